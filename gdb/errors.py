@@ -1,0 +1,212 @@
+"""Every error that gdb raises on purpose: what happened, where, and the cure.
+
+`GdbError` is the base; each class carries a short `code` and, where a Python user would expect one, also derives from the
+builtin exception. `InternalError` alone means that the fault is ours. This module imports nothing of gdb, so every room may
+use it.
+"""
+
+from __future__ import annotations
+
+
+class GdbError(Exception):
+    """Base of all errors of gdb.
+
+    Parameters
+    ----------
+    message : what happened and where, in one sentence.
+    cure : what the user can do about it; appended to the message.
+    """
+
+    code = "GDB"
+
+    def __init__(self, message: str, cure: str = "") -> None:
+        self.message = message
+        self.cure = cure
+        super().__init__(f"{message} {cure}".strip())
+
+
+class InternalError(GdbError):
+    """A fault of gdb itself (a verifier failed, an invariant broke); the message holds what we need to mend it."""
+
+    code = "INTERNAL"
+
+
+# ---- the store ----------------------------------------------------------------------------------
+
+
+class StoreError(GdbError):
+    """A store cannot be used as asked."""
+
+    code = "STORE"
+
+
+class NotAStore(StoreError, FileNotFoundError):
+    """The folder is missing, or holds no manifest of a gdb store."""
+
+    code = "NOT_A_STORE"
+
+
+class CorruptStore(StoreError):
+    """A file of the store is not the file that the manifest committed; the message names the file."""
+
+    code = "CORRUPT"
+
+
+class StoreVersionError(StoreError):
+    """The store was written by a newer format than this gdb reads."""
+
+    code = "STORE_VERSION"
+
+
+class StorePermissionError(StoreError, PermissionError):
+    """The operating system refuses to read or write a file of the store."""
+
+    code = "PERMISSION"
+
+
+class StoreLocked(StoreError):
+    """Another process is writing to the store."""
+
+    code = "LOCKED"
+
+
+class ReadOnlyError(StoreError, PermissionError):
+    """A write was asked of a database opened read-only."""
+
+    code = "READ_ONLY"
+
+
+class ClosedError(StoreError):
+    """The database was closed, or poisoned by a failed fsync."""
+
+    code = "CLOSED"
+
+
+# ---- import -------------------------------------------------------------------------------------
+
+
+class ImportFailed(GdbError, ValueError):
+    """An input file cannot be imported; carries file, line (1-based, None if unknown), text and reason.
+
+    Nothing of the input has been stored.
+    """
+
+    code = "IMPORT"
+
+    def __init__(
+        self,
+        reason: str,
+        cure: str = "",
+        *,
+        file: str = "",
+        line: int | None = None,
+        text: str = "",
+    ) -> None:
+        self.reason, self.file, self.line, self.text = reason, file, line, text
+        where = f"{file}:{line}: " if file and line is not None else f"{file}: " if file else ""
+        shown = text if len(text) <= 120 else text[:117] + "..."
+        super().__init__(f"{where}{reason}" + (f" in {shown!r}." if text else "."), cure)
+
+
+# ---- queries ------------------------------------------------------------------------------------
+
+
+class QueryError(GdbError, ValueError):
+    """A query cannot be understood; knows its place and shows it.
+
+    `line` and `column` are 1-based; `length` characters are underlined.
+    """
+
+    code = "QUERY"
+
+    def __init__(
+        self,
+        message: str,
+        cure: str = "",
+        *,
+        text: str = "",
+        line: int | None = None,
+        column: int | None = None,
+        length: int = 1,
+    ) -> None:
+        self.line, self.column, self.length = line, column, length
+        if line is not None and column is not None:
+            message = f"line {line}, column {column}: {message}"
+        super().__init__(message, cure)
+        self.picture = _underline(text, line, column, length)
+        if self.picture:
+            self.args = (f"{self.args[0]}\n{self.picture}",)
+
+
+def _underline(text: str, line: int | None, column: int | None, length: int) -> str:
+    """The query's line with the token underlined; long lines are cut around it."""
+    lines = text.splitlines()
+    if line is None or column is None or not 1 <= line <= len(lines):
+        return ""
+    source, start = lines[line - 1].replace("\t", " "), column - 1
+    left = max(0, start - 60)
+    shown = source[left : left + 120]
+    return f"  {shown}\n  {' ' * (start - left)}{'^' * max(1, min(length, len(shown) - (start - left)))}"
+
+
+class SyntaxProblem(QueryError):
+    """The text is not a query of the language."""
+
+    code = "SYNTAX"
+
+
+class NameProblem(QueryError):
+    """A variable, parameter or function of the query does not exist."""
+
+    code = "NAME"
+
+
+class TypeProblem(QueryError, TypeError):
+    """An operation of the query does not fit the types of its values."""
+
+    code = "TYPE"
+
+
+class NotSupported(QueryError, NotImplementedError):
+    """The standard has it, this version of gdb does not; the message says what to write instead."""
+
+    code = "NOT_SUPPORTED"
+
+
+# ---- running ------------------------------------------------------------------------------------
+
+
+class RunError(GdbError):
+    """A query was understood but could not be finished."""
+
+    code = "RUN"
+
+
+class Cancelled(RunError):
+    """The query or import was cancelled (Ctrl-C); the store is as it was."""
+
+    code = "CANCELLED"
+
+
+class QueryTimeout(RunError, TimeoutError):
+    """The query ran longer than `timeout` seconds."""
+
+    code = "TIMEOUT"
+
+
+class OutOfBudget(RunError, MemoryError):
+    """The query needs more memory than its budget."""
+
+    code = "MEMORY"
+
+
+class DeviceError(RunError):
+    """The device asked for does not exist or failed."""
+
+    code = "DEVICE"
+
+
+class LimitExceeded(RunError, ValueError):
+    """A query is larger than `gdb.limits` allows."""
+
+    code = "LIMIT"

@@ -1,0 +1,88 @@
+"""The query graph: what the MATCH part of a query asks for, free of the text that it came from.
+
+Vertices and edges are numbered from 0; names are kept for messages only. Predicates on one element arrive evaluated: as a
+set of allowed vids or edge ids (design.md §3).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+import numpy.typing as npt
+
+from gdb.storage.adjacency import Direction
+
+
+@dataclass(frozen=True, slots=True)
+class MatchMode:
+    """Which elements of one embedding must differ (design.md §3).
+
+    edges_differ : two query edges never share a data edge (openCypher's rule; implied by nodes_differ).
+    nodes_differ : two query vertices never share a data vertex.
+    distinct : one embedding for each automorphism class of the query graph (SUBGRAPHS).
+    induced : no data edge between matched vertices beyond the matched ones.
+    """
+
+    edges_differ: bool = True
+    nodes_differ: bool = False
+    distinct: bool = False
+    induced: bool = False
+
+
+DIFFERENT_EDGES = MatchMode()
+DIFFERENT_NODES = MatchMode(nodes_differ=True)
+REPEATABLE_ELEMENTS = MatchMode(edges_differ=False)
+SUBGRAPHS = MatchMode(nodes_differ=True, distinct=True)
+INDUCED = MatchMode(nodes_differ=True, induced=True)
+
+
+@dataclass(frozen=True, slots=True)
+class QueryVertex:
+    """A query vertex.
+
+    labels : an AND of ORs: ((A,), (B, C)) is "A and (B or C)"; () is any vertex.
+    allowed : vids that pass this vertex's own predicates, u32[k] ascending, or None for no predicate.
+    predicate : a text that is equal for two vertices exactly if their predicates are (used for symmetry); "" for none.
+    """
+
+    name: str | None = None
+    labels: tuple[tuple[str, ...], ...] = ()
+    allowed: npt.NDArray[np.uint32] | None = field(default=None, compare=False)
+    predicate: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class QueryEdge:
+    """A query edge from `source` to `target` (query vertex numbers).
+
+    types : alternatives, () for any.
+    direction : OUT (source -> target) or ANY; the binder turns `<--` around, so IN does not occur.
+    wanted : the embeddings table must have this edge's id as a column.
+    allowed : edge ids that pass this edge's own predicates, i64[k] ascending, or None.
+    predicate : as for QueryVertex.
+    """
+
+    source: int
+    target: int
+    types: tuple[str, ...] = ()
+    direction: Direction = Direction.OUT
+    name: str | None = None
+    wanted: bool = False
+    allowed: npt.NDArray[np.int64] | None = field(default=None, compare=False)
+    predicate: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class QueryGraph:
+    """Vertices, edges and the mode of one MATCH.
+
+    symmetric_under : predicates over two or more elements that later run on the embeddings table, one text each with
+        query vertex k written as `$vk` and query edge k as `$ek`, operands of symmetric operators in sorted order; only
+        automorphisms that map this set of texts onto itself may be used in mode SUBGRAPHS.
+    """
+
+    vertices: tuple[QueryVertex, ...]
+    edges: tuple[QueryEdge, ...]
+    mode: MatchMode = DIFFERENT_EDGES
+    symmetric_under: tuple[str, ...] = ()

@@ -1,0 +1,94 @@
+"""The view of a partition that planner and executors see: sorted neighbour lists behind an interval index.
+
+One `Adjacency` is one part of an edge-label partition (ELP), or the union of several (a relationship with several types, or
+one without direction). Rows are found through the interval index (geneva-tpds §4.1).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+import numpy as np
+import numpy.typing as npt
+
+U32 = npt.NDArray[np.uint32]
+I64 = npt.NDArray[np.int64]
+
+
+class Direction(StrEnum):
+    """How an edge is followed from the vertex that is already known."""
+
+    OUT = "->"
+    IN = "<-"
+    ANY = "--"
+
+    @property
+    def flipped(self) -> Direction:
+        """The same edge seen from its other end."""
+        return {Direction.OUT: Direction.IN, Direction.IN: Direction.OUT}.get(self, self)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Adjacency:
+    """Neighbour lists of all vertices that have an edge of the given types in the given direction.
+
+    types : the edge types united here, sorted.
+    direction : as seen from the row's vertex. In ANY an edge stands in the rows of both ends (a self-loop once).
+    first : u32[k], first vid of each interval, ascending.
+    length : u32[k], number of vids in each interval.
+    row : u32[k], row number of each interval's first vid.
+    offsets : i64[rows + 1].
+    neighbours : u32[m], ascending within a row; parallel edges repeat a neighbour.
+    simple : no row holds a neighbour twice.
+    loops : some row holds its own vertex.
+    max_degree : longest row.
+    """
+
+    types: tuple[str, ...]
+    direction: Direction
+    first: U32
+    length: U32
+    row: U32
+    offsets: I64
+    neighbours: U32
+    simple: bool
+    loops: bool
+    max_degree: int
+
+    @property
+    def rows(self) -> int:
+        return int(self.offsets.shape[0] - 1)
+
+    def rows_of(self, vids: U32) -> I64:
+        """Row number of each vid, -1 where it has none; i64[n]."""
+        if not self.first.shape[0]:
+            return np.full(vids.shape, -1, np.int64)
+        at = np.searchsorted(self.first, vids, side="right").astype(np.int64) - 1
+        inside = np.maximum(at, 0)
+        step = vids.astype(np.int64) - self.first[inside]
+        known = (at >= 0) & (step >= 0) & (step < self.length[inside])
+        return np.where(known, self.row[inside] + step, -1)
+
+    def degrees_of(self, vids: U32) -> I64:
+        """Number of neighbours of each vid (parallel edges count), 0 where it has no row; i64[n]."""
+        rows = self.rows_of(vids)
+        safe = np.maximum(rows, 0)
+        if not self.rows:
+            return np.zeros(vids.shape, np.int64)
+        return np.where(rows >= 0, self.offsets[safe + 1] - self.offsets[safe], 0)
+
+    def vids(self) -> U32:
+        """The vid of every row, u32[rows] ascending."""
+        if not self.first.shape[0]:
+            return np.zeros(0, np.uint32)
+        return np.concatenate(
+            [np.arange(f, f + n, dtype=np.uint32) for f, n in zip(self.first, self.length, strict=True)]
+        )
+
+    def neighbours_of(self, vid: int) -> U32:
+        """The neighbours of one vid, u32[d] ascending; empty where it has no row."""
+        row = int(self.rows_of(np.array([vid], np.uint32))[0])
+        if row < 0:
+            return self.neighbours[:0]
+        return self.neighbours[self.offsets[row] : self.offsets[row + 1]]
