@@ -1,0 +1,275 @@
+"""The plan: phases that bind query vertices and edges one after another, and the table that says what a valid plan is.
+
+Phases follow GENEVA (geneva-tpds §5-§6): an extension binds one or more vertices from the neighbours of bound ones, an
+elimination drops partial embeddings that miss a query edge. `reference.py` walks a plan literally and so defines what every
+executor must return; `nest.py` lowers it to loops.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+import numpy.typing as npt
+
+from gdb.errors import InternalError
+from gdb.storage.adjacency import Direction
+
+
+@dataclass(frozen=True, slots=True)
+class ViewSpec:
+    """Which adjacency a query edge reads: edge types (sorted; () = all) and the direction seen from the bound vertex."""
+
+    types: tuple[str, ...]
+    direction: Direction
+
+
+@dataclass(frozen=True, slots=True)
+class Candidates:
+    """Where the data vertices of one query vertex may come from.
+
+    ranges : half-open vid ranges, ascending, disjoint.
+    allowed : u32[k] ascending subset of the ranges, or None for all of them.
+    count : number of candidates.
+    label : text of the label condition, for EXPLAIN and for "same vertex label" of the matching patterns.
+    """
+
+    ranges: tuple[tuple[int, int], ...]
+    allowed: npt.NDArray[np.uint32] | None = field(default=None, compare=False)
+    count: int = 0
+    label: str = ""
+
+    def vids(self) -> npt.NDArray[np.uint32]:
+        """All candidates, u32[count] ascending."""
+        if self.allowed is not None:
+            return self.allowed
+        if not self.ranges:
+            return np.zeros(0, np.uint32)
+        return np.concatenate([np.arange(a, b, dtype=np.uint32) for a, b in self.ranges])
+
+
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """What a vertex must satisfy against vertices bound before it, besides edges.
+
+    below : its vid is smaller than theirs (restrictions; hubs have small vids, so lists stay short).
+    above : its vid is larger than theirs.
+    differs : its vid is another than theirs.
+    """
+
+    below: tuple[int, ...] = ()
+    above: tuple[int, ...] = ()
+    differs: tuple[int, ...] = ()
+
+    def reads(self) -> frozenset[int]:
+        return frozenset((*self.below, *self.above, *self.differs))
+
+
+@dataclass(frozen=True, slots=True)
+class Scan:
+    """Bind `vertex` to each of its candidates (the first vertex, or the first of an unconnected part)."""
+
+    vertex: int
+    rules: Rules = Rules()
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """Bind `vertex` to the distinct neighbours of bound `source` in view `view` along query edge `edge`."""
+
+    vertex: int
+    source: int
+    edge: int
+    view: int
+    rules: Rules = Rules()
+
+
+@dataclass(frozen=True, slots=True)
+class Extend:
+    """Bind the steps' vertices by matching pattern 0 to 7 (geneva-tpds Fig. 1); steps do not read one another's vertices
+    except through their rules."""
+
+    pattern: int
+    steps: tuple[Step, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Arc:
+    """Query edge `edge`, to be checked: `target` must be a neighbour of `source` in the phase's view."""
+
+    edge: int
+    source: int
+    target: int
+
+
+@dataclass(frozen=True, slots=True)
+class Eliminate:
+    """Keep embeddings in which every arc is matched; one phase holds all backward edges of one view (§5.6)."""
+
+    view: int
+    arcs: tuple[Arc, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class BindEdge:
+    """Bind query edge `edge` to each data edge between bound `source` and `target`.
+
+    differs : bound query edges whose data edge must be another.
+    above : bound query edges whose edge id must be smaller (parallel twins in SUBGRAPHS).
+    allowed : i64[k] ascending, or None.
+    """
+
+    edge: int
+    source: int
+    target: int
+    view: int
+    differs: tuple[int, ...] = ()
+    above: tuple[int, ...] = ()
+    allowed: npt.NDArray[np.int64] | None = field(default=None, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Apart:
+    """Keep embeddings in which the pair (a, b) is not the pair (c, d); with `either_way` also not (d, c).
+
+    This is "two relationships differ" for edges of which at most one joins two vertices."""
+
+    a: int
+    b: int
+    c: int
+    d: int
+    either_way: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Between:
+    """Keep embeddings in which exactly `count` edges of view `view` join `source` and `target` (INDUCED; 0: anti-edge)."""
+
+    view: int
+    source: int
+    target: int
+    count: int
+
+
+Phase = Scan | Extend | Eliminate | BindEdge | Apart | Between
+
+
+@dataclass(frozen=True, slots=True)
+class Twin:
+    """One automorphism: row r is also the row with vids r[vertices] and eids r[edges]."""
+
+    vertices: tuple[int, ...]
+    edges: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Notes:
+    """What the planner found out, for EXPLAIN."""
+
+    core: tuple[int, ...] = ()
+    forest: tuple[int, ...] = ()
+    leaves: tuple[int, ...] = ()
+    components: int = 1
+    automorphisms: int = 1
+    restrictions: tuple[tuple[int, int], ...] = ()
+    estimates: tuple[float, ...] = ()
+    warnings: tuple[str, ...] = ()
+    switched_off: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """Phases over a query graph of `vertices` vertices and `edges` edges.
+
+    candidates : one for each query vertex.
+    multiplicity : counts are multiplied by it (restrictions kept one of so many twins).
+    twins : rows are written once for each; () when rows need no expansion.
+    counting : only the number of embeddings is asked for.
+    """
+
+    vertices: int
+    edges: int
+    views: tuple[ViewSpec, ...]
+    candidates: tuple[Candidates, ...]
+    phases: tuple[Phase, ...]
+    multiplicity: int = 1
+    twins: tuple[Twin, ...] = ()
+    counting: bool = False
+    names: tuple[str, ...] = ()
+    notes: Notes = Notes()
+
+    @property
+    def order(self) -> tuple[int, ...]:
+        """Query vertices in the order in which they are bound."""
+        found: list[int] = []
+        for phase in self.phases:
+            match phase:
+                case Scan(vertex=v):
+                    found.append(v)
+                case Extend(steps=steps):
+                    found += [s.vertex for s in steps]
+                case _:
+                    pass
+        return tuple(found)
+
+    @property
+    def bound_edges(self) -> tuple[int, ...]:
+        """Query edges that have a column of edge ids, in binding order."""
+        return tuple(p.edge for p in self.phases if isinstance(p, BindEdge))
+
+
+def _flow(phase: Phase) -> tuple[set[int], set[int]]:
+    """Vertices that a phase reads from before it, and those that it binds."""
+    match phase:
+        case Scan(vertex=v, rules=r):
+            return set(r.reads()), {v}
+        case Extend(steps=steps):
+            binds = {s.vertex for s in steps}
+            reads = {s.source for s in steps}
+            earlier: set[int] = set()
+            for s in steps:
+                reads |= s.rules.reads() - earlier
+                earlier.add(s.vertex)
+            return reads, binds
+        case Eliminate(arcs=arcs):
+            return {u for a in arcs for u in (a.source, a.target)}, set()
+        case BindEdge(source=s, target=t) | Between(source=s, target=t):
+            return {s, t}, set()
+        case Apart(a=a, b=b, c=c, d=d):
+            return {a, b, c, d}, set()
+
+
+def verify(plan: Plan) -> Plan:
+    """Return the plan, or raise InternalError unless every phase reads only what is bound and everything is bound once.
+
+    Runs between planner passes, so that a bad pass fails at the pass.
+    """
+    bound: set[int] = set()
+    bound_edges: set[int] = set()
+    matched: set[int] = set()
+    for k, phase in enumerate(plan.phases):
+        reads, binds = _flow(phase)
+        _require(reads <= bound, plan, f"phase {k} reads unbound vertices {sorted(reads - bound)}")
+        _require(not binds & bound, plan, f"phase {k} binds {sorted(binds & bound)} twice")
+        bound |= binds
+        match phase:
+            case Extend(pattern=p, steps=steps):
+                _require(0 <= p <= 7, plan, f"phase {k} has matching pattern {p}")
+                _require(len({s.vertex for s in steps}) == len(steps) > 0, plan, f"phase {k} binds twice")
+                matched |= {s.edge for s in steps}
+            case Eliminate(arcs=arcs):
+                matched |= {a.edge for a in arcs}
+            case BindEdge(edge=e, differs=d, above=a):
+                _require(e not in bound_edges, plan, f"phase {k} binds edge {e} twice")
+                _require({*d, *a} <= bound_edges, plan, f"phase {k} reads unbound edges")
+                bound_edges.add(e)
+            case _:
+                pass
+    _require(bound == set(range(plan.vertices)), plan, "not every query vertex is bound")
+    _require(matched | bound_edges == set(range(plan.edges)), plan, "not every query edge is matched")
+    return plan
+
+
+def _require(holds: bool, plan: Plan, what: str) -> None:
+    if not holds:
+        raise InternalError(f"The planner made an invalid plan: {what}. Plan: {plan.phases}", "Please report it.")

@@ -1,0 +1,25 @@
+"""What an executor needs of a graph: the part of `gdb.storage.snapshot.Snapshot` that it reads."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from gdb.storage.adjacency import I64, Adjacency, Direction
+
+
+class GraphSource(Protocol):
+    """A snapshot, as executors see it."""
+
+    @property
+    def vertex_count(self) -> int: ...
+
+    @property
+    def edge_count(self) -> int: ...
+
+    def adjacency(self, types: tuple[str, ...], direction: Direction) -> Adjacency:
+        """Neighbour lists of the given types (() = all); the same object for the same question."""
+        ...
+
+    def eids(self, types: tuple[str, ...], direction: Direction) -> I64:
+        """Edge id of every position of that adjacency, i64[m]."""
+        ...
