@@ -24,6 +24,8 @@ class ColumnRef:
     key : the property's key; None unless `what` is "property".
     what : "element" (the vid or eid as BIGINT), "property" (the property's value), "id" (the user's id of a vertex, BIGINT
         or VARCHAR; of an edge its eid), "labels" (VARCHAR[] of a vertex), "type" (VARCHAR of an edge).
+    kind : of a property, the type that the SQL was written for (int64 columns widen to float64; "null" is a key that
+        nothing has). None takes the type from the store, over all groups or edge types that have the key.
     """
 
     name: str
@@ -31,6 +33,7 @@ class ColumnRef:
     index: int
     key: str | None = None
     what: Literal["element", "property", "id", "labels", "type"] = "element"
+    kind: Literal["int64", "float64", "bool", "string", "null"] | None = None
 
 
 @dataclass(frozen=True, slots=True)
