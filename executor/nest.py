@@ -1,0 +1,314 @@
+"""The loop nest: what a stage does, as nested loops over candidate sets (design.md §5).
+
+A nest is a list of levels, one for each query vertex or bound query edge in binding order; a level loops over a *base* (a
+list of candidates, a row of a view, or a set computed above it), cut to a slice, and tests what is left. Set operations run
+at the level below which they do not change. In counting mode the last levels may be *groups*: they are counted and never
+looped over. `lower` makes the plainest nest of a plan, the passes of `nest_passes` improve it, `encode` writes it as tables
+for the generic kernels.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from enum import IntEnum
+
+from gdb.errors import InternalError
+from gdb.executor.plan import (
+    Apart,
+    Between,
+    BindEdge,
+    Candidates,
+    Eliminate,
+    Extend,
+    Plan,
+    Rules,
+    Scan,
+    Step,
+)
+
+UNBOUNDED = 1 << 62
+
+
+class Kind(IntEnum):
+    """What an operand is: the candidates of a query vertex, a row of a view, a computed set."""
+
+    LIST = 0
+    ROW = 1
+    SET = 2
+
+
+class Op(IntEnum):
+    INTERSECT = 0
+    DIFFERENCE = 1
+
+
+class Formula(IntEnum):
+    """How often a group of k alike query vertices can be bound to n candidates."""
+
+    POWER = 0  # n^k: they may coincide
+    FALLING = 1  # n (n-1) ... (n-k+1): all differ
+    BINOMIAL = 2  # n over k: all differ and restrictions keep one order
+
+
+@dataclass(frozen=True, slots=True)
+class Operand:
+    """LIST: a = query vertex. ROW: a = view, b = level of the row's vertex. SET: a = slot."""
+
+    kind: Kind
+    a: int
+    b: int = -1
+
+
+@dataclass(frozen=True, slots=True)
+class Slice:
+    """The part of an ascending list that counts: lo <= vid < hi, in bitset `bits` (a query vertex's candidates, -1: no
+    test), below and above the vids of the named levels."""
+
+    lo: int = 0
+    hi: int = UNBOUNDED
+    bits: int = -1
+    below: tuple[int, ...] = ()
+    above: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Member:
+    """The number of edges of `view` from level `source` to level `target` is within [least, most]."""
+
+    view: int
+    source: int
+    target: int
+    least: int
+    most: int
+
+
+@dataclass(frozen=True, slots=True)
+class PairsApart:
+    """(a, b) and (c, d), all levels, are not the same pair; nor reversed where `either_way`."""
+
+    a: int
+    b: int
+    c: int
+    d: int
+    either_way: bool
+
+
+Check = Member | PairsApart
+
+
+@dataclass(frozen=True, slots=True)
+class SetOp:
+    """Set `slot` = left (op) right, cut to `cut`; run whenever level `depth` is bound. Empty: that binding leads nowhere."""
+
+    slot: int
+    depth: int
+    left: Operand
+    op: Op
+    right: Operand
+    cut: Slice
+
+
+@dataclass(frozen=True, slots=True)
+class VertexLevel:
+    """Bind query vertex `vertex` to each element of `base` within `cut`, other than levels `differs`, passing `checks`.
+
+    sources, anti : rows that the vertex must, and must not, stand in besides `base`; `motion` turns them into sets.
+    """
+
+    vertex: int
+    base: Operand
+    cut: Slice
+    differs: tuple[int, ...] = ()
+    checks: tuple[Check, ...] = ()
+    sources: tuple[Operand, ...] = ()
+    anti: tuple[Operand, ...] = ()
+
+    def reads(self) -> set[int]:
+        """Levels that this level depends on without looking through sets."""
+        operands = (self.base, *self.sources, *self.anti)
+        found = {o.b for o in operands if o.kind is Kind.ROW}
+        found |= {*self.cut.below, *self.cut.above, *self.differs}
+        for check in self.checks:
+            match check:
+                case Member(source=s, target=t):
+                    found |= {s, t}
+                case PairsApart(a=a, b=b, c=c, d=d):
+                    found |= {a, b, c, d}
+        return found
+
+
+@dataclass(frozen=True, slots=True)
+class EdgeLevel:
+    """Bind query edge `edge` to each data edge of `view` between levels `source` and `target`.
+
+    differs, above : edge levels whose edge id must be another, must be smaller. allowed : test against the edge's bitset.
+    """
+
+    edge: int
+    view: int
+    source: int
+    target: int
+    differs: tuple[int, ...] = ()
+    above: tuple[int, ...] = ()
+    allowed: bool = False
+
+    def reads(self) -> set[int]:
+        return {self.source, self.target, *self.differs, *self.above}
+
+
+Level = VertexLevel | EdgeLevel
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Levels `first` .. `first + size - 1` counted by `formula` over the first one's candidates."""
+
+    first: int
+    size: int
+    formula: Formula
+
+
+@dataclass(frozen=True, slots=True)
+class LoopNest:
+    """Levels in binding order, the set operations between them, and in counting mode the groups that end it.
+
+    Loops run over levels[:loops]; the rest is counted by `groups` (none: each full binding counts one).
+    """
+
+    levels: tuple[Level, ...]
+    sets: tuple[SetOp, ...] = ()
+    groups: tuple[Group, ...] = ()
+    counting: bool = False
+
+    @property
+    def loops(self) -> int:
+        return self.groups[0].first if self.groups else len(self.levels)
+
+
+def lower(plan: Plan, last_vids: tuple[int, ...]) -> LoopNest:
+    """The plainest nest of a plan: one level for each binding, every elimination a check.
+
+    last_vids : for each view the largest vid that has a row in it, +1; a candidate range beyond it needs no test.
+    """
+    levels: list[Level] = []
+    at: dict[int, int] = {}
+    edge_at: dict[int, int] = {}
+    below = _closure(plan)
+    for phase in plan.phases:
+        match phase:
+            case Scan(vertex=v, rules=rules):
+                at[v] = len(levels)
+                base = Operand(Kind.LIST, v)
+                levels.append(_vertex_level(v, base, Slice(), rules, at, below))
+            case Extend(steps=steps):
+                for step in steps:
+                    at[step.vertex] = len(levels)
+                    cut = _slice(plan.candidates[step.vertex], step, last_vids[step.view])
+                    base = Operand(Kind.ROW, step.view, at[step.source])
+                    levels.append(_vertex_level(step.vertex, base, cut, step.rules, at, below))
+            case Eliminate(view=w, arcs=arcs):
+                for arc in arcs:
+                    check = Member(w, at[arc.source], at[arc.target], 1, UNBOUNDED)
+                    _attach(levels, check, max(check.source, check.target))
+            case Between(view=w, source=s, target=t, count=n):
+                _attach(levels, Member(w, at[s], at[t], n, n), max(at[s], at[t]))
+            case Apart(a=a, b=b, c=c, d=d, either_way=e):
+                deepest = max(at[a], at[b], at[c], at[d])
+                _attach(levels, PairsApart(at[a], at[b], at[c], at[d], e), deepest)
+            case BindEdge():
+                edge_at[phase.edge] = len(levels)
+                levels.append(_edge_level(phase, at, edge_at))
+    return LoopNest(tuple(levels), counting=plan.counting)
+
+
+def _closure(plan: Plan) -> dict[int, set[int]]:
+    """For each query vertex all vertices that restrictions, taken together, put above it."""
+    direct: dict[int, set[int]] = {v: set() for v in range(plan.vertices)}
+    for phase in plan.phases:
+        match phase:
+            case Scan(vertex=v, rules=r):
+                found = [(v, r)]
+            case Extend(steps=steps):
+                found = [(s.vertex, s.rules) for s in steps]
+            case _:
+                found = []
+        for vertex, rules in found:
+            direct[vertex] |= set(rules.below)
+            for u in rules.above:
+                direct[u].add(vertex)
+    for _ in direct:
+        for over in direct.values():
+            over |= {w for u in over for w in direct[u]}
+    return direct
+
+
+def _vertex_level(
+    vertex: int, base: Operand, cut: Slice, rules: Rules, at: dict[int, int], over: dict[int, set[int]]
+) -> VertexLevel:
+    """The level of one vertex; bounds that follow from others are added, so that every list is cut as early as can be."""
+    below = sorted(at[u] for u in over[vertex] if u in at and u != vertex)
+    above = sorted(at[u] for u in at if vertex in over[u] and u != vertex)
+    differs = sorted({at[u] for u in rules.differs} - {*below, *above})
+    cut = replace(cut, below=tuple(below), above=tuple(above))
+    return VertexLevel(vertex, base, cut, tuple(differs))
+
+
+def _slice(candidates: Candidates, step: Step, last: int) -> Slice:
+    """The candidates of a step's vertex as one range, and a bitset where one range does not say it all."""
+    ranges = [(a, b) for a, b in candidates.ranges if a < last]
+    if not ranges:
+        return Slice(0, 0)
+    exact = len(ranges) == 1 and candidates.allowed is None
+    return Slice(ranges[0][0], ranges[-1][1], -1 if exact else step.vertex)
+
+
+def _attach(levels: list[Level], check: Check, at: int) -> None:
+    level = levels[at]
+    if not isinstance(level, VertexLevel):
+        raise InternalError(f"A check hangs on an edge level: {check}.", "Please report it.")
+    levels[at] = replace(level, checks=(*level.checks, check))
+
+
+def _edge_level(phase: BindEdge, at: dict[int, int], edge_at: dict[int, int]) -> EdgeLevel:
+    return EdgeLevel(
+        phase.edge,
+        phase.view,
+        at[phase.source],
+        at[phase.target],
+        tuple(edge_at[e] for e in phase.differs),
+        tuple(edge_at[e] for e in phase.above),
+        phase.allowed is not None,
+    )
+
+
+def verify(nest: LoopNest) -> LoopNest:
+    """Return the nest, or raise InternalError unless every set and level that is read is there before it is read."""
+
+    def require(holds: bool, what: str) -> None:
+        if not holds:
+            raise InternalError(f"A pass made an invalid nest: {what}. Nest: {nest}", "Please report it.")
+
+    ready: dict[int, int] = {}
+    for k, op in enumerate(nest.sets):
+        require(op.slot == k, f"set {k} is stored in slot {op.slot}")
+        for operand in (op.left, op.right):
+            if operand.kind is Kind.ROW:
+                require(0 <= operand.b <= op.depth, f"set {k} reads level {operand.b} at {op.depth}")
+            if operand.kind is Kind.SET:
+                known = ready.get(operand.a, UNBOUNDED)
+                require(known <= op.depth, f"set {k} reads set {operand.a} before it is computed")
+        bounds = {*op.cut.below, *op.cut.above}
+        require(all(b <= op.depth for b in bounds), f"set {k} is cut by a later level")
+        ready[k] = op.depth
+    for k, level in enumerate(nest.levels):
+        checked = {k} if isinstance(level, VertexLevel) else set()
+        late = {r for r in level.reads() - checked if r >= k}
+        require(not late, f"level {k} reads later levels {sorted(late)}")
+        if isinstance(level, VertexLevel) and level.base.kind is Kind.SET:
+            known = ready.get(level.base.a, UNBOUNDED)
+            require(known < k, f"level {k} loops over set {level.base.a} before it is computed")
+    require(all(op.depth < nest.loops for op in nest.sets) or not nest.sets, "a set hangs on a counted level")
+    sizes = [g.first for g in nest.groups] + [len(nest.levels)]
+    fits = all(g.first + g.size == after for g, after in zip(nest.groups, sizes[1:], strict=False))
+    require(fits, "groups do not cover the end of the nest")
+    return nest

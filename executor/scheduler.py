@@ -1,0 +1,87 @@
+"""Work units, and the conditions under which a run stops before its end.
+
+A work unit is a range of a stage's first loop. Workers take units from one queue, heavy ones first in line because hubs
+have small vids; between launches they ask `Watch` whether to go on (design.md §5).
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from gdb.errors import Cancelled, OutOfBudget, QueryTimeout
+from gdb.storage.adjacency import I64
+
+UNITS_PER_WORKER = 64
+
+
+def units(weights: I64, workers: int) -> list[tuple[int, int]]:
+    """Cut a first loop into half-open ranges of about equal estimated work; at least one root each."""
+    n = len(weights)
+    if n == 0:
+        return []
+    total = np.cumsum(weights)
+    wanted = max(1, min(n, workers * UNITS_PER_WORKER))
+    marks = np.arange(1, wanted) * (int(total[-1]) / wanted)
+    cuts = np.unique(np.concatenate([[0], np.searchsorted(total, marks) + 1, [n]])).clip(0, n)
+    cuts = np.unique(cuts)
+    return [(int(a), int(b)) for a, b in zip(cuts[:-1], cuts[1:], strict=True)]
+
+
+@dataclass(slots=True)
+class Budget:
+    """Bytes that a query may hold; `take` accounts before anything is allocated."""
+
+    limit: int | None = None
+    used: int = 0
+    lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def take(self, size: int, what: str) -> None:
+        """Account `size` bytes for `what`, or raise OutOfBudget."""
+        with self.lock:
+            if self.limit is not None and self.used + size > self.limit:
+                raise OutOfBudget(
+                    f"The query needs {self.used + size:,} bytes for {what}, over its budget of {self.limit:,}.",
+                    "Raise memory=, add a LIMIT, or ask for count(*).",
+                )
+            self.used += size
+
+
+class Watch:
+    """Decides between launches whether a run goes on: cancelled, out of time, failed elsewhere, or rows enough."""
+
+    def __init__(self, timeout: float | None, cancel: threading.Event | None, limit: int | None) -> None:
+        self.deadline = None if timeout is None else time.monotonic() + timeout
+        self.timeout, self.cancel, self.limit = timeout, cancel, limit
+        self.found = 0
+        self.stopped = threading.Event()
+        self.lock = threading.Lock()
+
+    def going(self) -> bool:
+        """Whether to launch again."""
+        late = self.deadline is not None and time.monotonic() > self.deadline
+        cancelled = self.cancel is not None and self.cancel.is_set()
+        if late or cancelled:
+            self.stopped.set()
+        return not self.stopped.is_set()
+
+    def add_rows(self, n: int) -> None:
+        """Count rows found; the run stops once the limit is reached."""
+        with self.lock:
+            self.found += n
+            if self.limit is not None and self.found >= self.limit:
+                self.stopped.set()
+
+    def check(self) -> None:
+        """Raise what stopped the run, if it was not simply enough rows."""
+        if self.cancel is not None and self.cancel.is_set():
+            raise Cancelled("The query was cancelled.")
+        enough = self.limit is not None and self.found >= self.limit
+        if self.deadline is not None and self.stopped.is_set() and not enough:
+            if time.monotonic() > self.deadline:
+                raise QueryTimeout(
+                    f"The query ran longer than {self.timeout:g} s.", "Raise timeout= or ask for less."
+                )

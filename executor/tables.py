@@ -1,0 +1,242 @@
+"""A nest written as integer tables, the one form that both generic kernels (Numba and CUDA) interpret.
+
+Every table is i64. Rows refer to views, bitsets and candidate lists by number; the addresses behind the numbers are the
+backend's, in tables of the same layout (`VIEW_FIELDS`, bitset and list addresses), so that host and device run the same code.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import IntEnum
+
+import numpy as np
+import numpy.typing as npt
+
+from gdb.executor.nest import (
+    Check,
+    EdgeLevel,
+    Kind,
+    LoopNest,
+    Member,
+    Operand,
+    SetOp,
+    Slice,
+    VertexLevel,
+)
+from gdb.executor.plan import Plan
+from gdb.storage.adjacency import Adjacency
+
+I64 = npt.NDArray[np.int64]
+
+
+class LevelField(IntEnum):
+    """Columns of the level table. For an edge level BASE_A is the view, BASE_B the source level, LO the target level."""
+
+    IS_EDGE = 0
+    BASE = 1
+    BASE_A = 2
+    BASE_B = 3
+    LO = 4
+    HI = 5
+    BITS = 6
+    BELOW = 7
+    BELOW_END = 8
+    ABOVE = 9
+    ABOVE_END = 10
+    DIFFERS = 11
+    DIFFERS_END = 12
+    CHECK = 13
+    CHECK_END = 14
+    SET = 15
+    SET_END = 16
+    SIZE = 17
+    FORMULA = 18
+    COLUMN = 19
+
+
+class SetField(IntEnum):
+    """Columns of the set table; OFFSET is the set's place in a worker's buffer, in vids."""
+
+    LEFT = 0
+    LEFT_A = 1
+    LEFT_B = 2
+    OP = 3
+    RIGHT = 4
+    RIGHT_A = 5
+    RIGHT_B = 6
+    LO = 7
+    HI = 8
+    BITS = 9
+    BELOW = 10
+    BELOW_END = 11
+    ABOVE = 12
+    ABOVE_END = 13
+    OFFSET = 14
+
+
+class CheckField(IntEnum):
+    """Columns of the check table. Member: view, source, target, least, most. PairsApart: a, b, c, d, either way."""
+
+    IS_PAIRS = 0
+    A = 1
+    B = 2
+    C = 3
+    D = 4
+    E = 5
+
+
+class ViewField(IntEnum):
+    """Columns of a backend's view table; all but INTERVALS are addresses in its memory (EIDS may be 0)."""
+
+    FIRST = 0
+    LENGTH = 1
+    ROW = 2
+    INTERVALS = 3
+    OFFSETS = 4
+    NEIGHBOURS = 5
+    EIDS = 6
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Tables:
+    """A nest for the kernels.
+
+    levels, sets, checks : i64[n, fields]; refs : i64[k], level numbers that BELOW/ABOVE/DIFFERS ranges point into.
+    loops : levels that are looped over; the rest are groups (one table row at each group's first level).
+    groups : i64[g], the level numbers of the groups' rows.
+    buffer : vids that one worker's sets need.
+    bit_sets : query vertices (>= 0) whose candidates need a bitset and, as -1 - edge, query edges whose allowed edge ids do;
+        BITS columns are positions in this tuple.
+    lists : query vertices whose candidate list is read; LIST operands are positions in this tuple.
+    """
+
+    levels: I64
+    sets: I64
+    checks: I64
+    refs: I64
+    groups: I64
+    loops: int
+    counting: bool
+    buffer: int
+    bit_sets: tuple[int, ...]
+    lists: tuple[int, ...]
+    vertex_columns: tuple[int, ...]
+    edge_columns: tuple[int, ...]
+
+
+class _Encoder:
+    """Collects the side tables while levels and sets are written."""
+
+    def __init__(self, nest: LoopNest, views: tuple[Adjacency, ...], list_sizes: tuple[int, ...]) -> None:
+        self.nest, self.views, self.list_sizes = nest, views, list_sizes
+        self.refs: list[int] = []
+        self.checks: list[list[int]] = []
+        self.bit_sets: list[int] = []
+        self.lists: list[int] = []
+        self.capacity: dict[int, int] = {}
+        self.used = 0
+
+    def refer(self, levels: tuple[int, ...]) -> tuple[int, int]:
+        start = len(self.refs)
+        self.refs += levels
+        return start, len(self.refs)
+
+    def bits(self, key: int) -> int:
+        if key not in self.bit_sets:
+            self.bit_sets.append(key)
+        return self.bit_sets.index(key)
+
+    def operand(self, operand: Operand) -> tuple[int, int, int]:
+        if operand.kind is Kind.LIST:
+            if operand.a not in self.lists:
+                self.lists.append(operand.a)
+            return int(Kind.LIST), self.lists.index(operand.a), -1
+        return int(operand.kind), operand.a, operand.b
+
+    def longest(self, operand: Operand) -> int:
+        match operand.kind:
+            case Kind.ROW:
+                return self.views[operand.a].max_degree
+            case Kind.SET:
+                return self.capacity[operand.a]
+            case Kind.LIST:
+                return self.list_sizes[operand.a]
+
+    def cut(self, cut: Slice) -> list[int]:
+        bits = self.bits(cut.bits) if cut.bits >= 0 else -1
+        return [cut.lo, cut.hi, bits, *self.refer(cut.below), *self.refer(cut.above)]
+
+    def check(self, check: Check) -> None:
+        match check:
+            case Member(view=w, source=s, target=t, least=least, most=most):
+                self.checks.append([0, w, s, t, least, most])
+            case _:
+                self.checks.append([1, check.a, check.b, check.c, check.d, int(check.either_way)])
+
+    def set_row(self, op: SetOp) -> list[int]:
+        longest = self.longest(op.left)
+        if op.op == 0:
+            longest = min(longest, self.longest(op.right))
+        self.capacity[op.slot] = longest
+        row = [*self.operand(op.left), int(op.op), *self.operand(op.right), *self.cut(op.cut), self.used]
+        self.used += longest
+        return row
+
+    def level_row(self, k: int, column: int) -> list[int]:
+        level = self.nest.levels[k]
+        start = len(self.checks)
+        if isinstance(level, VertexLevel):
+            head = [0, *self.operand(level.base), *self.cut(level.cut), *self.refer(level.differs)]
+            for check in level.checks:
+                self.check(check)
+        else:
+            bits = self.bits(-1 - level.edge) if level.allowed else -1
+            head = [1, int(Kind.ROW), level.view, level.source, level.target, 0, bits, 0, 0]
+            head += [*self.refer(level.above), *self.refer(level.differs)]
+        at = [i for i, op in enumerate(self.nest.sets) if op.depth == k]
+        sets = [at[0], at[-1] + 1] if at else [0, 0]
+        return [*head, start, len(self.checks), *sets, 1, 0, column]
+
+
+def encode(nest: LoopNest, plan: Plan, views: tuple[Adjacency, ...], list_sizes: tuple[int, ...]) -> Tables:
+    """The tables of a nest over these adjacencies.
+
+    views : one for each of the plan's views. list_sizes : length of each query vertex's candidate list.
+    """
+    encoder = _Encoder(nest, views, list_sizes)
+    sets = [encoder.set_row(op) for op in nest.sets]
+    vertex_columns = tuple(x.vertex for x in nest.levels if isinstance(x, VertexLevel))
+    edge_columns = tuple(x.edge for x in nest.levels if isinstance(x, EdgeLevel))
+    rows, seen = [], [0, 0]
+    for k, level in enumerate(nest.levels):
+        is_edge = isinstance(level, EdgeLevel)
+        rows.append(encoder.level_row(k, seen[is_edge]))
+        seen[is_edge] += 1
+    for group in nest.groups:
+        rows[group.first][LevelField.SIZE] = group.size
+        rows[group.first][LevelField.FORMULA] = int(group.formula)
+    return Tables(
+        _table(rows, len(LevelField)),
+        _table(sets, len(SetField)),
+        _table(encoder.checks, len(CheckField)),
+        np.array(encoder.refs or [0], np.int64),
+        np.array([g.first for g in nest.groups], np.int64),
+        nest.loops,
+        nest.counting,
+        max(encoder.used, 1),
+        tuple(encoder.bit_sets),
+        tuple(encoder.lists),
+        vertex_columns,
+        edge_columns,
+    )
+
+
+def _table(rows: list[list[int]], fields: int) -> I64:
+    return np.array(rows, np.int64).reshape(len(rows), fields)
+
+
+def bitset(members: npt.NDArray[np.uint32] | npt.NDArray[np.int64], size: int) -> npt.NDArray[np.uint8]:
+    """A set of numbers below `size`, one bit each, bit i in byte i // 8; u8[size // 8 + 1]."""
+    flags = np.zeros(size + 8, bool)
+    flags[members] = True
+    return np.packbits(flags, bitorder="little")
