@@ -1,7 +1,8 @@
-"""Graphs as tables: what an import hands to the store, and what the store hands back (design.md §2, *Properties*).
+"""Graphs as tables: what an import hands to the store, and what the store hands back.
 
-A `Column` has Arrow's memory layout, so that DuckDB and the user's data frame read it in place; a `GraphTables` is a whole
-graph before vertices are numbered: edges name their ends by row number.
+A `Column` has Arrow's memory layout (design.md §2, *Properties*), so that DuckDB and the user's
+data frame read it in place; a `GraphTables` is a whole graph before vertices are numbered: edges
+name their ends by row number.
 """
 
 from __future__ import annotations
@@ -40,7 +41,7 @@ class Column:
     """One property of n elements.
 
     kind : type of the values.
-    values : i64[n] or f64[n]; bool: u8[n] of 0 and 1; string: the UTF-8 bytes of all values, u8[bytes].
+    values : i64[n] or f64[n]; bool: u8[n] of 0 and 1; string: the UTF-8 of all, u8[bytes].
     offsets : i64[n + 1] into `values` for strings, None otherwise.
     valid : bool[n], False where the value is null; None where no value is.
     """
@@ -54,7 +55,7 @@ class Column:
         return int(self.values.shape[0] if self.offsets is None else self.offsets.shape[0] - 1)
 
     def take(self, rows: I64) -> Column:
-        """The values at `rows` (i64[k], in that order, repeats allowed) as a new column of k values."""
+        """The values at `rows` (i64[k], that order, repeats allowed), a column of k values."""
         valid = None if self.valid is None else self.valid[rows]
         if self.offsets is None:
             return Column(self.kind, self.values[rows], None, valid)
@@ -85,7 +86,7 @@ class Column:
 
         Raises
         ------
-        ImportFailed : the values are of kinds that have no common type, or one does not fit its type.
+        ImportFailed : the kinds have no common type, or a value does not fit its type.
         """
         kind = kind or _kind_of(values)
         nulls = np.fromiter((v is None for v in values), np.bool_, len(values))
@@ -124,14 +125,15 @@ class Column:
             valid = np.concatenate(
                 [np.ones(len(c), np.bool_) if c.valid is None else c.valid for c in columns]
             )
-        values = np.concatenate([c.values for c in columns]).astype(_DTYPES[kind], copy=False)
+        values: Values = np.concatenate([c.values for c in columns])
+        values = values.astype(_DTYPES[kind], copy=False)
         if kind != "string":
             return cls(kind, values, None, valid)
         lengths = [np.diff(c.offsets) for c in columns if c.offsets is not None]
         return cls(kind, values, offsets_of_lengths(np.concatenate(lengths)), valid)
 
     def __arrow_c_array__(self, requested_schema: object = None) -> tuple[object, object]:
-        """The column through Arrow's PyCapsule interface; numbers and strings without a copy (bool becomes bits)."""
+        """Arrow's PyCapsule interface; numbers and strings without a copy, bool becomes bits."""
         import nanoarrow as na  # only who exports needs it
 
         types = {
@@ -256,7 +258,7 @@ class EdgeTable:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class GraphTables:
-    """A whole graph. Several edge tables may share a type if they agree on `directed`; they are appended."""
+    """A whole graph; edge tables of one type must agree on `directed`, and are appended."""
 
     vertices: tuple[VertexTable, ...] = ()
     edges: tuple[EdgeTable, ...] = ()
