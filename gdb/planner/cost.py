@@ -1,0 +1,42 @@
+"""Estimates from label counts and mean degrees; refined by sampled walks in a later version (thesis §2.4)."""
+
+from __future__ import annotations
+
+from gdb.planner.resolve import Resolved
+
+
+def expansion(query: Resolved, bound: frozenset[int] | set[int], vertex: int) -> float:
+    """Expected number of data vertices for `vertex` once `bound` are bound.
+
+    Edges are taken as independent: the candidates, times for each edge to a bound vertex the share of the possible
+    ends that one row of its view holds.
+    """
+    expected = float(query.candidates[vertex].count)
+    for e in query.incident(vertex):
+        edge = query.edges[e]
+        other = edge.other(vertex)
+        if other in bound and other != vertex:
+            view = query.view(edge.spec(other))
+            ends = query.view(edge.spec(vertex)).rows
+            mean = len(view.neighbours) / max(view.rows, 1)
+            expected *= min(1.0, mean / max(ends, 1))
+    return expected
+
+
+def first(query: Resolved, vertex: int) -> float:
+    """Expected cost of starting at a vertex: its candidates times its cheapest expansion; few and selective come first."""
+    count = float(query.candidates[vertex].count)
+    after = [expansion(query, {vertex}, u) for u in query.neighbours(vertex)]
+    return count * min(after, default=1.0) / (1.0 + len(query.neighbours(vertex)))
+
+
+def estimates(query: Resolved, order: tuple[int, ...]) -> tuple[float, ...]:
+    """Expected number of partial embeddings after each vertex of an order."""
+    found: list[float] = []
+    bound: set[int] = set()
+    rows = 1.0
+    for v in order:
+        rows *= expansion(query, bound, v)
+        bound.add(v)
+        found.append(rows)
+    return tuple(found)

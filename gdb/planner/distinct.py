@@ -1,0 +1,150 @@
+"""Which elements must be told apart, and how cheaply (design.md §3: the match modes).
+
+Where at most one edge can join two vertices, "two relationships differ" is a comparison of vertices; only where parallel
+edges exist are edge ids bound and compared.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from gdb.executor.plan import Apart, Between, ViewSpec
+from gdb.planner.resolve import Edge, Resolved
+from gdb.storage.adjacency import Direction
+
+
+@dataclass(frozen=True, slots=True)
+class Conditions:
+    """All conditions of a query graph's mode.
+
+    vertices : pairs of query vertices whose data vertices must differ.
+    edges : pairs of query edges whose data edges must be compared by edge id.
+    apart : comparisons of vertex pairs. bound : query edges that need an edge id.
+    between : view, u, v, count (INDUCED).
+    """
+
+    vertices: frozenset[tuple[int, int]]
+    edges: frozenset[tuple[int, int]]
+    apart: tuple[Apart, ...]
+    bound: frozenset[int]
+    between: tuple[tuple[ViewSpec, int, int, int], ...]
+
+
+def conditions(query: Resolved, parallel: dict[int, int]) -> Conditions:
+    """The conditions of the query's mode; `parallel` are the edge pairs that SUBGRAPHS orders by id."""
+    mode = query.graph.mode
+    vertices: set[tuple[int, int]] = set()
+    edges = {(f, e) for e, f in parallel.items()}
+    apart: list[Apart] = []
+    if mode.edges_differ or mode.nodes_differ:
+        for f in range(len(query.edges)):
+            for e in range(f):
+                _edges_differ(query, e, f, vertices, edges, apart)
+    if mode.nodes_differ:
+        n = len(query.candidates)
+        vertices |= {(u, v) for v in range(n) for u in range(v) if not _apart_anyway(query, u, v)}
+    bound = {e for pair in edges for e in pair}
+    for e, edge in enumerate(query.edges):
+        asked = query.graph.edges[e]
+        simple = query.view(edge.spec(edge.source)).simple
+        if asked.wanted or asked.allowed is not None or not simple:
+            bound.add(e)
+    between = _induced(query) if mode.induced else ()
+    return Conditions(
+        frozenset(vertices), frozenset(edges), tuple(apart), frozenset(bound), between
+    )
+
+
+def _edges_differ(
+    query: Resolved,
+    e: int,
+    f: int,
+    vertices: set[tuple[int, int]],
+    edges: set[tuple[int, int]],
+    apart: list[Apart],
+) -> None:
+    """Add what keeps query edges e and f from sharing a data edge."""
+    x, y = query.edges[e], query.edges[f]
+    both = _together(x, y)
+    if both is None or _never_same(query, x, y):
+        return
+    if not query.view(both).simple:
+        edges.add((e, f))
+        return
+    either = both.direction is Direction.ANY
+    a, b, c, d = x.source, x.target, y.source, y.target
+    pairs = [(a, c, b, d), (b, d, a, c)] + ([(a, d, b, c), (b, c, a, d)] if either else [])
+    for shared, other, left, right in pairs:
+        if shared == other and left != right:
+            if not _apart_anyway(query, left, right):
+                vertices.add((min(left, right), max(left, right)))
+            return
+    apart.append(Apart(a, b, c, d, either))
+
+
+def _together(x: Edge, y: Edge) -> ViewSpec | None:
+    """The view that holds every edge that either could match; None if no edge could match both."""
+    if x.types is None or y.types is None:
+        return None
+    if x.types and y.types and not set(x.types) & set(y.types):
+        return None
+    types = tuple(sorted({*x.types, *y.types})) if x.types and y.types else ()
+    ways = {x.direction, y.direction}
+    return ViewSpec(types, Direction.OUT if ways == {Direction.OUT} else Direction.ANY)
+
+
+def _never_same(query: Resolved, x: Edge, y: Edge) -> bool:
+    """Whether labels or the mode keep the two edges on different vertices."""
+
+    def cannot(u: int, v: int) -> bool:
+        return u != v and (query.graph.mode.nodes_differ or query.disjoint(u, v))
+
+    straight = cannot(x.source, y.source) or cannot(x.target, y.target)
+    if x.direction is Direction.OUT and y.direction is Direction.OUT:
+        return straight
+    return straight and (cannot(x.source, y.target) or cannot(x.target, y.source))
+
+
+def _apart_anyway(query: Resolved, u: int, v: int) -> bool:
+    """Whether labels, or an edge of a kind that has no self-loops, already keep two query vertices apart."""
+    return query.disjoint(u, v) or any(
+        not query.view(query.edges[e].spec(u)).loops
+        for e in query.incident(u)
+        if query.edges[e].other(u) == v
+    )
+
+
+def surely_different(query: Resolved, u: int, v: int) -> bool:
+    """Whether no embedding maps both query vertices to one data vertex.
+
+    Besides labels and edges: in DIFFERENT EDGES two alike edges from a common neighbour w would be one data edge if their
+    other ends were the same, unless parallel edges exist.
+    """
+    mode = query.graph.mode
+    if mode.nodes_differ or _apart_anyway(query, u, v):
+        return True
+    if not mode.edges_differ:
+        return False
+    for e in query.incident(u):
+        w = query.edges[e].other(u)
+        spec = query.edges[e].spec(w)
+        for f in query.incident(v):
+            edge = query.edges[f]
+            if e != f and edge.other(v) == w and edge.spec(w) == spec and query.view(spec).simple:
+                return True
+    return False
+
+
+def _induced(query: Resolved) -> tuple[tuple[ViewSpec, int, int, int], ...]:
+    """For each pair of query vertices how many data edges of any type may join them: as many as the pattern has."""
+    spec = ViewSpec((), Direction.ANY)
+    view = query.view(spec)
+    found = []
+    n = len(query.candidates)
+    for v in range(n):
+        for u in range(v + 1):
+            held = sum(1 for x in query.edges if {x.source, x.target} == {u, v})
+            implied = (u == v and not view.loops and held == 0) or (held == 1 and view.simple)
+            if not implied:
+                found.append((spec, u, v, held))
+    return tuple(found)

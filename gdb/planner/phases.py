@@ -1,0 +1,241 @@
+"""From a matching order to phases: extensions by matching patterns 0-7 and eliminations by view (geneva-tpds §5-§6)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from gdb.executor.plan import (
+    Arc,
+    Between,
+    BindEdge,
+    Eliminate,
+    Extend,
+    Phase,
+    Rules,
+    Scan,
+    Step,
+    ViewSpec,
+)
+from gdb.planner import cost
+from gdb.planner.decompose import Decomposition
+from gdb.planner.distinct import Conditions
+from gdb.planner.resolve import Resolved
+
+MAX_GROUP = 8
+
+
+@dataclass(frozen=True, slots=True)
+class _Way:
+    """A tree edge by which a vertex can be reached: from bound `source` along `edge` through `spec`."""
+
+    source: int
+    edge: int
+    spec: ViewSpec
+
+
+@dataclass(slots=True)
+class _Builder:
+    """Phases under construction."""
+
+    query: Resolved
+    conditions: Conditions
+    parallel: dict[int, int]
+    rules: dict[int, Rules]
+    phases: list[Phase] = field(default_factory=list)
+    views: list[ViewSpec] = field(default_factory=list)
+    bound: list[int] = field(default_factory=list)
+    matched: set[int] = field(default_factory=set)
+    named: list[int] = field(default_factory=list)
+
+    def view(self, spec: ViewSpec) -> int:
+        if spec not in self.views:
+            self.views.append(spec)
+        return self.views.index(spec)
+
+    def ways(self, vertex: int) -> list[_Way]:
+        """Tree edges from bound vertices, the expected shortest list first."""
+        found = []
+        for e in self.query.incident(vertex):
+            edge = self.query.edges[e]
+            source = edge.other(vertex)
+            if source in self.bound and source != vertex:
+                found.append(_Way(source, e, edge.spec(source)))
+        return sorted(found, key=lambda w: (self._mean_degree(w.spec), self.bound.index(w.source)))
+
+    def _mean_degree(self, spec: ViewSpec) -> float:
+        view = self.query.view(spec)
+        return len(view.neighbours) / max(view.rows, 1)
+
+    def scan(self, vertex: int) -> None:
+        self.phases.append(Scan(vertex, self.rules[vertex]))
+        self._bind([vertex])
+
+    def extend(self, pattern: int, ways: Sequence[tuple[int, _Way]]) -> None:
+        steps = tuple(
+            Step(v, w.source, w.edge, self.view(w.spec), self.rules[v]) for v, w in ways
+        )
+        self.phases.append(Extend(pattern, steps))
+        self.matched |= {w.edge for _, w in ways}
+        self._bind([v for v, _ in ways])
+
+    def _bind(self, vertices: list[int]) -> None:
+        """After an extension: eliminate by every edge that became checkable, bind edges that have predicates."""
+        self.bound += vertices
+        backward: dict[int, list[Arc]] = {}
+        for v in vertices:
+            for e in self.query.incident(v):
+                edge = self.query.edges[e]
+                u = edge.other(v)
+                ready = u in self.bound and e not in self.matched
+                if ready and self.bound.index(u) <= self.bound.index(v):
+                    backward.setdefault(self.view(edge.spec(u)), []).append(Arc(e, u, v))
+                    self.matched.add(e)
+        self.phases += [Eliminate(w, tuple(arcs)) for w, arcs in sorted(backward.items())]
+        for apart in self.conditions.apart:
+            ends = {apart.a, apart.b, apart.c, apart.d}
+            if ends <= set(self.bound) and ends & set(vertices):
+                self.phases.append(apart)
+        self._induced(vertices)
+        for e in sorted(self.conditions.bound):
+            if self.query.graph.edges[e].allowed is not None:
+                self.bind_edge(e)
+
+    def _induced(self, vertices: list[int]) -> None:
+        for spec, u, v, held in self.conditions.between:
+            if {u, v} <= set(self.bound) and {u, v} & set(vertices):
+                first, last = sorted((u, v), key=self.bound.index)
+                self.phases.append(Between(self.view(spec), first, last, held))
+
+    def bind_edge(self, e: int) -> None:
+        """Bind a query edge whose ends are bound, once."""
+        edge = self.query.edges[e]
+        if e in self.named or not {edge.source, edge.target} <= set(self.bound):
+            return
+        differs = [f for f in self.named if {(e, f), (f, e)} & self.conditions.edges]
+        above = [f for f in self.named if self.parallel.get(e) == f]
+        # a parallel twin bound later must have the larger id as well, so twins are bound in their order
+        before = self.parallel.get(e)
+        if before is not None and before not in self.named:
+            self.bind_edge(before)
+            differs = [f for f in self.named if {(e, f), (f, e)} & self.conditions.edges]
+            above = [before]
+        differs = [f for f in differs if f not in above]
+        spec = edge.spec(edge.source)
+        allowed = self.query.graph.edges[e].allowed
+        self.phases.append(
+            BindEdge(
+                e, edge.source, edge.target, self.view(spec), tuple(differs), tuple(above), allowed
+            )
+        )
+        self.named.append(e)
+
+
+def build(
+    query: Resolved,
+    order: tuple[int, ...],
+    parts: Decomposition,
+    conditions: Conditions,
+    parallel: dict[int, int],
+    restrictions: tuple[tuple[int, int], ...],
+    *,
+    patterns: bool,
+) -> tuple[tuple[Phase, ...], tuple[ViewSpec, ...]]:
+    """Phases and their views; without `patterns` every extension is matching pattern 0."""
+    builder = _Builder(query, conditions, parallel, _rules(order, conditions, restrictions))
+    left = list(order)
+    while left:
+        if not builder.ways(left[0]):
+            builder.scan(left.pop(0))
+            continue
+        pattern, ways = _pattern(builder, left, parts) if patterns else _single(builder, left)
+        builder.extend(pattern, ways)
+        del left[: len(ways)]
+    for e in sorted(conditions.bound):
+        builder.bind_edge(e)
+    return tuple(builder.phases), tuple(builder.views)
+
+
+def _rules(
+    order: tuple[int, ...], conditions: Conditions, restrictions: tuple[tuple[int, int], ...]
+) -> dict[int, Rules]:
+    """For each vertex its rules against those before it in the order."""
+    place = {v: k for k, v in enumerate(order)}
+    found: dict[int, Rules] = {}
+    larger = {v: {a for a, b in restrictions if b == v} for v in order}
+    smaller = {v: {b for a, b in restrictions if a == v} for v in order}
+    for v in order:
+        earlier = {u for u in order if place[u] < place[v]}
+        below, above = larger[v] & earlier, smaller[v] & earlier
+        differs = {u for u in earlier if {(u, v), (v, u)} & conditions.vertices} - below - above
+        found[v] = Rules(tuple(sorted(below)), tuple(sorted(above)), tuple(sorted(differs)))
+    return found
+
+
+def _single(builder: _Builder, left: list[int]) -> tuple[int, list[tuple[int, _Way]]]:
+    return 0, [(left[0], builder.ways(left[0])[0])]
+
+
+def _pattern(
+    builder: _Builder, left: list[int], parts: Decomposition
+) -> tuple[int, list[tuple[int, _Way]]]:
+    """The matching pattern of highest priority for the next vertices of the order (§5.5): 5, 6, 7 bind most vertices,
+    then 1, 3, 4, 2 bind two, then 0. In the core at most two are bound at once (§6)."""
+    most = 2 if left[0] in parts.core else MAX_GROUP
+    for size in range(min(most, len(left)), 1, -1):
+        vertices = left[:size]
+        if any((v in parts.core) != (left[0] in parts.core) for v in vertices):
+            continue
+        found = _classify(builder, vertices)
+        if found is not None:
+            return found
+    return _single(builder, left)
+
+
+def _classify(
+    builder: _Builder, vertices: list[int]
+) -> tuple[int, list[tuple[int, _Way]]] | None:
+    """The pattern that binds exactly these vertices at once, if there is one (geneva-tpds Fig. 1): their tree edges have
+    one label, and come from one source or, one source for each vertex label, from two."""
+    options = [builder.ways(v) for v in vertices]
+    labels = [builder.query.candidates[v].label for v in vertices]
+    if not all(options) or len(set(labels)) > 2:
+        return None
+    for way in options[0]:
+        chosen = [next((w for w in o if (w.source, w.spec) == (way.source, way.spec)), None) for o in options]
+        found = [w for w in chosen if w is not None]
+        if len(found) == len(vertices):
+            alike = len(set(labels)) == 1
+            pattern = (1 if alike else 3) if len(vertices) == 2 else (5 if alike else 6)
+            return pattern, list(zip(vertices, found, strict=True))
+    return _two_sources(vertices, options, labels)
+
+
+def _two_sources(
+    vertices: list[int], options: list[list[_Way]], labels: list[str]
+) -> tuple[int, list[tuple[int, _Way]]] | None:
+    alike = len(set(labels)) == 1
+    if alike and len(vertices) > 2:
+        return None
+    for first in options[0]:
+        for last in options[-1]:
+            if first.spec != last.spec or first.source == last.source:
+                continue
+            wanted = [
+                (last if label == labels[-1] and (not alike or k) else first).source
+                for k, label in enumerate(labels)
+            ]
+            chosen = [
+                next((w for w in o if (w.source, w.spec) == (source, first.spec)), None)
+                for o, source in zip(options, wanted, strict=True)
+            ]
+            found = [w for w in chosen if w is not None]
+            if len(found) == len(vertices):
+                pattern = (2 if alike else 4) if len(vertices) == 2 else 7
+                return pattern, list(zip(vertices, found, strict=True))
+    return None
+
+
+def estimates(query: Resolved, order: tuple[int, ...]) -> tuple[float, ...]:
+    """Expected partial embeddings after each vertex, for EXPLAIN."""
+    return cost.estimates(query, order)

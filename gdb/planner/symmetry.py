@@ -1,0 +1,210 @@
+"""Automorphisms of the query graph and the restrictions that keep one embedding of each class (GraphZero, GraphPi).
+
+The group is never listed for restrictions: orbits of a stabilizer chain are found by searching one automorphism at a time, so
+that a star with twelve leaves (12! automorphisms) is planned at once.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+from gdb.errors import LimitExceeded
+from gdb.executor.plan import Twin
+from gdb.planner.resolve import Resolved
+from gdb.storage.adjacency import Direction
+
+MAX_TWINS = 5040
+SEARCH_STEPS = 200_000
+_REFERENCE = re.compile(r"\$([ve])(\d+)\b")
+
+Colour = tuple[object, ...]
+Signature = tuple[tuple[object, ...], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Symmetry:
+    """What was broken: `restrictions` (u, v) mean vid(u) > vid(v); `multiplicity` embeddings stand behind each kept one;
+    `fixed` are vertices whose orbit was left alone."""
+
+    restrictions: tuple[tuple[int, int], ...] = ()
+    multiplicity: int = 1
+    fixed: tuple[int, ...] = ()
+
+
+class Automorphisms:
+    """Searches automorphisms of a query graph: vertex permutations that keep labels, predicates and edges."""
+
+    def __init__(self, query: Resolved) -> None:
+        self.query = query
+        self.n = len(query.candidates)
+        mode = query.graph.mode
+        self.texts = frozenset(query.graph.symmetric_under) if mode.distinct else frozenset()
+        named = {int(k) for t in self.texts for kind, k in _REFERENCE.findall(t) if kind == "e"}
+        self.signature = [[self._signature(u, v, named) for v in range(self.n)] for u in range(self.n)]
+        self.colour: list[Colour] = [self._colour(v) for v in range(self.n)]
+        self.steps = 0
+
+    def _colour(self, v: int) -> Colour:
+        vertex, candidates = self.query.graph.vertices[v], self.query.candidates[v]
+        around = Counter(self.signature[v][u] for u in range(self.n) if u != v)
+        return (candidates.ranges, vertex.predicate, self.signature[v][v], frozenset(around.items()))
+
+    def _signature(self, u: int, v: int, named: set[int]) -> Signature:
+        """The edges between two vertices as seen from u, in an order that does not depend on the query's text."""
+        found = []
+        for e in self.query.incident(u):
+            edge = self.query.edges[e]
+            if edge.other(u) == v and (u != v or edge.source == edge.target):
+                found.append(self._edge_colour(e, u, named))
+        return tuple(sorted(found, key=repr))
+
+    def _edge_colour(self, e: int, u: int, named: set[int]) -> tuple[object, ...]:
+        """Alike edges have equal colours. A parallel edge that a predicate names is like no other."""
+        edge, asked = self.query.edges[e], self.query.graph.edges[e]
+        ends = {edge.source, edge.target}
+        parallel = [f for f, x in enumerate(self.query.edges) if {x.source, x.target} == ends]
+        alone = e if e in named and len(parallel) > 1 else -1
+        way = "loop" if edge.source == edge.target else edge.spec(u).direction.value
+        return (edge.types, way, asked.predicate, alone)
+
+    def find(self, start: dict[int, int]) -> tuple[int, ...] | None:
+        """One automorphism that extends a partial map, or None."""
+        self.steps = 0
+        return next(self.all(start), None)
+
+    def all(self, start: dict[int, int]) -> Iterator[tuple[int, ...]]:
+        """Every automorphism that extends a partial map."""
+        if all(self._fits(u, x, {a: b for a, b in start.items() if a != u}) for u, x in start.items()):
+            yield from self._extend(dict(start))
+
+    def _extend(self, image: dict[int, int]) -> Iterator[tuple[int, ...]]:
+        self.steps += 1
+        if self.steps > SEARCH_STEPS:
+            raise LimitExceeded(
+                "The automorphisms of the pattern take too long to find.",
+                "Use fewer alike nodes, or MATCH DIFFERENT NODES instead of SUBGRAPHS.",
+            )
+        if len(image) == self.n:
+            found = tuple(image[v] for v in range(self.n))
+            if self._keeps_texts(found):
+                yield found
+            return
+        u = self._next(image)
+        used = set(image.values())
+        for x in range(self.n):
+            if x not in used and self._fits(u, x, image):
+                yield from self._extend({**image, u: x})
+
+    def _next(self, image: dict[int, int]) -> int:
+        left = [v for v in range(self.n) if v not in image]
+        return next((v for v in left if self.query.neighbours(v) & image.keys()), left[0])
+
+    def _fits(self, u: int, x: int, image: dict[int, int]) -> bool:
+        return self.colour[u] == self.colour[x] and all(
+            self.signature[u][w] == self.signature[x][y] for w, y in image.items()
+        )
+
+    def _keeps_texts(self, image: tuple[int, ...]) -> bool:
+        if not self.texts:
+            return True
+        edges = self.edge_image(image)
+
+        def renamed(found: re.Match[str]) -> str:
+            kind, k = found[1], int(found[2])
+            return f"${kind}{image[k] if kind == 'v' else edges[k]}"
+
+        return {_sorted_operands(_REFERENCE.sub(renamed, t)) for t in self.texts} == {
+            _sorted_operands(t) for t in self.texts
+        }
+
+    def edge_image(self, image: tuple[int, ...]) -> tuple[int, ...]:
+        """Where an automorphism takes each query edge; parallel alike edges keep their order."""
+        taken: set[int] = set()
+        found: list[int] = []
+        for e, edge in enumerate(self.query.edges):
+            u, v = image[edge.source], image[edge.target]
+            wanted = self._edge_colour(e, edge.source, set())
+            for f in self.query.incident(u):
+                to = self.query.edges[f]
+                if f not in taken and to.other(u) == v and self._edge_colour(f, u, set()) == wanted:
+                    taken.add(f)
+                    found.append(f)
+                    break
+        return tuple(found)
+
+
+def _sorted_operands(text: str) -> str:
+    """A text with the operands of its outermost symmetric comparison in order, so that a = b and b = a are one."""
+    for operator in (" = ", " <> "):
+        sides = text.split(operator)
+        if len(sides) == 2 and not any(w in text for w in (" AND ", " OR ", "(")):
+            return operator.join(sorted(sides))
+    return text
+
+
+def break_symmetry(
+    query: Resolved, order: tuple[int, ...], surely_different: Callable[[int, int], bool]
+) -> Symmetry:
+    """Restrictions along a matching order: each vertex gets the largest vid of its orbit under the stabilizer of those
+    before it. An orbit whose vertices may share a data vertex is left alone (its vertex is fixed instead): an embedding
+    that maps two of them alike would satisfy no strict order."""
+    group = Automorphisms(query)
+    left_alone: list[int] = []
+    while True:
+        found = _chain(group, order, surely_different, left_alone)
+        if isinstance(found, Symmetry):
+            return found
+        # start again in the subgroup that fixes it, so that what is broken is a group and twins can be listed
+        left_alone.append(found)
+
+
+def _chain(
+    group: Automorphisms,
+    order: tuple[int, ...],
+    surely_different: Callable[[int, int], bool],
+    left_alone: list[int],
+) -> Symmetry | int:
+    """The stabilizer chain of the subgroup that fixes `left_alone`, or a vertex whose orbit cannot be broken."""
+    fixed = {v: v for v in left_alone}
+    restrictions: list[tuple[int, int]] = []
+    multiplicity = 1
+    for u in order:
+        if u in fixed:
+            continue
+        others = [x for x in range(group.n) if x not in fixed and x != u]
+        orbit = [u, *(x for x in others if group.find({**fixed, u: x}))]
+        if not all(surely_different(a, b) for a in orbit for b in orbit if a < b):
+            return u
+        restrictions += [(u, x) for x in orbit[1:]]
+        multiplicity *= len(orbit)
+        fixed[u] = u
+    return Symmetry(tuple(restrictions), multiplicity, tuple(left_alone))
+
+
+def twins(query: Resolved, symmetry: Symmetry) -> tuple[Twin, ...]:
+    """The automorphisms that `symmetry` broke, each with its edge permutation; () where there is only the identity."""
+    if symmetry.multiplicity == 1:
+        return ()
+    group = Automorphisms(query)
+    start = {v: v for v in symmetry.fixed}
+    return tuple(Twin(image, group.edge_image(image)) for image in group.all(start))
+
+
+def parallel_twins(query: Resolved) -> dict[int, int]:
+    """Query edge -> the alike parallel query edge just before it, for SUBGRAPHS: their edge ids must ascend."""
+    group = Automorphisms(query)
+    named = {int(k) for t in group.texts for kind, k in _REFERENCE.findall(t) if kind == "e"}
+    before: dict[int, int] = {}
+    last: dict[tuple[object, ...], int] = {}
+    for e, edge in enumerate(query.edges):
+        low = min(edge.source, edge.target)
+        ends = (low, max(edge.source, edge.target))
+        at = low if edge.direction is Direction.ANY else edge.source
+        key = (ends, at, *group._edge_colour(e, at, named))
+        if key in last:
+            before[e] = last[key]
+        last[key] = e
+    return before
