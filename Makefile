@@ -1,0 +1,48 @@
+# Every target begins from nothing: it makes .venv and installs the project there, once for each pyproject.toml.
+
+PYTHON ?= python3
+BIN := .venv/bin
+STAMP := .venv/.installed
+# On a machine whose own Python has CuPy and the other needs: make gpu-test GPU_PYTHON=python3
+GPU_PYTHON ?= $(BIN)/python
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test check format bench gpu-test clean
+
+help: ## show this list
+	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
+
+$(STAMP): pyproject.toml
+	test -x $(BIN)/python || $(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --upgrade pip
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[test]'
+	touch $@
+
+demo: $(STAMP) ## the code graph of the Python standard library: import it, match patterns in it
+	$(BIN)/gdbsh demo
+
+test: $(STAMP) ## the whole test suite
+	$(BIN)/python -m pytest -q
+
+check: $(STAMP) ## format, lint, types, and which room may import which
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/mypy benchmarks
+	$(BIN)/lint-imports
+
+format: $(STAMP) ## put the code into the project's format
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+
+bench: $(STAMP) ## measure; writes benchmarks/RESULTS.md (graphs are read from ../shared/data if it is there)
+	$(BIN)/python benchmarks/import_time.py
+	$(BIN)/python benchmarks/storage.py
+	$(BIN)/python benchmarks/truth.py
+
+gpu-test: $(if $(filter $(BIN)/python,$(GPU_PYTHON)),$(STAMP)) ## the tests that need a CUDA device
+	$(GPU_PYTHON) -m pytest -q tests/gpu
+
+clean: ## remove the environment, caches and build outputs
+	rm -rf .venv build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
