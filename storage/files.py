@@ -1,0 +1,402 @@
+"""The only door to disk: everything that a store does to files goes through a `Files`.
+
+Tests put a recording or failing `Files` under the store; `gdb.connect()` without a path puts
+`MemoryFiles` under it. The rules of the door (design.md §2, *Known traps*): a file is created once,
+extended and synced, never truncated and never mapped writable; its length is checked before it is
+mapped, because reading a map of a truncated file kills the process; after a failed fsync nothing
+more is written through this door, because the kernel may have dropped the pages that it failed to
+write and a second fsync would lie.
+"""
+
+from __future__ import annotations
+
+import errno
+import fcntl
+import mmap
+import os
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import NoReturn, Protocol
+
+import numpy as np
+
+from gdb.errors import (
+    ClosedError,
+    CorruptStore,
+    NotAStore,
+    StoreError,
+    StoreLocked,
+    StorePermissionError,
+)
+from gdb.storage.checksum import Buffer
+from gdb.storage.model import U8
+
+WRITER_LOCK = "writer.lock"
+READERS_LOCK = "readers.lock"
+_PID_BYTES = 20
+
+
+class NewFile(Protocol):
+    """A file being written, front to back."""
+
+    def write(self, data: Buffer) -> None: ...
+
+    def fsync(self) -> None:
+        """Return when every byte written so far will survive a power cut."""
+        ...
+
+    def close(self) -> None: ...
+
+
+class Files(Protocol):
+    """One flat folder of files, named without separators."""
+
+    @property
+    def where(self) -> str:
+        """The folder, for messages."""
+        ...
+
+    def names(self) -> list[str]: ...
+
+    def create(self, name: str) -> NewFile:
+        """A new file; there must be none of that name."""
+        ...
+
+    def read(self, name: str) -> bytes:
+        """The whole of a small file; FileNotFoundError where there is none."""
+        ...
+
+    def map(self, name: str, length: int) -> U8:
+        """The file as a read-only u8[length], not copied; CorruptStore if missing or not so long."""
+        ...
+
+    def rename(self, old: str, new: str) -> None:
+        """Replace `new` by `old` atomically."""
+        ...
+
+    def unlink(self, name: str) -> None: ...
+
+    def fsync_dir(self) -> None:
+        """Return when names created, renamed and removed so far will survive a power cut."""
+        ...
+
+    def lock_writer(self) -> None:
+        """Become the only writer; StoreLocked where another process is."""
+        ...
+
+    def unlock_writer(self) -> None: ...
+
+    def lock_reader(self) -> None:
+        """Keep every other process from deleting files until `close`."""
+        ...
+
+    @contextmanager
+    def alone(self) -> Iterator[bool]:
+        """True while no other opener of the store reads it; never waits."""
+        ...
+
+    def close(self) -> None:
+        """Give back all locks; maps stay readable."""
+        ...
+
+
+def missing(where: str, name: str) -> CorruptStore:
+    """The error for a file that the manifest names and the folder lacks."""
+    return CorruptStore(
+        f"The store {where} is damaged: its file {name} is missing.",
+        "Restore the folder from a copy, or import the data again.",
+    )
+
+
+def wrong_length(where: str, name: str, found: int, wanted: int) -> CorruptStore:
+    """The error for a file that was cut short or grew."""
+    return CorruptStore(
+        f"The store {where} is damaged: its file {name} has {found} bytes instead of {wanted}.",
+        "Restore the folder from a copy, or import the data again.",
+    )
+
+
+class PosixFiles:
+    """A folder of a POSIX file system.
+
+    Parameters
+    ----------
+    path : the folder.
+    create : make it (and its parents) where it is missing.
+
+    Raises
+    ------
+    NotAStore : there is no such folder, or it is a file.
+    StorePermissionError : the operating system refuses.
+    """
+
+    def __init__(self, path: Path, *, create: bool = False) -> None:
+        self._path = path
+        self._poisoned = False
+        self._writer: int | None = None
+        self._reader: int | None = None
+        with _translated(str(path)):
+            if create and not path.exists():
+                path.mkdir(parents=True, exist_ok=True)
+                _fsync_path(path.parent)  # protects the folder's own name
+            if not path.is_dir():
+                what = "is a file, not a folder" if path.exists() else "does not exist"
+                raise NotAStore(
+                    f"The store {path} {what}.",
+                    "Give the folder of a store, or a new name to create one.",
+                )
+
+    @property
+    def where(self) -> str:
+        return str(self._path)
+
+    def names(self) -> list[str]:
+        with _translated(self.where):
+            return sorted(os.listdir(self._path))
+
+    def create(self, name: str) -> NewFile:
+        self._check_writable()
+        with _translated(str(self._path / name)):
+            flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
+            return _PosixNewFile(self, name, os.open(self._path / name, flags, 0o644))
+
+    def read(self, name: str) -> bytes:
+        with _translated(str(self._path / name)):
+            return (self._path / name).read_bytes()
+
+    def map(self, name: str, length: int) -> U8:
+        with _translated(str(self._path / name)):
+            try:
+                fd = os.open(self._path / name, os.O_RDONLY | os.O_CLOEXEC)
+            except FileNotFoundError:
+                raise missing(self.where, name) from None
+            try:
+                found = os.fstat(fd).st_size  # before mapping: a short map is a SIGBUS later
+                if found != length or not length:
+                    raise wrong_length(self.where, name, found, length)
+                return np.frombuffer(mmap.mmap(fd, length, prot=mmap.PROT_READ), np.uint8)
+            finally:
+                os.close(fd)
+
+    def rename(self, old: str, new: str) -> None:
+        self._check_writable()
+        with _translated(str(self._path / old)):
+            os.rename(self._path / old, self._path / new)
+
+    def unlink(self, name: str) -> None:
+        with _translated(str(self._path / name)):
+            os.unlink(self._path / name)
+
+    def fsync_dir(self) -> None:
+        self._check_writable()
+        try:
+            _fsync_path(self._path)
+        except OSError as error:
+            self.poison(self.where, error)
+
+    def lock_writer(self) -> None:
+        with _translated(str(self._path / WRITER_LOCK)):
+            fd = os.open(self._path / WRITER_LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+            try:
+                # flock, not lockf: a lockf lock drops when any descriptor of the file closes.
+                fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                os.pwrite(fd, str(os.getpid()).encode().ljust(_PID_BYTES), 0)
+            except BlockingIOError:
+                holder = os.pread(fd, _PID_BYTES, 0).decode("ascii", "replace").strip()
+                os.close(fd)
+                raise StoreLocked(
+                    f"Process {holder or 'unknown'} is writing to the store {self.where}.",
+                    "Wait until it has finished, or end it.",
+                ) from None
+            except BaseException:
+                os.close(fd)
+                raise
+        self._writer = fd
+
+    def unlock_writer(self) -> None:
+        if self._writer is not None:
+            os.close(self._writer)
+            self._writer = None
+
+    def lock_reader(self) -> None:
+        path = self._path / READERS_LOCK
+        with _translated(str(path)):
+            try:
+                fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+            except OSError:
+                try:
+                    fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+                except FileNotFoundError:
+                    return  # a folder that nobody can write to: nobody deletes there either
+            fcntl.flock(fd, fcntl.LOCK_SH)
+            self._reader = fd
+
+    @contextmanager
+    def alone(self) -> Iterator[bool]:
+        if self._reader is None:
+            yield False
+            return
+        try:
+            fcntl.flock(self._reader, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            got = True
+        except BlockingIOError:
+            got = False
+        try:
+            yield got
+        finally:
+            # Changing a lock drops the old one first. Meanwhile only another writer could delete
+            # our files, and the writer's lock is ours.
+            fcntl.flock(self._reader, fcntl.LOCK_SH)
+
+    def close(self) -> None:
+        self.unlock_writer()
+        if self._reader is not None:
+            os.close(self._reader)
+            self._reader = None
+
+    def poison(self, what: str, error: OSError) -> NoReturn:
+        """Close the door for writing, for good."""
+        self._poisoned = True
+        raise StoreError(
+            f"The disk failed to store {what}: {error.strerror}. Nothing was committed.",
+            "Check the disk, then open the store again.",
+        ) from error
+
+    def _check_writable(self) -> None:
+        if self._poisoned:
+            raise ClosedError(
+                f"The store {self.where} takes no more writes since the disk failed an fsync.",
+                "Check the disk, then open the store again.",
+            )
+
+
+class _PosixNewFile:
+    def __init__(self, files: PosixFiles, name: str, fd: int) -> None:
+        self._files, self._name, self._fd = files, name, fd
+
+    def write(self, data: Buffer) -> None:
+        rest = memoryview(data).cast("B") if memoryview(data).nbytes else memoryview(b"")
+        with _translated(f"{self._files.where}/{self._name}"):
+            while rest:
+                rest = rest[os.write(self._fd, rest) :]  # one call takes at most 2 GiB
+
+    def fsync(self) -> None:
+        try:
+            os.fsync(self._fd)
+        except OSError as error:
+            self._files.poison(self._name, error)
+
+    def close(self) -> None:
+        if self._fd >= 0:
+            os.close(self._fd)
+            self._fd = -1
+
+
+def _fsync_path(path: Path) -> None:
+    fd = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        os.fsync(fd)
+    finally:
+        os.close(fd)
+
+
+@contextmanager
+def _translated(what: str) -> Iterator[None]:
+    """Turn errors of the operating system into ours; FileNotFoundError passes."""
+    try:
+        yield
+    except (StoreError, FileNotFoundError):
+        raise
+    except OSError as error:
+        if error.errno in (errno.EACCES, errno.EPERM, errno.EROFS):
+            raise StorePermissionError(
+                f"The operating system refuses access to {what}: {error.strerror}.",
+                "Check its owner and permissions, or open the store with read_only=True.",
+            ) from error
+        raise StoreError(
+            f"The operating system failed on {what}: {error.strerror}.",
+            "Check the disk and its free space.",
+        ) from error
+
+
+class MemoryFiles:
+    """A store in memory: the same door over a dict. Nothing survives, so nothing is synced."""
+
+    def __init__(self) -> None:
+        self._contents: dict[str, U8] = {}
+        self._writer = threading.Lock()
+
+    @property
+    def where(self) -> str:
+        return "in memory"
+
+    def names(self) -> list[str]:
+        return sorted(self._contents)
+
+    def create(self, name: str) -> NewFile:
+        if name in self._contents:
+            raise StoreError(f"The file {name} exists already.")
+        self._contents[name] = np.zeros(0, np.uint8)
+        return _MemoryNewFile(self, name)
+
+    def read(self, name: str) -> bytes:
+        if name not in self._contents:
+            raise FileNotFoundError(name)
+        return self._contents[name].tobytes()
+
+    def map(self, name: str, length: int) -> U8:
+        if name not in self._contents:
+            raise missing(self.where, name)
+        found = self._contents[name]
+        if found.shape[0] != length:
+            raise wrong_length(self.where, name, found.shape[0], length)
+        return found
+
+    def put(self, name: str, content: U8) -> None:
+        """Set a file's bytes; the array must not change afterwards."""
+        content.flags.writeable = False
+        self._contents[name] = content
+
+    def rename(self, old: str, new: str) -> None:
+        self._contents[new] = self._contents.pop(old)
+
+    def unlink(self, name: str) -> None:
+        del self._contents[name]
+
+    def fsync_dir(self) -> None:
+        pass
+
+    def lock_writer(self) -> None:
+        if not self._writer.acquire(blocking=False):
+            raise StoreLocked("This process is already writing to the store in memory.")
+
+    def unlock_writer(self) -> None:
+        with suppress(RuntimeError):
+            self._writer.release()
+
+    def lock_reader(self) -> None:
+        pass
+
+    @contextmanager
+    def alone(self) -> Iterator[bool]:
+        yield True
+
+    def close(self) -> None:
+        pass
+
+
+class _MemoryNewFile:
+    def __init__(self, files: MemoryFiles, name: str) -> None:
+        self._files, self._name = files, name
+        self._bytes = bytearray()
+
+    def write(self, data: Buffer) -> None:
+        self._bytes += memoryview(data).cast("B") if memoryview(data).nbytes else b""
+
+    def fsync(self) -> None:
+        pass
+
+    def close(self) -> None:
+        self._files.put(self._name, np.frombuffer(self._bytes, np.uint8))

@@ -1,0 +1,70 @@
+"""The interval index: which vertices have a row in a partition (geneva-tpds §4.1).
+
+Contiguous vids share one entry (first vid, how many, row of the first), so that a look-up is a
+search in a short array. `Adjacency.rows_of` is the look-up; here are its building and its inverse.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from gdb.storage.model import I64, U32
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Intervals:
+    """first, length, row : u32[k], ascending; see `gdb.storage.adjacency.Adjacency`."""
+
+    first: U32
+    length: U32
+    row: U32
+
+    def __len__(self) -> int:
+        return int(self.first.shape[0])
+
+    @property
+    def rows(self) -> int:
+        """Number of vertices indexed."""
+        return int(self.length.sum(dtype=np.int64))
+
+    def vids(self) -> U32:
+        """The vid of every row, u32[rows] ascending."""
+        shift = self.first.astype(np.int64) - self.row.astype(np.int64)
+        rows = np.arange(self.rows, dtype=np.int64)
+        return (rows + np.repeat(shift, self.length)).astype(np.uint32)
+
+
+def of_vids(vids: U32) -> Intervals:
+    """The interval index of ascending, distinct vids; u32[rows] -> k intervals."""
+    if not vids.shape[0]:
+        none = np.zeros(0, np.uint32)
+        return Intervals(none, none, none)
+    breaks = np.flatnonzero(np.diff(vids) != 1) + 1
+    row = np.concatenate([np.zeros(1, np.int64), breaks])
+    return of_lengths(vids[row], np.diff(row, append=vids.shape[0]).astype(np.uint32))
+
+
+def of_lengths(first: U32, length: U32) -> Intervals:
+    """The interval index of the first vids and lengths alone: rows follow one another."""
+    row = np.zeros(first.shape[0], np.uint32)
+    np.cumsum(length[:-1], out=row[1:])
+    return Intervals(first, length, row)
+
+
+def vids_of_rows(first: U32, row: U32, rows: I64) -> U32:
+    """The vid of each row number, i64[n] -> u32[n]; the inverse of `Adjacency.rows_of`."""
+    at = np.searchsorted(row, rows, side="right") - 1
+    return (first[at].astype(np.int64) + (rows - row[at])).astype(np.uint32)
+
+
+def merged(ranges: list[tuple[int, int]]) -> tuple[tuple[int, int], ...]:
+    """Half-open ranges, sorted, with those that touch made one."""
+    found: list[tuple[int, int]] = []
+    for start, stop in sorted(ranges):
+        if found and found[-1][1] == start:
+            found[-1] = (found[-1][0], stop)
+        else:
+            found.append((start, stop))
+    return tuple(found)

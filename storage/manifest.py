@@ -1,0 +1,346 @@
+"""The manifest: one small file that says which files the store consists of (docs/FORMAT.md).
+
+A commit writes and syncs segment files, then a manifest under another name, and renames it into
+place (design.md §2, *Commit*). Whatever the current manifest does not name is a stray of a killed
+writer and is ignored.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import secrets
+import struct
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from typing import TypeAlias, TypeVar, cast
+
+from gdb.errors import NotAStore, StoreVersionError
+from gdb.storage.adjacency import Direction
+from gdb.storage.checksum import DIGEST_BYTES, digest
+from gdb.storage.files import READERS_LOCK, WRITER_LOCK, Files
+from gdb.storage.model import KINDS, Kind
+from gdb.storage.segment import FileRecord, damaged
+
+MANIFEST = "MANIFEST"
+FORMAT = 1
+_MAGIC = b"gdb.man\n"
+_HEAD = struct.Struct("<8sIIQ")  # magic, format, 0, length of the body
+_SEGMENT_NAME = re.compile(r"seg-\d{8,}-\d{4,}-[0-9a-f]{8}\.gdb")
+_TEMPORARY_NAME = re.compile(r"manifest-\d{8,}-[0-9a-f]{8}\.tmp")
+
+Json: TypeAlias = "bool | int | float | str | list[Json] | dict[str, Json] | None"
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnRecord:
+    """A column's kind and the numbers of its sections in the file of its owner; -1 = none."""
+
+    kind: Kind
+    values: int
+    offsets: int
+    valid: int
+
+
+@dataclass(frozen=True, slots=True)
+class GroupRecord:
+    """A vertex group: see `gdb.storage.snapshot.VertexGroup`. `file` holds ids and columns."""
+
+    labels: tuple[str, ...]
+    id_space: str
+    ranges: tuple[tuple[int, int], ...]
+    file: int
+    ids: ColumnRecord
+    columns: dict[str, ColumnRecord]
+
+
+@dataclass(frozen=True, slots=True)
+class SegmentRecord:
+    """A piece of a part: its first section (of six), and the rows and positions that it covers.
+
+    A long row may begin in one segment and go on in the next: then the next one's first row is the
+    last row of this one.
+    """
+
+    file: int
+    section: int
+    first_row: int
+    rows: int
+    first_edge: int
+    edges: int
+
+
+@dataclass(frozen=True, slots=True)
+class PartRecord:
+    """One direction of an edge-label partition; `--` is that of an undirected type."""
+
+    direction: Direction
+    rows: int
+    edges: int
+    intervals: int
+    simple: bool
+    loops: bool
+    max_degree: int
+    bytes: int
+    segments: tuple[SegmentRecord, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class TypeRecord:
+    """An edge type. `file` holds its columns, -1 where it has none."""
+
+    name: str
+    directed: bool
+    first_eid: int
+    edge_count: int
+    parts: tuple[PartRecord, ...]
+    file: int
+    columns: dict[str, ColumnRecord]
+
+
+@dataclass(frozen=True, slots=True)
+class SpaceRecord:
+    """An id space and the sorted index of its ids (two sections)."""
+
+    name: str
+    kind: Kind
+    count: int
+    file: int
+    section: int
+
+
+@dataclass(frozen=True, slots=True)
+class Manifest:
+    """All that a snapshot needs to know before it opens a file."""
+
+    version: int = 0
+    vertex_count: int = 0
+    edge_count: int = 0
+    files: tuple[FileRecord, ...] = ()
+    groups: tuple[GroupRecord, ...] = ()
+    types: tuple[TypeRecord, ...] = ()
+    spaces: tuple[SpaceRecord, ...] = ()
+
+
+def encode(manifest: Manifest) -> bytes:
+    """The bytes of a manifest file: head, JSON body, BLAKE2b-128 of both."""
+    body = json.dumps(asdict(manifest), ensure_ascii=False, separators=(",", ":")).encode("utf-8")
+    sealed = _HEAD.pack(_MAGIC, FORMAT, 0, len(body)) + body
+    return sealed + digest(sealed)
+
+
+def decode(raw: bytes, where: str) -> Manifest:
+    """The manifest in the bytes of a manifest file.
+
+    Raises
+    ------
+    CorruptStore : the bytes are not what was written.
+    StoreVersionError : they are of a newer format.
+    """
+    sealed, seal = raw[:-DIGEST_BYTES], raw[-DIGEST_BYTES:]
+    if len(sealed) < _HEAD.size or digest(sealed) != seal:
+        raise damaged(where, MANIFEST, "does not hold the bytes that were committed")
+    magic, version, _, length = _HEAD.unpack_from(sealed)
+    if magic != _MAGIC:
+        raise damaged(where, MANIFEST, "is not a manifest")
+    if version > FORMAT:  # every format keeps head and seal, so that this is no guess
+        raise StoreVersionError(
+            f"The store {where} has format {version}; this gdb reads up to format {FORMAT}.",
+            "Install a newer gdb-embedded.",
+        )
+    if version != FORMAT or length != len(sealed) - _HEAD.size:
+        raise damaged(where, MANIFEST, "has no valid head")
+    try:
+        return _manifest(_Fields(cast(Json, json.loads(sealed[_HEAD.size :]))))
+    except (ValueError, RecursionError) as error:
+        raise damaged(where, MANIFEST, f"cannot be understood ({error})") from None
+
+
+def read(files: Files) -> tuple[bytes, Manifest]:
+    """The current manifest and its bytes.
+
+    Raises
+    ------
+    NotAStore : the folder has no manifest and nothing else of a store.
+    CorruptStore : the manifest is missing beside segments, or damaged.
+    """
+    try:
+        raw = files.read(MANIFEST)
+    except FileNotFoundError:
+        if any(_SEGMENT_NAME.fullmatch(name) for name in files.names()):
+            raise damaged(files.where, MANIFEST, "is missing") from None
+        raise NotAStore(
+            f"The folder {files.where} is no store of gdb: it has no file {MANIFEST}.",
+            "Give the folder of a store, or a new name to create one.",
+        ) from None
+    return raw, decode(raw, files.where)
+
+
+def commit(files: Files, manifest: Manifest) -> None:
+    """Make `manifest` the current one; its files must have been written and synced."""
+    name = f"manifest-{manifest.version:08d}-{secrets.token_hex(4)}.tmp"
+    out = files.create(name)
+    try:
+        out.write(encode(manifest))
+        out.fsync()  # protects the manifest's bytes: a rename may reach the disk before them
+    finally:
+        out.close()
+    files.fsync_dir()  # protects the names of the segments and of this file before they are needed
+    files.rename(name, MANIFEST)
+    files.fsync_dir()  # protects the switch itself: after this the caller may be told
+
+
+def holds_nothing_else(names: list[str]) -> bool:
+    """Whether a folder holds only what a writer killed while creating a store may have left."""
+    ours = {WRITER_LOCK, READERS_LOCK}
+    return all(name in ours or _TEMPORARY_NAME.fullmatch(name) for name in names)
+
+
+def strays(names: list[str], kept: set[str]) -> list[str]:
+    """Those of `names` that are files of a store, but not in `kept`."""
+    return [
+        name
+        for name in names
+        if name not in kept and (_SEGMENT_NAME.fullmatch(name) or _TEMPORARY_NAME.fullmatch(name))
+    ]
+
+
+class _Fields:
+    """A JSON object whose members are asked for by name and type; ValueError where they differ."""
+
+    __slots__ = ("_members",)
+
+    def __init__(self, value: Json) -> None:
+        if not isinstance(value, dict):
+            raise ValueError("an object is missing")
+        self._members = value
+
+    def _get(self, key: str, wanted: type[T]) -> T:
+        value = self._members.get(key)
+        if type(value) is not wanted:
+            raise ValueError(f"{key} is missing or of another type")
+        return value
+
+    def number(self, key: str, least: int = 0) -> int:
+        value = self._get(key, int)
+        if not least <= value < 1 << 62:
+            raise ValueError(f"{key} is out of range")
+        return value
+
+    def text(self, key: str) -> str:
+        return self._get(key, str)
+
+    def flag(self, key: str) -> bool:
+        return self._get(key, bool)
+
+    def kind(self, key: str) -> Kind:
+        for kind in KINDS:
+            if kind == self._members.get(key):
+                return kind
+        raise ValueError(f"{key} is no kind of property")
+
+    def texts(self, key: str) -> tuple[str, ...]:
+        return tuple(str(value) for value in self._get(key, list))
+
+    def each(self, key: str, read_one: Callable[[_Fields], T]) -> tuple[T, ...]:
+        return tuple(read_one(_Fields(value)) for value in self._get(key, list))
+
+    def one(self, key: str) -> _Fields:
+        return _Fields(self._members.get(key))
+
+    def columns(self, key: str) -> dict[str, ColumnRecord]:
+        return {name: _column(_Fields(value)) for name, value in self._get(key, dict).items()}
+
+    def ranges(self, key: str) -> tuple[tuple[int, int], ...]:
+        found = []
+        for value in self._get(key, list):
+            match value:
+                case [int(start), int(stop)] if 0 <= start < stop < 1 << 32:
+                    found.append((start, stop))
+                case _:
+                    raise ValueError(f"{key} is out of range")
+        return tuple(found)
+
+
+def _manifest(at: _Fields) -> Manifest:
+    return Manifest(
+        version=at.number("version"),
+        vertex_count=at.number("vertex_count"),
+        edge_count=at.number("edge_count"),
+        files=at.each("files", _file),
+        groups=at.each("groups", _group),
+        types=at.each("types", _type),
+        spaces=at.each("spaces", _space),
+    )
+
+
+def _file(at: _Fields) -> FileRecord:
+    name = at.text("name")
+    if not _SEGMENT_NAME.fullmatch(name):  # a name is never a way out of the folder
+        raise ValueError("a file has an impossible name")
+    return FileRecord(name, at.number("length"), at.text("digest"))
+
+
+def _column(at: _Fields) -> ColumnRecord:
+    return ColumnRecord(
+        at.kind("kind"), at.number("values"), at.number("offsets", -1), at.number("valid", -1)
+    )
+
+
+def _group(at: _Fields) -> GroupRecord:
+    return GroupRecord(
+        labels=at.texts("labels"),
+        id_space=at.text("id_space"),
+        ranges=at.ranges("ranges"),
+        file=at.number("file"),
+        ids=_column(at.one("ids")),
+        columns=at.columns("columns"),
+    )
+
+
+def _segment(at: _Fields) -> SegmentRecord:
+    return SegmentRecord(
+        file=at.number("file"),
+        section=at.number("section"),
+        first_row=at.number("first_row"),
+        rows=at.number("rows"),
+        first_edge=at.number("first_edge"),
+        edges=at.number("edges"),
+    )
+
+
+def _part(at: _Fields) -> PartRecord:
+    return PartRecord(
+        direction=Direction(at.text("direction")),
+        rows=at.number("rows"),
+        edges=at.number("edges"),
+        intervals=at.number("intervals"),
+        simple=at.flag("simple"),
+        loops=at.flag("loops"),
+        max_degree=at.number("max_degree"),
+        bytes=at.number("bytes"),
+        segments=at.each("segments", _segment),
+    )
+
+
+def _type(at: _Fields) -> TypeRecord:
+    return TypeRecord(
+        name=at.text("name"),
+        directed=at.flag("directed"),
+        first_eid=at.number("first_eid"),
+        edge_count=at.number("edge_count"),
+        parts=at.each("parts", _part),
+        file=at.number("file", -1),
+        columns=at.columns("columns"),
+    )
+
+
+def _space(at: _Fields) -> SpaceRecord:
+    return SpaceRecord(
+        name=at.text("name"),
+        kind=at.kind("kind"),
+        count=at.number("count"),
+        file=at.number("file"),
+        section=at.number("section"),
+    )

@@ -1,0 +1,217 @@
+"""Interval-PCSR: one edge-label partition in one direction, as CSR over the vertices that it has.
+
+Source: geneva-tpds §4 (interval index), sgsi §6.1 (segments of about equal edge count; a long row
+may span several). A part is built from sorted keys `row vid << 32 | neighbour`, so that parallel
+edges stay side by side and every step is one NumPy pass.
+
+On disk row offsets are two-level: a u64 base for each block of 256 rows, and beside it what each
+row adds to the base, in u16 where the block has fewer than 65,536 positions and in u32 elsewhere.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from gdb.storage import intervals
+from gdb.storage.adjacency import Adjacency, Direction
+from gdb.storage.intervals import Intervals
+from gdb.storage.manifest import PartRecord, SegmentRecord
+from gdb.storage.model import I64, U32
+from gdb.storage.segment import Section, SectionKind, SegmentFile, SegmentWriter, damaged
+
+U16 = npt.NDArray[np.uint16]
+U64 = npt.NDArray[np.uint64]
+
+BLOCK = 256
+SEGMENT_EDGES = 16 << 20  # 64 MiB of neighbours
+SECTIONS = 6  # of a segment
+_WIDE = np.uint64(1 << 63)  # marks in a block's base that its rows are u32
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Part:
+    """A part in memory: `intervals` names its rows, the rest is as in `Adjacency`."""
+
+    intervals: Intervals
+    offsets: I64
+    neighbours: U32
+    simple: bool
+    loops: bool
+    max_degree: int
+
+    def adjacency(self, types: tuple[str, ...], direction: Direction) -> Adjacency:
+        """The part as the executors see it."""
+        return Adjacency(
+            types,
+            direction,
+            self.intervals.first,
+            self.intervals.length,
+            self.intervals.row,
+            self.offsets,
+            self.neighbours,
+            self.simple,
+            self.loops,
+            self.max_degree,
+        )
+
+
+def keys_of(rows: U32, neighbours: U32) -> U64:
+    """`rows[i] << 32 | neighbours[i]`, u64[m]: their order is that of a part's positions."""
+    return (rows.astype(np.uint64) << np.uint64(32)) | neighbours
+
+
+def build(keys: U64) -> Part:
+    """The part of ascending keys u64[m]; see `keys_of`. O(m)."""
+    rows = (keys >> np.uint64(32)).astype(np.uint32)
+    neighbours = keys.astype(np.uint32)
+    if not keys.shape[0]:
+        return Part(intervals.of_vids(rows), np.zeros(1, np.int64), neighbours, True, False, 0)
+    starts = np.flatnonzero(np.diff(rows, prepend=~rows[:1]))
+    offsets = np.append(starts, keys.shape[0]).astype(np.int64)
+    return Part(
+        intervals.of_vids(rows[starts]),
+        offsets,
+        neighbours,
+        simple=not bool((keys[1:] == keys[:-1]).any()),
+        loops=bool((rows == neighbours).any()),
+        max_degree=int(np.diff(offsets).max()),
+    )
+
+
+def keys_of_part(part: Adjacency) -> U64:
+    """The ascending keys that a part was built from."""
+    vids = Intervals(part.first, part.length, part.row).vids()
+    return keys_of(np.repeat(vids, np.diff(part.offsets)), part.neighbours)
+
+
+def encode_offsets(offsets: I64) -> tuple[U64, U16, U32]:
+    """Two-level offsets: base u64[blocks + 1], narrow u16, wide u32; every row is in one of these.
+
+    offsets : i64[rows + 1], ascending from 0.
+    """
+    rows = offsets.shape[0] - 1
+    starts = offsets[:-1:BLOCK] if rows else offsets[:0]
+    base = np.append(starts, offsets[-1]).astype(np.uint64)
+    block_of_row = np.arange(rows) // BLOCK
+    relative = offsets[:-1] - starts[block_of_row] if rows else offsets[:0]
+    wide = np.diff(base) >= 65536
+    wide_row = wide[block_of_row] if rows else np.zeros(0, np.bool_)
+    base[:-1][wide] |= _WIDE
+    return base, relative[~wide_row].astype(np.uint16), relative[wide_row].astype(np.uint32)
+
+
+def decode_offsets(base: U64, narrow: U16, wide: U32) -> I64:
+    """The offsets i64[rows + 1] of `encode_offsets`."""
+    rows = narrow.shape[0] + wide.shape[0]
+    offsets = np.empty(rows + 1, np.int64)
+    block_of_row = np.arange(rows) // BLOCK
+    wide_row = ((base[:-1] & _WIDE) != 0)[block_of_row] if rows else np.zeros(0, np.bool_)
+    starts = (base & ~_WIDE).astype(np.int64)
+    offsets[:-1][~wide_row] = narrow
+    offsets[:-1][wide_row] = wide
+    offsets[:-1] += starts[block_of_row]
+    offsets[-1] = starts[-1]
+    return offsets
+
+
+def cut(offsets: I64, segment_edges: int) -> Iterator[tuple[int, int, int, int]]:
+    """Cut a part into pieces of at most `segment_edges` positions, about equal in size.
+
+    Yields (first row, rows, first position, positions). Pieces end between rows where one does
+    within an eighth of the size, otherwise inside a row.
+    """
+    total, rows = int(offsets[-1]), offsets.shape[0] - 1
+    pieces = max(1, -(-total // segment_edges))
+    target = -(-total // pieces)
+    begin = 0
+    while True:
+        end = min(begin + target, total)
+        if end < total:
+            between = int(offsets[np.searchsorted(offsets, end, side="right") - 1])
+            if between > begin and end - between <= target // 8:
+                end = between
+        first = int(np.searchsorted(offsets, begin, side="right") - 1) if rows else 0
+        last = int(np.searchsorted(offsets, end, side="left"))
+        yield first, last - first, begin, end - begin
+        if end >= total:
+            return
+        begin = end
+
+
+def write(
+    part: Part, direction: Direction, writer: SegmentWriter, segment_edges: int = SEGMENT_EDGES
+) -> PartRecord:
+    """Put a part into segments."""
+    vids = part.intervals.vids()
+    segments: list[SegmentRecord] = []
+    size = 0
+    for first, rows, begin, edges in cut(part.offsets, segment_edges):
+        index = intervals.of_vids(vids[first : first + rows])
+        local = np.clip(part.offsets[first : first + rows + 1], begin, begin + edges) - begin
+        base, narrow, wide = encode_offsets(local)
+        sections = [
+            Section(SectionKind.INTERVAL_FIRST, index.first),
+            Section(SectionKind.INTERVAL_LENGTH, index.length),
+            Section(SectionKind.OFFSET_BASE, base),
+            Section(SectionKind.OFFSET_NARROW, narrow),
+            Section(SectionKind.OFFSET_WIDE, wide),
+            Section(SectionKind.NEIGHBOURS, part.neighbours[begin : begin + edges]),
+        ]
+        place = writer.place(sections)
+        size += sum(s.data.nbytes for s in sections)
+        segments.append(SegmentRecord(place.file, place.section, first, rows, begin, edges))
+    return PartRecord(
+        direction,
+        rows=int(part.offsets.shape[0] - 1),
+        edges=int(part.neighbours.shape[0]),
+        intervals=len(part.intervals),
+        simple=part.simple,
+        loops=part.loops,
+        max_degree=part.max_degree,
+        bytes=size,
+        segments=tuple(segments),
+    )
+
+
+def read(record: PartRecord, files: list[SegmentFile], where: str) -> Part:
+    """A part from its segments.
+
+    files : the opened file of each segment.
+
+    Neighbours of a part of one segment stay in the map; those of several are copied together.
+    """
+    offsets = np.zeros(record.rows + 1, np.int64)
+    vids = np.zeros(record.rows, np.uint32)
+    neighbours: list[U32] = []
+    for segment, file in zip(record.segments, files, strict=True):
+        at = segment.section
+        index = intervals.of_lengths(
+            file.u32(at, SectionKind.INTERVAL_FIRST),
+            file.u32(at + 1, SectionKind.INTERVAL_LENGTH),
+        )
+        local = decode_offsets(
+            file.u64(at + 2, SectionKind.OFFSET_BASE),
+            file.u16(at + 3, SectionKind.OFFSET_NARROW),
+            file.u32(at + 4, SectionKind.OFFSET_WIDE),
+        )
+        found = file.u32(at + 5, SectionKind.NEIGHBOURS)
+        stop = segment.first_row + segment.rows
+        fits = local.shape[0] == segment.rows + 1 and index.rows == segment.rows
+        if not (fits and found.shape[0] == segment.edges == local[-1] and stop <= record.rows):
+            raise damaged(where, file.name, "holds another segment than the manifest says")
+        # The end of a row that goes on in the next segment is written again by that one.
+        offsets[segment.first_row + 1 : stop + 1] = local[1:] + segment.first_edge
+        vids[segment.first_row : stop] = index.vids()
+        neighbours.append(found)
+    return Part(
+        intervals.of_vids(vids),
+        offsets,
+        neighbours[0] if len(neighbours) == 1 else np.concatenate(neighbours),
+        record.simple,
+        record.loops,
+        record.max_degree,
+    )

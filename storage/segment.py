@@ -1,0 +1,239 @@
+"""Segment files: immutable, a header, a table of sections, and the sections (docs/FORMAT.md).
+
+A file knows nothing of its own checksum; the manifest pins name, length and checksum
+(`FileRecord`), and `open_segment` refuses any other bytes before the first of them is used.
+"""
+
+from __future__ import annotations
+
+import secrets
+import struct
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from enum import IntEnum
+
+import numpy as np
+import numpy.typing as npt
+
+from gdb.errors import CorruptStore, InternalError
+from gdb.storage.checksum import Buffer, Hasher, digest
+from gdb.storage.files import Files, NewFile
+from gdb.storage.model import F64, I64, U8, U32
+
+U16 = npt.NDArray[np.uint16]
+U64 = npt.NDArray[np.uint64]
+Data = npt.NDArray[np.uint8 | np.uint16 | np.uint32 | np.uint64 | np.int64 | np.float64]
+
+MAGIC = b"gdb.seg\n"
+SEGMENT_FORMAT = 1
+HEADER = struct.Struct("<8sIIQ40x")  # magic, format, sections, file length: 64 bytes
+ENTRY = struct.Struct("<IIQQ8x")  # kind, bytes per item, offset, length in bytes: 32 bytes
+SMALL_ALIGNMENT, PAGE, PAGE_FROM = 64, 4096, 65536
+PACK_BYTES = 16 << 20  # small sections share a file until it has this size
+_CHUNK = 16 << 20
+
+
+class SectionKind(IntEnum):
+    """What a section holds."""
+
+    INTERVAL_FIRST = 1  # u32[k]
+    INTERVAL_LENGTH = 2  # u32[k]
+    OFFSET_BASE = 3  # u64[blocks + 1]
+    OFFSET_NARROW = 4  # u16
+    OFFSET_WIDE = 5  # u32
+    NEIGHBOURS = 6  # u32[m]
+    VALUES = 16  # i64[n], f64[n], u8[n] or UTF-8 bytes
+    STRING_OFFSETS = 17  # i64[n + 1]
+    VALIDITY = 18  # bits, least significant first
+    ID_KEYS = 32  # i64[n] or u64[n], ascending
+    ID_VIDS = 33  # u32[n]
+
+
+@dataclass(frozen=True, slots=True)
+class FileRecord:
+    """What the manifest pins of one file; `digest` is the BLAKE2b-128 of the whole file in hex."""
+
+    name: str
+    length: int
+    digest: str
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Section:
+    """One array of a file to be written."""
+
+    kind: SectionKind
+    data: Data
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a run of sections went: the file's number in the manifest, the first section's number."""
+
+    file: int
+    section: int
+
+
+class SegmentWriter:
+    """Writes sections into new segment files, small ones together.
+
+    Parameters
+    ----------
+    files : the folder.
+    version : of the manifest that will commit the files; part of their names.
+    on_bytes : called with the number of bytes after each chunk written.
+    """
+
+    def __init__(
+        self, files: Files, version: int, on_bytes: Callable[[int], None] | None = None
+    ) -> None:
+        self._files, self._version, self._on_bytes = files, version, on_bytes
+        self._pending: list[Section] = []
+        self._bytes = 0
+        self.records: list[FileRecord] = []
+        self.created: list[str] = []  # also those that were begun only
+
+    def place(self, sections: Sequence[Section]) -> Place:
+        """Put the sections, in this order, into one file."""
+        size = sum(s.data.nbytes for s in sections)
+        if self._pending and self._bytes + size > PACK_BYTES:
+            self.flush()
+        place = Place(len(self.records), len(self._pending))
+        self._pending.extend(sections)
+        self._bytes += size
+        if self._bytes > PACK_BYTES:
+            self.flush()
+        return place
+
+    def flush(self) -> None:
+        """Write and sync the file in hand."""
+        if not self._pending:
+            return
+        # The random part keeps a stray of a killed writer from having the name of a new file.
+        name = f"seg-{self._version:08d}-{len(self.records):04d}-{secrets.token_hex(4)}.gdb"
+        self.created.append(name)
+        out = self._files.create(name)
+        try:
+            length, digest_hex = _write_file(out, self._pending, self._on_bytes)
+            out.fsync()  # protects the segment's bytes: the manifest must never point at less
+        finally:
+            out.close()
+        self.records.append(FileRecord(name, length, digest_hex))
+        self._pending, self._bytes = [], 0
+
+
+def _write_file(
+    out: NewFile, sections: Sequence[Section], on_bytes: Callable[[int], None] | None
+) -> tuple[int, str]:
+    at = HEADER.size + ENTRY.size * len(sections)
+    entries: list[bytes] = []
+    pads: list[int] = []
+    for section in sections:
+        alignment = PAGE if section.data.nbytes >= PAGE_FROM else SMALL_ALIGNMENT
+        start = -(-at // alignment) * alignment
+        pads.append(start - at)
+        item = section.data.dtype.itemsize
+        entries.append(ENTRY.pack(int(section.kind), item, start, section.data.nbytes))
+        at = start + section.data.nbytes
+    hasher = Hasher()
+
+    def emit(data: Buffer) -> None:
+        hasher.update(data)
+        out.write(data)
+        if on_bytes:
+            on_bytes(memoryview(data).nbytes)
+
+    emit(HEADER.pack(MAGIC, SEGMENT_FORMAT, len(sections), at) + b"".join(entries))
+    for section, pad in zip(sections, pads, strict=True):
+        emit(bytes(pad))
+        little = section.data.astype(section.data.dtype.newbyteorder("<"), copy=False)
+        raw = np.ascontiguousarray(little).view(np.uint8).reshape(-1)
+        for begin in range(0, raw.shape[0], _CHUNK):
+            emit(raw[begin : begin + _CHUNK].data)
+    return at, hasher.digest().hex()
+
+
+class SegmentFile:
+    """A verified, mapped segment file."""
+
+    __slots__ = ("_bytes", "_entries", "_where", "name")
+
+    def __init__(self, where: str, name: str, content: U8) -> None:
+        self._where, self.name, self._bytes = where, name, content
+        if content.shape[0] < HEADER.size:
+            raise self._damaged("is too short for its header")
+        magic, version, count, length = HEADER.unpack_from(content.data)
+        if magic != MAGIC or version != SEGMENT_FORMAT or length != content.shape[0]:
+            raise self._damaged("has no segment header")
+        if HEADER.size + count * ENTRY.size > length:
+            raise self._damaged("is too short for its table of sections")
+        self._entries: list[tuple[int, int, int, int]] = [
+            ENTRY.unpack_from(content.data, HEADER.size + i * ENTRY.size) for i in range(count)
+        ]
+
+    def u8(self, section: int, kind: SectionKind) -> U8:
+        return self._section(section, kind, 1)
+
+    def u16(self, section: int, kind: SectionKind) -> U16:
+        return self._section(section, kind, 2).view("<u2")
+
+    def u32(self, section: int, kind: SectionKind) -> U32:
+        return self._section(section, kind, 4).view("<u4")
+
+    def u64(self, section: int, kind: SectionKind) -> U64:
+        return self._section(section, kind, 8).view("<u8")
+
+    def i64(self, section: int, kind: SectionKind) -> I64:
+        return self._section(section, kind, 8).view("<i8")
+
+    def f64(self, section: int, kind: SectionKind) -> F64:
+        return self._section(section, kind, 8).view("<f8")
+
+    def bytes_of(self, section: int) -> int:
+        """Length of a section in bytes."""
+        return self._entries[section][3]
+
+    def _section(self, number: int, kind: SectionKind, item: int) -> U8:
+        if not 0 <= number < len(self._entries):
+            raise self._damaged(f"has no section {number}")
+        found, size, offset, length = self._entries[number]
+        if found != kind or size != item or length % item or offset % SMALL_ALIGNMENT:
+            raise self._damaged(f"has another section {number} than the manifest says")
+        if offset + length > self._bytes.shape[0]:
+            raise self._damaged(f"ends inside section {number}")
+        return self._bytes[offset : offset + length]
+
+    def _damaged(self, how: str) -> CorruptStore:
+        return damaged(self._where, self.name, how)
+
+
+def open_segment(files: Files, record: FileRecord) -> SegmentFile:
+    """Map a file and verify that it is the one that the manifest committed.
+
+    Raises
+    ------
+    CorruptStore : it is missing, of another length, or of other bytes.
+    """
+    content = files.map(record.name, record.length)
+    verify(files, record, content)
+    return SegmentFile(files.where, record.name, content)
+
+
+def verify(files: Files, record: FileRecord, content: U8) -> None:
+    """Raise CorruptStore unless the bytes have the checksum that the manifest pinned."""
+    if digest(content.data).hex() != record.digest:
+        raise damaged(files.where, record.name, "does not hold the bytes that were committed")
+
+
+def damaged(where: str, name: str, how: str) -> CorruptStore:
+    """The error for a file whose bytes are wrong."""
+    return CorruptStore(
+        f"The store {where} is damaged: its file {name} {how}.",
+        "Restore the folder from a copy, or import the data again.",
+    )
+
+
+def need(condition: bool, what: str) -> None:
+    """Raise InternalError unless an invariant of the storage room holds."""
+    if not condition:
+        raise InternalError(f"Storage: {what}.", "Please report this.")
