@@ -1,0 +1,219 @@
+"""Arrow in and out: property columns to Arrow arrays without a copy, and DuckDB's Arrow answer to Python values.
+
+The only module of this room that touches nanoarrow; everybody else passes `Array` objects around. They follow the Arrow
+PyCapsule interface, so that DuckDB, polars, pandas and pyarrow read them without a copy.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+from typing import TYPE_CHECKING, Protocol, TypeAlias, TypeVar
+
+import nanoarrow as na
+import numpy as np
+import numpy.typing as npt
+
+from gdb.storage.model import Column
+
+if TYPE_CHECKING:
+    from gdb.executor.tail import Value
+
+I64: TypeAlias = npt.NDArray[np.int64]
+Flags: TypeAlias = npt.NDArray[np.bool_]
+Scalar = TypeVar("Scalar", bound=np.generic)
+
+
+class ArrowStream(Protocol):
+    """Anything that hands out an Arrow stream (a DuckDB relation, a polars frame, an `Array` of ours)."""
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object: ...
+
+
+class Array(ArrowStream, Protocol):
+    """The part of `nanoarrow.Array` that gdb uses: one or more chunks of one type."""
+
+    @property
+    def schema(self) -> object: ...
+
+    def __len__(self) -> int: ...
+
+    def iter_chunks(self) -> Iterator[Array]: ...
+
+    def child(self, index: int) -> Array: ...
+
+    def to_pylist(self) -> list[Value]: ...
+
+
+# ---- making arrays --------------------------------------------------------------------------------
+
+
+def int64_array(values: I64) -> Array:
+    """A BIGINT column; shares the memory of a contiguous i64[n]."""
+    packed = np.ascontiguousarray(values, np.int64)
+    return _array(na.c_array_from_buffers(na.int64(), len(packed), [None, packed], null_count=0))
+
+
+def column_array(column: Column) -> Array:
+    """A property column; int64, float64 and strings are shared, booleans packed into bits."""
+    return _array(na.c_array(column))
+
+
+def null_array(length: int) -> Array:
+    """A column of Arrow's null type: what a property key gives that nothing has."""
+    return _array(na.c_array_from_buffers(na.null(), length, []))
+
+
+def list_array(lengths: I64, items: Array) -> Array:
+    """A column of lists: row i holds the next lengths[i] items; lengths: i64[n], summing to len(items)."""
+    offsets = np.zeros(len(lengths) + 1, np.int64)
+    np.cumsum(lengths, out=offsets[1:])
+    schema = na.large_list(na.Schema(items.schema))
+    return _array(
+        na.c_array_from_buffers(
+            schema, len(lengths), [None, offsets], null_count=0, children=[na.c_array(items)]
+        )
+    )
+
+
+def struct_array(
+    names: Sequence[str], children: Sequence[Array], length: int, valid: Flags | None = None
+) -> Array:
+    """A table (or a column of structs) of equally long one-chunk arrays; valid: bool[length], None for no nulls."""
+    fields = [
+        na.c_schema(child.schema).modify(name=name)
+        for name, child in zip(names, children, strict=True)
+    ]
+    bits = None if valid is None else np.packbits(valid, bitorder="little")
+    return _array(
+        na.c_array_from_buffers(
+            na.struct(fields), length, [bits], children=[na.c_array(child) for child in children]
+        )
+    )
+
+
+def chunks_array(chunks: Sequence[Array]) -> Array:
+    """The chunks (at least one, of one type) as one array."""
+    made: Array = na.Array.from_chunks(chunks)
+    return made
+
+
+def read_stream(source: ArrowStream) -> Array:
+    """Read a stream to its end; an empty one gives an array without chunks."""
+    made: Array = na.ArrayStream(source).read_all()
+    return made
+
+
+def _array(c_array: object) -> Array:
+    made: Array = na.Array(c_array)
+    return made
+
+
+# ---- reading arrays -------------------------------------------------------------------------------
+
+
+class _View(Protocol):
+    """The part of nanoarrow's CArrayView that is read here."""
+
+    storage_type: str
+    offset: int
+    length: int
+    n_buffers: int
+
+    def child(self, index: int) -> _View: ...
+
+    def buffer(self, index: int) -> bytes: ...
+
+
+def child(array: Array, index: int) -> Array:
+    """One column of a one-chunk struct array."""
+    return array.child(index)
+
+
+def to_list(array: Array) -> list[Value]:
+    """The values of a one-chunk array as Python objects; whole columns at a time wherever the type allows."""
+    view = _view(array)
+    return _values(view, 0, view.length) if _known(view) else array.to_pylist()
+
+
+def int64_values(array: Array) -> tuple[I64, Flags | None]:
+    """A one-chunk BIGINT array as (i64[n], validity bool[n] or None), without a copy."""
+    view = _view(array)
+    return _buffer(view, 1, np.int64)[view.offset : view.offset + view.length], _valid(
+        view, 0, view.length
+    )
+
+
+def _view(array: Array) -> _View:
+    view: _View
+    (view,) = na.Array(array).iter_chunk_views()
+    return view
+
+
+_DTYPES: dict[str, type[np.generic]] = {
+    "int8": np.int8,
+    "int16": np.int16,
+    "int32": np.int32,
+    "int64": np.int64,
+    "uint8": np.uint8,
+    "uint16": np.uint16,
+    "uint32": np.uint32,
+    "uint64": np.uint64,
+    "float": np.float32,
+    "double": np.float64,
+}
+
+
+def _known(view: _View) -> bool:
+    kind = view.storage_type
+    if kind in ("list", "large_list"):
+        return _known(view.child(0))
+    return kind in _DTYPES or kind in ("bool", "string", "large_string", "na")
+
+
+def _buffer(view: _View, index: int, dtype: type[Scalar]) -> npt.NDArray[Scalar]:
+    return np.frombuffer(view.buffer(index), dtype)
+
+
+def _valid(view: _View, start: int, stop: int) -> Flags | None:
+    bits = _buffer(view, 0, np.uint8)
+    return _flags(bits, view.offset + start, view.offset + stop) if len(bits) else None
+
+
+def _flags(bits: npt.NDArray[np.uint8], start: int, stop: int) -> Flags:
+    whole = np.unpackbits(bits[start // 8 : (stop + 7) // 8], bitorder="little").view(np.bool_)
+    return whole[start % 8 : start % 8 + stop - start]
+
+
+def _values(view: _View, start: int, stop: int) -> list[Value]:
+    """Rows start..stop of a view as Python objects, None where null."""
+    kind = view.storage_type
+    if kind == "na":
+        return [None] * (stop - start)
+    if start == stop:  # also: an empty array may have no offsets at all
+        return []
+    values: list[Value]
+    first, last = view.offset + start, view.offset + stop
+    if kind in _DTYPES:
+        values = _buffer(view, 1, _DTYPES[kind])[first:last].tolist()
+    elif kind == "bool":
+        values = _flags(_buffer(view, 1, np.uint8), first, last).tolist()
+    else:
+        wide = kind.startswith("large_")
+        cuts = _buffer(view, 1, np.int64 if wide else np.int32)[first : last + 1].astype(np.int64)
+        values = _strings(view, cuts) if kind.endswith("string") else _lists(view, cuts)
+    valid = _valid(view, start, stop)
+    if valid is not None:
+        for row in np.flatnonzero(~valid).tolist():
+            values[row] = None
+    return values
+
+
+def _strings(view: _View, cuts: I64) -> list[Value]:
+    data = _buffer(view, 2, np.uint8)[cuts[0] : cuts[-1]]
+    return [*Column("string", data, cuts - cuts[0]).to_list()]
+
+
+def _lists(view: _View, cuts: I64) -> list[Value]:
+    items = _values(view.child(0), int(cuts[0]), int(cuts[-1]))
+    return [items[a:b] for a, b in pairwise((cuts - cuts[0]).tolist())]

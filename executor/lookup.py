@@ -1,0 +1,162 @@
+"""From vids and edge ids to columns: properties, user ids, labels and types, looked up in the snapshot.
+
+A query vertex may hold vertices of several groups, each with its own property columns; a query edge,
+edges of several types. `*_property` takes each value from the column of its own group or type; int64 and
+float64 columns of one key widen to float64.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from gdb.errors import TypeProblem
+from gdb.storage.model import Column, Kind
+
+if TYPE_CHECKING:
+    from gdb.storage.snapshot import Snapshot
+
+I64: TypeAlias = npt.NDArray[np.int64]
+U32: TypeAlias = npt.NDArray[np.uint32]
+
+
+def common_kind(kinds: Iterable[Kind], key: str) -> Kind | None:
+    """The one kind that holds values of all `kinds`; None for no kinds.
+
+    Raises
+    ------
+    TypeProblem : one key holds, say, numbers in one place and strings in another.
+    """
+    found = sorted(set(kinds))
+    if not found:
+        return None
+    if len(found) == 1:
+        return found[0]
+    if found == ["float64", "int64"]:
+        return "float64"
+    raise TypeProblem(
+        f"property {key!r} is {' and '.join(found)} in different parts of the graph.",
+        "Name a label or relationship type in the pattern, so that only one of them is meant.",
+    )
+
+
+def vertex_property(
+    snapshot: Snapshot, vids: U32, key: str, kind: Kind | None = None
+) -> Column | None:
+    """Property `key` of each vid, null where it has none; None where no vertex of the graph has the key."""
+    if kind is None:
+        kind = common_kind((group.keys[key] for group in snapshot.groups if key in group.keys), key)
+    if kind is None:
+        return None
+    groups = snapshot.groups_of(vids)
+    pieces: list[tuple[I64, Column]] = []
+    for group in _present(groups):
+        rows = np.flatnonzero(groups == group)
+        column = snapshot.vertex_column(group, key)
+        if column is not None:
+            pieces.append((rows, column.take(snapshot.group_rows(vids[rows], group))))
+    return _assemble(pieces, len(vids), kind)
+
+
+def edge_property(
+    snapshot: Snapshot, eids: I64, key: str, kind: Kind | None = None
+) -> Column | None:
+    """Property `key` of each edge id, null where it has none; None where no edge of the graph has the key."""
+    if kind is None:
+        kind = common_kind(
+            (type_.keys[key] for type_ in snapshot.edge_types if key in type_.keys), key
+        )
+    if kind is None:
+        return None
+    numbers = edge_type_numbers(snapshot, eids)
+    pieces: list[tuple[I64, Column]] = []
+    for number in _present(numbers):
+        type_ = snapshot.edge_types[number]
+        column = snapshot.edge_column(type_.name, key)
+        if column is not None:
+            rows = np.flatnonzero(numbers == number)
+            pieces.append((rows, column.take(eids[rows] - type_.first_eid)))
+    return _assemble(pieces, len(eids), kind)
+
+
+def edge_type_numbers(snapshot: Snapshot, eids: I64) -> I64:
+    """Index into snapshot.edge_types of each edge id, i64[n]."""
+    firsts = np.array([type_.first_eid for type_ in snapshot.edge_types], np.int64)
+    return np.searchsorted(firsts, eids, side="right").astype(np.int64) - 1
+
+
+def vertex_ids(snapshot: Snapshot, vids: U32) -> Column:
+    """The user's id of each vid; all numbers, or all strings.
+
+    Raises
+    ------
+    TypeProblem : some are numbers and some strings.
+    """
+    ids = snapshot.user_ids(vids)
+    if not ids:
+        return Column("int64", np.zeros(0, np.int64), None, None)
+    if len({type(value) for value in ids}) > 1:
+        raise TypeProblem(
+            "id() would mix numbers and strings here.",
+            "Name a label in the pattern whose nodes have ids of one kind.",
+        )
+    return Column.from_list(ids)
+
+
+def vertex_labels(snapshot: Snapshot, vids: U32) -> tuple[I64, Column]:
+    """The labels of each vid: how many (i64[n]), and all of them one after the other."""
+    groups = snapshot.groups_of(vids).astype(np.int64)
+    counts = np.array([len(group.labels) for group in snapshot.groups], np.int64)
+    names = [label for group in snapshot.groups for label in group.labels]
+    if not names:
+        return np.zeros(len(vids), np.int64), strings([])
+    lengths = counts[groups]
+    first = (np.cumsum(counts) - counts)[groups]
+    ends = np.cumsum(lengths)
+    within = np.arange(int(lengths.sum()), dtype=np.int64) - np.repeat(ends - lengths, lengths)
+    return lengths, strings(names).take(np.repeat(first, lengths) + within)
+
+
+def edge_types(snapshot: Snapshot, eids: I64) -> Column:
+    """The type's name of each edge id."""
+    return strings([type_.name for type_ in snapshot.edge_types]).take(
+        edge_type_numbers(snapshot, eids)
+    )
+
+
+def strings(values: Sequence[str]) -> Column:
+    """A string column without nulls, also of no rows."""
+    return Column.from_list(values, "string")
+
+
+def widen(column: Column, kind: Kind) -> Column:
+    """The column as `kind`: int64 becomes float64 where asked; anything else must fit already."""
+    if column.kind == kind:
+        return column
+    if (column.kind, kind) != ("int64", "float64"):
+        raise TypeProblem(f"a property is {column.kind} where {kind} was expected.")
+    return Column("float64", column.values.astype(np.float64), None, column.valid)
+
+
+def _present(numbers: npt.NDArray[np.signedinteger]) -> list[int]:
+    """The distinct values of a small range of numbers >= 0, ascending, in O(n)."""
+    present: list[int] = np.flatnonzero(np.bincount(numbers)).tolist() if len(numbers) else []
+    return present
+
+
+def _assemble(pieces: list[tuple[I64, Column]], length: int, kind: Kind) -> Column:
+    """One column of `length` rows from pieces that know their rows; rows of no piece are null."""
+    if len(pieces) == 1 and len(pieces[0][0]) == length:
+        return widen(pieces[0][1], kind)
+    joined = Column.concat([*(widen(column, kind) for _, column in pieces), Column.nulls(kind, 1)])
+    places = np.full(
+        length, len(joined) - 1, np.int64
+    )  # row -> its place in the pieces laid end to end
+    begin = 0
+    for rows, _ in pieces:
+        places[rows] = np.arange(begin, begin + len(rows))
+        begin += len(rows)
+    return joined.take(places)

@@ -1,0 +1,125 @@
+"""Predicates on one element, evaluated once over the columns of its label (design.md §3).
+
+Each group of vertices (or edge type) is one DuckDB query over its property columns, read in place; what
+passes comes back as vids or edge ids, which the executor uses as the candidate set of that query vertex or
+edge.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from gdb.executor import arrow, lookup, relational
+from gdb.storage.adjacency import I64, U32
+from gdb.storage.model import Column, Kind
+
+if TYPE_CHECKING:
+    from gdb.executor.tail import Value
+    from gdb.storage.snapshot import Snapshot
+
+
+def matching_vertices(
+    snapshot: Snapshot,
+    groups: Sequence[int],
+    keys: Mapping[str, str],
+    sql_condition: str,
+    parameters: Mapping[str, Value],
+) -> U32:
+    """The vertices of some groups that satisfy a condition on their properties.
+
+    Parameters
+    ----------
+    groups : indexes into snapshot.groups.
+    keys : column name in the condition -> property key. A group without the key has null there; a key that is int64 in
+        one of the groups and float64 in another is float64 in all.
+    sql_condition : over those names; must be true (not null) for a vertex to pass.
+    parameters : prepared parameters of the condition, without the dollar sign.
+
+    Returns
+    -------
+    vids, u32[k] ascending.
+
+    Raises
+    ------
+    TypeProblem, RunError : as `relational.query`; also where a key has kinds without a common one.
+    """
+    kinds = _kinds(keys, [snapshot.groups[group].keys for group in groups])
+    passed: list[I64] = []
+    for group in groups:
+        ranges = [
+            np.arange(first, last, dtype=np.int64) for first, last in snapshot.groups[group].ranges
+        ]
+        elements = np.concatenate(ranges) if ranges else np.zeros(0, np.int64)
+        columns = {name: snapshot.vertex_column(group, key) for name, key in keys.items()}
+        passed.append(_passing(elements, columns, kinds, sql_condition, parameters))
+    return _ascending(passed).astype(np.uint32)
+
+
+def matching_edges(
+    snapshot: Snapshot,
+    types: Sequence[str],
+    keys: Mapping[str, str],
+    sql_condition: str,
+    parameters: Mapping[str, Value],
+) -> I64:
+    """The edges of some types (() for all) that satisfy a condition on their properties; as `matching_vertices`.
+
+    Returns
+    -------
+    edge ids, i64[k] ascending.
+    """
+    chosen = [type_ for type_ in snapshot.edge_types if not types or type_.name in types]
+    kinds = _kinds(keys, [type_.keys for type_ in chosen])
+    passed: list[I64] = []
+    for type_ in chosen:
+        elements = np.arange(type_.first_eid, type_.first_eid + type_.edge_count, dtype=np.int64)
+        columns = {name: snapshot.edge_column(type_.name, key) for name, key in keys.items()}
+        passed.append(_passing(elements, columns, kinds, sql_condition, parameters))
+    return _ascending(passed)
+
+
+def _kinds(
+    keys: Mapping[str, str], available: Sequence[Mapping[str, Kind]]
+) -> dict[str, Kind | None]:
+    return {
+        name: lookup.common_kind((has[key] for has in available if key in has), key)
+        for name, key in keys.items()
+    }
+
+
+def _passing(
+    elements: I64,
+    columns: Mapping[str, Column | None],
+    kinds: Mapping[str, Kind | None],
+    condition: str,
+    parameters: Mapping[str, Value],
+) -> I64:
+    """The elements whose row of `columns` satisfies the condition, i64[k]."""
+    if not len(elements):
+        return elements
+    names, children = ["element"], [arrow.int64_array(elements)]
+    for name, column in columns.items():
+        kind = kinds[name]
+        if kind is None:
+            child = arrow.null_array(len(elements))
+        else:
+            child = arrow.column_array(
+                Column.nulls(kind, len(elements)) if column is None else lookup.widen(column, kind)
+            )
+        names.append(name)
+        children.append(child)
+    answer = relational.query(
+        {"elements": arrow.struct_array(names, children, len(elements))},
+        f"SELECT element FROM elements WHERE ({condition})",
+        parameters,
+    )
+    found = [arrow.int64_values(arrow.child(chunk, 0))[0] for chunk in answer.iter_chunks()]
+    return np.concatenate(found) if found else np.zeros(0, np.int64)
+
+
+def _ascending(parts: Sequence[I64]) -> I64:
+    joined = np.concatenate(parts) if parts else np.zeros(0, np.int64)
+    return np.sort(joined)

@@ -1,0 +1,224 @@
+"""DuckDB as gdb uses it: private in-memory connections, cancellable, with errors of ours.
+
+A connection sees nothing but the relations handed to it: no files, no extensions, no variables of the
+caller's program. It may spill to a folder of its own under the system's temporary folder, which DuckDB
+makes when needed and removes.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import tempfile
+import threading
+import time
+import uuid
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, TypeVar
+
+import duckdb
+
+from gdb.errors import (
+    Cancelled,
+    GdbError,
+    InternalError,
+    OutOfBudget,
+    QueryTimeout,
+    RunError,
+    TypeProblem,
+)
+from gdb.executor.arrow import Array, ArrowStream, read_stream
+
+if TYPE_CHECKING:
+    from gdb.executor.tail import Value
+
+T = TypeVar("T")
+
+_lock = threading.Lock()
+_shared: dict[
+    int, duckdb.DuckDBPyConnection
+] = {}  # process id -> DuckDB, for queries without a budget of their own
+_POLL_SECONDS = 0.02
+
+# DuckDB's own types become the language's, so that an answer holds int64, float64, bool and string.
+_OUTPUT_TYPES = {
+    **dict.fromkeys(("TINYINT", "SMALLINT", "INTEGER", "HUGEINT"), "BIGINT"),
+    **dict.fromkeys(("UTINYINT", "USMALLINT", "UINTEGER", "UBIGINT", "UHUGEINT"), "BIGINT"),
+    "FLOAT": "DOUBLE",
+}
+
+
+def query(
+    relations: Mapping[str, ArrowStream],
+    sql: str,
+    parameters: Mapping[str, Value],
+    *,
+    memory: int | None = None,
+    cancel: threading.Event | None = None,
+    deadline: float | None = None,
+) -> Array:
+    """Run one SELECT over Arrow relations and give its answer, integers as int64 and other numbers as float64.
+
+    Parameters
+    ----------
+    relations : name in the SQL -> data; read in place, possibly several times and by several threads.
+    sql : output columns must have names.
+    parameters : prepared parameters, exactly those that the SQL mentions, without the dollar sign.
+    memory : bytes that DuckDB may use before it spills; None leaves DuckDB's default for the process.
+    cancel, deadline : stop when the event is set, or at this time.monotonic().
+
+    Raises
+    ------
+    Cancelled, QueryTimeout, OutOfBudget, TypeProblem, RunError : never with the SQL in the message.
+    """
+    connection = _connect(memory)
+    try:
+        for name, data in relations.items():
+            connection.register(name, data)
+        run = lambda: read_stream(_typed(connection.sql(sql, params=dict(parameters))))  # noqa: E731
+        return _stoppable(run, connection.interrupt, cancel, deadline)
+    except duckdb.Error as error:
+        raise _translated(error, cancel, deadline) from None
+    except UnicodeEncodeError:
+        raise TypeProblem(
+            "a string of the query is not valid Unicode (it holds a lone surrogate)."
+        ) from None
+    finally:
+        connection.close()
+
+
+def _connect(memory: int | None) -> duckdb.DuckDBPyConnection:
+    if memory is not None:
+        return _open({"memory_limit": f"{max(memory, 1 << 20)}B"})
+    with _lock:  # starting a DuckDB takes some 30 ms, a second connection to it some 30 us
+        process = os.getpid()
+        if process not in _shared:
+            _shared.clear()  # a parent's DuckDB does not survive fork(); its threads are gone
+            _shared[process] = _open({})
+        return _shared[process].cursor()
+
+
+def _open(config: dict[str, str | bool | int | float | list[str]]) -> duckdb.DuckDBPyConnection:
+    spill = os.path.join(tempfile.gettempdir(), f"gdb-spill-{os.getpid()}-{uuid.uuid4().hex[:8]}")
+    fixed: dict[str, str | bool | int | float | list[str]] = {
+        "temp_directory": spill,
+        "autoinstall_known_extensions": False,
+        "autoload_known_extensions": False,
+    }
+    connection = duckdb.connect(":memory:", config={**fixed, **config})
+    for setting in ("python_enable_replacements", "enable_external_access"):
+        connection.execute(f"SET {setting} = false")
+    connection.execute("SET lock_configuration = true")
+    return connection
+
+
+def _typed(relation: duckdb.DuckDBPyRelation) -> ArrowStream:
+    """The relation with its numbers cast to int64 and float64."""
+    picked = [
+        _typed_column(name, str(kind))
+        for name, kind in zip(relation.columns, relation.types, strict=True)
+    ]
+    plain = all(made == _quoted(name) for name, made in zip(relation.columns, picked, strict=True))
+    return relation if plain else relation.project(", ".join(picked))
+
+
+def _typed_column(name: str, kind: str) -> str:
+    stripped = kind.rstrip("[]")
+    wanted = "DOUBLE" if stripped.startswith("DECIMAL") else _OUTPUT_TYPES.get(stripped)
+    if wanted is None:
+        return _quoted(name)
+    return f"CAST({_quoted(name)} AS {wanted}{kind[len(stripped) :]}) AS {_quoted(name)}"
+
+
+def _quoted(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'
+
+
+def _stoppable(
+    work: Callable[[], T],
+    interrupt: Callable[[], None],
+    cancel: threading.Event | None,
+    deadline: float | None,
+) -> T:
+    """Call `work`, watched: `interrupt` is called once `cancel` is set or `deadline` has passed."""
+    if cancel is None and deadline is None:
+        return work()
+    done = threading.Event()
+
+    def watch() -> None:
+        while not done.wait(_POLL_SECONDS):
+            if _stopped(cancel, deadline):
+                interrupt()  # repeated: one that comes before the query has begun is lost
+
+    watcher = threading.Thread(target=watch, name="gdb-tail-watch", daemon=True)
+    watcher.start()
+    try:
+        return work()
+    finally:
+        done.set()
+        watcher.join()
+
+
+def _stopped(cancel: threading.Event | None, deadline: float | None) -> bool:
+    return (cancel is not None and cancel.is_set()) or (
+        deadline is not None and time.monotonic() > deadline
+    )
+
+
+# ---- errors ---------------------------------------------------------------------------------------
+
+_SIGNATURE = re.compile(r"(?:argument types|function call) ['\"](.+?)\((.*?)\)['\"]")
+_FRIENDLY = {
+    "BIGINT": "integer",
+    "INTEGER": "integer",
+    "INTEGER_LITERAL": "integer",
+    "HUGEINT": "integer",
+    "INT32": "an integer",
+    "INT64": "an integer",
+    "DOUBLE": "float",
+    "DECIMAL": "float",
+    "BOOL": "a boolean",
+    "BOOLEAN": "boolean",
+    "VARCHAR": "string",
+    "STRING_LITERAL": "string",
+}
+
+
+def _translated(
+    error: duckdb.Error, cancel: threading.Event | None, deadline: float | None
+) -> GdbError:
+    """DuckDB's error as ours; its text is cut after the first line, where it shows SQL."""
+    if isinstance(error, duckdb.InterruptException):
+        if cancel is not None and cancel.is_set():
+            return Cancelled("the query was cancelled.")
+        return QueryTimeout(
+            "the query ran longer than its timeout.", "Give a larger timeout=, or ask for less."
+        )
+    if isinstance(error, duckdb.OutOfMemoryException):
+        return OutOfBudget(
+            "the relational part of the query needs more memory than its budget.",
+            "Give a larger memory=, or return fewer rows or columns.",
+        )
+    text = _friendly(str(error).partition("\n")[0].partition(": ")[2])
+    if "ivision by zero" in text:
+        return RunError(
+            "division by zero.", "Leave such rows out in WHERE, as in `WHERE b.x <> 0`."
+        )
+    if isinstance(error, duckdb.OutOfRangeException) or "out of range" in text:
+        return RunError(
+            f"a number is too large: {text}", "Multiply by 1.0 to calculate with floats."
+        )
+    signature = _SIGNATURE.search(text)
+    if signature:
+        return TypeProblem(f"{signature[1]} cannot be used on ({signature[2]}).")
+    if isinstance(error, (duckdb.ConversionException, duckdb.TypeMismatchException)):
+        return TypeProblem(f"values of different types meet: {text}")
+    if isinstance(error, duckdb.InvalidInputException):
+        return RunError(f"a function got a value that it cannot use: {text}")
+    if isinstance(error, duckdb.IOException):
+        return RunError(f"the relational part of the query could not spill to disk: {text}")
+    return InternalError(f"the relational part of the query failed: {type(error).__name__}: {text}")
+
+
+def _friendly(text: str) -> str:
+    return re.sub(r"\b[A-Z][A-Z0-9_]+\b", lambda word: _FRIENDLY.get(word[0], word[0]), text)
