@@ -48,9 +48,11 @@ class Automorphisms:
         self.steps = 0
 
     def _colour(self, v: int) -> Colour:
-        vertex, candidates = self.query.graph.vertices[v], self.query.candidates[v]
+        # by what the pattern says, not by what it finds: which subgraphs are one must not depend on the data
+        vertex = self.query.graph.vertices[v]
+        labels = frozenset(frozenset(alternatives) for alternatives in vertex.labels)
         around = Counter(self.signature[v][u] for u in range(self.n) if u != v)
-        return (candidates.ranges, vertex.predicate, self.signature[v][v], frozenset(around.items()))
+        return (labels, vertex.predicate, self.signature[v][v], frozenset(around.items()))
 
     def _signature(self, u: int, v: int, named: set[int]) -> Signature:
         """The edges between two vertices as seen from u, in an order that does not depend on the query's text."""
@@ -59,7 +61,7 @@ class Automorphisms:
             edge = self.query.edges[e]
             if edge.other(u) == v and (u != v or edge.source == edge.target):
                 found.append(self._edge_colour(e, u, named))
-        return tuple(sorted(found, key=repr))
+        return tuple(sorted(found, key=str))
 
     def _edge_colour(self, e: int, u: int, named: set[int]) -> tuple[object, ...]:
         """Alike edges have equal colours. A parallel edge that a predicate names is like no other."""
@@ -68,7 +70,7 @@ class Automorphisms:
         parallel = [f for f, x in enumerate(self.query.edges) if {x.source, x.target} == ends]
         alone = e if e in named and len(parallel) > 1 else -1
         way = "loop" if edge.source == edge.target else edge.spec(u).direction.value
-        return (edge.types, way, asked.predicate, alone)
+        return (tuple(sorted(set(asked.types))), way, asked.predicate, alone)
 
     def find(self, start: dict[int, int]) -> tuple[int, ...] | None:
         """One automorphism that extends a partial map, or None."""

@@ -1,0 +1,193 @@
+"""EXPLAIN: what the planner decided, as text for a person."""
+
+from __future__ import annotations
+
+from gdb.executor.nest import (
+    EdgeLevel,
+    Formula,
+    Group,
+    Kind,
+    LoopNest,
+    Member,
+    Op,
+    Operand,
+    Slice,
+    VertexLevel,
+)
+from gdb.executor.plan import (
+    Apart,
+    Between,
+    BindEdge,
+    Eliminate,
+    Extend,
+    Phase,
+    Plan,
+    Rules,
+    Scan,
+    ViewSpec,
+)
+from gdb.executor.prepare import loop_nest
+from gdb.executor.run import Options, choose
+from gdb.executor.source import GraphSource
+
+UNLIMITED = 1 << 60
+
+
+def explain(plan: Plan, graph: GraphSource, options: Options) -> str:
+    """The plan in lines: decomposition, restrictions, phases with estimates, loop nest, device."""
+    notes, name = plan.notes, plan.names
+    choice = choose(plan, options.device)
+    lines = [
+        f"core: {_names(notes.core, name)}   forest: {_names(notes.forest, name)}   leaves: {_names(notes.leaves, name)}",
+        f"matching order: {_names(plan.order, name)}",
+        _restrictions(plan),
+        *(f"warning: {w}" for w in notes.warnings),
+    ]
+    if notes.switched_off:
+        lines.append(f"passes switched off: {', '.join(sorted(notes.switched_off))}")
+    lines.append("stage 1 (fused: every partition in memory):")
+    expected = dict(zip(plan.order, notes.estimates, strict=True))
+    lines += [f"  {line}" for p in plan.phases for line in _phase(p, plan, expected)]
+    lines.append("loop nest:")
+    lines += [f"  {line}" for line in _nest(loop_nest(plan, graph), plan)]
+    lines.append(f"device: {choice.device} ({choice.why})")
+    return "\n".join(lines)
+
+
+def _names(vertices: tuple[int, ...], name: tuple[str, ...]) -> str:
+    return ", ".join(name[v] for v in vertices) or "-"
+
+
+def _restrictions(plan: Plan) -> str:
+    notes, name = plan.notes, plan.names
+    if not notes.restrictions:
+        return "restrictions: none (no symmetry that could be broken)"
+    pairs = ", ".join(f"{name[b]} < {name[a]}" for a, b in notes.restrictions)
+    if plan.counting and plan.multiplicity > 1:
+        effect = f"counts x {plan.multiplicity}"
+    elif plan.twins:
+        effect = f"rows written out for {len(plan.twins)} twins"
+    else:
+        effect = "one embedding of each class is wanted"
+    return f"restrictions: {pairs}   ({notes.automorphisms} automorphisms; {effect})"
+
+
+def _view(spec: ViewSpec) -> str:
+    types = ":" + "|".join(spec.types) if spec.types and spec.types != ("",) else ""
+    types = ":(no such type)" if spec.types == ("",) else types
+    left, right = ("<-", "-") if spec.direction == "<-" else ("-", "->")
+    right = "-" if spec.direction == "--" else right
+    return f"{left}[{types}]{right}"
+
+
+def _rules(rules: Rules, name: tuple[str, ...]) -> str:
+    parts = [f"< {name[u]}" for u in rules.below] + [f"> {name[u]}" for u in rules.above]
+    parts += [f"<> {name[u]}" for u in rules.differs]
+    return f"  [{', '.join(parts)}]" if parts else ""
+
+
+def _phase(phase: Phase, plan: Plan, expected: dict[int, float]) -> list[str]:
+    name = plan.names
+    match phase:
+        case Scan(vertex=v, rules=rules):
+            c = plan.candidates[v]
+            label = f":{c.label}" if c.label else "any"
+            head = f"scan {name[v]}: {label}, {c.count:,} candidates"
+            return [f"{head}{_rules(rules, name)}  ~{expected[v]:.3g}"]
+        case Extend(pattern=p, steps=steps):
+            return [
+                f"extend (pattern {p}) {name[s.source]}{_view(plan.views[s.view])}{name[s.vertex]}"
+                f"{_label(plan, s.vertex)}{_rules(s.rules, name)}  ~{expected[s.vertex]:.3g}"
+                for s in steps
+            ]
+        case Eliminate(view=w, arcs=arcs):
+            shown = (f"{name[a.source]}{_view(plan.views[w])}{name[a.target]}" for a in arcs)
+            return [f"eliminate by {', '.join(shown)}"]
+        case BindEdge(edge=e, source=s, target=t, view=w):
+            return [f"bind edge {e}: {name[s]}{_view(plan.views[w])}{name[t]}"]
+        case Apart(a=a, b=b, c=c, d=d):
+            return [f"keep apart ({name[a]}, {name[b]}) and ({name[c]}, {name[d]})"]
+        case Between(view=w, source=s, target=t, count=n):
+            return [f"exactly {n} edges {name[s]}{_view(plan.views[w])}{name[t]}"]
+
+
+def _label(plan: Plan, vertex: int) -> str:
+    label = plan.candidates[vertex].label
+    return f":{label}" if label else ""
+
+
+def _nest(nest: LoopNest, plan: Plan) -> list[str]:
+    lines: list[str] = []
+    tabs = 0
+    groups = {g.first: g for g in nest.groups}
+    for k in range(nest.loops):
+        lines.append("  " * tabs + f"for {_variable(nest, k, plan)} in {_base(nest, k, plan)}:")
+        tabs += 1
+        for op in nest.sets:
+            if op.depth == k:
+                sign = "&" if op.op is Op.INTERSECT else "-"
+                left, right = _operand(nest, op.left, plan), _operand(nest, op.right, plan)
+                cut = _cut(nest, op.cut, (), plan)
+                lines.append("  " * tabs + f"s{op.slot} = {left} {sign} {right}{cut}")
+    if not nest.counting:
+        return [*lines, "  " * tabs + "write a row"]
+    if not groups:
+        return [*lines, "  " * tabs + "count 1"]
+    factors = [_group(nest, g, plan) for g in nest.groups]
+    return [*lines, "  " * tabs + "count " + " * ".join(factors)]
+
+
+def _group(nest: LoopNest, group: Group, plan: Plan) -> str:
+    base = _base(nest, group.first, plan)
+    if group.size == 1:
+        return f"|{base}|"
+    shape = {
+        Formula.POWER: f"|{base}|^{group.size}",
+        Formula.FALLING: f"falling(|{base}|, {group.size})",
+        Formula.BINOMIAL: f"binomial(|{base}|, {group.size})",
+    }
+    return shape[group.formula]
+
+
+def _variable(nest: LoopNest, k: int, plan: Plan) -> str:
+    level = nest.levels[k]
+    return plan.names[level.vertex] if isinstance(level, VertexLevel) else f"edge{level.edge}"
+
+
+def _operand(nest: LoopNest, operand: Operand, plan: Plan) -> str:
+    match operand.kind:
+        case Kind.LIST:
+            return f"candidates({plan.names[operand.a]})"
+        case Kind.ROW:
+            return f"N({_variable(nest, operand.b, plan)}{_view(plan.views[operand.a])})"
+        case Kind.SET:
+            return f"s{operand.a}"
+
+
+def _base(nest: LoopNest, k: int, plan: Plan) -> str:
+    level = nest.levels[k]
+    if isinstance(level, EdgeLevel):
+        ends = _variable(nest, level.source, plan), _variable(nest, level.target, plan)
+        return f"edges({ends[0]}{_view(plan.views[level.view])}{ends[1]})"
+    text = _operand(nest, level.base, plan) + _cut(nest, level.cut, level.differs, plan)
+    checks = [_check(nest, c, plan) for c in level.checks if isinstance(c, Member)]
+    pairs = len(level.checks) - len(checks)
+    checks += [f"{pairs} pairs apart"] if pairs else []
+    return text + (f" if {' and '.join(checks)}" if checks else "")
+
+
+def _check(nest: LoopNest, check: Member, plan: Plan) -> str:
+    source, target = _variable(nest, check.source, plan), _variable(nest, check.target, plan)
+    shown = f"{source}{_view(plan.views[check.view])}{target}"
+    return shown if check.most > UNLIMITED else f"{check.most} edges {shown}"
+
+
+def _cut(nest: LoopNest, cut: Slice, differs: tuple[int, ...], plan: Plan) -> str:
+    parts = [f"< {_variable(nest, b, plan)}" for b in cut.below]
+    parts += [f"> {_variable(nest, a, plan)}" for a in cut.above]
+    parts += [f"<> {_variable(nest, d, plan)}" for d in differs]
+    if cut.lo > 0 or cut.hi < UNLIMITED:
+        parts.insert(0, f"{cut.lo}..{cut.hi}")
+    if cut.bits >= 0:
+        parts.append(f"in candidates({plan.names[cut.bits]})")
+    return f"[{', '.join(parts)}]" if parts else ""

@@ -1,0 +1,94 @@
+"""Brute force: every assignment of vertices and edges, tested against the words of the language's definition."""
+
+from __future__ import annotations
+
+import itertools
+
+from gdb.query_graph import QueryEdge, QueryGraph
+from gdb.storage.adjacency import Direction
+from tests.small_graph import SmallGraph
+
+Embedding = tuple[tuple[int, ...], tuple[int, ...]]
+
+
+def embeddings(query: QueryGraph, graph: SmallGraph) -> list[Embedding]:
+    """All (vids, eids) of a query, by trying everything; SUBGRAPHS: one of each set that automorphisms join."""
+    found = []
+    candidates = [_candidates(query, graph, k) for k in range(len(query.vertices))]
+    for vids in itertools.product(*candidates):
+        if query.mode.nodes_differ and len(set(vids)) < len(vids):
+            continue
+        choices = [_matches(edge, vids, graph) for edge in query.edges]
+        for eids in itertools.product(*choices):
+            if (query.mode.edges_differ or query.mode.nodes_differ) and len(set(eids)) < len(eids):
+                continue
+            if query.mode.induced and not _induced(vids, eids, graph):
+                continue
+            found.append((vids, eids))
+    return _one_of_each(query, found) if query.mode.distinct else found
+
+
+def _candidates(query: QueryGraph, graph: SmallGraph, k: int) -> list[int]:
+    vertex = query.vertices[k]
+    fits = [
+        x
+        for x in range(graph.vertex_count)
+        if all(set(alternatives) & set(graph.labels[x]) for alternatives in vertex.labels)
+    ]
+    return fits if vertex.allowed is None else [x for x in fits if x in vertex.allowed.tolist()]
+
+
+def _matches(edge: QueryEdge, vids: tuple[int, ...], graph: SmallGraph) -> list[int]:
+    a, b = vids[edge.source], vids[edge.target]
+    found = []
+    for eid, (name, s, t) in enumerate(graph.edges):
+        if edge.types and name not in edge.types:
+            continue
+        if edge.allowed is not None and eid not in edge.allowed.tolist():
+            continue
+        either = name in graph.undirected or edge.direction is Direction.ANY
+        if (s, t) == (a, b) or (either and (t, s) == (a, b)):
+            found.append(eid)
+    return found
+
+
+def _induced(vids: tuple[int, ...], eids: tuple[int, ...], graph: SmallGraph) -> bool:
+    inside = set(vids)
+    return {e for e, (_, s, t) in enumerate(graph.edges) if s in inside and t in inside} == set(eids)
+
+
+def automorphisms(query: QueryGraph) -> list[Embedding]:
+    """(vertex permutation, edge permutation) that keep labels, predicates, types and directions."""
+    n, m = len(query.vertices), len(query.edges)
+    found = []
+    for image in itertools.permutations(range(n)):
+        if any(_colour(query, u) != _colour(query, image[u]) for u in range(n)):
+            continue
+        for edges in itertools.permutations(range(m)):
+            if all(_same(query.edges[e], query.edges[edges[e]], image) for e in range(m)):
+                found.append((image, edges))
+    return found
+
+
+def _colour(query: QueryGraph, v: int) -> object:
+    vertex = query.vertices[v]
+    return sorted(map(sorted, vertex.labels)), vertex.predicate
+
+
+def _same(edge: QueryEdge, other: QueryEdge, image: tuple[int, ...]) -> bool:
+    if (sorted(edge.types), edge.direction, edge.predicate) != (sorted(other.types), other.direction, other.predicate):
+        return False
+    ends = (image[edge.source], image[edge.target])
+    there = (other.source, other.target)
+    return ends == there or (edge.direction is Direction.ANY and ends == there[::-1])
+
+
+def _one_of_each(query: QueryGraph, found: list[Embedding]) -> list[Embedding]:
+    group, kept, seen = automorphisms(query), [], set()
+    for vids, eids in found:
+        if (vids, eids) in seen:
+            continue
+        kept.append((vids, eids))
+        for image, edges in group:
+            seen.add((tuple(vids[i] for i in image), tuple(eids[i] for i in edges)))
+    return kept

@@ -1,0 +1,60 @@
+"""What all tests share: the real graphs, if they lie beside the repository, and how hard hypothesis searches."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, settings
+
+REPOSITORY = Path(__file__).resolve().parent.parent
+SHARED_DATA = REPOSITORY.parent / "shared" / "data"
+
+# Numba compiles inside the first example, so a deadline would only measure the compiler.
+settings.register_profile(
+    "ci", deadline=None, max_examples=25, suppress_health_check=[HealthCheck.too_slow]
+)
+settings.register_profile(
+    "dev", deadline=None, max_examples=60, suppress_health_check=[HealthCheck.too_slow]
+)
+settings.register_profile(
+    "deep", deadline=None, max_examples=2000, suppress_health_check=[HealthCheck.too_slow]
+)
+settings.load_profile(
+    os.environ.get("HYPOTHESIS_PROFILE") or ("ci" if "CI" in os.environ else "dev")
+)
+
+
+@pytest.fixture(scope="session")
+def repository() -> Path:
+    """The folder of the repository."""
+    return REPOSITORY
+
+
+@pytest.fixture(scope="session")
+def shared_data() -> Path:
+    """The folder of real graphs; the test is skipped where it is absent."""
+    if not SHARED_DATA.is_dir():
+        pytest.skip("the real graphs (../shared/data) are not here")
+    return SHARED_DATA
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Skip tests marked `gpu` where no CUDA device answers."""
+    marked = [item for item in items if item.get_closest_marker("gpu")]
+    if marked and (reason := _no_device()):
+        for item in marked:
+            item.add_marker(pytest.mark.skip(reason=reason))
+
+
+def _no_device() -> str:
+    """Why no GPU can be used, or nothing."""
+    try:
+        import cupy
+    except ImportError:
+        return "CuPy is not installed"
+    try:
+        return "" if cupy.cuda.runtime.getDeviceCount() else "there is no CUDA device"
+    except cupy.cuda.runtime.CUDARuntimeError as error:
+        return f"no CUDA device answers: {error}"

@@ -1,0 +1,57 @@
+"""`import gdb` stays light: what a query needs is imported when a query needs it."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+HEAVY = (
+    "numba",
+    "llvmlite",
+    "duckdb",
+    "cupy",
+    "sqlglot",
+    "prompt_toolkit",
+    "pandas",
+    "polars",
+    "pyarrow",
+    "networkx",
+)
+
+
+def modules_after(statement: str, folder: Path) -> set[str]:
+    """The top-level modules that a fresh interpreter holds after a statement."""
+    program = f"import sys\n{statement}\nprint(*{{name.partition('.')[0] for name in sys.modules}})"
+    done = subprocess.run(
+        [sys.executable, "-c", program], cwd=folder, capture_output=True, text=True, check=True
+    )
+    return set(done.stdout.split())
+
+
+def test_import_gdb_imports_nothing_heavy(repository: Path) -> None:
+    after = modules_after("import gdb", repository)
+    assert "gdb" in after
+    assert not after.intersection(HEAVY)
+
+
+@pytest.mark.parametrize("name", ["connect", "Database", "Result", "Node", "Relationship"])
+def test_the_public_names_import_nothing_heavy(repository: Path, name: str) -> None:
+    assert not modules_after(f"from gdb import {name}", repository).intersection(HEAVY)
+
+
+def test_the_test_can_see(repository: Path) -> None:
+    """A module imported on purpose shows up."""
+    assert "duckdb" in modules_after("import gdb, duckdb", repository)
+
+
+def test_dir_tells_the_public_names(repository: Path) -> None:
+    """Names exported lazily are still listed, so that completion offers them."""
+    program = "import gdb; print(*dir(gdb)); print(*gdb.__all__)"
+    done = subprocess.run(
+        [sys.executable, "-c", program], cwd=repository, capture_output=True, text=True, check=True
+    )
+    listed, exported = (set(line.split()) for line in done.stdout.splitlines())
+    assert {"connect", "Database", "Result", "Node", "Relationship"} <= exported <= listed
