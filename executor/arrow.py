@@ -98,6 +98,16 @@ def chunks_array(chunks: Sequence[Array]) -> Array:
     return made
 
 
+def sliced(array: Array, start: int, stop: int) -> Array:
+    """Rows start..stop of a one-chunk array, shared."""
+    return _array(na.c_array(array)[start:stop])
+
+
+def empty_chunk(array: Array) -> Array:
+    """A chunk of no rows of the array's type."""
+    return _array(na.c_array([], array.schema))
+
+
 def read_stream(source: ArrowStream) -> Array:
     """Read a stream to its end; an empty one gives an array without chunks."""
     made: Array = na.ArrayStream(source).read_all()

@@ -133,9 +133,20 @@ def strings(values: Sequence[str]) -> Column:
 
 
 def widen(column: Column, kind: Kind) -> Column:
-    """The column as `kind`: int64 becomes float64 where asked; anything else must fit already."""
+    """The column as `kind`: int64 becomes float64 where asked, and everything can become a string.
+
+    Raises
+    ------
+    TypeProblem : any other change of kind.
+    """
     if column.kind == kind:
         return column
+    if kind == "string":
+        texts = [
+            None if value is None else str(value).lower() if isinstance(value, bool) else str(value)
+            for value in column.to_list()
+        ]
+        return Column.from_list(texts, "string")
     if (column.kind, kind) != ("int64", "float64"):
         raise TypeProblem(f"a property is {column.kind} where {kind} was expected.")
     return Column("float64", column.values.astype(np.float64), None, column.valid)

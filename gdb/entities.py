@@ -1,0 +1,152 @@
+"""Nodes and relationships as values: what a query returns for `RETURN n` and `RETURN r`.
+
+They are plain copies, complete when made, and stay valid after the database is closed. Two are equal if
+they are the same element of the graph, whatever their properties.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from gdb.executor import lookup
+
+if TYPE_CHECKING:
+    from gdb.storage.model import Column
+    from gdb.storage.snapshot import Snapshot
+
+Scalar: TypeAlias = int | float | bool | str
+UserId: TypeAlias = int | str
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """A vertex of the graph.
+
+    id : the user's id, unique within `id_space`.
+    labels : sorted.
+    properties : key -> value; a null property is absent.
+    id_space : "" unless the import named one.
+    """
+
+    id: UserId
+    labels: tuple[str, ...] = field(default=(), compare=False)
+    properties: Mapping[str, Scalar] = field(default_factory=dict, compare=False)
+    id_space: str = ""
+
+    def __getitem__(self, key: str) -> Scalar:
+        return self.properties[key]
+
+    def get(self, key: str, default: Scalar | None = None) -> Scalar | None:
+        """The property, or `default` where the node has none."""
+        return self.properties.get(key, default)
+
+    def __str__(self) -> str:
+        """As in Cypher: (1:Person {name: 'Ada'})."""
+        labels = "".join(f":{label}" for label in self.labels)
+        return f"({_literal(self.id)}{labels}{_properties(self.properties)})"
+
+
+@dataclass(frozen=True, slots=True)
+class Relationship:
+    """An edge of the graph.
+
+    id : number of the edge, unique in the version of the store that was read; not kept by a later one.
+    type : its type.
+    start, end : the user's ids of its ends; of an undirected one in either order.
+    """
+
+    id: int
+    type: str
+    start: UserId
+    end: UserId
+    properties: Mapping[str, Scalar] = field(default_factory=dict, compare=False)
+    directed: bool = field(default=True, compare=False)
+
+    def __getitem__(self, key: str) -> Scalar:
+        return self.properties[key]
+
+    def get(self, key: str, default: Scalar | None = None) -> Scalar | None:
+        """The property, or `default` where the relationship has none."""
+        return self.properties.get(key, default)
+
+    def __str__(self) -> str:
+        """As in Cypher: (1)-[:KNOWS {since: 1833}]->(2)."""
+        arrow = "->" if self.directed else "-"
+        middle = f"[:{self.type}{_properties(self.properties)}]"
+        return f"({_literal(self.start)})-{middle}{arrow}({_literal(self.end)})"
+
+
+def _literal(value: Scalar) -> str:
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, str):
+        escaped = value.replace("\\", "\\\\").replace("'", "\\'").replace("\n", "\\n")
+        return f"'{escaped}'"
+    return str(value)
+
+
+def _properties(properties: Mapping[str, Scalar]) -> str:
+    shown = ", ".join(f"{key}: {_literal(value)}" for key, value in properties.items())
+    return f" {{{shown}}}" if shown else ""
+
+
+# ---- made in bulk ---------------------------------------------------------------------------------
+
+
+def nodes(snapshot: Snapshot, vids: npt.NDArray[np.uint32]) -> list[Node]:
+    """One Node per vid; a vid that repeats gives the same object. O(n log n + distinct vids x properties)."""
+    distinct, inverse = np.unique(vids, return_inverse=True)
+    ids = snapshot.user_ids(distinct)
+    groups = snapshot.groups_of(distinct)
+    made: dict[int, Node] = {}
+    for number in np.unique(groups).tolist():
+        group = snapshot.groups[number]
+        at = np.flatnonzero(groups == number)
+        columns = {
+            key: lookup.vertex_property(snapshot, distinct[at], key, kind)
+            for key, kind in sorted(group.keys.items())
+        }
+        for place, properties in zip(at.tolist(), _records(columns, len(at)), strict=True):
+            made[place] = Node(ids[place], group.labels, properties, group.id_space)
+    return [made[place] for place in inverse.tolist()]
+
+
+def relationships(snapshot: Snapshot, eids: npt.NDArray[np.int64]) -> list[Relationship]:
+    """One Relationship per edge id; an id that repeats gives the same object."""
+    distinct, inverse = np.unique(eids, return_inverse=True)
+    types, sources, targets = snapshot.edge_ends(distinct)
+    starts, ends = snapshot.user_ids(sources), snapshot.user_ids(targets)
+    made: dict[int, Relationship] = {}
+    for number in np.unique(types).tolist():
+        kind_of_edge = snapshot.edge_types[number]
+        at = np.flatnonzero(types == number)
+        columns = {
+            key: lookup.edge_property(snapshot, distinct[at], key, kind)
+            for key, kind in sorted(kind_of_edge.keys.items())
+        }
+        for place, properties in zip(at.tolist(), _records(columns, len(at)), strict=True):
+            made[place] = Relationship(
+                int(distinct[place]),
+                kind_of_edge.name,
+                starts[place],
+                ends[place],
+                properties,
+                kind_of_edge.directed,
+            )
+    return [made[place] for place in inverse.tolist()]
+
+
+def _records(columns: Mapping[str, Column | None], count: int) -> list[dict[str, Scalar]]:
+    """Columns turned into `count` dicts, nulls left out."""
+    records: list[dict[str, Scalar]] = [{} for _ in range(count)]
+    for key, column in columns.items():
+        values = [] if column is None else column.to_list()
+        for record, value in zip(records, values, strict=False):
+            if value is not None:
+                record[key] = value
+    return records

@@ -1,0 +1,210 @@
+"""What a query gives back: rows as tuples, or columns as Arrow.
+
+The answer is kept as Arrow, the way DuckDB made it; values become Python objects chunk by chunk, when
+rows are asked for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, TypeAlias
+
+import numpy as np
+
+from gdb import entities
+from gdb.entities import Node, Relationship
+from gdb.errors import GdbError
+from gdb.executor import arrow
+from gdb.executor.arrow import Array
+from gdb.executor.tail import Output, TailResult, Value
+from gdb.export import exported
+
+if TYPE_CHECKING:
+    import pandas
+    import polars
+    import pyarrow
+
+    from gdb.storage.snapshot import Snapshot
+
+Cell: TypeAlias = Value | Node | Relationship
+Row: TypeAlias = tuple[Cell, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """How a query went.
+
+    seconds : step -> seconds, in order: parse, bind, plan, run, tail (only steps that took place).
+    device : what ran the pattern: "cpu", "gpu", "reference", or "" where nothing ran (EXPLAIN).
+    rows : rows of the answer.
+    embeddings : what the pattern matched (rows or count), before the relational part; None where nothing ran.
+    """
+
+    seconds: Mapping[str, float] = field(default_factory=dict)
+    device: str = ""
+    rows: int = 0
+    embeddings: int | None = None
+
+    @property
+    def total_seconds(self) -> float:
+        return sum(self.seconds.values())
+
+
+class Result:
+    """The answer of one query: its rows as tuples, or as a whole as Arrow.
+
+    Iterating starts from the first row every time; `fetchone`, `fetchmany` and `fetchall` go on from where
+    the one before stopped. One Result is not for several threads at once.
+
+    Parameters
+    ----------
+    answer : the columns; nodes and relationships in it are vids and edge ids.
+    snapshot : what they are looked up in; None where there are none.
+    """
+
+    def __init__(
+        self,
+        answer: TailResult,
+        snapshot: Snapshot | None,
+        *,
+        warnings: Sequence[str] = (),
+        summary: Summary | None = None,
+    ) -> None:
+        self._outputs = answer.outputs
+        self._table = answer.table
+        self._snapshot = snapshot
+        self._cursor: Iterator[Row] | None = None
+        self.warnings: tuple[str, ...] = tuple(warnings)
+        self.summary = summary or Summary(rows=len(answer))
+
+    @classmethod
+    def of_lines(cls, column: str, lines: Sequence[str], summary: Summary | None = None) -> Result:
+        """A Result of one string column (EXPLAIN)."""
+        from gdb.storage.model import Column
+
+        text = arrow.column_array(Column.from_list(lines, "string"))
+        table = arrow.struct_array(["o0"], [text], len(lines))
+        return cls(TailResult((Output(column),), table), None, summary=summary)
+
+    @property
+    def columns(self) -> list[str]:
+        """The names of the columns, as RETURN gives them."""
+        return [output.name for output in self._outputs]
+
+    def __len__(self) -> int:
+        return len(self._table)
+
+    def __iter__(self) -> Iterator[Row]:
+        for chunk in self._table.iter_chunks():
+            yield from zip(*self._cells(chunk), strict=True)
+
+    def fetchone(self) -> Row | None:
+        """The next row, or None after the last."""
+        if self._cursor is None:
+            self._cursor = iter(self)
+        return next(self._cursor, None)
+
+    def fetchmany(self, size: int = 1000) -> list[Row]:
+        """The next `size` rows, fewer at the end."""
+        rows: list[Row] = []
+        while len(rows) < size and (row := self.fetchone()) is not None:
+            rows.append(row)
+        return rows
+
+    def fetchall(self) -> list[Row]:
+        """All rows that are left."""
+        if self._cursor is None:
+            self._cursor = iter(self)
+        return list(self._cursor)
+
+    def scalar(self) -> Cell:
+        """The first column of the first row, None where there is no row."""
+        first = next(iter(self), None)
+        return None if first is None else first[0]
+
+    def __repr__(self) -> str:
+        return f"<gdb.Result: {len(self)} rows of {', '.join(self.columns)}>"
+
+    # ---- Arrow and data frames ---------------------------------------------------------------------
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        """Arrow's PyCapsule interface: `polars.DataFrame(r)`, `pyarrow.table(r)`, `duckdb.sql("FROM r")`.
+
+        Nodes become structs of id, labels and properties; relationships structs of type, start, end and
+        properties.
+        """
+        return exported(self._outputs, self._table, self._snapshot).__arrow_c_stream__(
+            requested_schema
+        )
+
+    def arrow(self) -> pyarrow.Table:
+        """A pyarrow Table (needs pyarrow)."""
+        try:
+            import pyarrow
+        except ImportError:
+            raise _missing("arrow", "pyarrow") from None
+        return pyarrow.table(self)
+
+    def pl(self) -> polars.DataFrame:
+        """A polars DataFrame (needs polars)."""
+        try:
+            import polars
+        except ImportError:
+            raise _missing("pl", "polars") from None
+        return polars.DataFrame(self)
+
+    def df(self) -> pandas.DataFrame:
+        """A pandas DataFrame (needs pandas); nodes stay objects, integers beside nulls are Int64."""
+        try:
+            import pandas
+        except ImportError:
+            raise _missing("df", "pandas") from None
+        columns: list[list[Cell]] = [[] for _ in self._outputs]
+        for chunk in self._table.iter_chunks():
+            for column, cells in zip(columns, self._cells(chunk), strict=True):
+                column.extend(cells)
+        series = [pandas.Series(cells, dtype=_pandas_dtype(cells)) for cells in columns]
+        frame = pandas.concat(series, axis=1) if series else pandas.DataFrame()
+        frame.columns = self.columns
+        return frame
+
+    # ---- cells -------------------------------------------------------------------------------------
+
+    def _cells(self, chunk: Array) -> list[list[Cell]]:
+        """The columns of one chunk as Python objects."""
+        return [
+            self._column(output, arrow.child(chunk, index))
+            for index, output in enumerate(self._outputs)
+        ]
+
+    def _column(self, output: Output, array: Array) -> list[Cell]:
+        if output.kind == "value" or self._snapshot is None:
+            return [*arrow.to_list(array)]
+        numbers, valid = arrow.int64_values(array)
+        known = numbers if valid is None else numbers[valid]
+        made: Sequence[Node] | Sequence[Relationship]
+        if output.kind == "node":
+            made = entities.nodes(self._snapshot, known.astype(np.uint32))
+        else:
+            made = entities.relationships(self._snapshot, known)
+        if valid is None:
+            return [*made]
+        filled: Iterator[Node | Relationship] = iter(made)
+        return [next(filled) if there else None for there in valid.tolist()]
+
+
+def _pandas_dtype(cells: Sequence[Cell]) -> str | None:
+    kinds = {type(cell) for cell in cells}
+    if kinds == {int, type(None)}:
+        return "Int64"  # pandas would make floats of integers beside nulls
+    if kinds == {bool, type(None)}:
+        return "boolean"
+    return "object" if kinds & {Node, Relationship, list} else None
+
+
+def _missing(method: str, package: str) -> GdbError:
+    return GdbError(
+        f"Result.{method}() needs {package}, which is not installed.",
+        f'Install it: pip install {package} (or pip install "gdb-embedded[arrow]").',
+    )
