@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from functools import cache
 from pathlib import Path
 
-import graphs
-import patterns
 import pytest
-import results
 
 import gdb
+import graphs
+import patterns
+import results
 
 # graph -> patterns, small enough in all four semantics
 FAST = {
@@ -21,20 +24,26 @@ LABELLED = 8  # labelled patterns of yeast and hprd, the first ones
 MOST = 200_000  # embeddings of a labelled pattern
 
 
-@pytest.fixture(scope="module", params=["hprd", "bitcoin-otc", "wiki-vote", "yeast"])
-def graph(
-    request: pytest.FixtureRequest, shared_data: Path, tmp_path_factory: pytest.TempPathFactory
-) -> tuple[str, gdb.Database]:
-    """A real graph in a store on disk, and its name."""
-    name: str = request.param
-    db = gdb.connect(tmp_path_factory.mktemp("truth") / "graph.gdb")
-    graphs.LOADERS[name](db)
-    request.addfinalizer(db.close)
-    return name, db
+@pytest.fixture(scope="module")
+def opened(
+    shared_data: Path, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Callable[[str], gdb.Database]]:
+    """A real graph by name, in a store on disk, loaded once."""
+    folder = tmp_path_factory.mktemp("truth")
+
+    @cache
+    def open_graph(name: str) -> gdb.Database:
+        db = stack.enter_context(gdb.connect(folder / f"{name}.gdb"))
+        graphs.LOADERS[name](db)
+        return db
+
+    with ExitStack() as stack:
+        yield open_graph
 
 
-def test_counts_are_the_known_ones(graph: tuple[str, gdb.Database]) -> None:
-    name, db = graph
+@pytest.mark.parametrize("name", ["hprd", "bitcoin-otc", "wiki-vote", "yeast"])
+def test_counts_are_the_known_ones(opened: Callable[[str], gdb.Database], name: str) -> None:
+    db = opened(name)
     known = graphs.known(name)
     chosen = [p for p in known if p.name in FAST.get(name, ())]
     labelled = [p for p in known if p.vertices[0] and all(n <= MOST for n in p.counts.values())]
@@ -46,10 +55,8 @@ def test_counts_are_the_known_ones(graph: tuple[str, gdb.Database]) -> None:
     assert found == {(p.name, mode): count for p in chosen for mode, count in p.counts.items()}
 
 
-def test_published_counts_of_hprd(graph: tuple[str, gdb.Database], shared_data: Path) -> None:
-    name, db = graph
-    if name != "hprd":
-        pytest.skip("published query graphs are of hprd")
+def test_published_counts_of_hprd(opened: Callable[[str], gdb.Database], shared_data: Path) -> None:
+    db = opened("hprd")
     folder = shared_data / "hprd"
     published = patterns.read_published(folder / "query_graph", folder / "expected_output.res")
     assert len(published) == 200
