@@ -179,7 +179,7 @@ class _Encoder:
             longest = min(longest, self.longest(op.right))
         self.capacity[op.slot] = longest
         row = [*self.operand(op.left), int(op.op), *self.operand(op.right), *self.cut(op.cut), self.used]
-        self.used += longest
+        self.used += longest + 1  # a merge stores before it compares
         return row
 
     def level_row(self, k: int, column: int) -> list[int]:

@@ -3,6 +3,9 @@
 A worker's whole state (depth, position in every level's list, sets) lies in arrays that the caller owns, so the kernel may
 return at any step and be entered again: when its step budget is used (the scheduler then looks at cancel and timeout; a
 flag polled inside would be hoisted by the compiler), or when the row buffer is full. Set operations merge or gallop by size.
+
+Everything is passed as an address and read through `load_*`: Numba counts references to arrays with atomic operations, which
+made the inner loops ten times slower and two threads slower than one.
 """
 
 from __future__ import annotations
@@ -11,7 +14,6 @@ import os
 from pathlib import Path
 
 import numba
-import numpy as np
 from llvmlite import ir
 from numba import njit, types
 from numba.extending import intrinsic
@@ -30,6 +32,12 @@ S_LEFT, S_LEFT_A, S_LEFT_B, S_OP, S_RIGHT, S_RIGHT_A, S_RIGHT_B = (int(SetField(
 S_LO, S_HI, S_BITS, S_BELOW, S_BELOW_END, S_ABOVE, S_ABOVE_END, S_OFFSET = (int(SetField(i)) for i in range(7, 15))
 C_PAIRS, C_A, C_B, C_C, C_D, C_E = (int(CheckField(i)) for i in range(6))
 V_FIRST, V_LENGTH, V_ROW, V_INTERVALS, V_OFFSETS, V_NEIGHBOURS, V_EIDS = (int(ViewField(i)) for i in range(7))
+N_LEVEL, N_SET, N_CHECK, N_VIEW = len(LevelField), len(SetField), len(CheckField), len(ViewField)
+# the tuple of addresses that every function gets
+P_LEVELS, P_SETS, P_REFS, P_CHECKS, P_GROUPS, P_VIEWS, P_SIMPLE, P_LISTS, P_BITS = range(9)
+P_V, P_SET_LENGTH, P_BUFFER = 9, 10, 11
+POINTERS = 12
+LARGEST = 9.0e18  # floats above this may stand for counts over 2^63
 GALLOP = 16  # one list this much longer than the other: search it instead of merging
 
 
@@ -83,6 +91,23 @@ def store_u32(typingctx, address, index, value):  # type: ignore[no-untyped-def]
     return types.void(types.int64, types.int64, types.int64), generate
 
 
+@intrinsic
+def store_i64(typingctx, address, index, value):  # type: ignore[no-untyped-def]
+    """i64 at address[index] = value."""
+
+    def generate(context, builder, signature, args):  # type: ignore[no-untyped-def]
+        pointer = builder.inttoptr(args[0], ir.IntType(64).as_pointer())
+        builder.store(args[2], builder.gep(pointer, [args[1]]))
+        return context.get_dummy_value()
+
+    return types.void(types.int64, types.int64, types.int64), generate
+
+
+@njit(nogil=True, cache=_CACHE)
+def level(p, d, field):  # type: ignore[no-untyped-def]
+    return load_i64(p[P_LEVELS], d * N_LEVEL + field)
+
+
 @njit(nogil=True, cache=_CACHE)
 def lower_bound(address, start, end, x):  # type: ignore[no-untyped-def]
     """First position in [start, end) whose value is >= x."""
@@ -101,48 +126,65 @@ def has_bit(address, x):  # type: ignore[no-untyped-def]
 
 
 @njit(nogil=True, cache=_CACHE)
-def find_row(view, vid):  # type: ignore[no-untyped-def]
+def find_row(p, view, vid):  # type: ignore[no-untyped-def]
     """(start, end) of a vid's neighbours, by the interval index; (0, 0) where it has none."""
-    first = view[V_FIRST]
-    at = lower_bound(first, 0, view[V_INTERVALS], vid + 1) - 1
-    if at < 0:
+    at = p[P_VIEWS] + view * N_VIEW * 8
+    first = load_i64(at, V_FIRST)
+    k = lower_bound(first, 0, load_i64(at, V_INTERVALS), vid + 1) - 1
+    if k < 0:
         return 0, 0
-    step = vid - load_u32(first, at)
-    if step >= load_u32(view[V_LENGTH], at):
+    step = vid - load_u32(first, k)
+    if step >= load_u32(load_i64(at, V_LENGTH), k):
         return 0, 0
-    row = load_u32(view[V_ROW], at) + step
-    return load_i64(view[V_OFFSETS], row), load_i64(view[V_OFFSETS], row + 1)
+    row = load_u32(load_i64(at, V_ROW), k) + step
+    offsets = load_i64(at, V_OFFSETS)
+    return load_i64(offsets, row), load_i64(offsets, row + 1)
 
 
 @njit(nogil=True, cache=_CACHE)
-def bounds(row, refs, v, lo, below, above):  # type: ignore[no-untyped-def]
-    """The vid range [lo, hi) that a level or set is cut to, given the vertices bound so far."""
-    low, high = row[lo], row[lo + 1]
-    for r in range(row[below], row[below + 1]):
-        high = min(high, v[refs[r]])
-    for r in range(row[above], row[above + 1]):
-        low = max(low, v[refs[r]] + 1)
+def neighbours(p, view):  # type: ignore[no-untyped-def]
+    return load_i64(p[P_VIEWS] + view * N_VIEW * 8, V_NEIGHBOURS)
+
+
+@njit(nogil=True, cache=_CACHE)
+def bounds(p, row, lo, below, above):  # type: ignore[no-untyped-def]
+    """The vid range [lo, hi) that a level or set (its table row) is cut to, given the vertices bound so far."""
+    low, high = load_i64(row, lo), load_i64(row, lo + 1)
+    for r in range(load_i64(row, below), load_i64(row, below + 1)):
+        high = min(high, load_i64(p[P_V], load_i64(p[P_REFS], r)))
+    for r in range(load_i64(row, above), load_i64(row, above + 1)):
+        low = max(low, load_i64(p[P_V], load_i64(p[P_REFS], r)) + 1)
     return low, high
 
 
 @njit(nogil=True, cache=_CACHE)
-def operand(kind, a, b, views, lists, sets, set_length, buffer, v):  # type: ignore[no-untyped-def]
-    """(address, start, end) of a list, a row or a computed set."""
+def operand(p, row, field):  # type: ignore[no-untyped-def]
+    """(address, start, end) of the list, row or computed set that the three columns from `field` name."""
+    kind, a = load_i64(row, field), load_i64(row, field + 1)
     if kind == 1:
-        start, end = find_row(views[a], v[b])
-        return views[a, V_NEIGHBOURS], start, end
+        start, end = find_row(p, a, load_i64(p[P_V], load_i64(row, field + 2)))
+        return neighbours(p, a), start, end
     if kind == 2:
-        return buffer, sets[a, S_OFFSET], sets[a, S_OFFSET] + set_length[a]
-    return lists[a, 0], 0, lists[a, 1]
+        start = load_i64(p[P_SETS], a * N_SET + S_OFFSET)
+        return p[P_BUFFER], start, start + load_i64(p[P_SET_LENGTH], a)
+    return load_i64(p[P_LISTS], 2 * a), 0, load_i64(p[P_LISTS], 2 * a + 1)
 
 
 @njit(nogil=True, cache=_CACHE)
-def intersect(a, i, ie, b, j, je, bits, out, at):  # type: ignore[no-untyped-def]
-    """Write the distinct common values of two ascending lists (that pass `bits`) from `at` on; the number written."""
+def repeats(p, row, field):  # type: ignore[no-untyped-def]
+    """Whether an operand may hold a value twice: a row of a view with parallel edges."""
+    return load_i64(row, field) == 1 and load_i64(p[P_SIMPLE], load_i64(row, field + 1)) == 0
+
+
+@njit(nogil=True, cache=_CACHE)
+def intersect(a, i, ie, b, j, je, out, at):  # type: ignore[no-untyped-def]
+    """Write the common values of two ascending lists from `at` on; the number written.
+
+    A value comes out as often as it stands in both. The store before the comparison may write one value past the end.
+    """
     n = at
     if (je - j) * GALLOP < ie - i:
         a, i, ie, b, j, je = b, j, je, a, i, ie
-    last = -1
     if (ie - i) * GALLOP < je - j:
         while i < ie:
             x = load_u32(a, i)
@@ -150,71 +192,73 @@ def intersect(a, i, ie, b, j, je, bits, out, at):  # type: ignore[no-untyped-def
             j = lower_bound(b, j, je, x)
             if j == je:
                 break
-            if load_u32(b, j) == x and x != last and (bits == 0 or has_bit(bits, x)):
+            if load_u32(b, j) == x:
                 store_u32(out, n, x)
                 n += 1
-                last = x
-        return n - at
-    if bits == 0:
-        while i < ie and j < je:
-            x = load_u32(a, i)
-            y = load_u32(b, j)
-            if x == y and x != last:
-                store_u32(out, n, x)
-                n += 1
-                last = x
-            i += x <= y
-            j += y <= x
+                j += 1
         return n - at
     while i < ie and j < je:
         x = load_u32(a, i)
         y = load_u32(b, j)
-        if x == y and x != last and has_bit(bits, x):
-            store_u32(out, n, x)
-            n += 1
-            last = x
+        store_u32(out, n, x)
+        n += x == y
         i += x <= y
         j += y <= x
     return n - at
 
 
 @njit(nogil=True, cache=_CACHE)
-def subtract(a, i, ie, b, j, je, bits, out, at):  # type: ignore[no-untyped-def]
-    """Write the distinct values of the first list that are not in the second; the number written."""
+def subtract(a, i, ie, b, j, je, out, at):  # type: ignore[no-untyped-def]
+    """Write the values of the first list that are not in the second; the number written."""
     n = at
-    last = -1
     while i < ie:
         x = load_u32(a, i)
         i += 1
-        if x == last:
-            continue
-        last = x
         j = lower_bound(b, j, je, x)
-        if (j == je or load_u32(b, j) != x) and (bits == 0 or has_bit(bits, x)):
+        if j == je or load_u32(b, j) != x:
             store_u32(out, n, x)
             n += 1
     return n - at
 
 
 @njit(nogil=True, cache=_CACHE)
-def compute_sets(depth, levels, sets, refs, views, lists, bits, set_length, buffer, v):  # type: ignore[no-untyped-def]
-    """Run the set operations that hang on a level; -1 if one came out empty, else the elements looked at."""
+def thin_out(out, at, n, test):  # type: ignore[no-untyped-def]
+    """Keep of n values from `at` on the first of each, and only those in bitset `test` (0: all); the number kept."""
+    kept = at
+    last = -1
+    for i in range(at, at + n):
+        x = load_u32(out, i)
+        if x != last and (test == 0 or has_bit(test, x)):
+            store_u32(out, kept, x)
+            kept += 1
+        last = x
+    return kept - at
+
+
+@njit(nogil=True, cache=_CACHE)
+def compute_sets(p, d):  # type: ignore[no-untyped-def]
+    """Run the set operations that hang on level d; -1 if one came out empty, else the elements looked at."""
     work = 0
-    for s in range(levels[depth, L_SET], levels[depth, L_SET_END]):
-        row = sets[s]
-        low, high = bounds(row, refs, v, S_LO, S_BELOW, S_ABOVE)
-        a, i, ie = operand(row[S_LEFT], row[S_LEFT_A], row[S_LEFT_B], views, lists, sets, set_length, buffer, v)
-        b, j, je = operand(row[S_RIGHT], row[S_RIGHT_A], row[S_RIGHT_B], views, lists, sets, set_length, buffer, v)
+    for s in range(level(p, d, L_SET), level(p, d, L_SET_END)):
+        row = p[P_SETS] + s * N_SET * 8
+        low, high = bounds(p, row, S_LO, S_BELOW, S_ABOVE)
+        a, i, ie = operand(p, row, S_LEFT)
+        b, j, je = operand(p, row, S_RIGHT)
         i = lower_bound(a, i, ie, low)
         ie = lower_bound(a, i, ie, high)
-        test = bits[row[S_BITS]] if row[S_BITS] >= 0 else 0
-        if row[S_OP] == 0:
+        offset = load_i64(row, S_OFFSET)
+        if load_i64(row, S_OP) == 0:
             j = lower_bound(b, j, je, low)
             je = lower_bound(b, j, je, high)
-            n = intersect(a, i, ie, b, j, je, test, buffer, row[S_OFFSET])
+            n = intersect(a, i, ie, b, j, je, p[P_BUFFER], offset)
+            doubled = repeats(p, row, S_LEFT) and repeats(p, row, S_RIGHT)
         else:
-            n = subtract(a, i, ie, b, j, je, test, buffer, row[S_OFFSET])
-        set_length[s] = n
+            n = subtract(a, i, ie, b, j, je, p[P_BUFFER], offset)
+            doubled = repeats(p, row, S_LEFT)
+        bits = load_i64(row, S_BITS)
+        if doubled or bits >= 0:
+            n = thin_out(p[P_BUFFER], offset, n, load_i64(p[P_BITS], bits) if bits >= 0 else 0)
+        store_i64(p[P_SET_LENGTH], s, n)
         work += 1 + min(ie - i + je - j, 32 * min(ie - i, je - j))
         if n == 0:
             return -1
@@ -222,121 +266,136 @@ def compute_sets(depth, levels, sets, refs, views, lists, bits, set_length, buff
 
 
 @njit(nogil=True, cache=_CACHE)
-def passes(d, x, levels, checks, views, v):  # type: ignore[no-untyped-def]
+def passes(p, d, x):  # type: ignore[no-untyped-def]
     """Whether the checks of level d hold with its vertex at x."""
-    v[d] = x
-    for c in range(levels[d, L_CHECK], levels[d, L_CHECK_END]):
-        row = checks[c]
-        if row[C_PAIRS] == 1:
-            a, b, e, f = v[row[C_A]], v[row[C_B]], v[row[C_C]], v[row[C_D]]
-            if (a == e and b == f) or (row[C_E] == 1 and a == f and b == e):
+    v = p[P_V]
+    store_i64(v, d, x)
+    for c in range(level(p, d, L_CHECK), level(p, d, L_CHECK_END)):
+        row = p[P_CHECKS] + c * N_CHECK * 8
+        a, b = load_i64(row, C_A), load_i64(v, load_i64(row, C_B))
+        e = load_i64(v, load_i64(row, C_C))
+        if load_i64(row, C_PAIRS) == 1:
+            a, f = load_i64(v, a), load_i64(v, load_i64(row, C_D))
+            if (a == e and b == f) or (load_i64(row, C_E) == 1 and a == f and b == e):
                 return False
         else:
-            view = views[row[C_A]]
-            start, end = find_row(view, v[row[C_B]])
-            y = v[row[C_C]]
-            at = lower_bound(view[V_NEIGHBOURS], start, end, y)
+            start, end = find_row(p, a, b)
+            address = neighbours(p, a)
+            at = lower_bound(address, start, end, e)
             held = 0
-            while at < end and load_u32(view[V_NEIGHBOURS], at) == y:
+            while at < end and load_u32(address, at) == e:
                 held += 1
                 at += 1
-            if held < row[C_D] or held > row[C_E]:
+            if held < load_i64(row, C_D) or held > load_i64(row, C_E):
                 return False
     return True
 
 
 @njit(nogil=True, cache=_CACHE)
-def accepts(d, x, levels, refs, bits, v):  # type: ignore[no-untyped-def]
-    """Whether element x (a vid, or an edge id on an edge level) passes level d's bitset and differences."""
-    row = levels[d]
-    for r in range(row[L_DIFFERS], row[L_DIFFERS_END]):
-        if v[refs[r]] == x:
+def accepts(p, d, x):  # type: ignore[no-untyped-def]
+    """Whether element x (a vid, or an edge id on an edge level) passes level d's differences, bitset and id order."""
+    v, refs = p[P_V], p[P_REFS]
+    for r in range(level(p, d, L_DIFFERS), level(p, d, L_DIFFERS_END)):
+        if load_i64(v, load_i64(refs, r)) == x:
             return False
-    if row[L_BITS] >= 0 and not has_bit(bits[row[L_BITS]], x):
+    bits = level(p, d, L_BITS)
+    if bits >= 0 and not has_bit(load_i64(p[P_BITS], bits), x):
         return False
-    if row[L_EDGE] == 1:
-        for r in range(row[L_ABOVE], row[L_ABOVE_END]):
-            if x <= v[refs[r]]:
+    if level(p, d, L_EDGE) == 1:
+        for r in range(level(p, d, L_ABOVE), level(p, d, L_ABOVE_END)):
+            if x <= load_i64(v, load_i64(refs, r)):
                 return False
     return True
 
 
 @njit(nogil=True, cache=_CACHE)
-def enter(d, levels, sets, refs, views, lists, set_length, buffer, v):  # type: ignore[no-untyped-def]
+def enter(p, d):  # type: ignore[no-untyped-def]
     """(address, start, end) of what level d loops over. Edge levels loop over positions of their view."""
-    row = levels[d]
-    if row[L_EDGE] == 1:
-        view = views[row[L_A]]
-        start, end = find_row(view, v[row[L_B]])
-        y = v[row[L_LO]]
-        start = lower_bound(view[V_NEIGHBOURS], start, end, y)
-        end = lower_bound(view[V_NEIGHBOURS], start, end, y + 1)
-        return view[V_EIDS], start, end
-    address, start, end = operand(row[L_BASE], row[L_A], row[L_B], views, lists, sets, set_length, buffer, v)
-    low, high = bounds(row, refs, v, L_LO, L_BELOW, L_ABOVE)
+    row = p[P_LEVELS] + d * N_LEVEL * 8
+    if load_i64(row, L_EDGE) == 1:
+        view = load_i64(row, L_A)
+        start, end = find_row(p, view, load_i64(p[P_V], load_i64(row, L_B)))
+        y = load_i64(p[P_V], load_i64(row, L_LO))
+        address = neighbours(p, view)
+        start = lower_bound(address, start, end, y)
+        end = lower_bound(address, start, end, y + 1)
+        return load_i64(p[P_VIEWS] + view * N_VIEW * 8, V_EIDS), start, end
+    address, start, end = operand(p, row, L_BASE)
+    low, high = bounds(p, row, L_LO, L_BELOW, L_ABOVE)
     start = lower_bound(address, start, end, low)
     return address, start, lower_bound(address, start, end, high)
 
 
 @njit(nogil=True, cache=_CACHE)
-def is_repeat(row, simple, address, start, at):  # type: ignore[no-untyped-def]
+def is_repeat(p, d, address, start, at):  # type: ignore[no-untyped-def]
     """Whether a vertex level sees the same neighbour again (parallel edges repeat it in a row)."""
-    if row[L_EDGE] == 1 or row[L_BASE] != 1 or at == start:
-        return False
-    if simple[row[L_A]] == 1:
+    row = p[P_LEVELS] + d * N_LEVEL * 8
+    if at == start or load_i64(row, L_EDGE) == 1 or not repeats(p, row, L_BASE):
         return False
     return load_u32(address, at) == load_u32(address, at - 1)
 
 
 @njit(nogil=True, cache=_CACHE)
-def count_level(d, levels, sets, refs, checks, views, simple, lists, bits, set_length, buffer, v):  # type: ignore[no-untyped-def]
+def element(p, d, address, at):  # type: ignore[no-untyped-def]
+    return load_i64(address, at) if level(p, d, L_EDGE) == 1 else load_u32(address, at)
+
+
+@njit(nogil=True, cache=_CACHE)
+def count_level(p, d):  # type: ignore[no-untyped-def]
     """Number of elements that level d would bind."""
-    row = levels[d]
-    address, start, end = enter(d, levels, sets, refs, views, lists, set_length, buffer, v)
-    edge = row[L_EDGE] == 1
-    plain = row[L_BITS] < 0 and row[L_CHECK] == row[L_CHECK_END]
-    plain = plain and (row[L_ABOVE] == row[L_ABOVE_END] if edge else row[L_BASE] != 1 or simple[row[L_A]] == 1)
-    if plain and (not edge or row[L_DIFFERS] == row[L_DIFFERS_END]):
+    row = p[P_LEVELS] + d * N_LEVEL * 8
+    address, start, end = enter(p, d)
+    if start == end:
+        return 0
+    edge = load_i64(row, L_EDGE) == 1
+    differs, differs_end = load_i64(row, L_DIFFERS), load_i64(row, L_DIFFERS_END)
+    plain = load_i64(row, L_BITS) < 0 and load_i64(row, L_CHECK) == load_i64(row, L_CHECK_END)
+    if edge:
+        plain = plain and differs == differs_end and load_i64(row, L_ABOVE) == load_i64(row, L_ABOVE_END)
+    else:
+        plain = plain and not repeats(p, row, L_BASE)
+    if plain:
         n = end - start
-        for r in range(row[L_DIFFERS], row[L_DIFFERS_END]):
-            x = v[refs[r]]
+        for r in range(differs, differs_end):
+            x = load_i64(p[P_V], load_i64(p[P_REFS], r))
             again = False
-            for q in range(row[L_DIFFERS], r):
-                again = again or v[refs[q]] == x
+            for q in range(differs, r):
+                again = again or load_i64(p[P_V], load_i64(p[P_REFS], q)) == x
             if not again:
                 at = lower_bound(address, start, end, x)
-                n -= at < end and load_u32(address, at) == x
+                if at < end and load_u32(address, at) == x:
+                    n -= 1
         return n
     n = 0
     for at in range(start, end):
-        if is_repeat(row, simple, address, start, at):
+        if is_repeat(p, d, address, start, at):
             continue
-        x = load_i64(address, at) if edge else load_u32(address, at)
-        if accepts(d, x, levels, refs, bits, v) and (edge or passes(d, x, levels, checks, views, v)):
+        x = element(p, d, address, at)
+        if accepts(p, d, x) and (edge or passes(p, d, x)):
             n += 1
     return n
 
 
 @njit(nogil=True, cache=_CACHE)
-def count_groups(groups, levels, sets, refs, checks, views, simple, lists, bits, set_length, buffer, v):  # type: ignore[no-untyped-def]
+def count_groups(p, groups):  # type: ignore[no-untyped-def]
     """(product of the groups' formulas, the same as float to see an overflow)."""
     total, shadow = 1, 1.0
-    for g in range(groups.shape[0]):
-        d = groups[g]
-        n = count_level(d, levels, sets, refs, checks, views, simple, lists, bits, set_length, buffer, v)
-        k, formula = levels[d, L_SIZE], levels[d, L_FORMULA]
+    for g in range(groups):
+        d = load_i64(p[P_GROUPS], g)
+        n = count_level(p, d)
         ways, approx = 1, 1.0
-        for i in range(k):
-            left = n if formula == 0 else n - i
-            approx = approx * max(left, 0)
-            if approx > 9.0e18:
+        formula = level(p, d, L_FORMULA)
+        for i in range(level(p, d, L_SIZE)):
+            left = n if formula == 0 else max(n - i, 0)
+            approx = approx * left
+            if approx > LARGEST:
                 return 0, approx
-            ways = ways * max(left, 0)
+            ways = ways * left
             if formula == 2:
                 ways = ways // (i + 1)
                 approx = approx / (i + 1)
         shadow = shadow * approx
-        if shadow > 9.0e18:
+        if shadow > LARGEST:
             return 0, shadow
         total = total * ways
         if total == 0:
@@ -345,82 +404,98 @@ def count_groups(groups, levels, sets, refs, checks, views, simple, lists, bits,
 
 
 @njit(nogil=True, cache=_CACHE)
+def write_row(p, loops, r, out_vids, vid_columns, out_eids, eid_columns):  # type: ignore[no-untyped-def]
+    for k in range(loops):
+        x = load_i64(p[P_V], k)
+        column = level(p, k, L_COLUMN)
+        if level(p, k, L_EDGE) == 1:
+            store_i64(out_eids, r * eid_columns + column, x)
+        else:
+            store_u32(out_vids, r * vid_columns + column, x)
+
+
+_I = types.int64
+_SIGNATURE = types.void(
+    types.UniTuple(_I, POINTERS), _I, _I, types.boolean, _I, _I, _I, _I, _I, _I, _I, _I, _I, _I, _I
+)
+
+
+@njit(_SIGNATURE, nogil=True, cache=_CACHE)
 def run(
-    levels, sets, refs, checks, groups, loops, counting, views, simple, lists, bits,
-    control, v, address, position, start, end, set_length, buffer,
-    out_vids, out_eids, capacity, budget,
+    p, loops, groups, counting, control, address, position, start, end,
+    out_vids, vid_columns, out_eids, eid_columns, capacity, budget,
 ):  # type: ignore[no-untyped-def]  # fmt: skip
     """Go on from the worker's state until done, `budget` steps are spent or the row buffer is full.
 
     Level 0 loops over what the caller put in address[0], position[0], end[0]. Status and counts come back in `control`.
+    All arguments but `counting` are i64; `p` and those named for arrays are addresses.
     """
-    d = control[DEPTH]
-    entering = control[ENTERING] == 1
+    d = load_i64(control, DEPTH)
+    entering = load_i64(control, ENTERING) == 1
+    total, rows = load_i64(control, TOTAL), load_i64(control, ROWS)
     spent = 0
+    status = DONE
     while d >= 0:
         if spent > budget:
-            control[DEPTH], control[ENTERING], control[STATUS] = d, entering, YIELDED
-            return
+            status = YIELDED
+            break
         if entering:
+            entering = False
             spent += 1
             if counting and d == loops:
-                n, shadow = count_groups(
-                    groups, levels, sets, refs, checks, views, simple, lists, bits, set_length, buffer, v
-                )
-                if shadow > 9.0e18 or control[TOTAL] > 9223372036854775807 - n:
-                    control[STATUS] = OVERFLOW
-                    return
-                control[TOTAL] += n
+                n, shadow = count_groups(p, groups)
+                if shadow > LARGEST or total > 9223372036854775807 - n:
+                    status = OVERFLOW
+                    break
+                total += n
                 d -= 1
-                entering = False
                 continue
             if d > 0:
-                address[d], position[d], end[d] = enter(
-                    d, levels, sets, refs, views, lists, set_length, buffer, v
-                )
-                start[d] = position[d]
-            entering = False
-        at = position[d]
-        if at >= end[d]:
+                list_at, first, last = enter(p, d)
+                store_i64(address, d, list_at)
+                store_i64(position, d, first)
+                store_i64(start, d, first)
+                store_i64(end, d, last)
+        at = load_i64(position, d)
+        if at >= load_i64(end, d):
             d -= 1
             continue
-        row = levels[d]
-        edge = row[L_EDGE] == 1
-        position[d] = at + 1
+        list_at = load_i64(address, d)
         spent += 1
-        if is_repeat(row, simple, address[d], start[d], at):
+        repeat = is_repeat(p, d, list_at, load_i64(start, d), at)
+        store_i64(position, d, at + 1)
+        if repeat:
             continue
-        x = load_i64(address[d], at) if edge else load_u32(address[d], at)
-        if not accepts(d, x, levels, refs, bits, v):
+        x = element(p, d, list_at, at)
+        if not accepts(p, d, x):
             continue
-        if row[L_CHECK] != row[L_CHECK_END]:
-            if not passes(d, x, levels, checks, views, v):
+        if level(p, d, L_CHECK) != level(p, d, L_CHECK_END):
+            if not passes(p, d, x):
                 continue
-        v[d] = x
-        if row[L_SET] != row[L_SET_END]:
-            work = compute_sets(d, levels, sets, refs, views, lists, bits, set_length, buffer, v)
+        store_i64(p[P_V], d, x)
+        if level(p, d, L_SET) != level(p, d, L_SET_END):
+            work = compute_sets(p, d)
             if work < 0:
                 spent += 8
                 continue
             spent += work >> 2
-        if d + 1 < loops or (counting and d + 1 == loops and groups.shape[0] > 0):
+        if d + 1 < loops or (counting and groups > 0):
             d += 1
             entering = True
         elif counting:
-            control[TOTAL] += 1
-        elif control[ROWS] == capacity:
-            position[d] = at
-            control[DEPTH], control[ENTERING], control[STATUS] = d, False, FULL
-            return
+            total += 1
+        elif rows == capacity:
+            store_i64(position, d, at)
+            status = FULL
+            break
         else:
-            r = control[ROWS]
-            for k in range(loops):
-                if levels[k, L_EDGE] == 1:
-                    out_eids[r, levels[k, L_COLUMN]] = v[k]
-                else:
-                    out_vids[r, levels[k, L_COLUMN]] = np.uint32(v[k])
-            control[ROWS] = r + 1
-    control[DEPTH], control[STATUS] = -1, DONE
+            write_row(p, loops, rows, out_vids, vid_columns, out_eids, eid_columns)
+            rows += 1
+    store_i64(control, DEPTH, d)
+    store_i64(control, ENTERING, 1 if entering else 0)
+    store_i64(control, TOTAL, total)
+    store_i64(control, ROWS, rows)
+    store_i64(control, STATUS, status)
 
 
 numba.config.CACHE_DIR = _before

@@ -122,6 +122,11 @@ class _Worker:
         self.v, self.address, self.position, self.end, self.start = np.zeros((5, n), np.int64)
         self.set_length = np.zeros(max(len(tables.sets), 1), np.int64)
         self.buffer = np.empty(tables.buffer, np.uint32)
+        arrays = (
+            *(tables.levels, tables.sets, tables.refs, tables.checks, tables.groups),
+            *(self.views, self.simple, self.lists, self.bits, self.v, self.set_length, self.buffer),
+        )
+        self.pointers = tuple(x.ctypes.data for x in arrays)
         self.out_vids = np.empty((self.capacity, max(len(tables.vertex_columns), 1)), np.uint32)
         self.out_eids = np.empty((self.capacity, max(len(tables.edge_columns), 1)), np.int64)
 
@@ -137,10 +142,18 @@ class _Worker:
         """Run for one step budget; whether the unit is done."""
         t = self.prepared.tables
         kernel.run(
-            t.levels, t.sets, t.refs, t.checks, t.groups, t.loops, t.counting, self.views, self.simple,
-            self.lists, self.bits, self.control, self.v, self.address, self.position, self.start, self.end,
-            self.set_length, self.buffer.ctypes.data, self.out_vids, self.out_eids, self.capacity, STEPS,
-        )  # fmt: skip
+            self.pointers,
+            t.loops,
+            len(t.groups),
+            t.counting,
+            *(x.ctypes.data for x in (self.control, self.address, self.position, self.start, self.end)),
+            self.out_vids.ctypes.data,
+            self.out_vids.shape[1],
+            self.out_eids.ctypes.data,
+            self.out_eids.shape[1],
+            self.capacity,
+            STEPS,
+        )
         status = self.control[kernel.STATUS]
         if status == kernel.OVERFLOW:
             raise RunError(
