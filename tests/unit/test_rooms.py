@@ -55,6 +55,7 @@ def test_the_contracts_hold(copy: Path) -> None:
         ("storage/planted.py", "gdb.api"),
         ("executor/planted.py", "gdb.planner"),
         ("executor/planted.py", "gdb.query_graph"),
+        ("executor/planted.py", "gdb.result"),
         ("gdb/language/planted.py", "gdb.repl"),
         ("executor/cpu/planted.py", "gdb.executor.reference"),
         ("executor/gpu/planted.py", "gdb.executor.cpu"),
@@ -67,3 +68,10 @@ def test_a_planted_violation_is_found(copy: Path, module: str, forbidden: str) -
     done = lint(copy)
     assert done.returncode == 1, done.stdout + done.stderr
     assert forbidden in done.stdout
+
+
+def test_a_module_without_a_layer_is_found(copy: Path) -> None:
+    (copy / "gdb" / "planted.py").write_text('"""Nobody said where this belongs."""\n')
+    done = lint(copy)
+    assert done.returncode == 1, done.stdout + done.stderr
+    assert "gdb.planted" in done.stdout
