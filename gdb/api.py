@@ -1,0 +1,356 @@
+"""The public face: `connect` opens a store as a `Database`, which loads graphs and answers queries (design.md §6)."""
+
+from __future__ import annotations
+
+import os
+import sys
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Literal, TypeAlias, TypeVar
+
+from gdb import options
+from gdb.errors import (
+    Cancelled,
+    ClosedError,
+    GdbError,
+    InternalError,
+    NotAStore,
+    OutOfBudget,
+    ReadOnlyError,
+    TypeProblem,
+)
+from gdb.interrupt import run_interruptibly
+from gdb.pipeline import Request, answer, explained
+from gdb.result import Result
+from gdb.schema import Schema, schema_of
+
+if TYPE_CHECKING:
+    from gdb.storage.importer import LoadReport
+    from gdb.storage.snapshot import StoreStats
+
+T = TypeVar("T")
+PathLike: TypeAlias = str | os.PathLike[str]
+
+
+def connect(
+    path: str | os.PathLike[str] | None = None,
+    *,
+    read_only: bool = False,
+    create: bool = True,
+    match: str = "DIFFERENT EDGES",
+) -> Database:
+    """Open a store, or make an empty one.
+
+    Parameters
+    ----------
+    path : the folder of the store; None for a graph in memory that is gone when it is closed.
+    read_only : never write; any number of processes may read one store.
+    create : make the folder where it does not exist (never with read_only).
+    match : the mode of a MATCH that names none: "DIFFERENT EDGES" (openCypher's), "DIFFERENT NODES", "REPEATABLE
+        ELEMENTS", "SUBGRAPHS" or "INDUCED".
+
+    Raises
+    ------
+    NotAStore, CorruptStore, StoreVersionError, StorePermissionError : the folder cannot be opened as a store.
+    NameProblem : there is no such match mode.
+
+    Examples
+    --------
+    >>> import gdb
+    >>> with gdb.connect() as db:
+    ...     db.path is None
+    True
+    """
+    return Database(path, read_only=read_only, create=create, match=match)
+
+
+class Database:
+    """A store that is open: made by `connect`, closed by `close` or at the end of a `with` block.
+
+    Several threads may use one Database at once. A query reads the graph as it was when the query began.
+    """
+
+    def __init__(
+        self,
+        path: str | os.PathLike[str] | None = None,
+        *,
+        read_only: bool = False,
+        create: bool = True,
+        match: str = "DIFFERENT EDGES",
+    ) -> None:
+        from gdb.storage.store import Store
+
+        self._mode = options.match_mode(match)
+        self._read_only = read_only
+        self._path = None if path is None else _folder(path)
+        self._state = threading.Condition()  # guards the next two
+        self._running: set[threading.Event] = set()
+        self._closed = False
+        self._store = Store.open(self._path, create=create and not read_only, read_only=read_only)
+
+    @property
+    def path(self) -> Path | None:
+        """The folder of the store; None in memory."""
+        return self._path
+
+    @property
+    def read_only(self) -> bool:
+        return self._read_only
+
+    @property
+    def closed(self) -> bool:
+        return self._closed
+
+    def __repr__(self) -> str:
+        where = "in memory" if self._path is None else str(self._path)
+        return f"<gdb.Database {where}{', read-only' * self._read_only}{', closed' * self._closed}>"
+
+    def __enter__(self) -> Database:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Cancel what runs, wait for it, and close the store; closing twice is fine."""
+        with self._state:
+            if self._closed:
+                return
+            self._closed = True
+            for cancel in self._running:
+                cancel.set()
+            self._state.wait_for(lambda: not self._running)
+        self._store.close()
+
+    def interrupt(self) -> None:
+        """Cancel all queries and imports that run now, in any thread; each raises Cancelled."""
+        with self._state:
+            for cancel in self._running:
+                cancel.set()
+
+    # ---- queries -----------------------------------------------------------------------------------
+
+    def execute(
+        self,
+        text: str,
+        parameters: Mapping[str, object] | None = None,
+        *,
+        device: str = "auto",
+        memory: int | str | None = None,
+        timeout: float | None = None,
+        match: str | None = None,
+        threads: int = 0,
+    ) -> Result:
+        """Run one query.
+
+        Parameters
+        ----------
+        text : a Cypher query (docs/LANGUAGE.md); EXPLAIN before it gives the plan instead.
+        parameters : values for $name in the text: numbers, booleans, strings, None, lists of these.
+        device : "auto", "cpu", "cuda" or "cuda:N".
+        memory : budget in bytes, or as in "8GB"; None for none.
+        timeout : seconds; None for none.
+        match : mode of a MATCH that names none, instead of the database's.
+        threads : 0 for one on each core.
+
+        Raises
+        ------
+        SyntaxProblem, NameProblem, TypeProblem, NotSupported, LimitExceeded : the query cannot be understood.
+        Cancelled : Ctrl-C, `interrupt` or `close`; what ran has stopped.
+        QueryTimeout, OutOfBudget, DeviceError, RunError : it cannot be finished.
+        ClosedError : the database is closed.
+        """
+        request = self._request(text, parameters, device, memory, timeout, match, threads)
+        try:
+            return self._work(lambda: answer(request, self._store.snapshot()), request.cancel)
+        except KeyboardInterrupt:  # it came when the answer was ready
+            raise Cancelled("the query was cancelled.") from None
+
+    def explain(
+        self,
+        text: str,
+        parameters: Mapping[str, object] | None = None,
+        *,
+        device: str = "auto",
+        memory: int | str | None = None,
+        timeout: float | None = None,
+        match: str | None = None,
+        threads: int = 0,
+    ) -> str:
+        """The plan of a query, for a person to read; arguments and errors as `execute`."""
+        request = self._request(text, parameters, device, memory, timeout, match, threads)
+        return self._work(lambda: explained(request, self._store.snapshot()), request.cancel)
+
+    def _request(
+        self,
+        text: str,
+        parameters: Mapping[str, object] | None,
+        device: str,
+        memory: int | str | None,
+        timeout: float | None,
+        match: str | None,
+        threads: int,
+    ) -> Request:
+        if not isinstance(text, str):
+            raise TypeProblem(f"a query is a text, not {type(text).__name__}.")
+        if not isinstance(device, str):
+            raise TypeProblem(f"device= takes a text, not {type(device).__name__}.")
+        return Request(
+            text,
+            options.checked_parameters(parameters),
+            self._mode if match is None else options.match_mode(match),
+            threading.Event(),
+            device=device,
+            threads=options.thread_count(threads),
+            memory=options.memory_bytes(memory),
+            timeout=options.timeout_seconds(timeout),
+        )
+
+    # ---- import ------------------------------------------------------------------------------------
+
+    def load(
+        self,
+        source: PathLike | Sequence[PathLike] | None = None,
+        *,
+        nodes: PathLike | Sequence[PathLike] | None = None,
+        edges: PathLike | Sequence[PathLike] | None = None,
+        format: Literal["auto", "snap", "csv", "graph"] = "auto",
+        type: str | None = None,
+        label: str | None = None,
+        directed: bool = True,
+        columns: Sequence[str] | None = None,
+        delimiter: str | None = None,
+        header: bool | None = None,
+        id_space: str | None = None,
+        ends: tuple[str, str] | None = None,
+        missing_ends: Literal["create", "refuse"] | None = None,
+        multi_edges: Literal["keep", "drop"] = "keep",
+        self_loops: Literal["keep", "drop"] = "keep",
+        on_error: Literal["raise", "skip"] = "raise",
+        max_errors: int = 1000,
+    ) -> LoadReport:
+        """Import files into the graph: all of it, or on any error nothing.
+
+        A progress bar is shown where stderr is a terminal.
+
+        Parameters
+        ----------
+        source : edge lists or graphs; their format is found from their content unless `format` names it.
+        nodes, edges : CSV files with neo4j-admin headers, instead of `source`.
+        type, label : relationship type and node label where the files name none.
+        directed : False stores each relationship once, for both directions.
+        missing_ends : what to do with a relationship whose node no file holds.
+        multi_edges, self_loops : "drop" keeps one relationship between two nodes, or none from a node to itself.
+        on_error : "skip" leaves bad lines out, at most `max_errors`; the report lists them.
+
+        The others are told in `gdb.storage.importer.load`.
+
+        Raises
+        ------
+        ReadOnlyError, StoreLocked : the store cannot be written.
+        ImportFailed : an input is wrong; tells file, line and reason. Nothing of it was stored.
+        Cancelled : Ctrl-C, `interrupt` or `close`; nothing was stored.
+        """
+        if self._read_only:
+            raise ReadOnlyError(
+                f"{self!r} was opened read-only.", "Open it with gdb.connect(path) to load into it."
+            )
+        from gdb.progress import shown
+        from gdb.storage.importer import load
+
+        cancel = threading.Event()
+        with shown(sys.stderr) as progress:
+            return self._work(
+                lambda: load(
+                    self._store,
+                    source,
+                    nodes=nodes,
+                    edges=edges,
+                    format=format,
+                    type=type,
+                    label=label,
+                    directed=directed,
+                    columns=columns,
+                    delimiter=delimiter,
+                    header=header,
+                    id_space=id_space,
+                    ends=ends,
+                    multi_edges=multi_edges,
+                    self_loops=self_loops,
+                    on_error=on_error,
+                    max_errors=max_errors,
+                    progress=progress,
+                    cancel=cancel,
+                ),
+                cancel,
+            )
+
+    # ---- about the graph ---------------------------------------------------------------------------
+
+    def schema(self) -> Schema:
+        """Labels, relationship types and properties; `str()` of it is a table."""
+        return self._work(lambda: schema_of(self._store.snapshot()))
+
+    def stats(self) -> StoreStats:
+        """Vertices, edges and bytes, and for each partition its rows, intervals, edges and bytes."""
+        return self._work(lambda: self._store.snapshot().stats())
+
+    def check(self) -> None:
+        """Read every file of the store and compare its checksum.
+
+        Raises
+        ------
+        CorruptStore : a file is not the one that was committed; the message names it.
+        """
+        self._work(lambda: self._store.snapshot().check())
+
+    # ---- work --------------------------------------------------------------------------------------
+
+    def _work(self, work: Callable[[], T], cancel: threading.Event | None = None) -> T:
+        """Do some work that `interrupt` and `close` know of; faults that are not ours to tell become InternalError."""
+        with self._registered(cancel or threading.Event()) as registered:
+            try:
+                return run_interruptibly(work, registered)
+            except GdbError:
+                raise
+            except MemoryError:
+                raise OutOfBudget(
+                    "the machine has no more memory for this.", "Ask for less at once."
+                ) from None
+            except Exception as error:
+                raise InternalError(
+                    f"an unexpected {error.__class__.__name__}: {error}.",
+                    "This is a fault of gdb; please report it.",
+                ) from error
+
+    @contextmanager
+    def _registered(self, cancel: threading.Event) -> Iterator[threading.Event]:
+        with self._state:
+            if self._closed:
+                raise ClosedError("the database is closed.", "Open it again with gdb.connect().")
+            self._running.add(cancel)
+        try:
+            yield cancel
+        finally:
+            with self._state:
+                self._running.discard(cancel)
+                self._state.notify_all()
+
+
+def _folder(path: str | os.PathLike[str]) -> Path:
+    if not isinstance(path, (str, os.PathLike)):
+        raise TypeProblem(f"the path of a store is a text, not {path.__class__.__name__}.")
+    text = os.fspath(path)
+    if not isinstance(text, str) or not text or "\0" in text:
+        raise NotAStore(
+            f"{text!r} is not the name of a folder.", "Give a path, or None for a graph in memory."
+        )
+    return Path(text)

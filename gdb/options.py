@@ -1,0 +1,173 @@
+"""What a caller may pass to a query, checked: match modes, memory sizes, times, parameters."""
+
+from __future__ import annotations
+
+import difflib
+import math
+import numbers
+import re
+from collections.abc import Mapping
+
+from gdb.errors import NameProblem, QueryError, TypeProblem
+from gdb.executor.tail import Value
+from gdb.query_graph import (
+    DIFFERENT_EDGES,
+    DIFFERENT_NODES,
+    INDUCED,
+    REPEATABLE_ELEMENTS,
+    SUBGRAPHS,
+    MatchMode,
+)
+
+MATCH_MODES: dict[str, MatchMode] = {
+    "DIFFERENT EDGES": DIFFERENT_EDGES,
+    "DIFFERENT RELATIONSHIPS": DIFFERENT_EDGES,
+    "DIFFERENT NODES": DIFFERENT_NODES,
+    "REPEATABLE ELEMENTS": REPEATABLE_ELEMENTS,
+    "SUBGRAPHS": SUBGRAPHS,
+    "INDUCED": INDUCED,
+}
+
+_INT64 = range(-(2**63), 2**63)
+_UNITS = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
+_BINARY_UNITS = {"K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40}
+_SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*([KMGT]?)(I?)B?", re.IGNORECASE)
+
+
+def match_mode(text: str) -> MatchMode:
+    """The mode that `match=` names, in upper or lower case.
+
+    Raises
+    ------
+    NameProblem : there is no such mode.
+    """
+    if not isinstance(text, str):
+        raise TypeProblem(f"match= takes a text, not {type(text).__name__}.", _known_modes())
+    name = " ".join(text.upper().split())
+    if name in MATCH_MODES:
+        return MATCH_MODES[name]
+    close = difflib.get_close_matches(name, MATCH_MODES, 1)
+    hint = f"Did you mean {close[0]!r}?" if close else _known_modes()
+    raise NameProblem(f"there is no match mode {text!r}.", hint)
+
+
+def _known_modes() -> str:
+    return f"Use one of {', '.join(map(repr, MATCH_MODES))}."
+
+
+def memory_bytes(memory: int | str | None) -> int | None:
+    """A memory budget in bytes: a number of bytes, or a text such as "8GB", "512 MiB"; None for no budget.
+
+    Raises
+    ------
+    QueryError, TypeProblem : it is neither.
+    """
+    cure = 'Use bytes, as in 8_000_000_000, or a text, as in "8GB".'
+    if memory is None:
+        return None
+    if isinstance(memory, bool) or not isinstance(memory, (int, str)):
+        raise TypeProblem(
+            f"memory= takes a number of bytes or a text, not {type(memory).__name__}.", cure
+        )
+    size = float(memory) if isinstance(memory, int) else 0.0
+    if isinstance(memory, str):
+        found = _SIZE.fullmatch(memory.strip())
+        if found is None:
+            raise QueryError(f"memory={memory!r} is not a size.", cure)
+        units = _BINARY_UNITS if found[3] else _UNITS
+        size = float(found[1]) * units.get(found[2].upper(), 1)
+    if not 1 <= size < 2**63:
+        raise QueryError(f"memory={memory!r} is not a possible amount of memory.", cure)
+    return int(size)
+
+
+def timeout_seconds(timeout: float | None) -> float | None:
+    """A time limit in seconds; None for none.
+
+    Raises
+    ------
+    QueryError, TypeProblem : it is no positive number.
+    """
+    if timeout is None:
+        return None
+    if isinstance(timeout, bool) or not isinstance(timeout, numbers.Real):
+        raise TypeProblem(f"timeout= takes seconds, not {type(timeout).__name__}.")
+    seconds = float(timeout)
+    if math.isnan(seconds) or seconds <= 0:
+        raise QueryError(
+            f"timeout={timeout!r} is not a time above 0.", "Use seconds, as in timeout=60."
+        )
+    return None if math.isinf(seconds) else seconds
+
+
+def thread_count(threads: int) -> int:
+    """A number of threads; 0 for one on each core.
+
+    Raises
+    ------
+    QueryError, TypeProblem : it is no number of threads.
+    """
+    if isinstance(threads, bool) or not isinstance(threads, numbers.Integral):
+        raise TypeProblem(f"threads= takes a whole number, not {type(threads).__name__}.")
+    if not 0 <= threads <= 4096:
+        raise QueryError(f"threads={threads} is not between 0 (all cores) and 4096.")
+    return int(threads)
+
+
+def checked_parameters(parameters: Mapping[str, object] | None) -> dict[str, Value]:
+    """The parameters of a query as plain Python values; NumPy scalars and tuples are converted.
+
+    Raises
+    ------
+    TypeProblem : not a mapping of names to numbers, booleans, strings, None or lists of these.
+    """
+    if parameters is None:
+        return {}
+    if not isinstance(parameters, Mapping):
+        raise TypeProblem(
+            f"parameters must be a dict, not {type(parameters).__name__}.",
+            'Write them as {"age": 30} for $age.',
+        )
+    checked: dict[str, Value] = {}
+    for name, value in parameters.items():
+        if not isinstance(name, str):
+            raise TypeProblem(f"the name of a parameter must be a string, not {name!r}.")
+        if name.startswith("$"):
+            raise NameProblem(
+                f"the parameter {name!r} is named with its dollar sign.", f"Use {name[1:]!r}."
+            )
+        checked[name] = _checked_value(name, value)
+    return checked
+
+
+def _checked_value(name: str, value: object) -> Value:
+    if isinstance(value, (list, tuple)):
+        return [_checked_value(name, item) for item in value]
+    if value is None or isinstance(value, (bool, str)):
+        return _checked_text(name, value) if isinstance(value, str) else value
+    if isinstance(value, numbers.Integral):
+        if int(value) not in _INT64:
+            raise TypeProblem(
+                f"parameter ${name} holds {value}, which does not fit 64 bits.",
+                "Pass it as a float or a string.",
+            )
+        return int(value)
+    if isinstance(value, numbers.Real):
+        return float(value)
+    plain = getattr(value, "item", None)  # a NumPy boolean or string
+    if callable(plain) and getattr(value, "ndim", None) == 0:
+        return _checked_value(name, plain())
+    raise TypeProblem(
+        f"parameter ${name} is a {type(value).__name__}.",
+        "Parameters are numbers, booleans, strings, None, and lists of these.",
+    )
+
+
+def _checked_text(name: str, value: str) -> str:
+    try:
+        value.encode()
+    except UnicodeEncodeError:
+        raise TypeProblem(
+            f"parameter ${name} is not valid Unicode: it holds a lone surrogate."
+        ) from None
+    return str(value)
