@@ -69,7 +69,7 @@ class Files(Protocol):
         ...
 
     def map(self, name: str, length: int) -> U8:
-        """The file as a read-only u8[length], not copied; CorruptStore if missing or not so long."""
+        """The file as a read-only u8[length], not copied; CorruptStore if it is not there."""
         ...
 
     def rename(self, old: str, new: str) -> None:
@@ -260,8 +260,8 @@ class PosixFiles:
         """Close the door for writing, for good."""
         self._poisoned = True
         raise StoreError(
-            f"The disk failed to store {what}: {error.strerror}. Nothing was committed.",
-            "Check the disk, then open the store again.",
+            f"The disk failed to store {what}: {error.strerror}.",
+            "Check the disk, then open the store again: it holds the last commit, or this one.",
         ) from error
 
     def _check_writable(self) -> None:

@@ -168,7 +168,7 @@ def read(files: Files) -> tuple[bytes, Manifest]:
     try:
         raw = files.read(MANIFEST)
     except FileNotFoundError:
-        if any(_SEGMENT_NAME.fullmatch(name) for name in files.names()):
+        if looks_like_store(files.names()):
             raise damaged(files.where, MANIFEST, "is missing") from None
         raise NotAStore(
             f"The folder {files.where} is no store of gdb: it has no file {MANIFEST}.",
@@ -195,6 +195,11 @@ def holds_nothing_else(names: list[str]) -> bool:
     """Whether a folder holds only what a writer killed while creating a store may have left."""
     ours = {WRITER_LOCK, READERS_LOCK}
     return all(name in ours or _TEMPORARY_NAME.fullmatch(name) for name in names)
+
+
+def looks_like_store(names: list[str]) -> bool:
+    """Whether a folder holds segments."""
+    return any(_SEGMENT_NAME.fullmatch(name) for name in names)
 
 
 def strays(names: list[str], kept: set[str]) -> list[str]:

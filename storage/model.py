@@ -28,7 +28,7 @@ Kind = Literal["int64", "float64", "bool", "string"]
 Scalar = int | float | bool | str | None
 KINDS: tuple[Kind, ...] = ("int64", "float64", "bool", "string")
 
-_DTYPES: dict[Kind, type[np.int64 | np.float64 | np.uint8]] = {
+DTYPES: dict[Kind, type[np.int64 | np.float64 | np.uint8]] = {
     "int64": np.int64,
     "float64": np.float64,
     "bool": np.uint8,
@@ -95,7 +95,7 @@ class Column:
             if kind == "string":
                 return from_strings(["" if v is None else str(v) for v in values], valid)
             filled = [0 if v is None else v for v in values]
-            return cls(kind, np.array(filled, _DTYPES[kind]), None, valid)
+            return cls(kind, np.array(filled, DTYPES[kind]), None, valid)
         except (OverflowError, ValueError, TypeError) as error:
             raise ImportFailed(
                 f"a value does not fit the type {kind} ({error})",
@@ -106,7 +106,7 @@ class Column:
     def nulls(cls, kind: Kind, count: int) -> Column:
         """A column of `count` nulls."""
         offsets = np.zeros(count + 1, np.int64) if kind == "string" else None
-        values = np.zeros(0 if kind == "string" else count, _DTYPES[kind])
+        values = np.zeros(0 if kind == "string" else count, DTYPES[kind])
         return cls(kind, values, offsets, np.zeros(count, np.bool_))
 
     @classmethod
@@ -126,7 +126,7 @@ class Column:
                 [np.ones(len(c), np.bool_) if c.valid is None else c.valid for c in columns]
             )
         values: Values = np.concatenate([c.values for c in columns])
-        values = values.astype(_DTYPES[kind], copy=False)
+        values = values.astype(DTYPES[kind], copy=False)
         if kind != "string":
             return cls(kind, values, None, valid)
         lengths = [np.diff(c.offsets) for c in columns if c.offsets is not None]

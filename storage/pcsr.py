@@ -64,6 +64,23 @@ def keys_of(rows: U32, neighbours: U32) -> U64:
     return (rows.astype(np.uint64) << np.uint64(32)) | neighbours
 
 
+def stable_order(values: U32) -> I64:
+    """`np.argsort(values, kind="stable")`, but faster: one sort of (value, place)."""
+    if values.shape[0] >= 1 << 32:
+        return np.argsort(values, kind="stable")
+    packed = values.astype(np.uint64) << np.uint64(32)
+    packed |= np.arange(values.shape[0], dtype=np.uint64)
+    packed.sort()
+    packed &= np.uint64(0xFFFFFFFF)
+    return packed.view(np.int64)
+
+
+def order_of(rows: U32, neighbours: U32) -> I64:
+    """The stable order by (row, neighbour), i64[m]: that of `keys_of`, sorted."""
+    by_neighbour = stable_order(neighbours)
+    return by_neighbour[stable_order(rows[by_neighbour])]
+
+
 def build(keys: U64) -> Part:
     """The part of ascending keys u64[m]; see `keys_of`. O(m)."""
     rows = (keys >> np.uint64(32)).astype(np.uint32)
@@ -82,9 +99,9 @@ def build(keys: U64) -> Part:
     )
 
 
-def keys_of_part(part: Adjacency) -> U64:
+def keys_of_part(part: Part) -> U64:
     """The ascending keys that a part was built from."""
-    vids = Intervals(part.first, part.length, part.row).vids()
+    vids = part.intervals.vids()
     return keys_of(np.repeat(vids, np.diff(part.offsets)), part.neighbours)
 
 

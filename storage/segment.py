@@ -68,7 +68,7 @@ class Section:
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where a run of sections went: the file's number in the manifest, the first section's number."""
+    """Where a run of sections went: number of the file in the manifest, of the first section."""
 
     file: int
     section: int

@@ -1,0 +1,62 @@
+"""Columns in segment files: Arrow's memory layout, read in place (design.md §2, *Properties*)."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from gdb.storage.manifest import ColumnRecord
+from gdb.storage.model import DTYPES, Column, Values
+from gdb.storage.segment import Section, SectionKind, SegmentFile, damaged
+
+
+def sections_of(column: Column, first: int) -> tuple[ColumnRecord, list[Section]]:
+    """The sections of a column, and its record when the first of them has the number `first`."""
+    values: Values = column.values.astype(DTYPES[column.kind], copy=False)
+    sections = [Section(SectionKind.VALUES, values)]
+    record = ColumnRecord(column.kind, first, -1, -1)
+    if column.offsets is not None:
+        record = replace(record, offsets=first + len(sections))
+        sections.append(Section(SectionKind.STRING_OFFSETS, column.offsets))
+    if column.valid is not None and not column.valid.all():
+        record = replace(record, valid=first + len(sections))
+        bits = np.packbits(column.valid, bitorder="little")
+        sections.append(Section(SectionKind.VALIDITY, bits))
+    return record, sections
+
+
+def moved(record: ColumnRecord, by: int) -> ColumnRecord:
+    """The record of sections that begin `by` numbers later."""
+    return ColumnRecord(
+        record.kind,
+        record.values + by,
+        record.offsets + by if record.offsets >= 0 else -1,
+        record.valid + by if record.valid >= 0 else -1,
+    )
+
+
+def read(record: ColumnRecord, file: SegmentFile, count: int, where: str) -> Column:
+    """A column of `count` values; only validity bits are copied."""
+    offsets = None
+    values: Values
+    match record.kind:
+        case "int64":
+            values = file.i64(record.values, SectionKind.VALUES)
+        case "float64":
+            values = file.f64(record.values, SectionKind.VALUES)
+        case "bool" | "string":
+            values = file.u8(record.values, SectionKind.VALUES)
+    length = values.shape[0]
+    if record.kind == "string":
+        offsets = file.i64(record.offsets, SectionKind.STRING_OFFSETS)
+        if not offsets.shape[0] or offsets[0] != 0 or offsets[-1] != values.shape[0]:
+            raise damaged(where, file.name, "holds strings of another length")
+        length = offsets.shape[0] - 1
+    valid = None
+    if record.valid >= 0:
+        bits = file.u8(record.valid, SectionKind.VALIDITY)
+        valid = np.unpackbits(bits, bitorder="little")[:count].view(np.bool_)
+    if length != count or (valid is not None and valid.shape[0] != count):
+        raise damaged(where, file.name, "holds a column of another length")
+    return Column(record.kind, values, offsets, valid)
