@@ -8,16 +8,15 @@ others follow from it by one stable sort.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
 import numpy.typing as npt
 
 from gdb.storage import intervals, pcsr
 from gdb.storage.adjacency import Adjacency, Direction
-from gdb.storage.manifest import TypeRecord
+from gdb.storage.manifest import MANIFEST, TypeRecord
 from gdb.storage.model import I64, U32
 from gdb.storage.pcsr import Part
+from gdb.storage.segment import Segments, damaged
 
 I32 = npt.NDArray[np.int32]
 Types = tuple[str, ...]
@@ -29,15 +28,13 @@ class Partitions:
     Parameters
     ----------
     types : as in the manifest, by name; their edge ids follow one another.
-    read : reads one part from disk.
+    segments : the files.
     """
 
-    def __init__(
-        self, types: tuple[TypeRecord, ...], read: Callable[[TypeRecord, Direction], Part]
-    ) -> None:
+    def __init__(self, types: tuple[TypeRecord, ...], segments: Segments) -> None:
         self._types = {record.name: record for record in types}
         self._order = types
-        self._read = read
+        self._segments = segments
         self._parts: dict[tuple[str, Direction], Part] = {}
         self._adjacency: dict[tuple[Types, Direction], Adjacency] = {}
         self._eids: dict[tuple[Types, Direction], I64] = {}
@@ -83,7 +80,7 @@ class Partitions:
         record = self._types[name]
         stored = direction if record.directed else Direction.ANY
         if (name, stored) not in self._parts:
-            self._parts[name, stored] = self._read(record, stored)
+            self._parts[name, stored] = _read(record, stored, self._segments)
         return self._parts[name, stored]
 
     def _known(self, types: Types) -> Types:
@@ -163,6 +160,14 @@ class Partitions:
         twins = canonical[part.neighbours[canonical] != rows[canonical]]
         ranks[other] = ranks[twins[pcsr.stable_order(part.neighbours[twins])]]
         return ranks
+
+
+def _read(record: TypeRecord, direction: Direction, segments: Segments) -> Part:
+    where = segments.files.where
+    for part in record.parts:
+        if part.direction is direction:
+            return pcsr.read(part, [segments[s.file] for s in part.segments], where)
+    raise damaged(where, MANIFEST, f"has no part {direction} of {record.name}")
 
 
 def _rows(part: Part) -> U32:

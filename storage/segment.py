@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import secrets
 import struct
+import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
@@ -217,6 +218,26 @@ def open_segment(files: Files, record: FileRecord) -> SegmentFile:
     content = files.map(record.name, record.length)
     verify(files, record, content)
     return SegmentFile(files.where, record.name, content)
+
+
+class Segments:
+    """The segment files of one manifest, opened and verified when first asked for; thread-safe."""
+
+    __slots__ = ("_lock", "_opened", "files", "records")
+
+    def __init__(self, files: Files, records: tuple[FileRecord, ...]) -> None:
+        self.files, self.records = files, records
+        self._opened: dict[int, SegmentFile] = {}
+        self._lock = threading.Lock()
+
+    def __getitem__(self, number: int) -> SegmentFile:
+        """The file of that number in the manifest; CorruptStore where it is not what was committed."""
+        with self._lock:
+            if number not in self._opened:
+                if not 0 <= number < len(self.records):
+                    raise damaged(self.files.where, "MANIFEST", f"names no file {number}")
+                self._opened[number] = open_segment(self.files, self.records[number])
+            return self._opened[number]
 
 
 def verify(files: Files, record: FileRecord, content: U8) -> None:

@@ -13,15 +13,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from gdb.errors import StoreError
-from gdb.storage import ids, intervals, pcsr, properties
+from gdb.storage import ids, intervals, properties
 from gdb.storage.adjacency import Adjacency, Direction
 from gdb.storage.files import Files
 from gdb.storage.ids import IdIndex
-from gdb.storage.manifest import MANIFEST, GroupRecord, Manifest, SpaceRecord, TypeRecord
+from gdb.storage.manifest import GroupRecord, Manifest, SpaceRecord, TypeRecord
 from gdb.storage.model import I64, U32, Column, Kind
 from gdb.storage.partitions import I32, Partitions
-from gdb.storage.pcsr import Part
-from gdb.storage.segment import SectionKind, SegmentFile, damaged, need, open_segment
+from gdb.storage.segment import SectionKind, Segments, damaged, need
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,11 +93,11 @@ class Snapshot:
         self.labels = tuple(sorted({label for group in self.groups for label in group.labels}))
         self._manifest_bytes = manifest_bytes
         self._lock = threading.RLock()
-        self._segments: dict[int, SegmentFile] = {}
+        self._segments = Segments(files, manifest.files)
         self._columns: dict[tuple[int, int, str], Column] = {}
         self._ids: dict[int, Column] = {}
         self._spaces: dict[str, IdIndex] = {}
-        self._partitions = Partitions(manifest.types, self._read_part)
+        self._partitions = Partitions(manifest.types, self._segments)
         bounds = sorted((r[0], n) for n, group in enumerate(self.groups) for r in group.ranges)
         self._range_start = np.array([start for start, _ in bounds], np.int64)
         self._range_group = np.array([number for _, number in bounds], np.int32)
@@ -139,7 +138,7 @@ class Snapshot:
                     place = 1, number, key
                     if place not in self._columns:
                         self._columns[place] = properties.read(
-                            column, self.segment(record.file), record.edge_count, self.files.where
+                            column, self._segments[record.file], record.edge_count, self.files.where
                         )
                     return self._columns[place]
         return None
@@ -181,7 +180,7 @@ class Snapshot:
             if place not in self._columns:
                 self._columns[place] = properties.read(
                     record.columns[key],
-                    self.segment(record.file),
+                    self._segments[record.file],
                     self.groups[group].count,
                     self.files.where,
                 )
@@ -196,7 +195,7 @@ class Snapshot:
                 record = self.manifest.groups[group]
                 self._ids[group] = properties.read(
                     record.ids,
-                    self.segment(record.file),
+                    self._segments[record.file],
                     self.groups[group].count,
                     self.files.where,
                 )
@@ -275,7 +274,7 @@ class Snapshot:
     def _index(self, space: SpaceRecord) -> IdIndex:
         with self._lock:
             if space.name not in self._spaces:
-                file = self.segment(space.file)
+                file = self._segments[space.file]
                 keys = (
                     file.i64(space.section, SectionKind.ID_KEYS)
                     if space.kind == "int64"
@@ -318,22 +317,6 @@ class Snapshot:
         from gdb.storage.check import check  # that module asks snapshots
 
         check(self)
-
-    def segment(self, number: int) -> SegmentFile:
-        """A file of the manifest, verified at the first touch."""
-        with self._lock:
-            if number not in self._segments:
-                if not 0 <= number < len(self.manifest.files):
-                    raise damaged(self.files.where, MANIFEST, f"names no file {number}")
-                self._segments[number] = open_segment(self.files, self.manifest.files[number])
-            return self._segments[number]
-
-    def _read_part(self, record: TypeRecord, direction: Direction) -> Part:
-        for part in record.parts:
-            if part.direction is direction:
-                files = [self.segment(segment.file) for segment in part.segments]
-                return pcsr.read(part, files, self.files.where)
-        raise damaged(self.files.where, MANIFEST, f"has no part {direction} of {record.name}")
 
 
 def _edge_type(record: TypeRecord) -> EdgeType:
