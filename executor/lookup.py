@@ -95,15 +95,19 @@ def vertex_ids(snapshot: Snapshot, vids: U32) -> Column:
     ------
     TypeProblem : some are numbers and some strings.
     """
-    ids = snapshot.user_ids(vids)
-    if not ids:
-        return Column("int64", np.zeros(0, np.int64), None, None)
-    if len({type(value) for value in ids}) > 1:
+    groups = snapshot.groups_of(vids)
+    pieces: list[tuple[I64, Column]] = []
+    for group in _present(groups):
+        rows = np.flatnonzero(groups == group)
+        column = snapshot.id_column(group).take(snapshot.group_rows(vids[rows], group))
+        pieces.append((rows, column))
+    kinds = {column.kind for _, column in pieces}
+    if len(kinds) > 1:
         raise TypeProblem(
             "id() would mix numbers and strings here.",
             "Name a label in the pattern whose nodes have ids of one kind.",
         )
-    return Column.from_list(ids)
+    return _assemble(pieces, len(vids), kinds.pop() if kinds else "int64")
 
 
 def vertex_labels(snapshot: Snapshot, vids: U32) -> tuple[I64, Column]:

@@ -141,6 +141,19 @@ def relationships(snapshot: Snapshot, eids: npt.NDArray[np.int64]) -> list[Relat
     return [made[place] for place in inverse.tolist()]
 
 
+def touch(snapshot: Snapshot) -> None:
+    """Map everything that nodes and relationships are made from, so that they can be made after the store is closed."""
+    for number, group in enumerate(snapshot.groups):
+        snapshot.id_column(number)
+        for key in group.keys:
+            snapshot.vertex_column(number, key)
+    filled = [kind for kind in snapshot.edge_types if kind.edge_count]
+    snapshot.edge_ends(np.array([kind.first_eid for kind in filled], np.int64))
+    for kind in filled:
+        for key in kind.keys:
+            snapshot.edge_column(kind.name, key)
+
+
 def _records(columns: Mapping[str, Column | None], count: int) -> list[dict[str, Scalar]]:
     """Columns turned into `count` dicts, nulls left out."""
     records: list[dict[str, Scalar]] = [{} for _ in range(count)]

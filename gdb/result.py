@@ -55,7 +55,8 @@ class Result:
     """The answer of one query: its rows as tuples, or as a whole as Arrow.
 
     Iterating starts from the first row every time; `fetchone`, `fetchmany` and `fetchall` go on from where
-    the one before stopped. One Result is not for several threads at once.
+    the one before stopped. A Result stays readable after its database is closed. One Result is not for
+    several threads at once.
 
     Parameters
     ----------
@@ -74,6 +75,8 @@ class Result:
         self._outputs = answer.outputs
         self._table = answer.table
         self._snapshot = snapshot
+        if snapshot is not None and any(output.kind != "value" for output in answer.outputs):
+            entities.touch(snapshot)
         self._cursor: Iterator[Row] | None = None
         self.warnings: tuple[str, ...] = tuple(warnings)
         self.summary = summary or Summary(rows=len(answer))

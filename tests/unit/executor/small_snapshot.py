@@ -1,0 +1,94 @@
+"""A hand-made snapshot of six vertices and five edges: what the relational modules look columns up in.
+
+Two groups, the first in two ranges of vids; `age` is int64 in one and float64 in the other; two edge types.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import ClassVar, cast
+
+import numpy as np
+import numpy.typing as npt
+
+from gdb.executor.embeddings import Embeddings
+from gdb.storage.model import Column, Kind
+from gdb.storage.snapshot import Snapshot
+
+
+@dataclass(frozen=True)
+class Group:
+    labels: tuple[str, ...]
+    ranges: tuple[tuple[int, int], ...]
+    keys: dict[str, Kind]
+    id_space: str = ""
+
+    @property
+    def count(self) -> int:
+        return sum(stop - start for start, stop in self.ranges)
+
+
+@dataclass(frozen=True)
+class Type:
+    name: str
+    first_eid: int
+    edge_count: int
+    keys: dict[str, Kind] = field(default_factory=dict)
+    directed: bool = True
+
+
+class SmallSnapshot:
+    """vid: 0 1 2 5 are :Person, 3 4 are :Admin:Person. eid: 0..2 KNOWS, 3..4 LIKES (after NEVER, which has none)."""
+
+    groups = (
+        Group(("Person",), ((0, 3), (5, 6)), {"age": "int64", "name": "string"}),
+        Group(("Admin", "Person"), ((3, 5),), {"age": "float64", "ok": "bool"}),
+    )
+    edge_types = (
+        Type("KNOWS", 0, 3, {"since": "int64"}),
+        Type("NEVER", 3, 0, {"since": "string"}),
+        Type("LIKES", 3, 2),
+    )
+    columns: ClassVar = {
+        (0, "age"): Column.from_list([10, None, 30, 40]),
+        (0, "name"): Column.from_list(["a", "bé", None, "d"]),
+        (1, "age"): Column.from_list([1.5, 2.5]),
+        (1, "ok"): Column.from_list([True, None]),
+    }
+    ids: ClassVar[list[int | str]] = [0, 100, 200, 300, 400, 500]
+
+    def groups_of(self, vids: npt.NDArray[np.uint32]) -> npt.NDArray[np.int32]:
+        return np.array([0, 0, 0, 1, 1, 0], np.int32)[vids]
+
+    def group_rows(self, vids: npt.NDArray[np.uint32], group: int) -> npt.NDArray[np.int64]:
+        return np.array([0, 1, 2, 0, 1, 3], np.int64)[vids]
+
+    def vertex_column(self, group: int, key: str) -> Column | None:
+        return self.columns.get((group, key))
+
+    def edge_column(self, type: str, key: str) -> Column | None:
+        return Column.from_list([7, 8, 9]) if (type, key) == ("KNOWS", "since") else None
+
+    def id_column(self, group: int) -> Column:
+        return Column.from_list([self.ids[vid] for start, stop in self.groups[group].ranges for vid in range(start, stop)])
+
+    def user_ids(self, vids: npt.NDArray[np.uint32]) -> list[int | str]:
+        return [self.ids[vid] for vid in vids.tolist()]
+
+    def edge_ends(
+        self, eids: npt.NDArray[np.int64]
+    ) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.uint32], npt.NDArray[np.uint32]]:
+        types = np.array([0, 0, 0, 2, 2], np.int32)[eids]
+        return types, eids.astype(np.uint32), (eids + 1).astype(np.uint32)
+
+
+def small_snapshot() -> Snapshot:
+    return cast(Snapshot, SmallSnapshot())
+
+
+def embeddings(vids: list[list[int]], eids: list[list[int]] | None = None) -> Embeddings:
+    edges = eids if eids is not None else [[] for _ in vids]
+    return Embeddings(
+        np.array(vids, np.uint32).reshape(len(vids), -1),
+        np.array(edges, np.int64).reshape(len(vids), -1),
+    )
