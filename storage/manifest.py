@@ -57,7 +57,7 @@ class GroupRecord:
 
 @dataclass(frozen=True, slots=True)
 class SegmentRecord:
-    """A piece of a part: its first section (of six), and the rows and positions that it covers.
+    """A piece of a part: its first section (of five), and the rows and positions that it covers.
 
     A long row may begin in one segment and go on in the next: then the next one's first row is the
     last row of this one.

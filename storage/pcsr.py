@@ -4,8 +4,8 @@ Source: geneva-tpds §4 (interval index), sgsi §6.1 (segments of about equal ed
 may span several). A part is built from sorted keys `row vid << 32 | neighbour`, so that parallel
 edges stay side by side and every step is one NumPy pass.
 
-On disk row offsets are two-level: a u64 base for each block of 256 rows, and beside it what each
-row adds to the base, in u16 where the block has fewer than 65,536 positions and in u32 elsewhere.
+On disk a row costs one byte, its length (longer rows stand in a second list); row offsets are summed
+up when the part is read. So a vertex that belongs to many partitions costs little in each.
 """
 
 from __future__ import annotations
@@ -20,16 +20,13 @@ from gdb.storage import intervals
 from gdb.storage.adjacency import Adjacency, Direction
 from gdb.storage.intervals import Intervals
 from gdb.storage.manifest import PartRecord, SegmentRecord
-from gdb.storage.model import I64, U32
+from gdb.storage.model import I64, U8, U32
 from gdb.storage.segment import Section, SectionKind, SegmentFile, SegmentWriter, damaged
 
-U16 = npt.NDArray[np.uint16]
 U64 = npt.NDArray[np.uint64]
 
-BLOCK = 256
+LONG = 255  # a row of this length or more
 SEGMENT_EDGES = 16 << 20  # 64 MiB of neighbours
-SECTIONS = 6  # of a segment
-_WIDE = np.uint64(1 << 63)  # marks in a block's base that its rows are u32
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -105,34 +102,21 @@ def keys_of_part(part: Part) -> U64:
     return keys_of(np.repeat(vids, np.diff(part.offsets)), part.neighbours)
 
 
-def encode_offsets(offsets: I64) -> tuple[U64, U16, U32]:
-    """Two-level offsets: base u64[blocks + 1], narrow u16, wide u32; every row is in one of these.
+def encode_offsets(offsets: I64) -> tuple[U8, U32]:
+    """Row lengths, u8[rows], and those of 255 and more, u32: each stands as 255 in the first.
 
     offsets : i64[rows + 1], ascending from 0.
     """
-    rows = offsets.shape[0] - 1
-    starts = offsets[:-1:BLOCK] if rows else offsets[:0]
-    base = np.append(starts, offsets[-1]).astype(np.uint64)
-    block_of_row = np.arange(rows) // BLOCK
-    relative = offsets[:-1] - starts[block_of_row] if rows else offsets[:0]
-    wide = np.diff(base) >= 65536
-    wide_row = wide[block_of_row] if rows else np.zeros(0, np.bool_)
-    base[:-1][wide] |= _WIDE
-    return base, relative[~wide_row].astype(np.uint16), relative[wide_row].astype(np.uint32)
+    lengths = np.diff(offsets)
+    return np.minimum(lengths, LONG).astype(np.uint8), lengths[lengths >= LONG].astype(np.uint32)
 
 
-def decode_offsets(base: U64, narrow: U16, wide: U32) -> I64:
+def decode_offsets(lengths: U8, long: U32) -> I64:
     """The offsets i64[rows + 1] of `encode_offsets`."""
-    rows = narrow.shape[0] + wide.shape[0]
-    offsets = np.empty(rows + 1, np.int64)
-    block_of_row = np.arange(rows) // BLOCK
-    wide_row = ((base[:-1] & _WIDE) != 0)[block_of_row] if rows else np.zeros(0, np.bool_)
-    starts = (base & ~_WIDE).astype(np.int64)
-    offsets[:-1][~wide_row] = narrow
-    offsets[:-1][wide_row] = wide
-    offsets[:-1] += starts[block_of_row]
-    offsets[-1] = starts[-1]
-    return offsets
+    offsets = np.zeros(lengths.shape[0] + 1, np.int64)
+    offsets[1:] = lengths
+    offsets[1:][lengths == LONG] = long
+    return np.cumsum(offsets, out=offsets)
 
 
 def cut(offsets: I64, segment_edges: int) -> Iterator[tuple[int, int, int, int]]:
@@ -169,13 +153,12 @@ def write(
     for first, rows, begin, edges in cut(part.offsets, segment_edges):
         index = intervals.of_vids(vids[first : first + rows])
         local = np.clip(part.offsets[first : first + rows + 1], begin, begin + edges) - begin
-        base, narrow, wide = encode_offsets(local)
+        lengths, long = encode_offsets(local)
         sections = [
             Section(SectionKind.INTERVAL_FIRST, index.first),
             Section(SectionKind.INTERVAL_LENGTH, index.length),
-            Section(SectionKind.OFFSET_BASE, base),
-            Section(SectionKind.OFFSET_NARROW, narrow),
-            Section(SectionKind.OFFSET_WIDE, wide),
+            Section(SectionKind.ROW_LENGTHS, lengths),
+            Section(SectionKind.LONG_ROWS, long),
             Section(SectionKind.NEIGHBOURS, part.neighbours[begin : begin + edges]),
         ]
         place = writer.place(sections)
@@ -210,12 +193,12 @@ def read(record: PartRecord, files: list[SegmentFile], where: str) -> Part:
             file.u32(at, SectionKind.INTERVAL_FIRST),
             file.u32(at + 1, SectionKind.INTERVAL_LENGTH),
         )
-        local = decode_offsets(
-            file.u64(at + 2, SectionKind.OFFSET_BASE),
-            file.u16(at + 3, SectionKind.OFFSET_NARROW),
-            file.u32(at + 4, SectionKind.OFFSET_WIDE),
-        )
-        found = file.u32(at + 5, SectionKind.NEIGHBOURS)
+        lengths = file.u8(at + 2, SectionKind.ROW_LENGTHS)
+        long = file.u32(at + 3, SectionKind.LONG_ROWS)
+        found = file.u32(at + 4, SectionKind.NEIGHBOURS)
+        if np.count_nonzero(lengths == LONG) != long.shape[0]:
+            raise damaged(where, file.name, "has another number of long rows than it says")
+        local = decode_offsets(lengths, long)
         stop = segment.first_row + segment.rows
         fits = local.shape[0] == segment.rows + 1 and index.rows == segment.rows
         if not (fits and found.shape[0] == segment.edges == local[-1] and stop <= record.rows):

@@ -18,7 +18,7 @@ from gdb.storage.model import I64, U32, Bools
 
 U64 = npt.NDArray[np.uint64]
 
-MOST_CHAINED = 4096  # subpartitions of one group that the quadratic chain orders
+MOST_CHAINED = 16384  # subpartitions of one group that the quadratic chain orders: about a second
 _ONE = np.uint64(1)
 
 
@@ -151,10 +151,11 @@ def chain_subpartitions(bits: U64, sizes: I64, before: U64) -> I64:
     sizes : i64[k], the vertices of each.
     before : u64[words], share set of the vertex numbered just before; 0 = none.
 
-    Quadratic in k up to `MOST_CHAINED`; smaller subpartitions beyond follow sorted by share set.
+    Quadratic in k up to `MOST_CHAINED` (divided by words); smaller subpartitions beyond follow sorted by share set.
     """
     ranked = np.lexsort((*bits.T, -sizes))
-    chained, rest = ranked[:MOST_CHAINED], ranked[MOST_CHAINED:]
+    most = MOST_CHAINED // bits.shape[1]
+    chained, rest = ranked[:most], ranked[most:]
     members = np.unpackbits(bits[chained].view(np.uint8), axis=1, bitorder="little")
     elps = sizes[chained] @ members.astype(np.int64)  # line 3: vertices left in each ELP
     left = np.ones(chained.shape[0], np.bool_)

@@ -21,9 +21,8 @@ from gdb.storage.checksum import Buffer, Hasher, digest
 from gdb.storage.files import Files, NewFile
 from gdb.storage.model import F64, I64, U8, U32
 
-U16 = npt.NDArray[np.uint16]
 U64 = npt.NDArray[np.uint64]
-Data = npt.NDArray[np.uint8 | np.uint16 | np.uint32 | np.uint64 | np.int64 | np.float64]
+Data = npt.NDArray[np.uint8 | np.uint32 | np.uint64 | np.int64 | np.float64]
 
 MAGIC = b"gdb.seg\n"
 SEGMENT_FORMAT = 1
@@ -39,10 +38,9 @@ class SectionKind(IntEnum):
 
     INTERVAL_FIRST = 1  # u32[k]
     INTERVAL_LENGTH = 2  # u32[k]
-    OFFSET_BASE = 3  # u64[blocks + 1]
-    OFFSET_NARROW = 4  # u16
-    OFFSET_WIDE = 5  # u32
-    NEIGHBOURS = 6  # u32[m]
+    ROW_LENGTHS = 3  # u8[rows], 255 = see LONG_ROWS
+    LONG_ROWS = 4  # u32, the lengths of 255 and more
+    NEIGHBOURS = 5  # u32[m]
     VALUES = 16  # i64[n], f64[n], u8[n] or UTF-8 bytes
     STRING_OFFSETS = 17  # i64[n + 1]
     VALIDITY = 18  # bits, least significant first
@@ -174,9 +172,6 @@ class SegmentFile:
 
     def u8(self, section: int, kind: SectionKind) -> U8:
         return self._section(section, kind, 1)
-
-    def u16(self, section: int, kind: SectionKind) -> U16:
-        return self._section(section, kind, 2).view("<u2")
 
     def u32(self, section: int, kind: SectionKind) -> U32:
         return self._section(section, kind, 4).view("<u4")
