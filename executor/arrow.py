@@ -98,11 +98,6 @@ def chunks_array(chunks: Sequence[Array]) -> Array:
     return made
 
 
-def sliced(array: Array, start: int, stop: int) -> Array:
-    """Rows start..stop of a one-chunk array, shared."""
-    return _array(na.c_array(array)[start:stop])
-
-
 def empty_chunk(array: Array) -> Array:
     """A chunk of no rows of the array's type."""
     return _array(na.c_array([], array.schema))
@@ -155,8 +150,7 @@ def int64_values(array: Array) -> tuple[I64, Flags | None]:
 
 
 def _view(array: Array) -> _View:
-    view: _View
-    (view,) = na.Array(array).iter_chunk_views()
+    view: _View = na.c_array(array).view()
     return view
 
 

@@ -88,12 +88,12 @@ def edge_type_numbers(snapshot: Snapshot, eids: I64) -> I64:
     return np.searchsorted(firsts, eids, side="right").astype(np.int64) - 1
 
 
-def vertex_ids(snapshot: Snapshot, vids: U32) -> Column:
-    """The user's id of each vid; all numbers, or all strings.
+def vertex_ids(snapshot: Snapshot, vids: U32, kind: Kind | None = None) -> Column:
+    """The user's id of each vid: all numbers, or all strings, as `kind` or as they are.
 
     Raises
     ------
-    TypeProblem : some are numbers and some strings.
+    TypeProblem : some are numbers and some strings, and no kind is given.
     """
     groups = snapshot.groups_of(vids)
     pieces: list[tuple[I64, Column]] = []
@@ -101,7 +101,7 @@ def vertex_ids(snapshot: Snapshot, vids: U32) -> Column:
         rows = np.flatnonzero(groups == group)
         column = snapshot.id_column(group).take(snapshot.group_rows(vids[rows], group))
         pieces.append((rows, column))
-    kinds = {column.kind for _, column in pieces}
+    kinds = {column.kind for _, column in pieces} if kind is None else {kind}
     if len(kinds) > 1:
         raise TypeProblem(
             "id() would mix numbers and strings here.",

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from gdb.executor.arrow import Array
     from gdb.storage.snapshot import Snapshot
 
-Value: TypeAlias = "int | float | bool | str | Sequence[Value] | None"
+Value: TypeAlias = int | float | bool | str | Sequence["Value"] | None
 """What a parameter of a query, or a value of a result, may hold (lists nest)."""
 
 

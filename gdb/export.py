@@ -44,27 +44,18 @@ def _exported_column(
     """One column, in the same chunks and of one type in all of them."""
     if snapshot is None or output.kind == "value":
         return chunks
-    numbers, valid = _joined([arrow.int64_values(chunk) for chunk in chunks])
     build = _node_structs if output.kind == "node" else _relationship_structs
-    whole = build(snapshot, numbers, valid)
-    ends = np.cumsum([len(chunk) for chunk in chunks]).tolist()
-    return [
-        arrow.sliced(whole, end - len(chunk), end) for chunk, end in zip(chunks, ends, strict=True)
-    ]
+    ids = _id_kind(snapshot)
+    return [build(snapshot, *_numbers(chunk), ids) for chunk in chunks]
 
 
-def _joined(parts: Sequence[tuple[I64, Flags | None]]) -> tuple[I64, Flags | None]:
-    """Numbers of all chunks with their validity; a null's number is 0."""
-    numbers = np.concatenate([values for values, _ in parts])
-    if all(valid is None for _, valid in parts):
-        return numbers, None
-    flags = np.concatenate(
-        [np.ones(len(values), np.bool_) if valid is None else valid for values, valid in parts]
-    )
-    return np.where(flags, numbers, 0), flags
+def _numbers(chunk: Array) -> tuple[I64, Flags | None]:
+    """vids or edge ids with their validity; a null's number is 0."""
+    numbers, valid = arrow.int64_values(chunk)
+    return (numbers, None) if valid is None else (np.where(valid, numbers, 0), valid)
 
 
-def _node_structs(snapshot: Snapshot, numbers: I64, valid: Flags | None) -> Array:
+def _node_structs(snapshot: Snapshot, numbers: I64, valid: Flags | None, ids: Kind) -> Array:
     vids = numbers.astype(np.uint32)
     lengths, labels = lookup.vertex_labels(snapshot, vids)
     properties = {
@@ -72,14 +63,14 @@ def _node_structs(snapshot: Snapshot, numbers: I64, valid: Flags | None) -> Arra
         for key, kind in _kinds([group.keys for group in snapshot.groups]).items()
     }
     fields = {
-        "id": arrow.column_array(_id_column(snapshot.user_ids(vids))),
+        "id": arrow.column_array(lookup.vertex_ids(snapshot, vids, ids)),
         "labels": arrow.list_array(lengths, arrow.column_array(labels)),
         "properties": _struct(properties, len(vids)),
     }
     return arrow.struct_array(list(fields), list(fields.values()), len(vids), valid)
 
 
-def _relationship_structs(snapshot: Snapshot, eids: I64, valid: Flags | None) -> Array:
+def _relationship_structs(snapshot: Snapshot, eids: I64, valid: Flags | None, ids: Kind) -> Array:
     _, sources, targets = snapshot.edge_ends(eids)
     properties = {
         key: lookup.edge_property(snapshot, eids, key, kind)
@@ -87,8 +78,8 @@ def _relationship_structs(snapshot: Snapshot, eids: I64, valid: Flags | None) ->
     }
     fields = {
         "type": arrow.column_array(lookup.edge_types(snapshot, eids)),
-        "start": arrow.column_array(_id_column(snapshot.user_ids(sources))),
-        "end": arrow.column_array(_id_column(snapshot.user_ids(targets))),
+        "start": arrow.column_array(lookup.vertex_ids(snapshot, sources, ids)),
+        "end": arrow.column_array(lookup.vertex_ids(snapshot, targets, ids)),
         "properties": _struct(properties, len(eids)),
     }
     return arrow.struct_array(list(fields), list(fields.values()), len(eids), valid)
@@ -104,11 +95,10 @@ def _struct(columns: Mapping[str, Column | None], length: int) -> Array:
     return arrow.struct_array(list(known), list(known.values()), length)
 
 
-def _id_column(ids: Sequence[int | str]) -> Column:
-    """User ids; numbers and strings together become strings."""
-    if any(isinstance(value, str) for value in ids):
-        return Column.from_list([str(value) for value in ids], "string")
-    return Column.from_list(ids, "int64")
+def _id_kind(snapshot: Snapshot) -> Kind:
+    """The kind that user ids have in all chunks of all answers: strings where any of the graph is one."""
+    kinds = {snapshot.id_column(group).kind for group in range(len(snapshot.groups))}
+    return "int64" if kinds <= {"int64"} else "string"
 
 
 def _kinds(available: Iterable[Mapping[str, Kind]]) -> dict[str, Kind]:

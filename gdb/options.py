@@ -69,7 +69,7 @@ def memory_bytes(memory: int | str | None) -> int | None:
         raise TypeProblem(
             f"memory= takes a number of bytes or a text, not {type(memory).__name__}.", cure
         )
-    size = float(memory) if isinstance(memory, int) else 0.0
+    size: float = memory if isinstance(memory, int) else 0
     if isinstance(memory, str):
         found = _SIZE.fullmatch(memory.strip())
         if found is None:

@@ -1,0 +1,103 @@
+"""Ctrl-C during work stops the work first, then tells the caller."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+import time
+
+import pytest
+
+from gdb.errors import Cancelled
+from gdb.interrupt import run_interruptibly
+from gdb.progress import line, shown
+
+
+def press_ctrl_c(after: float) -> None:
+    threading.Timer(after, os.kill, (os.getpid(), signal.SIGINT)).start()
+
+
+def test_work_gives_its_value_and_its_error() -> None:
+    assert run_interruptibly(lambda: 3, threading.Event()) == 3
+    assert run_interruptibly(lambda: None, threading.Event()) is None
+    with pytest.raises(ZeroDivisionError):
+        run_interruptibly(lambda: 1 // 0, threading.Event())
+
+
+def test_ctrl_c_sets_the_event_and_waits_for_the_work() -> None:
+    cancel, stopped = threading.Event(), threading.Event()
+
+    def work() -> None:
+        cancel.wait(10)
+        time.sleep(0.1)
+        stopped.set()
+        raise Cancelled("stopped.")
+
+    press_ctrl_c(0.1)
+    begin = time.monotonic()
+    with pytest.raises(Cancelled):
+        run_interruptibly(work, cancel)
+    assert stopped.is_set()
+    assert time.monotonic() - begin < 5
+
+
+def test_ctrl_c_that_the_work_did_not_see_is_not_lost() -> None:
+    press_ctrl_c(0.1)
+    with pytest.raises(KeyboardInterrupt):
+        run_interruptibly(lambda: time.sleep(0.3), threading.Event())
+
+
+def test_other_threads_do_their_own_work() -> None:
+    where: list[str] = []
+    thread = threading.Thread(
+        target=lambda: run_interruptibly(
+            lambda: where.append(threading.current_thread().name), threading.Event()
+        ),
+        name="mine",
+    )
+    thread.start()
+    thread.join()
+    assert where == ["mine"]
+
+
+class Terminal:
+    def __init__(self, tty: bool) -> None:
+        self.tty, self.text = tty, ""
+
+    def isatty(self) -> bool:
+        return self.tty
+
+    def write(self, text: str) -> int:
+        self.text += text
+        return len(text)
+
+    def flush(self) -> None:
+        pass
+
+
+def test_progress_is_shown_on_a_terminal_only() -> None:
+    pipe = Terminal(False)
+    with shown(pipe) as progress:  # type: ignore[arg-type]
+        assert progress is None
+    assert pipe.text == ""
+
+
+def test_the_bar_comes_late_and_is_wiped(monkeypatch: pytest.MonkeyPatch) -> None:
+    terminal = Terminal(True)
+    clock = [100.0]
+    monkeypatch.setattr(time, "monotonic", lambda: clock[0])
+    with shown(terminal) as progress:  # type: ignore[arg-type]
+        assert progress is not None
+        progress("reading", 0.1)
+        assert terminal.text == ""
+        clock[0] += 1
+        progress("reading", 0.5)
+        assert "reading" in terminal.text
+        assert " 50 %" in terminal.text
+    assert terminal.text.endswith("\r")
+    assert terminal.text.rpartition("%")[2].strip("\r 0:1") == ""
+
+
+def test_the_bar_fits_the_terminal() -> None:
+    assert len(line("a very long name of a step indeed", 7.0, 3600, 40)) == 40

@@ -1,0 +1,119 @@
+"""Arguments of a query are checked, and refused with what would be right."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from gdb import options
+from gdb.errors import GdbError, NameProblem, QueryError, TypeProblem
+from gdb.query_graph import DIFFERENT_EDGES, DIFFERENT_NODES, REPEATABLE_ELEMENTS, MatchMode
+
+
+@pytest.mark.parametrize(
+    ("text", "mode"),
+    [
+        ("DIFFERENT EDGES", DIFFERENT_EDGES),
+        ("different   relationships", DIFFERENT_EDGES),
+        (" Different Nodes ", DIFFERENT_NODES),
+        ("REPEATABLE ELEMENTS", REPEATABLE_ELEMENTS),
+    ],
+)
+def test_match_modes_by_name(text: str, mode: MatchMode) -> None:
+    assert options.match_mode(text) == mode
+
+
+def test_a_misspelt_mode_is_told_the_right_one() -> None:
+    with pytest.raises(NameProblem, match="Did you mean 'DIFFERENT NODES'"):
+        options.match_mode("DIFERENT NODE")
+    with pytest.raises(NameProblem, match="'SUBGRAPHS'"):
+        options.match_mode("xyz")
+
+
+@pytest.mark.parametrize(
+    ("memory", "size"),
+    [
+        (None, None),
+        (1024, 1024),
+        ("8GB", 8 * 10**9),
+        ("1.5 gb", 1_500_000_000),
+        ("512 MiB", 512 * 2**20),
+        ("2G", 2 * 10**9),
+        ("100", 100),
+        ("100 B", 100),
+        (" 1 kB ", 1000),
+    ],
+)
+def test_memory_sizes(memory: int | str | None, size: int | None) -> None:
+    assert options.memory_bytes(memory) == size
+
+
+@pytest.mark.parametrize(
+    "memory", ["", "GB", "8 apples", "-1", 0, -5, "0", True, 1.5, "9" * 400, 10**400, "nan"]
+)
+def test_what_is_no_memory_size(memory: object) -> None:
+    with pytest.raises(QueryError, match="memory="):
+        options.memory_bytes(memory)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("timeout", [0, -1, math.nan, "5", True])
+def test_what_is_no_timeout(timeout: object) -> None:
+    with pytest.raises(QueryError, match="timeout="):
+        options.timeout_seconds(timeout)  # type: ignore[arg-type]
+
+
+def test_timeouts() -> None:
+    assert options.timeout_seconds(None) is None
+    assert options.timeout_seconds(math.inf) is None
+    assert options.timeout_seconds(2) == 2.0
+
+
+@pytest.mark.parametrize("threads", [-1, 5000, 1.5, True, "2"])
+def test_what_is_no_number_of_threads(threads: object) -> None:
+    with pytest.raises(QueryError, match="threads="):
+        options.thread_count(threads)  # type: ignore[arg-type]
+
+
+def test_parameters_become_plain_values() -> None:
+    given = {
+        "a": np.int64(3),
+        "b": np.float32(0.5),
+        "c": np.bool_(True),
+        "d": (1, [2, "x"]),
+        "e": None,
+        "f": np.str_("s"),
+        "g": np.array(4),
+    }
+    checked = options.checked_parameters(given)
+    assert checked == {"a": 3, "b": 0.5, "c": True, "d": [1, [2, "x"]], "e": None, "f": "s", "g": 4}
+    assert [type(checked[name]) for name in "abcf"] == [int, float, bool, str]
+
+
+@pytest.mark.parametrize(
+    ("given", "says"),
+    [
+        ([1], "must be a dict"),
+        ("abc", "must be a dict"),
+        ({1: 2}, "must be a string"),
+        ({"$a": 2}, "Use 'a'"),
+        ({"a": object()}, "\\$a is a object"),
+        ({"a": {"b": 1}}, "\\$a is a dict"),
+        ({"a": {1}}, "\\$a is a set"),
+        ({"a": b"x"}, "\\$a is a bytes"),
+        ({"a": [1, [1j]]}, "\\$a is a complex"),
+        ({"a": 2**63}, "64 bits"),
+        ({"a": "\ud800"}, "Unicode"),
+        ({"a": np.arange(3)}, "\\$a is a ndarray"),
+    ],
+)
+def test_what_is_no_parameter(given: object, says: str) -> None:
+    with pytest.raises(GdbError, match=says):
+        options.checked_parameters(given)  # type: ignore[arg-type]
+
+
+def test_a_wrong_type_is_also_pythons_type_error() -> None:
+    with pytest.raises(TypeError):
+        options.checked_parameters({"a": object()})
+    assert issubclass(TypeProblem, TypeError)
