@@ -11,7 +11,7 @@ from gdb.executor import nest_passes
 from gdb.executor.plan import Notes, Plan, Twin, verify
 from gdb.planner import cost
 from gdb.planner.decompose import Decomposition, decompose
-from gdb.planner.distinct import conditions, surely_different
+from gdb.planner.distinct import conditions, surely_different, with_twins_bound
 from gdb.planner.order import components, matching_order, written_order
 from gdb.planner.phases import build
 from gdb.planner.resolve import PlannerSource, Resolved, resolve
@@ -51,7 +51,7 @@ def plan(
         query,
         order,
         parts,
-        conditions(query, parallel),
+        with_twins_bound(conditions(query, parallel), copies),
         parallel,
         broken.restrictions,
         patterns="patterns" not in switched_off,

@@ -6,9 +6,9 @@ edges exist are edge ids bound and compared.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from gdb.executor.plan import Apart, Between, ViewSpec
+from gdb.executor.plan import Apart, Twin, ViewSpec
 from gdb.planner.resolve import Edge, Resolved
 from gdb.storage.adjacency import Direction
 
@@ -55,6 +55,12 @@ def conditions(query: Resolved, parallel: dict[int, int]) -> Conditions:
     )
 
 
+def with_twins_bound(found: Conditions, twins: tuple[Twin, ...]) -> Conditions:
+    """A twin's row takes an edge's id from where the automorphism moves it, so that one must be bound as well."""
+    bound = found.bound | {twin.edges[e] for twin in twins for e in found.bound}
+    return replace(found, bound=bound)
+
+
 def _edges_differ(
     query: Resolved,
     e: int,
@@ -89,8 +95,7 @@ def _together(x: Edge, y: Edge) -> ViewSpec | None:
     if x.types and y.types and not set(x.types) & set(y.types):
         return None
     types = tuple(sorted({*x.types, *y.types})) if x.types and y.types else ()
-    ways = {x.direction, y.direction}
-    return ViewSpec(types, Direction.OUT if ways == {Direction.OUT} else Direction.ANY)
+    return ViewSpec(types, Direction.ANY if x.either_way or y.either_way else Direction.OUT)
 
 
 def _never_same(query: Resolved, x: Edge, y: Edge) -> bool:
@@ -100,7 +105,7 @@ def _never_same(query: Resolved, x: Edge, y: Edge) -> bool:
         return u != v and (query.graph.mode.nodes_differ or query.disjoint(u, v))
 
     straight = cannot(x.source, y.source) or cannot(x.target, y.target)
-    if x.direction is Direction.OUT and y.direction is Direction.OUT:
+    if not x.either_way and not y.either_way:
         return straight
     return straight and (cannot(x.source, y.target) or cannot(x.target, y.source))
 

@@ -29,6 +29,9 @@ class NamedType(Protocol):
     @property
     def name(self) -> str: ...
 
+    @property
+    def directed(self) -> bool: ...
+
 
 class PlannerSource(GraphSource, Protocol):
     """A snapshot, as the planner sees it."""
@@ -42,12 +45,17 @@ class PlannerSource(GraphSource, Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Edge:
-    """A query edge with its types resolved: `types` sorted, () = all types of the graph, None = none of them exists."""
+    """A query edge with its types resolved.
+
+    types : sorted, () = all types of the graph, None = none of them exists.
+    either_way : some data edge may match it in both directions (it has none, or one of its types has none).
+    """
 
     source: int
     target: int
     types: tuple[str, ...] | None
     direction: Direction
+    either_way: bool
 
     def spec(self, vertex: int) -> ViewSpec:
         """The view that is read when `vertex`, one of its ends, is bound first."""
@@ -89,19 +97,22 @@ class Resolved:
 
 def resolve(graph: QueryGraph, source: PlannerSource) -> Resolved:
     """Look up every label and type of the query graph; what does not exist matches nothing."""
-    known = {t.name for t in source.edge_types}
+    known = {t.name: t.directed for t in source.edge_types}
     candidates = tuple(_candidates(v, source.groups) for v in graph.vertices)
     edges = tuple(_edge(e, known) for e in graph.edges)
     return Resolved(graph, source, candidates, edges)
 
 
-def _edge(edge: QueryEdge, known: set[str]) -> Edge:
-    types: tuple[str, ...] | None = tuple(sorted(known.intersection(edge.types)))
+def _edge(edge: QueryEdge, known: dict[str, bool]) -> Edge:
+    types: tuple[str, ...] | None = tuple(sorted(known.keys() & set(edge.types)))
+    undirected = any(not known[t] for t in types or ())
+    undirected = undirected or (not edge.types and not all(known.values()))
     if edge.types and not types:
         types = None
     elif types is not None and len(types) == len(known):
         types = ()
-    return Edge(edge.source, edge.target, types, edge.direction)
+    either_way = edge.direction is Direction.ANY or undirected
+    return Edge(edge.source, edge.target, types, edge.direction, either_way)
 
 
 def _candidates(vertex: QueryVertex, groups: tuple[Group, ...]) -> Candidates:
