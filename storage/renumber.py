@@ -118,7 +118,9 @@ def _chain_groups(
     linked = np.flatnonzero(connected)
     linked = linked[np.argsort(group[linked], kind="stable")]
     starts = np.flatnonzero(np.diff(group[linked], prepend=-1))
-    by_group = dict(zip(group[linked[starts]].tolist(), np.split(linked, starts[1:]), strict=True))
+    stops = np.append(starts[1:], linked.shape[0])
+    pieces = [linked[a:b] for a, b in zip(starts, stops[: starts.shape[0]], strict=True)]
+    by_group = {int(group[piece[0]]): piece for piece in pieces}
     reach = {g: np.bitwise_or.reduce(bits[c], axis=0) for g, c in by_group.items()}
     weight = {g: int(sizes[c].sum()) for g, c in by_group.items()}
     order: list[int] = []
