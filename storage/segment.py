@@ -185,9 +185,9 @@ class SegmentFile:
     def f64(self, section: int, kind: SectionKind) -> F64:
         return self._section(section, kind, 8).view("<f8")
 
-    def bytes_of(self, section: int) -> int:
-        """Length of a section in bytes."""
-        return self._entries[section][3]
+    def extent(self, section: int) -> tuple[int, int]:
+        """Where a section begins in the file, and its length in bytes."""
+        return self._entries[section][2:]
 
     def _section(self, number: int, kind: SectionKind, item: int) -> U8:
         if not 0 <= number < len(self._entries):

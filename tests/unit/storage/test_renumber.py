@@ -27,8 +27,9 @@ def count_intervals(members: list[int] | I64, vids: np.ndarray) -> int:
 
 
 def test_an_example_like_the_paper_s_needs_one_interval_where_it_needed_many() -> None:
-    # In the manner of Fig. 4 (its text names only 4 and 8): ELP 0 is the largest; 4 and 8 are in ELPs 0, 1 and 2, and so come first; then
-    # the subpartition in 0 and 1 (its share set overlaps most), then 0 and 2's, then 0 alone.
+    # In the manner of Fig. 4 (the paper's text names only 4 and 8): ELP 0 is the largest; 4 and 8
+    # are in ELPs 0, 1 and 2, and so come first; then the subpartition in 0 and 1 (its share set
+    # overlaps most), then that in 0 and 2, then 0 alone.
     parts = [[0, 2, 4, 6, 8, 9], [2, 4, 6, 8], [0, 4, 8, 5], [1, 3, 7]]
     numbering = number(parts, 10)
     order = np.argsort(numbering.vids).tolist()

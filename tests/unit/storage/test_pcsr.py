@@ -1,0 +1,123 @@
+"""Interval-PCSR parts in detail: intervals, row lengths, cuts, sections in place, sizes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gdb.storage import intervals, pcsr
+from gdb.storage.adjacency import Direction
+from gdb.storage.build import write_graph
+from gdb.storage.model import EdgeTable, GraphTables, VertexTable
+from gdb.storage.segment import PAGE, PAGE_FROM, Segments
+from gdb.storage.sizes import sizes
+from gdb.storage.store import Store
+
+
+@given(st.sets(st.integers(0, 60)))
+def test_intervals_name_exactly_their_vids(members: set[int]) -> None:
+    vids = np.array(sorted(members), np.uint32)
+    index = intervals.of_vids(vids)
+    assert index.vids().tolist() == sorted(members)
+    assert index.rows == len(members)
+    assert len(index) == sum(1 for vid in members if vid - 1 not in members)
+    rows = np.arange(len(members))
+    assert intervals.vids_of_rows(index.first, index.row, rows).tolist() == sorted(members)
+    view = pcsr.build(pcsr.keys_of(vids, vids)).adjacency((), Direction.OUT)
+    expected = [sorted(members).index(v) if v in members else -1 for v in range(62)]
+    assert view.rows_of(np.arange(62, dtype=np.uint32)).tolist() == expected
+
+
+@given(st.lists(st.one_of(st.integers(1, 4), st.sampled_from([254, 255, 256, 70000]))))
+def test_row_lengths_give_the_offsets_back(lengths: list[int]) -> None:
+    offsets = np.cumsum([0, *lengths])
+    short, long = pcsr.encode_offsets(offsets)
+    assert short.nbytes == len(lengths)
+    assert pcsr.decode_offsets(short, long).tolist() == offsets.tolist()
+
+
+@given(st.lists(st.integers(1, 9), min_size=1), st.integers(1, 12))
+def test_cuts_cover_every_position_once(lengths: list[int], most: int) -> None:
+    offsets = np.cumsum([0, *lengths])
+    pieces = list(pcsr.cut(offsets, most))
+    at = 0
+    for first, rows, begin, edges in pieces:
+        assert begin == at
+        assert 1 <= edges <= most
+        assert offsets[first] <= begin < offsets[first + 1]
+        assert offsets[first + rows - 1] < begin + edges <= offsets[first + rows]
+        at += edges
+    assert at == offsets[-1]
+
+
+@given(st.lists(st.integers(0, 2**32 - 1)))
+def test_the_stable_order_is_numpy_s(values: list[int]) -> None:
+    array = np.array(values, np.uint32)
+    assert pcsr.stable_order(array).tolist() == np.argsort(array, kind="stable").tolist()
+
+
+def test_one_type_in_one_direction_is_read_in_place(tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    ends = rng.integers(0, 1000, (2, 50_000))
+    table = EdgeTable("T", True, ends[0], ends[1])
+    graph = GraphTables((VertexTable((), "", np.arange(1000)),), (table,))
+    snapshot = write_graph(Store.open(tmp_path, create=True), graph)
+    neighbours = snapshot.adjacency(("T",), Direction.OUT).neighbours
+    assert not neighbours.flags.owndata
+    assert not neighbours.flags.writeable
+    segments = Segments(snapshot.files, snapshot.manifest.files)
+    for part in snapshot.manifest.types[0].parts:
+        for segment in part.segments:
+            for section in range(segment.section, segment.section + 5):
+                start, length = segments[segment.file].extent(section)
+                assert start % (PAGE if length >= PAGE_FROM else 64) == 0
+
+
+def test_big_parts_get_files_of_their_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    from gdb.storage import segment
+
+    monkeypatch.setattr(segment, "PACK_BYTES", 10_000)
+    ends = np.random.default_rng(0).integers(0, 100, (2, 9_000))
+    graph = GraphTables(
+        (VertexTable((), "", np.arange(100)),),
+        (EdgeTable("T", True, ends[0], ends[1]), EdgeTable("U", False, ends[0], ends[1])),
+    )
+    snapshot = write_graph(Store.open(None, create=True), graph, segment_edges=2_000)
+    assert len(snapshot.manifest.files) > 10
+    snapshot.check()
+
+
+def test_sizes_of_the_three_formats() -> None:
+    rng = np.random.default_rng(1)
+    ends, label = rng.integers(0, 3000, (2, 6_000)), rng.integers(0, 3, 6_000)
+    tables = tuple(
+        EdgeTable(f"T{k}", False, ends[0][label == k], ends[1][label == k]) for k in range(3)
+    )
+    graph = GraphTables((VertexTable((), "", np.arange(3000)),), tables)
+    snapshot = write_graph(Store.open(None, create=True), graph)
+    found = sizes(graph, snapshot)
+    slots = snapshot.adjacency((), Direction.ANY).neighbours.shape[0]
+    assert found.csr == 4 * (3001 + slots)
+    rows = sum(snapshot.adjacency((f"T{k}",), Direction.OUT).rows for k in range(3))
+    assert found.hash_pcsr == 4 * (32 * rows + slots)
+    assert found.over_csr <= 1.1
+    assert found.saved > 0.5
+    assert 10 * sum(p.after for p in found.parts) < sum(p.before for p in found.parts)
+
+
+def test_equal_graphs_in_another_order_cost_the_same() -> None:
+    rng = np.random.default_rng(2)
+    ends = rng.integers(0, 500, (2, 4000))
+    found = []
+    for _ in range(2):
+        table = EdgeTable("T", True, ends[0], ends[1])
+        graph = GraphTables((VertexTable((), "", np.arange(500)),), (table,))
+        parts = write_graph(Store.open(None, create=True), graph).stats().parts
+        found.append([(p.rows, p.intervals, p.edges) for p in parts])
+        order = rng.permutation(4000)
+        ends = ends[:, order]
+    assert found[0] == found[1]
