@@ -1,4 +1,4 @@
-"""Known counts on real graphs: a subset of benchmarks/truth.py that takes seconds; and the reading of patterns."""
+"""Known counts on real graphs: a subset of benchmarks/truth.py that takes seconds, and the reading of patterns."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ import pytest
 import gdb
 import graphs
 import patterns
-import results
 
 # graph -> patterns, small enough in all four semantics
 FAST = {
@@ -79,18 +78,3 @@ def test_a_query_graph_file(tmp_path: Path) -> None:
     (tmp_path / "counts.res").write_text("q:12\n")
     (pattern,) = patterns.read_published(tmp_path, tmp_path / "counts.res")
     assert pattern == patterns.Pattern("q", ("L5", "L7"), ((0, 1),), {"isomorphisms": 12})
-
-
-def test_a_section_of_the_results_is_replaced_alone(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(results, "RESULTS", tmp_path / "RESULTS.md")
-    results.save("One", "first\n\n### part")
-    results.save("Two", "second")
-    results.save("One", "third")
-    text = results.RESULTS.read_text()
-    assert text.count("## One") == text.count("## Two") == 1
-    assert "first" not in text
-    assert text.index("third") < text.index("second")
-    results.save("Two", "second")
-    assert results.RESULTS.read_text() == text
