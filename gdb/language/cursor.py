@@ -1,0 +1,95 @@
+"""A place in the tokens of a query: looking ahead, taking, and saying what was expected instead."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from gdb.errors import NotSupported, SyntaxProblem
+from gdb.language.report import problem
+from gdb.language.suggest import closest
+from gdb.language.syntax import Name, Place
+from gdb.language.tokens import Kind, Token, tokenize
+
+
+class Cursor:
+    """The tokens of one query and how far they are read."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.tokens = tokenize(text)
+        self.at = 0
+
+    def peek(self, ahead: int = 0) -> Token:
+        """The token `ahead` of the next one; END for ever at the end."""
+        return self.tokens[min(self.at + ahead, len(self.tokens) - 1)]
+
+    def take(self) -> Token:
+        """The next token, which is then read."""
+        token = self.peek()
+        self.at = min(self.at + 1, len(self.tokens) - 1)
+        return token
+
+    def since(self, start: Token) -> Place:
+        """From a token to the last one read."""
+        return start.place.to(self.tokens[max(self.at - 1, 0)].place)
+
+    def is_sign(self, *signs: str, ahead: int = 0) -> bool:
+        return self.peek(ahead).is_sign(*signs)
+
+    def accept_sign(self, *signs: str) -> Token | None:
+        return self.take() if self.is_sign(*signs) else None
+
+    def is_word(self, *words: str, ahead: int = 0) -> bool:
+        """Whether the next tokens are one of these words (`"ORDER BY"` is two)."""
+        return any(
+            all(self.peek(ahead + k).word == part for k, part in enumerate(word.split()))
+            for word in words
+        )
+
+    def accept_word(self, word: str) -> Token | None:
+        """Read a word (or several, `"ORDER BY"`) if it comes next; its first token."""
+        if not self.is_word(word):
+            return None
+        first = self.peek()
+        self.at += len(word.split())
+        return first
+
+    def expect_sign(self, sign: str, where: str, cure: str = "") -> Token:
+        found = self.accept_sign(sign)
+        if found is None:
+            raise self.unexpected(f"'{sign}' {where}", cure=cure)
+        return found
+
+    def name(self, what: str) -> Name:
+        """A name of the user's."""
+        token = self.peek()
+        if token.kind not in (Kind.NAME, Kind.QUOTED):
+            cure = "Put a name with odd characters in `backquotes`."
+            raise self.unexpected(what, cure=cure if token.kind is Kind.STRING else "")
+        self.take()
+        return Name(token.text, token.place)
+
+    def unexpected(self, expected: str, words: Sequence[str] = (), cure: str = "") -> SyntaxProblem:
+        """The error that the next token is not what is expected; `words` are keywords that it may be meant to be."""
+        token = self.peek()
+        near = closest(token.text, words) if token.kind is Kind.NAME else None
+        if near:
+            cure = f"Did you mean {near}?"
+        return self.error(token.place, f"expected {expected}, found {shown(token)}.", cure)
+
+    def error(self, place: Place, message: str, cure: str = "") -> SyntaxProblem:
+        return problem(SyntaxProblem, self.text, place, message, cure)
+
+    def not_supported(self, place: Place, what: str, instead: str) -> NotSupported:
+        """The error that the standard has this and gdb has not."""
+        return problem(NotSupported, self.text, place, f"{what} not supported yet.", instead)
+
+
+def shown(token: Token) -> str:
+    """A token in an error message."""
+    if token.kind is Kind.END:
+        return "the end of the query"
+    if token.kind is Kind.STRING:
+        return "a string"
+    text = token.text if len(token.text) <= 30 else token.text[:27] + "..."
+    return f"'{text}'"

@@ -1,0 +1,41 @@
+"""Errors that point into the query: from a place in the text to line, column and the underlined token."""
+
+from __future__ import annotations
+
+from typing import TypeVar
+
+from gdb.errors import QueryError
+from gdb.language.syntax import Place
+
+Kind = TypeVar("Kind", bound=QueryError)
+
+
+def position(text: str, offset: int) -> tuple[int, int]:
+    """Line and column of a character, both from 1; lines end where str.splitlines ends them.
+
+    Examples
+    --------
+    >>> position("MATCH (a)" + chr(10) + "RETRUN a", 10)
+    (2, 1)
+    """
+    before = text[:offset]
+    lines = before.splitlines(keepends=True)
+    if not lines:
+        return 1, 1
+    ended = lines[-1].splitlines()[0] != lines[-1]
+    if ended and offset < len(text):
+        return len(lines) + 1, 1
+    return len(lines), len(lines[-1].splitlines()[0]) + 1
+
+
+def problem(kind: type[Kind], text: str, place: Place, message: str, cure: str = "") -> Kind:
+    """An error of class `kind` that shows the place in the query's text."""
+    line, column = position(text, place.start)
+    length = max(1, place.end - place.start)
+    return kind(message, cure, text=text, line=line, column=column, length=length)
+
+
+def located(text: str, place: Place, message: str) -> str:
+    """The message of a warning, with its line and column."""
+    line, column = position(text, place.start)
+    return f"line {line}, column {column}: {message}"

@@ -1,0 +1,37 @@
+"""Did you mean ...? The nearest known word to one that is not known."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+
+LONGEST = 60  # longer words are no misspelling, and comparing them takes time
+
+
+def closest(word: str, known: Iterable[str]) -> str | None:
+    """The known word that is most like `word`, letters' case aside; None where none is near.
+
+    Examples
+    --------
+    >>> closest("RETRUN", ["MATCH", "RETURN"])
+    'RETURN'
+    >>> closest("Xyz", ["Person"]) is None
+    True
+    """
+    if len(word) > LONGEST:
+        return None
+    by_lower = {name.lower(): name for name in known if len(name) <= LONGEST}
+    found = difflib.get_close_matches(word.lower(), by_lower, n=1, cutoff=0.6)
+    return by_lower[found[0]] if found else None
+
+
+def did_you_mean(word: str, known: Iterable[str], prefix: str = "") -> str:
+    """The question "Did you mean X?" with `prefix` before the name, or nothing.
+
+    Examples
+    --------
+    >>> did_you_mean("Persn", ["Person", "City"], ":")
+    'Did you mean :Person?'
+    """
+    found = closest(word, known)
+    return f"Did you mean {prefix}{found}?" if found else ""
