@@ -133,14 +133,17 @@ class PosixFiles:
     """
 
     def __init__(self, path: Path, *, create: bool = False) -> None:
-        self._path = path
-        self._poisoned = False
         self._writer: int | None = None
         self._reader: int | None = None
+        self._path = path
+        self._poisoned = False
         with _translated(str(path)):
             if create and not path.exists():
+                made = [p for p in (path, *path.parents) if not p.exists()]
                 path.mkdir(parents=True, exist_ok=True)
-                _fsync_path(path.parent)  # protects the folder's own name
+                for folder in made:
+                    with suppress(PermissionError):  # a folder that may be entered, not listed
+                        _fsync_path(folder.parent)  # protects the new folder's own name
             if not path.is_dir():
                 what = "is a file, not a folder" if path.exists() else "does not exist"
                 raise NotAStore(
@@ -255,6 +258,9 @@ class PosixFiles:
         if self._reader is not None:
             os.close(self._reader)
             self._reader = None
+
+    def __del__(self) -> None:
+        self.close()  # a store that was dropped must not hold up other processes' sweeping
 
     def poison(self, what: str, error: OSError) -> NoReturn:
         """Close the door for writing, for good."""
