@@ -1,7 +1,7 @@
 """The only door to disk: everything that a store does to files goes through a `Files`.
 
 Tests put a recording or failing `Files` under the store; `gdb.connect()` without a path puts
-`MemoryFiles` under it. The rules of the door (design.md §2, *Known traps*): a file is created once,
+`gdb.storage.memory.MemoryFiles` under it. The rules of the door (design.md §2, *Known traps*): a file is created once,
 extended and synced, never truncated and never mapped writable; its length is checked before it is
 mapped, because reading a map of a truncated file kills the process; after a failed fsync nothing
 more is written through this door, because the kernel may have dropped the pages that it failed to
@@ -14,7 +14,6 @@ import errno
 import fcntl
 import mmap
 import os
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -325,84 +324,3 @@ def _translated(what: str) -> Iterator[None]:
             f"The operating system failed on {what}: {error.strerror}.",
             "Check the disk and its free space.",
         ) from error
-
-
-class MemoryFiles:
-    """A store in memory: the same door over a dict. Nothing survives, so nothing is synced."""
-
-    def __init__(self) -> None:
-        self._contents: dict[str, U8] = {}
-        self._writer = threading.Lock()
-
-    @property
-    def where(self) -> str:
-        return "in memory"
-
-    def names(self) -> list[str]:
-        return sorted(self._contents)
-
-    def create(self, name: str) -> NewFile:
-        if name in self._contents:
-            raise StoreError(f"The file {name} exists already.")
-        self._contents[name] = np.zeros(0, np.uint8)
-        return _MemoryNewFile(self, name)
-
-    def read(self, name: str) -> bytes:
-        if name not in self._contents:
-            raise FileNotFoundError(name)
-        return self._contents[name].tobytes()
-
-    def map(self, name: str, length: int) -> U8:
-        if name not in self._contents:
-            raise missing(self.where, name)
-        found = self._contents[name]
-        if found.shape[0] != length:
-            raise wrong_length(self.where, name, found.shape[0], length)
-        return found
-
-    def put(self, name: str, content: U8) -> None:
-        """Set a file's bytes; the array must not change afterwards."""
-        content.flags.writeable = False
-        self._contents[name] = content
-
-    def rename(self, old: str, new: str) -> None:
-        self._contents[new] = self._contents.pop(old)
-
-    def unlink(self, name: str) -> None:
-        del self._contents[name]
-
-    def fsync_dir(self) -> None:
-        pass
-
-    def lock_writer(self) -> None:
-        if not self._writer.acquire(blocking=False):
-            raise StoreLocked("This process is already writing to the store in memory.")
-
-    def unlock_writer(self) -> None:
-        with suppress(RuntimeError):
-            self._writer.release()
-
-    def lock_reader(self) -> None:
-        pass
-
-    @contextmanager
-    def alone(self) -> Iterator[bool]:
-        yield True
-
-    def close(self) -> None:
-        pass
-
-
-class _MemoryNewFile:
-    def __init__(self, files: MemoryFiles, name: str) -> None:
-        self._files, self._name = files, name
-        self._bytes = bytearray()
-
-    def write(self, data: Buffer) -> None:
-        self._bytes += memoryview(data).cast("B") if memoryview(data).nbytes else b""
-
-    def fsync(self) -> None:
-        pass
-
-    def close(self) -> None:
-        self._files.put(self._name, np.frombuffer(self._bytes, np.uint8))

@@ -14,8 +14,9 @@ from pathlib import Path
 
 from gdb.errors import ClosedError, NotAStore, ReadOnlyError, StoreError
 from gdb.storage import manifest as manifests
-from gdb.storage.files import Files, MemoryFiles, PosixFiles
+from gdb.storage.files import Files, PosixFiles
 from gdb.storage.manifest import MANIFEST, Manifest
+from gdb.storage.memory import MemoryFiles
 from gdb.storage.segment import need
 from gdb.storage.snapshot import Snapshot
 

@@ -1,0 +1,95 @@
+"""A store in memory: the door of `gdb.storage.files` over a dict. Nothing survives, so nothing is synced."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+
+import numpy as np
+
+from gdb.errors import StoreError, StoreLocked
+from gdb.storage.checksum import Buffer
+from gdb.storage.files import NewFile, missing, wrong_length
+from gdb.storage.model import U8
+
+
+class MemoryFiles:
+    """See the module. Writing threads of the process exclude one another; nobody else can see it."""
+
+    def __init__(self) -> None:
+        self._contents: dict[str, U8] = {}
+        self._writer = threading.Lock()
+
+    @property
+    def where(self) -> str:
+        return "in memory"
+
+    def names(self) -> list[str]:
+        return sorted(self._contents)
+
+    def create(self, name: str) -> NewFile:
+        if name in self._contents:
+            raise StoreError(f"The file {name} exists already.")
+        self._contents[name] = np.zeros(0, np.uint8)
+        return _MemoryNewFile(self, name)
+
+    def read(self, name: str) -> bytes:
+        if name not in self._contents:
+            raise FileNotFoundError(name)
+        return self._contents[name].tobytes()
+
+    def map(self, name: str, length: int) -> U8:
+        if name not in self._contents:
+            raise missing(self.where, name)
+        found = self._contents[name]
+        if found.shape[0] != length:
+            raise wrong_length(self.where, name, found.shape[0], length)
+        return found
+
+    def put(self, name: str, content: U8) -> None:
+        """Set a file's bytes; the array must not change afterwards."""
+        content.flags.writeable = False
+        self._contents[name] = content
+
+    def rename(self, old: str, new: str) -> None:
+        self._contents[new] = self._contents.pop(old)
+
+    def unlink(self, name: str) -> None:
+        del self._contents[name]
+
+    def fsync_dir(self) -> None:
+        pass
+
+    def lock_writer(self) -> None:
+        if not self._writer.acquire(blocking=False):
+            raise StoreLocked("This process is already writing to the store in memory.")
+
+    def unlock_writer(self) -> None:
+        with suppress(RuntimeError):
+            self._writer.release()
+
+    def lock_reader(self) -> None:
+        pass
+
+    @contextmanager
+    def alone(self) -> Iterator[bool]:
+        yield True
+
+    def close(self) -> None:
+        pass
+
+
+class _MemoryNewFile:
+    def __init__(self, files: MemoryFiles, name: str) -> None:
+        self._files, self._name = files, name
+        self._bytes = bytearray()
+
+    def write(self, data: Buffer) -> None:
+        self._bytes += memoryview(data).cast("B") if memoryview(data).nbytes else b""
+
+    def fsync(self) -> None:
+        pass
+
+    def close(self) -> None:
+        self._files.put(self._name, np.frombuffer(self._bytes, np.uint8))

@@ -1,0 +1,156 @@
+"""docs/FORMAT.md says all: a reader written from that text alone, with struct and json, reads a store.
+
+Imports nothing of `gdb.storage` for reading; the store is written by it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import itertools
+import json
+import struct
+from collections import Counter
+from pathlib import Path
+
+import numpy as np
+
+from gdb.storage.build import write_graph
+from gdb.storage.model import Column, EdgeTable, GraphTables, VertexTable
+from gdb.storage.store import Store
+
+
+class PlainStore:
+    def __init__(self, folder: Path) -> None:
+        raw = (folder / "MANIFEST").read_bytes()
+        magic, version, zero, length = struct.unpack_from("<8sIIQ", raw)
+        assert (magic, version, zero) == (b"gdb.man\n", 1, 0)
+        assert len(raw) == 24 + length + 16
+        assert hashlib.blake2b(raw[:-16], digest_size=16).digest() == raw[-16:]
+        self.body = json.loads(raw[24:-16])
+        self.files: list[bytes] = []
+        for file in self.body["files"]:
+            content = (folder / file["name"]).read_bytes()
+            assert len(content) == file["length"]
+            assert hashlib.blake2b(content, digest_size=16).hexdigest() == file["digest"]
+            magic, version, _, length = struct.unpack_from("<8sIIQ", content)
+            assert (magic, version, length) == (b"gdb.seg\n", 1, len(content))
+            assert content[24:64] == bytes(40)
+            self.files.append(content)
+
+    def section(self, file: int, number: int, kind: int, code: str) -> list[int]:
+        content = self.files[file]
+        found, item, offset, length = struct.unpack_from("<IIQQ8x", content, 64 + 32 * number)
+        assert found == kind
+        assert item == struct.calcsize(f"<{code}")
+        assert offset % (4096 if length >= 65536 else 64) == 0
+        return list(struct.unpack_from(f"<{length // item}{code}", content, offset))
+
+    def column(self, file: int, record: dict[str, object], count: int) -> list[object]:
+        kind = str(record["kind"])
+        sections = {name: int(str(record[name])) for name in ("values", "offsets", "valid")}
+        code = {"int64": "q", "float64": "d", "bool": "B", "string": "B"}[kind]
+        values: list[object] = list(self.section(file, sections["values"], 16, code))
+        if kind == "bool":
+            values = [bool(v) for v in values]
+        if kind == "string":
+            data = bytes(int(str(v)) for v in values)
+            ends = self.section(file, sections["offsets"], 17, "q")
+            values = [data[a:b].decode() for a, b in itertools.pairwise(ends)]
+        if sections["valid"] >= 0:
+            bits = self.section(file, sections["valid"], 18, "B")
+            values = [v if bits[n // 8] >> (n % 8) & 1 else None for n, v in enumerate(values)]
+        assert len(values) == count
+        return values
+
+    def part(self, record: dict[str, object]) -> list[tuple[int, int]]:
+        """(row vid, neighbour) of each position."""
+        found: list[tuple[int, int]] = []
+        segments = record["segments"]
+        assert isinstance(segments, list)
+        for segment in segments:
+            file, at = segment["file"], segment["section"]
+            first = self.section(file, at, 1, "I")
+            length = self.section(file, at + 1, 2, "I")
+            vids = [f + k for f, n in zip(first, length, strict=True) for k in range(n)]
+            long = iter(self.section(file, at + 3, 4, "I"))
+            lengths = [next(long) if n == 255 else n for n in self.section(file, at + 2, 3, "B")]
+            assert len(vids) == len(lengths) == segment["rows"]
+            neighbours = iter(self.section(file, at + 4, 5, "I"))
+            assert len(found) == segment["first_edge"]
+            found += [
+                (v, next(neighbours)) for v, n in zip(vids, lengths, strict=True) for _ in range(n)
+            ]
+            assert len(found) == segment["first_edge"] + segment["edges"]
+        return found
+
+
+def string_key(text: str) -> int:
+    data, mask = text.encode(), (1 << 64) - 1
+    h = len(data) + sum(
+        (b + 1) * pow(0x9E3779B97F4A7C15, i + 1, 1 << 64) for i, b in enumerate(data)
+    )
+    h &= mask
+    h = ((h ^ (h >> 30)) * 0xBF58476D1CE4E5B9) & mask
+    h = ((h ^ (h >> 27)) * 0x94D049BB133111EB) & mask
+    return h ^ (h >> 31)
+
+
+def test_a_reader_written_from_the_text_reads_a_store(tmp_path: Path) -> None:
+    rng = np.random.default_rng(4)
+    count, edges = 90, 2500
+    names = [f"name {n} é" for n in range(30)]
+    marks = [None if n % 3 else bool(n % 2) for n in range(60)]
+    ends = rng.integers(0, count - 5, (4, edges))
+    ends[0, :600] = 3  # a row longer than 255, over several segments
+    weights = [None if w < 0.1 else float(w) for w in rng.random(edges)]
+    graph = GraphTables(
+        (
+            VertexTable(("B", "A"), "words", names, {"s": Column.from_list(names)}),
+            VertexTable((), "", np.arange(60) - 7, {"b": Column.from_list(marks)}),
+        ),
+        (
+            EdgeTable("D", True, ends[0], ends[1], {"w": Column.from_list(weights)}),
+            EdgeTable("U", False, ends[2], ends[3]),
+        ),
+    )
+    write_graph(Store.open(tmp_path, create=True), graph, segment_edges=400)
+    plain = PlainStore(tmp_path)
+    body = plain.body
+
+    row_of_vid: dict[int, int] = {}
+    keys: dict[str, dict[int, int]] = {"": {}, "words": {}}
+    for group in body["groups"]:
+        vids = [v for start, stop in group["ranges"] for v in range(start, stop)]
+        ids = plain.column(group["file"], group["ids"], len(vids))
+        words = group["id_space"] == "words"
+        assert group["labels"] == (["A", "B"] if words else [])
+        rows = [names.index(str(i)) if words else 30 + int(str(i)) + 7 for i in ids]
+        row_of_vid.update(zip(vids, rows, strict=True))
+        wanted = names if words else marks
+        own = plain.column(group["file"], group["columns"]["s" if words else "b"], len(vids))
+        assert own == [wanted[row - (0 if words else 30)] for row in rows]
+        for vid, user_id in zip(vids, ids, strict=True):
+            keys[group["id_space"]][vid] = string_key(str(user_id)) if words else int(str(user_id))
+    assert sorted(row_of_vid) == list(range(count))
+    for space in body["spaces"]:
+        found = plain.section(space["file"], space["section"], 32, "Q" if space["name"] else "q")
+        vids = plain.section(space["file"], space["section"] + 1, 33, "I")
+        assert found == sorted(found)
+        assert dict(zip(vids, found, strict=True)) == keys[space["name"]]
+
+    directed, undirected = body["types"]
+    parts = {p["direction"]: plain.part(p) for p in directed["parts"]}
+    assert len(directed["parts"][0]["segments"]) >= 7
+    column = plain.column(directed["file"], directed["columns"]["w"], edges)
+    in_rows = [(row_of_vid[a], row_of_vid[b]) for a, b in parts["->"]]
+    expected = zip(ends[0].tolist(), ends[1].tolist(), weights, strict=True)
+    assert Counter((a, b, w) for (a, b), w in zip(in_rows, column, strict=True)) == Counter(
+        expected
+    )
+    by_target = sorted(range(edges), key=lambda position: parts["->"][position][1])
+    assert [parts["->"][p] for p in by_target] == [(b, a) for a, b in parts["<-"]]
+    both = plain.part(undirected["parts"][0])
+    canonical = [(row_of_vid[a], row_of_vid[b]) for a, b in both if b >= a]
+    pairs = zip(ends[2].tolist(), ends[3].tolist(), strict=True)
+    assert Counter(tuple(sorted(p)) for p in canonical) == Counter(tuple(sorted(p)) for p in pairs)
+    assert (undirected["first_eid"], undirected["edge_count"]) == (edges, edges)
