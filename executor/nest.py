@@ -48,6 +48,7 @@ class Formula(IntEnum):
     POWER = 0  # n^k: they may coincide
     FALLING = 1  # n (n-1) ... (n-k+1): all differ
     BINOMIAL = 2  # n over k: all differ and restrictions keep one order
+    PAIR = 3  # |A| |B| - |A & B|: this vertex and the next group's only have to differ
 
 
 @dataclass(frozen=True, slots=True)

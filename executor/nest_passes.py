@@ -105,6 +105,7 @@ def count_last(nest: LoopNest, *, formulas: bool = True) -> LoopNest:
     """Count the last level instead of looping over it; with `formulas` also alike and independent levels before it.
 
     before: for a: for b in N(a): for c in N(a) - b: n += 1     after: for a: n += |N(a)| * (|N(a)| - 1)
+    before: for c in s0: for d in s1 - c: n += 1                after: n += |s0| * |s1| - |s0 & s1|
     """
     if not nest.counting or not nest.levels:
         return nest
@@ -133,7 +134,19 @@ def _with_previous(nest: LoopNest, groups: list[Group]) -> list[Group] | None:
     if readers != list(range(head.first, head.first + head.size)):
         return None
     formula = _alike(nest, at, head)
-    return None if formula is None else [Group(at, head.size + 1, formula), *groups[1:]]
+    if formula is not None:
+        return [Group(at, head.size + 1, formula), *groups[1:]]
+    if head.size == 1 and head.formula is Formula.POWER and _only_differ(nest, at):
+        return [Group(at, 1, Formula.PAIR), *groups]
+    return None
+
+
+def _only_differ(nest: LoopNest, at: int) -> bool:
+    """Whether levels `at` and `at + 1` are vertices that depend on one another by being different and no more."""
+    first, last = nest.levels[at], nest.levels[at + 1]
+    if isinstance(first, EdgeLevel) or isinstance(last, EdgeLevel):
+        return False
+    return at in last.differs and at not in replace(last, differs=()).reads()
 
 
 def _countable(level: Level) -> bool:

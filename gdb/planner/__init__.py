@@ -12,7 +12,7 @@ from gdb.executor.plan import Notes, Plan, Twin, verify
 from gdb.planner import cost
 from gdb.planner.decompose import Decomposition, decompose
 from gdb.planner.distinct import conditions, surely_different, with_twins_bound
-from gdb.planner.order import components, matching_order, written_order
+from gdb.planner.order import components, independent_last, matching_order, written_order
 from gdb.planner.phases import build
 from gdb.planner.resolve import PlannerSource, Resolved, resolve
 from gdb.planner.symmetry import MAX_TWINS, Symmetry, break_symmetry, parallel_twins, twins
@@ -45,6 +45,8 @@ def plan(
         everything = frozenset(range(len(query.candidates)))
         parts = Decomposition(everything, frozenset(), frozenset(), frozenset())
     order = written_order(query) if "order" in switched_off else matching_order(query, parts)
+    if counting and not graph.mode.induced and not {"order", "formulas"} & switched_off:
+        order = independent_last(query, order)
     parallel = parallel_twins(query) if graph.mode.distinct else {}
     broken, copies = _symmetry(query, order, counting, switched_off)
     phases, views = build(

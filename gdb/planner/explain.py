@@ -133,12 +133,16 @@ def _nest(nest: LoopNest, plan: Plan) -> list[str]:
         return [*lines, "  " * tabs + "write a row"]
     if not groups:
         return [*lines, "  " * tabs + "count 1"]
-    factors = [_group(nest, g, plan) for g in nest.groups]
+    seconds = {g.first + 1 for g in nest.groups if g.formula is Formula.PAIR}
+    factors = [_group(nest, g, plan) for g in nest.groups if g.first not in seconds]
     return [*lines, "  " * tabs + "count " + " * ".join(factors)]
 
 
 def _group(nest: LoopNest, group: Group, plan: Plan) -> str:
     base = _base(nest, group.first, plan)
+    if group.formula is Formula.PAIR:
+        other = _base(nest, group.first + 1, plan)
+        return f"different pairs of {base} and {other}"
     if group.size == 1:
         return f"|{base}|"
     shape = {

@@ -41,6 +41,38 @@ def _next(query: Resolved, left: set[int], bound: set[int], component: frozenset
     )
 
 
+def independent_last(query: Resolved, order: tuple[int, ...]) -> tuple[int, ...]:
+    """For counting: an order that ends with two vertices that no edge joins, so that both are counted and none looped over.
+
+    The pair is the latest in `order` whose removal leaves the other vertices of its component joined. Sets are computed as
+    early as their operands are bound, so a vertex that comes last still prunes early.
+    """
+    place = {v: k for k, v in enumerate(order)}
+    for last in reversed(order):
+        for before in sorted(order, key=lambda v: -place[v]):
+            if place[before] < place[last] and before not in query.neighbours(last):
+                rest = _joined(query, [v for v in order if v not in (last, before)])
+                if rest is not None and _hangs(query, rest, before) and _hangs(query, rest, last):
+                    return (*rest, before, last)
+    return order
+
+
+def _hangs(query: Resolved, rest: tuple[int, ...], vertex: int) -> bool:
+    return bool(query.neighbours(vertex) & set(rest))
+
+
+def _joined(query: Resolved, vertices: list[int]) -> tuple[int, ...] | None:
+    """These vertices so that each is joined to an earlier one, as near to the given order as can be; None if impossible."""
+    left, found = vertices[1:], vertices[:1]
+    while left:
+        following = next((v for v in left if query.neighbours(v) & set(found)), None)
+        if following is None:
+            return None
+        found.append(following)
+        left.remove(following)
+    return tuple(found)
+
+
 def _components(query: Resolved) -> list[frozenset[int]]:
     left = set(range(len(query.candidates)))
     found: list[frozenset[int]] = []
