@@ -15,6 +15,7 @@ from gdb import limits
 from gdb.errors import LimitExceeded
 from gdb.language.cursor import Cursor
 from gdb.language.labels import label_terms
+from gdb.language.report import located
 from gdb.language.syntax import (
     Arithmetic,
     ArithmeticOperator,
@@ -97,8 +98,9 @@ class ExpressionReader:
         """One expression whose operators bind at least as tightly as `level`."""
         self.depth += 1
         if self.depth > limits.MAX_DEPTH:
+            message = f"an expression is nested more than {limits.MAX_DEPTH} deep."
             raise LimitExceeded(
-                f"an expression is nested more than {limits.MAX_DEPTH} deep.",
+                located(self.cursor.text, self.cursor.peek().place, message),
                 "Leave out parentheses, split the condition with AND, or raise gdb.limits.MAX_DEPTH.",
             )
         start = self.cursor.peek()

@@ -7,11 +7,10 @@ computed. What the standard has and gdb has not is recognised and refused by nam
 from __future__ import annotations
 
 from gdb import limits
-from gdb.errors import LimitExceeded, SyntaxProblem
+from gdb.errors import LimitExceeded
 from gdb.language.cursor import Cursor
 from gdb.language.expressions import OPERATOR_WORDS, ExpressionReader
 from gdb.language.patterns import PatternReader
-from gdb.language.report import problem
 from gdb.language.suggest import closest
 from gdb.language.syntax import (
     Expression,
@@ -117,8 +116,10 @@ class _Parser:
             raise cursor.unexpected("MATCH", ("MATCH", "EXPLAIN", *_REFUSED))
         match = self._match()
         returning = self._return()
-        cursor.accept_sign(";")
+        ended = cursor.accept_sign(";") is not None
         if cursor.peek().kind is not Kind.END:
+            if ended:
+                raise cursor.unexpected("nothing after ';'", cure="Run one query at a time.")
             self._refuse_clause()
             raise cursor.unexpected("the end of the query", self._words_after(returning))
         return Query(self.text, explain, match, returning)
@@ -149,26 +150,20 @@ class _Parser:
                 if bindings:
                     cursor.take()
                 return mode
-        second = cursor.peek(1)
-        if first.kind is Kind.NAME and not second.is_sign("=", "("):
-            written = f"{first.text} {second.text}" if second.kind is Kind.NAME else first.text
-            raise self._unknown_mode(first, second, written)
-        near = first.kind is Kind.NAME and second.is_sign("(")
-        if near and first.word not in ("SHORTESTPATH", "ALLSHORTESTPATHS", "ANY", "ALL"):
-            raise self._unknown_mode(first, first, first.text)
+        if first.kind is Kind.NAME and not cursor.is_sign("=", ahead=1):
+            self._refuse_misspelt_mode(first, cursor.peek(1))
         return None
 
-    def _unknown_mode(self, first: Token, second: Token, written: str) -> SyntaxProblem:
-        place = first.place.to(second.place) if " " in written else first.place
-        near = closest(written, _MODE_WORDS)
-        known = f"A node is written (name); a mode is one of {', '.join(_MODE_WORDS)}."
-        return problem(
-            SyntaxProblem,
-            self.text,
-            place,
-            f"expected a pattern or a match mode, found '{written[:60]}'.",
-            f"Did you mean {near}?" if near else known,
-        )
+    def _refuse_misspelt_mode(self, first: Token, second: Token) -> None:
+        """A word before the first node that is nearly a mode."""
+        tries = [(first.text, first.place)]
+        if second.kind is Kind.NAME:
+            tries.insert(0, (f"{first.text} {second.text}", first.place.to(second.place)))
+        for written, place in tries:
+            near = closest(written, _MODE_WORDS)
+            if near:
+                message = f"there is no match mode '{written}'."
+                raise self.cursor.error(place, message, f"Did you mean {near}?")
 
     # ---- RETURN ----------------------------------------------------------------------------------
 

@@ -106,7 +106,7 @@ def tokenize(text: str) -> list[Token]:
     end = 0
     for token in raw:
         _check_skipped(text, end, token.start)
-        tokens.append(_token(text, token))
+        tokens.extend(_split_range(_token(text, token)))
         end = token.end + 1
     _check_skipped(text, end, len(text))
     tokens.append(Token(Kind.END, "", Place(end, end)))
@@ -132,7 +132,17 @@ def _check_skipped(text: str, start: int, end: int) -> None:
     rest = _SKIPPED.match(text, start, end)
     at = rest.end() if rest else start
     if at < end:
+        at += text.startswith("{#", at)  # a comment only to sqlglot
         raise _unexpected(text, Place(at, at + 1))
+
+
+def _split_range(token: Token) -> tuple[Token, ...]:
+    """The `1.` of `1..3` is a number and a dot."""
+    if token.kind is not Kind.FLOAT or not token.text.endswith("."):
+        return (token,)
+    dot = token.place.end - 1
+    number = Token(Kind.INTEGER, token.text[:-1], Place(token.place.start, dot))
+    return number, Token(Kind.SIGN, ".", Place(dot, dot + 1))
 
 
 def _unexpected(text: str, place: Place) -> SyntaxProblem:
@@ -191,7 +201,9 @@ def _number(text: str, place: Place) -> Token:
         )
     if _INTEGER.fullmatch(written):
         return Token(Kind.INTEGER, written, place)
-    if _FLOAT.fullmatch(written):
+    if _FLOAT.fullmatch(written) or (
+        _INTEGER.fullmatch(written[:-1]) and text.startswith(".", place.end)
+    ):
         return Token(Kind.FLOAT, written, place)
     raise problem(
         SyntaxProblem,

@@ -1,0 +1,180 @@
+"""A text for an expression that is equal for two expressions which mean the same by their shape.
+
+Used to tell which query vertices are alike (`QueryVertex.predicate`), which conditions an automorphism keeps
+(`QueryGraph.symmetric_under`), and which columns an ORDER BY means. Parameters appear by value; the operands of =, <>,
+AND, OR and XOR in sorted order; comparisons turned so that constants stand to the right, and else > and >= become
+< and <=. It says nothing of the rest of algebra: `a.x + 1`
+and `1 + a.x` are two texts.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Callable, Iterable, Mapping
+from typing import TYPE_CHECKING
+
+from gdb.language.resolve import elements
+from gdb.language.syntax import (
+    Arithmetic,
+    Call,
+    Comparator,
+    Comparison,
+    Connected,
+    Element,
+    Expression,
+    HasLabels,
+    In,
+    IsNull,
+    LabelTerms,
+    ListLiteral,
+    Literal,
+    Negative,
+    Not,
+    Parameter,
+    Property,
+    StringTest,
+    Variable,
+)
+
+if TYPE_CHECKING:
+    from gdb.executor.tail import Value
+
+_TURNED = {
+    Comparator.GREATER: Comparator.LESS,
+    Comparator.GREATER_EQUAL: Comparator.LESS_EQUAL,
+    Comparator.LESS: Comparator.GREATER,
+    Comparator.LESS_EQUAL: Comparator.GREATER_EQUAL,
+}
+_PLAIN = re.compile(r"[^\W\d]\w*")
+_MOST_ITEMS = 20  # of a list; a longer one appears by its hash
+
+
+def numbered(element: Element) -> str:
+    """$v0 or $e0, as QueryGraph.symmetric_under wants it."""
+    return f"${'v' if element.kind == 'vertex' else 'e'}{element.index}"
+
+
+def canonical(
+    expression: Expression,
+    parameters: Mapping[str, Value],
+    named: Callable[[Element], str] = numbered,
+) -> str:
+    """The text of a resolved expression; `named` gives the text of an element ("" leaves it out).
+
+    Examples
+    --------
+    >>> from gdb.language.parser import parse
+    >>> canonical(parse("MATCH (a) WHERE 30 < 5 AND 2 > 1 RETURN a").match.where, {})
+    '(1 < 2) AND (30 < 5)'
+    """
+    return _Writer(parameters, named).text(expression)
+
+
+def conjunction(texts: Iterable[str]) -> str:
+    """Several conditions as one text, whatever their order and however often they are said."""
+    distinct = sorted(set(texts))
+    return distinct[0] if len(distinct) == 1 else " AND ".join(f"({text})" for text in distinct)
+
+
+class _Writer:
+    def __init__(self, parameters: Mapping[str, Value], named: Callable[[Element], str]) -> None:
+        self.parameters = parameters
+        self.named = named
+
+    def text(self, expression: Expression) -> str:
+        match expression:
+            case Literal(value=value):
+                return value_text(value)
+            case Parameter(name=name):
+                return value_text(self.parameters[name])
+            case Variable(name=name):
+                return _name(name)
+            case Element():
+                return self.named(expression)
+            case Property(subject=subject, key=key):
+                return f"{self._operand(subject)}.{_name(key.text)}"
+            case HasLabels(subject=subject, labels=labels):
+                return f"{self.text(subject)}:{labels_text(labels)}"
+            case ListLiteral(items=items):
+                return f"[{', '.join(map(self.text, items))}]"
+            case Not(operand=operand):
+                return f"NOT {self._operand(operand)}"
+            case Negative(operand=operand):
+                return f"-{self._operand(operand)}"
+            case IsNull(operand=operand, negated=negated):
+                return f"{self._operand(operand)} IS {'NOT ' * negated}NULL"
+            case _:
+                return self._operator(expression)
+
+    def _operator(self, expression: Expression) -> str:
+        match expression:
+            case Connected(connective=connective, operands=operands):
+                texts = sorted(f"({self.text(operand)})" for operand in operands)
+                return f" {connective} ".join(texts)
+            case Comparison():
+                return self._comparison(expression)
+            case StringTest(operator=operator, left=left, right=right):
+                return f"{self._operand(left)} {operator} {self._operand(right)}"
+            case In(item=item, list=within):
+                return f"{self._operand(item)} IN {self._operand(within)}"
+            case Arithmetic(first=first, rest=rest):
+                parts = [f" {operator} {self._operand(operand)}" for operator, operand in rest]
+                return self._operand(first) + "".join(parts)
+            case Call(function=function, arguments=arguments, distinct=distinct, star=star):
+                inner = "*" if star else ", ".join(map(self.text, arguments))
+                return f"{function.text.lower()}({'DISTINCT ' * distinct}{inner})"
+            case _:
+                raise AssertionError(expression)
+
+    def _comparison(self, comparison: Comparison) -> str:
+        """Constants stand to the right; else < and <= keep their sides, and = sorts them."""
+        left, right = self._operand(comparison.left), self._operand(comparison.right)
+        operator = comparison.operator
+        given = not elements(comparison.left), not elements(comparison.right)
+        if given[0] == given[1]:
+            symmetric = operator in (Comparator.EQUAL, Comparator.UNEQUAL)
+            turn = right < left if symmetric else operator.startswith(">")
+        else:
+            turn = given[0]
+        if turn:
+            left, right, operator = right, left, _TURNED.get(operator, operator)
+        return f"{left} {operator} {right}"
+
+    def _operand(self, expression: Expression) -> str:
+        text = self.text(expression)
+        simple = isinstance(
+            expression, (Literal, Parameter, Element, Property, ListLiteral, Call, Variable)
+        )
+        return text if simple else f"({text})"
+
+
+def labels_text(labels: LabelTerms) -> str:
+    """Labels in sorted order: A&(B|C)."""
+    terms = {"|".join(sorted({_name(name.text) for name in term})) for term in labels}
+    several = len(terms) > 1
+    return "&".join(f"({term})" if several and "|" in term else term for term in sorted(terms))
+
+
+def value_text(value: Value) -> str:
+    """A value as the language writes it; `$` escaped, because $v0 in these texts means an element."""
+    match value:
+        case None:
+            return "null"
+        case bool():
+            return "true" if value else "false"
+        case str():
+            return repr(value).replace("$", "\\x24")
+        case int() | float():
+            return repr(value)
+    items = [value_text(item) for item in value]
+    if len(items) <= _MOST_ITEMS:
+        return f"[{', '.join(items)}]"
+    digest = hashlib.sha256("\0".join(items).encode(errors="backslashreplace")).hexdigest()[:32]
+    return f"[{items[0]}, {items[1]}, ... {len(items)} items {digest}]"
+
+
+def _name(name: str) -> str:
+    if _PLAIN.fullmatch(name):
+        return name
+    return "`" + name.replace("`", "``").replace("$", "\\x24") + "`"

@@ -1,0 +1,173 @@
+"""Where the values of elements come from: columns of the embeddings, or of one element's properties.
+
+An expression is translated against one of these; it never sees which.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Protocol
+from typing import Literal as OneOf
+
+from sqlglot import exp
+
+from gdb.errors import InternalError
+from gdb.executor.tail import ColumnRef
+from gdb.language.scope import Scope, has_labels
+from gdb.language.syntax import Element, LabelTerms, Name, Place
+from gdb.language.types import (
+    BOOLEAN,
+    NODE,
+    NULL,
+    RELATIONSHIP,
+    STRING,
+    Kind,
+    Type,
+    Typed,
+    call,
+    cast,
+    joined,
+    sql_type,
+)
+
+if TYPE_CHECKING:
+    from gdb.executor.tail import Value
+    from gdb.storage.model import Kind as StoreKind
+
+What = OneOf["element", "property", "id", "labels", "type"]
+
+STORE_KIND: dict[Kind, StoreKind] = {
+    Kind.INTEGER: "int64",
+    Kind.FLOAT: "float64",
+    Kind.BOOLEAN: "bool",
+    Kind.STRING: "string",
+}
+
+
+class Parameters:
+    """The prepared parameters of one SQL text: $p0, $p1, ..."""
+
+    def __init__(self) -> None:
+        self.values: dict[str, Value] = {}
+
+    def add(self, value: Value, type_: Type) -> exp.Expr:
+        """A new parameter, cast to its type: DuckDB would guess one from the value."""
+        name = f"p{len(self.values)}"
+        self.values[name] = value
+        return cast(exp.Placeholder(this=name), sql_type(type_))
+
+    def used(self, sql: exp.Expr) -> dict[str, Value]:
+        """Those that a finished SQL text mentions: what is null for its types alone drops its operands."""
+        names = sorted({placeholder.name for placeholder in sql.find_all(exp.Placeholder)})
+        return {name: self.values[name] for name in names}
+
+
+class Columns(Protocol):
+    """What an expression may ask of an element."""
+
+    def element(self, element: Element) -> Typed:
+        """The element itself, as a number."""
+
+    def property(self, element: Element, key: Name) -> Typed: ...
+
+    def identity(self, element: Element, place: Place) -> Typed:
+        """id(element)"""
+
+    def labels(self, element: Element) -> Typed: ...
+
+    def type(self, element: Element) -> Typed: ...
+
+    def has_labels(self, element: Element, labels: LabelTerms) -> Typed: ...
+
+
+class EmbeddingColumns:
+    """Columns c0, c1, ... of the embeddings table, made as they are asked for."""
+
+    def __init__(self, scope: Scope, parameters: Parameters) -> None:
+        self.scope = scope
+        self.parameters = parameters
+        self.refs: dict[tuple[Element, What, str | None], ColumnRef] = {}
+
+    def _column(
+        self,
+        element: Element,
+        what: What,
+        key: str | None = None,
+        kind: StoreKind | None = None,
+    ) -> exp.Expr:
+        place = (element, what, key)
+        if place not in self.refs:
+            name = f"c{len(self.refs)}"
+            self.refs[place] = ColumnRef(name, element.kind, element.index, key, what, kind)
+        return exp.column(self.refs[place].name)
+
+    def element(self, element: Element) -> Typed:
+        type_ = NODE if element.kind == "vertex" else RELATIONSHIP
+        return Typed(self._column(element, "element"), type_)
+
+    def property(self, element: Element, key: Name) -> Typed:
+        type_ = self.scope.property_type(element, key)
+        if type_ == NULL:
+            return Typed(exp.Null(), NULL)
+        column = self._column(element, "property", key.text, STORE_KIND[type_.kind])
+        return Typed(column, type_)
+
+    def identity(self, element: Element, place: Place) -> Typed:
+        return Typed(self._column(element, "id"), self.scope.id_type(element, place))
+
+    def labels(self, element: Element) -> Typed:
+        return Typed(self._column(element, "labels"), Type(Kind.LIST, Kind.STRING))
+
+    def type(self, element: Element) -> Typed:
+        return Typed(self._column(element, "type"), STRING)
+
+    def has_labels(self, element: Element, labels: LabelTerms) -> Typed:
+        terms = [[self._has(element, name.text) for name in term] for term in labels]
+        return Typed(joined(exp.And, [joined(exp.Or, term) for term in terms]), BOOLEAN)
+
+    def _has(self, element: Element, label: str) -> exp.Expr:
+        asked = self.parameters.add(label, STRING)
+        if element.kind == "vertex":
+            return call("list_contains", self.labels(element).sql, asked)
+        return exp.EQ(this=self.type(element).sql, expression=asked)
+
+
+class ElementColumns:
+    """Property columns c0, c1, ... of one element, whose labels or type are known beforehand.
+
+    names : the labels of the vertex (all that the condition asks for are in or out alike), or the edge's one type.
+    casts : the columns may come in another type than the query means (one key, several types of it).
+    """
+
+    def __init__(
+        self, scope: Scope, parameters: Parameters, names: tuple[str, ...], casts: bool
+    ) -> None:
+        self.scope = scope
+        self.parameters = parameters
+        self.names = names
+        self.casts = casts
+        self.keys: dict[str, str] = {}  # column name -> key
+        self._columns: dict[str, str] = {}  # the inverse
+
+    def element(self, element: Element) -> Typed:
+        raise InternalError("a condition on one element asks for the element itself.")
+
+    def property(self, element: Element, key: Name) -> Typed:
+        type_ = self.scope.property_type(element, key)
+        if type_ == NULL:
+            return Typed(exp.Null(), NULL)
+        name = self._columns.setdefault(key.text, f"c{len(self._columns)}")
+        self.keys[name] = key.text
+        column = exp.column(name)
+        return Typed(cast(column, sql_type(type_)) if self.casts else column, type_)
+
+    def identity(self, element: Element, place: Place) -> Typed:
+        raise InternalError("a condition on one element asks for its id.")
+
+    def labels(self, element: Element) -> Typed:
+        raise InternalError("a condition on one element asks for its labels.")
+
+    def type(self, element: Element) -> Typed:
+        return Typed(self.parameters.add(self.names[0], STRING), STRING)
+
+    def has_labels(self, element: Element, labels: LabelTerms) -> Typed:
+        return Typed(exp.true() if has_labels(self.names, labels) else exp.false(), BOOLEAN)

@@ -1,0 +1,145 @@
+"""Comparisons and IN with Cypher's three-valued logic, as SQL.
+
+Unlike types: = is false, <> true, and an order null (openCypher 9, "Comparability and equality"). DuckDB calls NaN
+equal to itself and larger than every number, Cypher neither: a guard stands wherever that would show.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
+from sqlglot import exp
+
+from gdb.language.syntax import Comparator
+from gdb.language.types import (
+    BOOLEAN,
+    NUMBERS,
+    SCALARS,
+    Kind,
+    Type,
+    Typed,
+    call,
+    joined,
+    negated,
+    null_or_false,
+    null_or_true,
+    operand,
+    type_of,
+)
+
+if TYPE_CHECKING:
+    from gdb.executor.tail import Value
+
+_NODES: dict[Comparator, type[exp.Binary]] = {
+    Comparator.EQUAL: exp.EQ,
+    Comparator.UNEQUAL: exp.NEQ,
+    Comparator.LESS: exp.LT,
+    Comparator.LESS_EQUAL: exp.LTE,
+    Comparator.GREATER: exp.GT,
+    Comparator.GREATER_EQUAL: exp.GTE,
+}
+
+
+def null() -> Typed:
+    """Null where a boolean is wanted."""
+    return Typed(exp.Null(), BOOLEAN)
+
+
+def compare(operator: Comparator, left: Typed, right: Typed) -> Typed:
+    """left operator right; neither is a list."""
+    if left.is_null or right.is_null:
+        return null()
+    equality = operator in (Comparator.EQUAL, Comparator.UNEQUAL)
+    if not alike(left.kind, right.kind, equality):
+        if operator is Comparator.EQUAL:
+            return Typed(null_or_false(left.sql, right.sql), BOOLEAN)
+        if operator is Comparator.UNEQUAL:
+            return Typed(null_or_true(left.sql, right.sql), BOOLEAN)
+        return null()
+    node: exp.Expr = _NODES[operator](this=operand(left.sql), expression=operand(right.sql))
+    return Typed(_guarded(operator, left, right, node), BOOLEAN)
+
+
+def alike(left: Kind, right: Kind, equality: bool) -> bool:
+    """Whether values of two kinds can be compared: for equality, or for order."""
+    if left in NUMBERS and right in NUMBERS:
+        return True
+    return left is right and (equality or left in SCALARS)
+
+
+def _guarded(operator: Comparator, left: Typed, right: Typed, node: exp.Expr) -> exp.Expr:
+    """The comparison, right for NaN as well."""
+    if _never_nan(left) and _never_nan(right):
+        return node
+    match operator:
+        case Comparator.EQUAL | Comparator.UNEQUAL:
+            if _known_number(left) or _known_number(right):
+                return node
+            suspect = right if _never_nan(left) else left
+        case Comparator.LESS | Comparator.LESS_EQUAL:
+            suspect = right
+        case _:
+            suspect = left
+    if _never_nan(suspect):
+        return node
+    nan = call("isnan", suspect.sql.copy())
+    if operator is Comparator.UNEQUAL:
+        return exp.Or(this=operand(node), expression=nan)
+    return exp.And(this=operand(node), expression=negated(nan))
+
+
+def _never_nan(side: Typed) -> bool:
+    return side.kind is not Kind.FLOAT or _known_number(side)
+
+
+def _known_number(side: Typed) -> bool:
+    """A constant that is not NaN: NaN is no more equal to it in DuckDB than in Cypher."""
+    value = side.constant.value if side.constant else None
+    return isinstance(value, (int, float)) and not math.isnan(value)
+
+
+# ---- IN -----------------------------------------------------------------------------------------
+
+
+def within_values(
+    item: Typed, values: Sequence[Value], parameter: Callable[[Value, Type], exp.Expr]
+) -> Typed:
+    """item IN a list of constants, handed to DuckDB as one parameter (so that it can build a hash table)."""
+    if not values:
+        return Typed(exp.false(), BOOLEAN)
+    if item.is_null:
+        return null()
+    same = [value for value in values if value is not None and _alike_value(item.kind, value)]
+    same = [value for value in same if not (isinstance(value, float) and math.isnan(value))]
+    missing = any(value is None for value in values)
+    if not same:
+        return null() if missing else Typed(null_or_false(item.sql), BOOLEAN)
+    type_ = type_of([*same, None] if missing else same)
+    assert type_ is not None
+    given = parameter([*same, None] if missing else same, type_)
+    query = exp.Subquery(this=exp.Select(expressions=[call("unnest", given)]))
+    return Typed(exp.In(this=operand(item.sql), query=query), BOOLEAN)
+
+
+def _alike_value(kind: Kind, value: Value) -> bool:
+    type_ = type_of(value)
+    return type_ is not None and type_.kind in SCALARS and alike(kind, type_.kind, True)
+
+
+def within_list(item: Typed, items: Typed) -> Typed:
+    """item IN a list that is computed; such lists hold no nulls."""
+    if item.is_null or items.is_null:
+        return null()
+    assert items.type.item is not None
+    empty = exp.EQ(this=call("len", items.sql.copy()), expression=exp.Literal.number(0))
+    found = call("list_contains", items.sql.copy(), item.sql)
+    if not alike(item.kind, items.type.item, True):
+        found = null_or_false(item.sql, items.sql)
+    return Typed(exp.Case(ifs=[exp.If(this=empty, true=exp.false())], default=found), BOOLEAN)
+
+
+def any_of(tests: Sequence[Typed]) -> Typed:
+    """Whether one of several tests is true."""
+    return Typed(joined(exp.Or, [test.sql for test in tests]), BOOLEAN)

@@ -1,0 +1,166 @@
+"""Implicit grouping: what may be said beside aggregates and DISTINCT, and the SELECT that groups.
+
+In Cypher the items of RETURN without an aggregate are the grouping keys. Whatever else stands beside an aggregate, or
+in ORDER BY, must be made of keys, of constants, of aggregates, or belong to a node or relationship that is a key.
+"""
+
+from __future__ import annotations
+
+from sqlglot import exp
+
+from gdb.errors import SyntaxProblem
+from gdb.language import functions
+from gdb.language.canonical import canonical
+from gdb.language.report import problem
+from gdb.language.scalar import Translator
+from gdb.language.syntax import Call, Element, Expression, LabelTerms, Name, Place, Property
+from gdb.language.types import Typed
+
+
+class Grouping:
+    """The columns k0, k1, ... (keys) and a0, a1, ... (aggregates) of the SELECT that groups."""
+
+    def __init__(self, inner: Translator) -> None:
+        self.inner = inner
+        self.keys: dict[str, Typed] = {}  # canonical text -> column
+        self.aggregates: dict[str, Typed] = {}
+        self._keys: list[exp.Expr] = []
+        self._aggregates: list[exp.Expr] = []
+
+    def text(self, expression: Expression) -> str:
+        return canonical(expression, self.inner.scope.parameters)
+
+    def add_key(self, expression: Expression) -> None:
+        typed = self.inner.translate(expression)  # first: it names missing parameters
+        self.carry(self.text(expression), typed)
+
+    def carry(self, text: str, typed: Typed) -> Typed:
+        """A key column, made once for each text."""
+        if text not in self.keys:
+            name = f"k{len(self._keys)}"
+            self._keys.append(exp.alias_(typed.sql, name, copy=False))
+            self.keys[text] = Typed(exp.column(name), typed.type)
+        return _again(self.keys[text])
+
+    def aggregate(self, expression: Call) -> Typed:
+        """An aggregate column, made once for each text."""
+        inner, text = self.inner, self.inner.scope.text
+        argument = None
+        if not counts_rows(expression):
+            if expression.star or len(expression.arguments) != 1:
+                name = expression.function.text
+                raise problem(
+                    SyntaxProblem, text, expression.place, f"{name}() takes one value.", ""
+                )
+            argument = inner.translate(expression.arguments[0])
+        key = self.text(expression)
+        if key not in self.aggregates:
+            typed = functions.aggregate(expression, argument, text)
+            name = f"a{len(self._aggregates)}"
+            self._aggregates.append(exp.alias_(typed.sql, name, copy=False))
+            self.aggregates[key] = Typed(exp.column(name), typed.type)
+        return _again(self.aggregates[key])
+
+    def select(self, source: exp.Select) -> exp.Select:
+        """The SELECT over `source` (which has FROM and WHERE); keys are grouped by their position."""
+        columns = [*self._keys, *self._aggregates]
+        source.set("expressions", columns or [exp.alias_(exp.Literal.number(1), "k0")])
+        if self._keys:
+            positions = [exp.Literal.number(k + 1) for k in range(len(self._keys))]
+            source = source.group_by(*positions, copy=False)
+        return source
+
+
+class GroupedTranslator(Translator):
+    """Translates over the columns of a grouping."""
+
+    def __init__(self, grouping: Grouping) -> None:
+        inner = grouping.inner
+        super().__init__(inner.scope, _GroupedColumns(grouping), inner.parameters)
+        self.grouping = grouping
+
+    def translate(self, expression: Expression) -> Typed:
+        if functions.is_aggregate(expression) and isinstance(expression, Call):
+            return self.grouping.aggregate(expression)
+        if not isinstance(expression, Element):  # an element would be looked up a second time
+            known = self.grouping.keys.get(_safe_text(self.grouping, expression))
+            if known is not None:
+                return _again(known)
+        return super().translate(expression)
+
+
+class _GroupedColumns:
+    """What belongs to an element that is a key is the same in all its rows, so it may be carried as another key."""
+
+    def __init__(self, grouping: Grouping) -> None:
+        self.grouping = grouping
+        self.columns = grouping.inner.columns
+
+    def _key(self, element: Element, place: Place) -> Typed:
+        known = self.grouping.keys.get(self.grouping.text(element))
+        if known is None:
+            scope = self.grouping.inner.scope
+            shown = scope.text[place.start : place.end]
+            raise problem(
+                SyntaxProblem,
+                scope.text,
+                place,
+                f"'{shown[:40]}' is neither a column of its own nor inside an aggregate.",
+                "Return it as a column as well: with DISTINCT or an aggregate, rows are grouped.",
+            )
+        return _again(known)
+
+    def element(self, element: Element) -> Typed:
+        return self._key(element, element.place)
+
+    def property(self, element: Element, key: Name) -> Typed:
+        self._key(element, element.place.to(key.place))
+        text = self.grouping.text(Property(element, key, key.place))
+        return self.grouping.carry(text, self.columns.property(element, key))
+
+    def identity(self, element: Element, place: Place) -> Typed:
+        self._key(element, place)
+        text = f"id({self.grouping.text(element)})"
+        return self.grouping.carry(text, self.columns.identity(element, place))
+
+    def labels(self, element: Element) -> Typed:
+        self._key(element, element.place)
+        return self.grouping.carry(
+            f"labels({self.grouping.text(element)})", self.columns.labels(element)
+        )
+
+    def type(self, element: Element) -> Typed:
+        self._key(element, element.place)
+        return self.grouping.carry(
+            f"type({self.grouping.text(element)})", self.columns.type(element)
+        )
+
+    def has_labels(self, element: Element, labels: LabelTerms) -> Typed:
+        self._key(element, element.place)
+        typed = self.columns.has_labels(element, labels)
+        return self.grouping.carry(
+            f"{self.grouping.text(element)}:{len(self.grouping.keys)}", typed
+        )
+
+
+def counts_rows(expression: Expression) -> bool:
+    """count(*), or count of a node or relationship, which is never null."""
+    if not isinstance(expression, Call) or expression.function.text.lower() != "count":
+        return False
+    arguments = expression.arguments
+    if expression.star:
+        return True
+    return not expression.distinct and len(arguments) == 1 and isinstance(arguments[0], Element)
+
+
+def _again(typed: Typed) -> Typed:
+    """The column once more: an SQL node has one parent."""
+    return Typed(typed.sql.copy(), typed.type, typed.constant)
+
+
+def _safe_text(grouping: Grouping, expression: Expression) -> str:
+    """The text to look a key up by; "" where a parameter has no value (the translation says so)."""
+    try:
+        return grouping.text(expression)
+    except KeyError:
+        return ""

@@ -1,0 +1,221 @@
+"""RETURN as SQL: at most three SELECTs, one inside the other.
+
+1. Where rows are grouped (an aggregate, or DISTINCT): keys k0, k1, ... and aggregates a0, a1, ... over `embeddings`.
+   Grouping is implicit in Cypher: the items without an aggregate are the keys.
+2. The items o0, o1, ... and what ORDER BY sorts by, s0, s1, ...
+3. Only where there is an ORDER BY: the items, sorted, cut by SKIP and LIMIT.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Literal as OneOf
+
+from sqlglot import exp
+
+from gdb.errors import SyntaxProblem, TypeProblem
+from gdb.executor.tail import Output, Tail
+from gdb.language import functions
+from gdb.language.columns import EmbeddingColumns, Parameters
+from gdb.language.grouping import GroupedTranslator, Grouping, counts_rows
+from gdb.language.report import problem
+from gdb.language.resolve import measure, resolve
+from gdb.language.scalar import Translator
+from gdb.language.scope import Scope
+from gdb.language.syntax import (
+    Element,
+    Expression,
+    Literal,
+    Parameter,
+    Return,
+    ReturnItem,
+    SortItem,
+    Variable,
+)
+from gdb.language.types import Kind, Typed, joined, written
+
+
+def project(scope: Scope, returning: Return, conditions: Sequence[Expression]) -> Tail:
+    """The relational part of a query.
+
+    conditions : resolved conditions that are left for the embeddings table.
+
+    Raises
+    ------
+    SyntaxProblem, NameProblem, TypeProblem, NotSupported : with the place.
+    """
+    return _Projection(scope, returning, conditions).tail()
+
+
+class _Projection:
+    def __init__(self, scope: Scope, returning: Return, conditions: Sequence[Expression]) -> None:
+        self.scope = scope
+        self.returning = returning
+        self.parameters = Parameters()
+        self.columns = EmbeddingColumns(scope, self.parameters)
+        self.over_embeddings = Translator(scope, self.columns, self.parameters)
+        self.items = self._items()
+        self.order = [self._sorted_by(item) for item in returning.order]
+        sorts = [item.expression for item in self.order]
+        aggregates = any(
+            functions.has_aggregate(e) for e in [*(i.expression for i in self.items), *sorts]
+        )
+        self.grouping = aggregates or returning.distinct
+        self.skip = self._number(returning.skip, "SKIP")
+        self.limit = self._number(returning.limit, "LIMIT")
+        parts = [self.over_embeddings.condition(condition) for condition in conditions]
+        self.where = joined(exp.And, parts) if parts else None
+
+    # ---- names -----------------------------------------------------------------------------------
+
+    def _items(self) -> list[ReturnItem]:
+        """The items with their variables resolved; * as the named elements in the order of the text."""
+        items: list[ReturnItem] = []
+        star = self.returning.star
+        if star is not None:
+            if not self.scope.names:
+                raise problem(
+                    SyntaxProblem,
+                    self.scope.text,
+                    star,
+                    "RETURN * has nothing to return: the pattern names nothing.",
+                    "Name a node, as in (a), or write RETURN count(*).",
+                )
+            for name, element in self.scope.names.items():
+                items.append(ReturnItem(Element(element.kind, element.index, star), None, name))
+        for item in self.returning.items:
+            measure(item.expression, self.scope.text)
+            items.append(replace(item, expression=resolve(item.expression, self.scope.lookup)))
+        seen: set[str] = set()
+        for item in items:
+            if item.name in seen:
+                place = item.alias.place if item.alias else item.expression.place
+                raise problem(
+                    SyntaxProblem,
+                    self.scope.text,
+                    place,
+                    f"two columns are called '{item.name}'.",
+                    "Name one of them with AS.",
+                )
+            seen.add(item.name)
+        return items
+
+    def _sorted_by(self, item: SortItem) -> SortItem:
+        """A sort item resolved: a column's name means the column, before any node of that name."""
+        columns = {i.alias.text: i.expression for i in self.items if i.alias}
+
+        def lookup(variable: Variable) -> Expression:
+            found = columns.get(variable.name)
+            return found if found is not None else self.scope.lookup(variable)
+
+        measure(item.expression, self.scope.text)
+        resolved = resolve(item.expression, lookup)
+        measure(resolved, self.scope.text)
+        return replace(item, expression=resolved)
+
+    def _number(self, given: Literal | Parameter | None, clause: str) -> int | None:
+        """The value of SKIP or LIMIT."""
+        if given is None:
+            return None
+        value = (
+            given.value
+            if isinstance(given, Literal)
+            else self.scope.parameter(given.name, given.place)
+        )
+        if isinstance(value, bool) or not isinstance(value, int) or value < 0:
+            raise problem(
+                TypeProblem,
+                self.scope.text,
+                given.place,
+                f"{clause} takes a whole number, 0 or more, and this is {str(value)[:40]!r}.",
+            )
+        return value
+
+    # ---- the three SELECTs -----------------------------------------------------------------------
+
+    def tail(self) -> Tail:
+        translator: Translator = self.over_embeddings
+        grouping = Grouping(self.over_embeddings) if self.grouping else None
+        if grouping is not None:
+            for item in self.items:
+                if not functions.has_aggregate(item.expression):
+                    grouping.add_key(item.expression)
+            translator = GroupedTranslator(grouping)
+        items = [translator.translate(item.expression) for item in self.items]
+        sorts = [translator.translate(item.expression) for item in self.order]
+        self._check_outputs(items)
+        if grouping is None:
+            select = self._from_embeddings(exp.Select())
+        else:
+            inner = grouping.select(self._from_embeddings(exp.Select()))
+            select = exp.Select().from_(inner.subquery("grouped", copy=False), copy=False)
+        named = [exp.alias_(item.sql, f"o{k}", copy=False) for k, item in enumerate(items)]
+        named += [exp.alias_(sort.sql, f"s{k}", copy=False) for k, sort in enumerate(sorts)]
+        select.set("expressions", named)
+        outputs = tuple(
+            Output(item.name, _output_kind(typed))
+            for item, typed in zip(self.items, items, strict=True)
+        )
+        select = self._cut(self._sorted(select))
+        return Tail(
+            tuple(self.columns.refs.values()),
+            written(select),
+            self.parameters.used(select),
+            outputs,
+            self._counts_only(),
+            self._row_limit(),
+        )
+
+    def _from_embeddings(self, select: exp.Select) -> exp.Select:
+        select = select.from_("embeddings", copy=False)
+        return select if self.where is None else select.where(self.where, copy=False)
+
+    def _sorted(self, select: exp.Select) -> exp.Select:
+        """The items alone, in order; null is the largest value."""
+        if not self.order:
+            return select
+        outer = exp.Select().from_(select.subquery("projected", copy=False), copy=False)
+        outer.set("expressions", [exp.column(f"o{k}") for k in range(len(self.items))])
+        keys = [
+            exp.Ordered(this=exp.column(f"s{k}"), desc=item.descending, nulls_first=item.descending)
+            for k, item in enumerate(self.order)
+        ]
+        return outer.order_by(*keys, copy=False)
+
+    def _cut(self, select: exp.Select) -> exp.Select:
+        if self.limit is not None:
+            select = select.limit(exp.Literal.number(self.limit), copy=False)
+        if self.skip:
+            select = select.offset(exp.Literal.number(self.skip), copy=False)
+        return select
+
+    def _check_outputs(self, items: Sequence[Typed]) -> None:
+        for item, typed in zip(self.items, items, strict=True):
+            if typed.type.item in (Kind.NODE, Kind.RELATIONSHIP):
+                raise functions.not_supported(
+                    self.scope.text, item.expression.place, "a list of nodes is", "Return id()s."
+                )
+
+    # ---- what the executor is told ---------------------------------------------------------------
+
+    def _counts_only(self) -> bool:
+        """Whether the number of embeddings is the whole answer."""
+        return (
+            len(self.items) == 1
+            and counts_rows(self.items[0].expression)
+            and self.where is None
+            and not self.skip
+            and self.limit != 0
+        )
+
+    def _row_limit(self) -> int | None:
+        if self.limit is None or self.grouping or self.order or self.where is not None:
+            return None
+        return self.limit + (self.skip or 0)
+
+
+def _output_kind(typed: Typed) -> OneOf["value", "node", "relationship"]:
+    if typed.kind is Kind.NODE:
+        return "node"
+    return "relationship" if typed.kind is Kind.RELATIONSHIP else "value"

@@ -1,0 +1,253 @@
+"""Conditions on one query vertex or edge: evaluated once over the store's columns, before matching (design.md §3).
+
+Three kinds are taken: label tests of vertices (they join the pattern's labels), `id(a) = ...` and `id(a) IN ...`
+(looked up in the id index), and everything that reads properties only. What could fail for an element that no match
+contains (a division) stays in the tail, so that matching decides what is read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+from sqlglot import exp
+
+from gdb.language import functions
+from gdb.language.canonical import canonical, conjunction
+from gdb.language.columns import ElementColumns, Parameters
+from gdb.language.resolve import elements
+from gdb.language.scalar import Translator
+from gdb.language.scope import Scope, has_labels
+from gdb.language.syntax import (
+    Arithmetic,
+    Call,
+    Comparator,
+    Comparison,
+    Element,
+    Expression,
+    HasLabels,
+    In,
+    ListLiteral,
+    Literal,
+    Parameter,
+    Property,
+    children,
+    walk,
+)
+from gdb.language.types import joined, written
+
+if TYPE_CHECKING:
+    from gdb.executor.tail import Value
+
+I64 = npt.NDArray[np.int64]
+
+
+@dataclass(slots=True)
+class Conditions:
+    """What was found for one element: on its id, and on its properties."""
+
+    on_id: list[tuple[Expression, tuple[int | str, ...]]] = field(default_factory=list)
+    on_properties: list[Expression] = field(default_factory=list)
+
+    def all(self) -> list[Expression]:
+        return [condition for condition, _ in self.on_id] + self.on_properties
+
+
+def distribute(
+    scope: Scope, conditions: Iterable[Expression]
+) -> tuple[dict[Element, Conditions], list[Expression]]:
+    """Sort conditions into those of one element and the rest; label tests move into the scope's labels.
+
+    conditions : resolved, outermost ANDs taken apart.
+    """
+    pushed: dict[Element, Conditions] = {}
+    rest: list[Expression] = []
+    for condition in conditions:
+        mentioned = elements(condition)
+        only = next(iter(mentioned)) if len(mentioned) == 1 else None
+        if only is None:
+            rest.append(condition)
+        elif isinstance(condition, HasLabels) and only.kind == "vertex":
+            scope.vertices[only.index].labels += condition.labels
+        elif (ids := _ids(scope, condition)) is not None:
+            pushed.setdefault(only, Conditions()).on_id.append((condition, ids))
+        elif _on_properties(condition):
+            pushed.setdefault(only, Conditions()).on_properties.append(condition)
+        else:
+            rest.append(condition)
+    return pushed, rest
+
+
+def predicate(scope: Scope, conditions: Conditions) -> str:
+    """The text by which alike vertices and edges are known: the conditions without the element's name."""
+    return conjunction(
+        canonical(condition, scope.parameters, lambda _: "") for condition in conditions.all()
+    )
+
+
+# ---- which conditions ----------------------------------------------------------------------------
+
+
+def _on_properties(condition: Expression) -> bool:
+    """Whether the columns of the element are enough to evaluate this, and nothing in it can fail."""
+    waiting = [condition]
+    while waiting:
+        part = waiting.pop()
+        match part:
+            case Property(subject=Element()) | HasLabels(subject=Element()):
+                continue
+            case Element():
+                return False
+            case Call(function=function, arguments=arguments):
+                name = function.text.lower()
+                if name == "type" and arguments and isinstance(arguments[0], Element):
+                    continue
+                if functions.is_aggregate(part):
+                    return False
+            case Arithmetic(rest=rest):
+                if any(sign in "/%" and not _safe_divisor(right) for sign, right in rest):
+                    return False
+        waiting.extend(children(part))
+    return True
+
+
+def _safe_divisor(expression: Expression) -> bool:
+    return isinstance(expression, Literal) and bool(expression.value)
+
+
+def _ids(scope: Scope, condition: Expression) -> tuple[int | str, ...] | None:
+    """The ids that a condition admits, if it is id(x) = constant or id(x) IN constants."""
+    match condition:
+        case Comparison(operator=Comparator.EQUAL, left=left, right=right):
+            subject, given = (left, right) if _is_id(left) else (right, left)
+            values = (given,)
+        case In(item=subject, list=ListLiteral(items=values)):
+            pass
+        case In(item=subject, list=Parameter(name=name, place=place)):
+            value = scope.parameter(name, place)
+            if not _is_id(subject) or not isinstance(value, (list, tuple)):
+                return None
+            return _usable(value)
+        case _:
+            return None
+    if not _is_id(subject):
+        return None
+    found: list[object] = []
+    for part in values:
+        if isinstance(part, Literal):
+            found.append(part.value)
+        elif isinstance(part, Parameter):
+            found.append(scope.parameter(part.name, part.place))
+        else:
+            return None
+    return _usable(found)
+
+
+def _is_id(expression: Expression) -> bool:
+    return (
+        isinstance(expression, Call)
+        and expression.function.text.lower() == "id"
+        and not expression.distinct
+        and len(expression.arguments) == 1
+        and isinstance(expression.arguments[0], Element)
+    )
+
+
+def _usable(values: Sequence[object]) -> tuple[int | str, ...]:
+    """The values that an id can equal: 5.0 is 5, and true, null and lists are no id."""
+    found: list[int | str] = []
+    for value in values:
+        if isinstance(value, float) and value.is_integer():
+            found.append(int(value))
+        elif isinstance(value, (int, str)) and not isinstance(value, bool):
+            found.append(value)
+    return tuple(dict.fromkeys(found))
+
+
+# ---- their answers -------------------------------------------------------------------------------
+
+
+def allowed_vertices(
+    scope: Scope, element: Element, conditions: Conditions
+) -> npt.NDArray[np.uint32]:
+    """The vids that satisfy all conditions on a query vertex, u32[k] ascending."""
+    groups = scope.groups(element.index)
+    parts: list[I64] = [_with_id(scope, groups, ids) for _, ids in conditions.on_id]
+    if conditions.on_properties:
+        parts.append(_with_properties(scope, groups, conditions.on_properties))
+    return _common(parts).astype(np.uint32)
+
+
+def allowed_edges(scope: Scope, element: Element, conditions: Conditions) -> I64:
+    """The edge ids that satisfy all conditions on a query edge, i64[k] ascending."""
+    count = scope.snapshot.edge_count
+    parts: list[I64] = []
+    for _, ids in conditions.on_id:
+        numbers = [value for value in ids if isinstance(value, int) and 0 <= value < count]
+        parts.append(np.unique(np.array(numbers, np.int64)))
+    if conditions.on_properties:
+        parts.append(_edges_with_properties(scope, element, conditions.on_properties))
+    return _common(parts)
+
+
+def _common(parts: Sequence[I64]) -> I64:
+    found = parts[0]
+    for part in parts[1:]:
+        found = np.intersect1d(found, part, assume_unique=True)
+    return found
+
+
+def _with_id(scope: Scope, groups: Sequence[int], ids: tuple[int | str, ...]) -> I64:
+    spaces = {scope.snapshot.groups[group].id_space for group in groups}
+    found = [scope.snapshot.find_many(ids, space) for space in sorted(spaces)]
+    vids = np.unique(np.concatenate([np.zeros(0, np.int64), *found]))
+    return vids[vids >= 0]
+
+
+def _with_properties(scope: Scope, groups: Sequence[int], conditions: Sequence[Expression]) -> I64:
+    """One evaluation for all groups that answer alike to every label test among the conditions."""
+    from gdb.executor.predicates import matching_vertices  # needs DuckDB
+
+    tests = [part for c in conditions for part in walk(c) if isinstance(part, HasLabels)]
+    classes: dict[tuple[bool, ...], list[int]] = {}
+    for group in groups:
+        names = scope.snapshot.groups[group].labels
+        answers = tuple(has_labels(names, test.labels) for test in tests)
+        classes.setdefault(answers, []).append(group)
+    found = [np.zeros(0, np.int64)]
+    for alike in classes.values() or [[]]:
+        names = scope.snapshot.groups[alike[0]].labels if alike else ()
+        columns, values, sql = _condition(scope, conditions, names, len(classes) > 1)
+        vids = matching_vertices(scope.snapshot, alike, columns.keys, sql, values)
+        found.append(vids.astype(np.int64))
+    return np.sort(np.concatenate(found))
+
+
+def _edges_with_properties(scope: Scope, element: Element, conditions: Sequence[Expression]) -> I64:
+    """One evaluation for all types; one for each type where the conditions ask for the type."""
+    from gdb.executor.predicates import matching_edges  # needs DuckDB
+
+    types = scope.types(element.index)
+    asks = any(isinstance(p, (HasLabels, Call)) for c in conditions for p in walk(c))
+    found = [np.zeros(0, np.int64)]
+    for alike in [(name,) for name in types] if asks else [types]:
+        columns, values, sql = _condition(scope, conditions, alike, asks)
+        if alike:  # () would mean all types
+            eids = matching_edges(scope.snapshot, alike, columns.keys, sql, values)
+            found.append(eids)
+    return np.sort(np.concatenate(found))
+
+
+def _condition(
+    scope: Scope, conditions: Sequence[Expression], names: tuple[str, ...], casts: bool
+) -> tuple[ElementColumns, dict[str, Value], str]:
+    """The conditions as one SQL text over the columns of one element, with its parameters."""
+    parameters = Parameters()
+    columns = ElementColumns(scope, parameters, names, casts)
+    translator = Translator(scope, columns, parameters)
+    parts = [translator.condition(condition) for condition in conditions]
+    condition = joined(exp.And, parts)
+    return columns, parameters.used(condition), written(condition)

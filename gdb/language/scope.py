@@ -1,0 +1,325 @@
+"""The names of a query: which query vertex or edge a variable is, and what the store knows of its labels and keys."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from gdb import limits
+from gdb.errors import LimitExceeded, NameProblem, SyntaxProblem, TypeProblem
+from gdb.language.report import located, problem
+from gdb.language.suggest import did_you_mean
+from gdb.language.syntax import (
+    Comparator,
+    Comparison,
+    Element,
+    Expression,
+    LabelTerms,
+    Match,
+    Name,
+    NodePattern,
+    Place,
+    Property,
+    RelationshipPattern,
+    Variable,
+)
+from gdb.language.types import INTEGER, NULL, OF_STORE, STRING, Type, common_kind
+from gdb.storage.adjacency import Direction
+
+if TYPE_CHECKING:
+    from gdb.executor.tail import Value
+    from gdb.storage.model import Kind as StoreKind
+    from gdb.storage.snapshot import Snapshot
+
+
+@dataclass(slots=True)
+class Vertex:
+    """A query vertex: `labels` add up over all places that name it."""
+
+    name: str | None
+    place: Place
+    labels: list[tuple[Name, ...]] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class Edge:
+    """A query edge from vertex `source` to vertex `target`; direction OUT or ANY."""
+
+    name: str | None
+    place: Place
+    source: int
+    target: int
+    types: tuple[Name, ...]
+    direction: Direction
+
+
+class Scope:
+    """The pattern of a query, numbered, beside the snapshot that it is asked of."""
+
+    def __init__(self, text: str, snapshot: Snapshot, parameters: Mapping[str, Value]) -> None:
+        self.text = text
+        self.snapshot = snapshot
+        self.parameters = parameters
+        self.vertices: list[Vertex] = []
+        self.edges: list[Edge] = []
+        self.names: dict[str, Element] = {}
+        self.conditions: list[Expression] = []  # from property maps; elements, no variables
+        self.warnings: list[str] = []
+        self._types: dict[tuple[Element, str], Type] = {}
+
+    # ---- patterns ---------------------------------------------------------------------------------
+
+    def add(self, match: Match) -> None:
+        """Number the vertices and edges of all patterns.
+
+        Raises
+        ------
+        SyntaxProblem : a relationship named twice, or one name for a node and a relationship.
+        LimitExceeded : too many of them.
+        """
+        for path in match.patterns:
+            at = [self._vertex(node) for node in path.nodes]
+            for k, relationship in enumerate(path.relationships):
+                self._edge(relationship, at[k], at[k + 1])
+        if len(self.vertices) > limits.MAX_PATTERN_VERTICES:
+            raise LimitExceeded(
+                f"the pattern has {len(self.vertices)} nodes, more than the limit of "
+                f"{limits.MAX_PATTERN_VERTICES}.",
+                "Match a smaller pattern, or raise gdb.limits.MAX_PATTERN_VERTICES.",
+            )
+        if len(self.edges) > limits.MAX_PATTERN_EDGES:
+            raise LimitExceeded(
+                f"the pattern has {len(self.edges)} relationships, more than the limit of "
+                f"{limits.MAX_PATTERN_EDGES}.",
+                "Match a smaller pattern, or raise gdb.limits.MAX_PATTERN_EDGES.",
+            )
+
+    def _vertex(self, node: NodePattern) -> int:
+        name = node.variable.text if node.variable else None
+        known = self.names.get(name) if name is not None else None
+        if known is None:
+            known = Element("vertex", len(self.vertices), node.place)
+            self.vertices.append(Vertex(name, node.place))
+            if name is not None:
+                self.names[name] = known
+        elif known.kind == "edge" and node.variable is not None:
+            raise self._one_name(node.variable, "relationship")
+        self.vertices[known.index].labels += node.labels
+        self._map(known, node.properties)
+        return known.index
+
+    def _edge(self, relationship: RelationshipPattern, left: int, right: int) -> None:
+        variable = relationship.variable
+        element = Element("edge", len(self.edges), relationship.place)
+        if variable is not None:
+            known = self.names.get(variable.text)
+            if known is not None and known.kind == "vertex":
+                raise self._one_name(variable, "node")
+            if known is not None:
+                raise problem(
+                    SyntaxProblem,
+                    self.text,
+                    variable.place,
+                    f"the relationship '{variable.text}' stands in the pattern twice.",
+                    "Give the second one a name of its own; relationships differ anyway.",
+                )
+            self.names[variable.text] = element
+        back = relationship.direction is Direction.IN
+        self.edges.append(
+            Edge(
+                variable.text if variable else None,
+                relationship.place,
+                right if back else left,
+                left if back else right,
+                relationship.types,
+                Direction.OUT if back else relationship.direction,
+            )
+        )
+        self._map(element, relationship.properties)
+
+    def _one_name(self, variable: Name, other: str) -> SyntaxProblem:
+        return problem(
+            SyntaxProblem,
+            self.text,
+            variable.place,
+            f"'{variable.text}' is already the name of a {other}.",
+            "Give it a name of its own.",
+        )
+
+    def _map(self, element: Element, properties: Sequence[tuple[Name, Expression]]) -> None:
+        for key, value in properties:
+            place = key.place.to(value.place)
+            subject = Property(element, key, key.place)
+            self.conditions.append(Comparison(Comparator.EQUAL, subject, value, place))
+
+    # ---- names ------------------------------------------------------------------------------------
+
+    def lookup(self, variable: Variable) -> Expression:
+        """What a variable stands for.
+
+        Raises
+        ------
+        NameProblem : the pattern has no such name.
+        """
+        known = self.names.get(variable.name)
+        if known is None:
+            cure = did_you_mean(variable.name, self.names)
+            if not cure and self.names:
+                cure = f"The pattern names {', '.join(self.names)}."
+            raise problem(
+                NameProblem,
+                self.text,
+                variable.place,
+                f"the pattern has no '{variable.name}'.",
+                cure or "Name a node, as in (a).",
+            )
+        return Element(known.kind, known.index, variable.place)
+
+    def parameter(self, name: str, place: Place) -> Value:
+        """The value of a parameter.
+
+        Raises
+        ------
+        NameProblem : the caller gave none of this name.
+        """
+        if name not in self.parameters:
+            cure = did_you_mean(name, self.parameters, "$")
+            raise problem(
+                NameProblem,
+                self.text,
+                place,
+                f"the parameter ${name} has no value.",
+                cure or f'Pass parameters={{"{name}": ...}}.',
+            )
+        return self.parameters[name]
+
+    def shown(self, element: Element) -> str:
+        """An element in a message."""
+        if element.kind == "vertex":
+            name = self.vertices[element.index].name
+            return f"the node '{name}'" if name else "a node"
+        name = self.edges[element.index].name
+        return f"the relationship '{name}'" if name else "a relationship"
+
+    def warn(self, place: Place, message: str) -> None:
+        text = located(self.text, place, message)
+        if text not in self.warnings:
+            self.warnings.append(text)
+
+    # ---- what the store knows ---------------------------------------------------------------------
+
+    def groups(self, vertex: int) -> tuple[int, ...]:
+        """The vertex groups that the labels of a query vertex admit."""
+        terms = self.vertices[vertex].labels
+        return tuple(
+            number
+            for number, group in enumerate(self.snapshot.groups)
+            if has_labels(group.labels, terms)
+        )
+
+    def types(self, edge: int) -> tuple[str, ...]:
+        """The edge types of the store that a query edge may have."""
+        asked = {name.text for name in self.edges[edge].types}
+        names = (type_.name for type_ in self.snapshot.edge_types)
+        return tuple(name for name in names if not asked or name in asked)
+
+    def property_type(self, element: Element, key: Name) -> Type:
+        """The type of a property wherever this element may have it; NULL, with a warning, where nothing has it.
+
+        Raises
+        ------
+        TypeProblem : it is, say, a number here and a string there.
+        """
+        place = (element, key.text)
+        if place not in self._types:
+            self._types[place] = self._property_type(element, key)
+        return self._types[place]
+
+    def _property_type(self, element: Element, key: Name) -> Type:
+        parts = self._parts(element)
+        kinds = {keys[key.text] for _, keys in parts if key.text in keys}
+        if not kinds:
+            if parts:
+                self._warn_key(element, key, [keys for _, keys in parts])
+            return NULL
+        common = common_kind({OF_STORE[kind].kind for kind in kinds})
+        if common is None:
+            examples = {keys[key.text]: name for name, keys in parts if key.text in keys}
+            told = " and ".join(
+                f"{OF_STORE[kind].kind} on {examples[kind]}" for kind in sorted(examples)
+            )
+            what = "label" if element.kind == "vertex" else "type"
+            raise problem(
+                TypeProblem,
+                self.text,
+                key.place,
+                f"the property {key.text} is {told}.",
+                f"Add a {what} to {self.shown(element)}, so that only one of them is meant.",
+            )
+        return Type(common)
+
+    def _parts(self, element: Element) -> list[tuple[str, Mapping[str, StoreKind]]]:
+        """The groups or edge types that an element may belong to: how to show each, and its keys."""
+        if element.kind == "vertex":
+            groups = [self.snapshot.groups[number] for number in self.groups(element.index)]
+            return [
+                ("".join(f":{label}" for label in g.labels) or "nodes without label", g.keys)
+                for g in groups
+            ]
+        admitted = self.types(element.index)
+        return [(f":{t.name}", t.keys) for t in self.snapshot.edge_types if t.name in admitted]
+
+    def _warn_key(
+        self, element: Element, key: Name, keys: Iterable[Mapping[str, StoreKind]]
+    ) -> None:
+        known = sorted({name for part in keys for name in part})
+        hint = did_you_mean(key.text, known, ".")
+        if not hint:
+            hint = f"It has {', '.join(known)}." if 0 < len(known) <= 8 else ""
+        message = f"{self.shown(element)} never has the property {key.text}, so it is null."
+        self.warn(key.place, f"{message} {hint}".rstrip())
+
+    def id_type(self, element: Element, place: Place) -> Type:
+        """The type of id(element).
+
+        Raises
+        ------
+        TypeProblem : some ids are numbers, some strings.
+        """
+        if element.kind == "edge":
+            return INTEGER
+        kinds = {self.snapshot.id_column(group).kind for group in self.groups(element.index)}
+        if len(kinds) > 1:
+            raise problem(
+                TypeProblem,
+                self.text,
+                place,
+                f"the ids of {self.shown(element)} are numbers and strings.",
+                "Add a label, so that only one of them is meant.",
+            )
+        return STRING if kinds == {"string"} else INTEGER
+
+    def warn_of_unknown_names(self) -> None:
+        """One warning for each label and type of the pattern that the store has not."""
+        types = [type_.name for type_ in self.snapshot.edge_types]
+        for vertex in self.vertices:
+            self.warn_labels(tuple(vertex.labels))
+        for edge in self.edges:
+            for name in edge.types:
+                if name.text not in types:
+                    hint = did_you_mean(name.text, types, ":")
+                    message = f"no relationship has the type :{name.text}."
+                    self.warn(name.place, f"{message} {hint}".rstrip())
+
+    def warn_labels(self, labels: LabelTerms) -> None:
+        for term in labels:
+            for name in term:
+                if name.text not in self.snapshot.labels:
+                    hint = did_you_mean(name.text, self.snapshot.labels, ":")
+                    self.warn(name.place, f"no node has the label :{name.text}. {hint}".rstrip())
+
+
+def has_labels(labels: Sequence[str], terms: Iterable[tuple[Name, ...]]) -> bool:
+    """Whether a vertex with these labels satisfies an AND of ORs."""
+    return all(any(name.text in labels for name in term) for term in terms)

@@ -1,0 +1,177 @@
+"""Types of values, and SQL with its type: what the translation of expressions works on.
+
+A property has one type wherever a query means it (the store's columns are typed), so that every expression has a type
+before it runs, and what Cypher decides value by value (`1 = 'a'` is false, `1 < 'a'` is null) is decided here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import TYPE_CHECKING
+
+from sqlglot import exp
+
+if TYPE_CHECKING:
+    from gdb.executor.tail import Value
+
+
+class Kind(StrEnum):
+    """The type of a value, in the user's words."""
+
+    INTEGER = "an integer"
+    FLOAT = "a float"
+    BOOLEAN = "a boolean"
+    STRING = "a string"
+    NULL = "null"
+    NODE = "a node"
+    RELATIONSHIP = "a relationship"
+    LIST = "a list"
+
+
+@dataclass(frozen=True, slots=True)
+class Type:
+    """`item` is the type of a list's items (NULL where it has none), else None."""
+
+    kind: Kind
+    item: Kind | None = None
+
+
+INTEGER, FLOAT, BOOLEAN = Type(Kind.INTEGER), Type(Kind.FLOAT), Type(Kind.BOOLEAN)
+STRING, NULL = Type(Kind.STRING), Type(Kind.NULL)
+NODE, RELATIONSHIP = Type(Kind.NODE), Type(Kind.RELATIONSHIP)
+
+NUMBERS = (Kind.INTEGER, Kind.FLOAT)
+SCALARS = (Kind.INTEGER, Kind.FLOAT, Kind.BOOLEAN, Kind.STRING)
+OF_STORE = {"int64": INTEGER, "float64": FLOAT, "bool": BOOLEAN, "string": STRING}
+_SQL = {
+    Kind.INTEGER: "BIGINT",
+    Kind.FLOAT: "DOUBLE",
+    Kind.BOOLEAN: "BOOLEAN",
+    Kind.STRING: "VARCHAR",
+    Kind.NULL: "BIGINT",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Constant:
+    """The value of an expression that is a literal or a parameter."""
+
+    value: Value
+
+
+@dataclass(frozen=True, slots=True)
+class Typed:
+    """SQL for DuckDB and the type of its values."""
+
+    sql: exp.Expr
+    type: Type
+    constant: Constant | None = field(default=None)
+
+    @property
+    def kind(self) -> Kind:
+        return self.type.kind
+
+    @property
+    def is_number(self) -> bool:
+        return self.kind in NUMBERS
+
+    @property
+    def is_null(self) -> bool:
+        return self.kind is Kind.NULL
+
+
+def sql_type(type_: Type) -> str:
+    """The name of a type in DuckDB."""
+    if type_.kind is Kind.LIST and type_.item is not None:
+        return _SQL[type_.item] + "[]"
+    return _SQL[type_.kind]
+
+
+def type_of(value: Value) -> Type | None:
+    """The type of a parameter or literal; None for a list of unlike values."""
+    match value:
+        case None:
+            return NULL
+        case bool():
+            return BOOLEAN
+        case int():
+            return INTEGER
+        case float():
+            return FLOAT
+        case str():
+            return STRING
+    kinds = {type_.kind if (type_ := type_of(item)) else Kind.LIST for item in value} - {Kind.NULL}
+    common = common_kind(kinds)
+    return Type(Kind.LIST, common) if common is not None else None
+
+
+def common_kind(kinds: Sequence[Kind] | set[Kind]) -> Kind | None:
+    """The one kind that holds scalar values of all kinds; NULL for no kinds, None where there is none."""
+    distinct = set(kinds)
+    if not distinct:
+        return Kind.NULL
+    if distinct <= set(NUMBERS) and len(distinct) == 2:
+        return Kind.FLOAT
+    return distinct.pop() if len(distinct) == 1 and distinct <= set(SCALARS) else None
+
+
+# ---- SQL nodes ----------------------------------------------------------------------------------
+
+_ATOMS = (
+    exp.Column,
+    exp.Paren,
+    exp.Func,
+    exp.Placeholder,
+    exp.Null,
+    exp.Boolean,
+    exp.Literal,
+    exp.Case,
+)
+
+
+def operand(sql: exp.Expr) -> exp.Expr:
+    """In parentheses, unless it stands by itself."""
+    return sql if isinstance(sql, _ATOMS) else exp.Paren(this=sql)
+
+
+def call(function: str, *arguments: exp.Expr) -> exp.Expr:
+    return exp.Anonymous(this=function, expressions=list(arguments))
+
+
+def cast(sql: exp.Expr, to: str) -> exp.Expr:
+    return exp.Cast(this=sql, to=exp.DataType.build(to, dialect="duckdb"))
+
+
+def is_null(sql: exp.Expr) -> exp.Expr:
+    return exp.Is(this=operand(sql), expression=exp.Null())
+
+
+def negated(sql: exp.Expr) -> exp.Expr:
+    return exp.Not(this=operand(sql))
+
+
+def joined(node: type[exp.And] | type[exp.Or], parts: Sequence[exp.Expr]) -> exp.Expr:
+    """The parts joined by AND or OR as a balanced tree: a thousand of them are ten deep."""
+    if len(parts) == 1:
+        return parts[0]
+    half = len(parts) // 2
+    left, right = joined(node, parts[:half]), joined(node, parts[half:])
+    return node(this=operand(left), expression=operand(right))
+
+
+def null_or_false(*operands: exp.Expr) -> exp.Expr:
+    """NULL where one of the operands is, else FALSE: unlike values are not equal."""
+    test = joined(exp.Or, [is_null(sql) for sql in operands])
+    return exp.Case(ifs=[exp.If(this=test, true=exp.Null())], default=exp.false())
+
+
+def null_or_true(*operands: exp.Expr) -> exp.Expr:
+    test = joined(exp.Or, [is_null(sql) for sql in operands])
+    return exp.Case(ifs=[exp.If(this=test, true=exp.Null())], default=exp.true())
+
+
+def written(sql: exp.Expr) -> str:
+    """As DuckDB reads it."""
+    return sql.sql(dialect="duckdb", comments=False)
