@@ -1,0 +1,82 @@
+"""Is there a GPU? The only module that asks CuPy about devices, and that turns its errors into ours."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from gdb.errors import DeviceError
+
+_NO_CUPY = "CuPy is not installed"
+_CURE = 'Install a driver and gdb-embedded[cuda13] (or [cuda12]), or use device="cpu".'
+
+
+def absence() -> str | None:
+    """Why no GPU can be used, or None where one can."""
+    try:
+        import cupy
+    except ImportError as error:
+        return _NO_CUPY if getattr(error, "name", "") == "cupy" else f"CuPy does not load: {error}"
+    try:
+        found = int(cupy.cuda.runtime.getDeviceCount())
+    except cupy.cuda.runtime.CUDARuntimeError as error:
+        return f"no CUDA device answers: {error}"
+    return None if found else "there is no CUDA device"
+
+
+def require(ordinal: int = 0) -> None:
+    """Return if device `ordinal` can be used.
+
+    Raises
+    ------
+    DeviceError : there is no CuPy, no driver, or no such device.
+    """
+    missing = absence()
+    if missing is not None:
+        raise DeviceError(f"The query cannot run on a GPU: {missing}.", _CURE)
+    import cupy
+
+    found = int(cupy.cuda.runtime.getDeviceCount())
+    if not 0 <= ordinal < found:
+        raise DeviceError(
+            f"There is no GPU number {ordinal}; this machine has {found}, numbered from 0.",
+            'Use device="cuda:0" or device="cpu".',
+        )
+
+
+def multiprocessors(ordinal: int) -> int:
+    """Number of multiprocessors of a device."""
+    import cupy
+
+    return int(cupy.cuda.Device(ordinal).attributes["MultiProcessorCount"])
+
+
+def free_bytes(ordinal: int) -> int:
+    """Bytes that can still be allocated on a device, those in CuPy's pool included."""
+    import cupy
+
+    with cupy.cuda.Device(ordinal):
+        free, _ = cupy.cuda.runtime.memGetInfo()
+        return int(free) + int(cupy.get_default_memory_pool().free_bytes())
+
+
+@contextmanager
+def on(ordinal: int) -> Iterator[None]:
+    """Make `ordinal` the current device; what CUDA or CuPy raise inside becomes a DeviceError."""
+    require(ordinal)
+    import cupy
+
+    try:
+        with cupy.cuda.Device(ordinal):
+            yield
+    except cupy.cuda.memory.OutOfMemoryError as error:
+        raise DeviceError(
+            f"GPU {ordinal} has too little free memory: {error}.",
+            'Use device="cpu", or free the memory that other programs hold on it.',
+        ) from error
+    except (
+        cupy.cuda.runtime.CUDARuntimeError,
+        cupy.cuda.driver.CUDADriverError,
+        cupy.cuda.compiler.CompileException,
+    ) as error:
+        raise DeviceError(f"GPU {ordinal} failed: {error}.", 'Try device="cpu".') from error

@@ -1,0 +1,98 @@
+"""Numbers that host and kernel share beyond the tables: the job, a warp's state, counters, limits.
+
+`render.py` writes them (and the columns of `gdb.executor.tables`) as #defines, so that the two sides cannot drift.
+"""
+
+from __future__ import annotations
+
+from enum import IntEnum
+
+WARP_LANES = 32
+BLOCK_THREADS = 128
+BLOCKS_PER_MULTIPROCESSOR = (
+    8  # 1024 threads: what the smallest device we build for (sm_75) holds at once
+)
+MAX_LEVELS = 64
+MAX_SETS = 512
+LARGEST_COUNT = 9.0e18  # doubles above this may stand for counts over 2^63
+
+
+class Job(IntEnum):
+    """The job table, i64: numbers, and device addresses of what the plural names say."""
+
+    LEVELS = 0
+    SETS = 1
+    REFS = 2
+    CHECKS = 3
+    GROUPS = 4
+    VIEWS = 5
+    SIMPLE = 6  # i64[views]: no row of the view holds a neighbour twice
+    LISTS = 7  # i64[lists, 2]: address, length
+    BITS = 8  # i64[bit sets]: addresses
+    ROOTS = 9  # u32[r]
+    UNIT_ROOTS = 10  # u32[units]: position in ROOTS of each unit's root
+    FIRST_UNIT = 11  # i64[r + 1]: first unit of each root
+    STATES = 12  # i64[warps, STATE_WORDS]
+    BUFFERS = 13  # u32[warps, BUFFER_VIDS]
+    HEADER = 14
+    OUT_VIDS = 15  # u32[CAPACITY, VID_COLUMNS]
+    OUT_EIDS = 16  # i64[CAPACITY, EID_COLUMNS]
+    LEVEL_COUNT = 17
+    LOOPS = 18
+    COUNTING = 19
+    GROUP_COUNT = 20
+    UNITS = 21
+    WARPS = 22
+    STATE_WORDS = 23
+    BUFFER_VIDS = 24
+    CAPACITY = 25
+    VID_COLUMNS = 26
+    EID_COLUMNS = 27
+
+
+class Warp(IntEnum):
+    """The first numbers of a warp's state. DEPTH -1: it holds no unit."""
+
+    DEPTH = 0
+    ENTERING = 1
+    TOTAL = 2
+    UNIT = 3
+
+
+class At(IntEnum):
+    """The arrays of a warp's state that have a number for each level; after them the lengths of its sets.
+
+    V: the vid or edge id bound. ADDRESS, START, END: the list looped over. POSITION: the next element to test.
+    MASK: which of the 32 elements before POSITION passed and are still to be bound.
+    """
+
+    V = 0
+    ADDRESS = 1
+    POSITION = 2
+    START = 3
+    END = 4
+    MASK = 5
+
+
+class Header(IntEnum):
+    """Counters of a run, u64: units taken, rows written in this launch (may pass the capacity), warps that have not
+    ended, warps whose count overflowed."""
+
+    NEXT = 0
+    ROWS = 1
+    UNFINISHED = 2
+    OVERFLOWED = 3
+
+
+class Status(IntEnum):
+    """Why a warp returned."""
+
+    DONE = 0
+    YIELDED = 1
+    FULL = 2
+    OVERFLOW = 3
+
+
+def state_words(levels: int, sets: int) -> int:
+    """Numbers in a warp's state."""
+    return len(Warp) + len(At) * levels + sets

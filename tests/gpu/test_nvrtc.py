@@ -1,0 +1,59 @@
+"""The kernel compiles for every architecture we name, by NVRTC, which needs neither driver nor device."""
+
+from __future__ import annotations
+
+import pytest
+
+from gdb.executor.gpu import render
+
+ARCHITECTURES = (75, 80, 86, 89, 90)
+SPILL_LIMIT = (
+    256  # bytes; more would mean that a change has put the interpreter's loop into local memory
+)
+
+
+def _compile(source: str, architecture: int) -> tuple[bytes, str]:
+    """(machine code, compiler's log)."""
+    nvrtc = pytest.importorskip(
+        "cupy_backends.cuda.libs.nvrtc",
+        reason="CuPy is not installed: pip install cupy-cuda13x[ctk]",
+    )
+    try:
+        nvrtc.getVersion()
+    except (RuntimeError, OSError, ImportError) as error:
+        pytest.skip(f"NVRTC is not installed (pip install nvidia-cuda-nvrtc): {error}")
+    program = nvrtc.createProgram(source, "nest.cu", [], [])
+    options = [f"--gpu-architecture=sm_{architecture}", "--ptxas-options=-v", *render.OPTIONS]
+    try:
+        nvrtc.compileProgram(program, options)
+    except nvrtc.NVRTCError as error:
+        raise AssertionError(nvrtc.getProgramLog(program)) from error
+    return nvrtc.getCUBIN(program), nvrtc.getProgramLog(program)
+
+
+@pytest.mark.parametrize("architecture", ARCHITECTURES)
+def test_kernel_compiles(architecture: int) -> None:
+    code, log = _compile(render.source(), architecture)
+    assert code[:4] == b"\x7fELF"
+    assert render.ENTRY.encode() in code
+    assert "warning" not in log, log
+    spills = [
+        int(line.split(" bytes spill stores")[0].split(",")[-1])
+        for line in log.splitlines()
+        if "spill" in line
+    ]
+    assert max(spills, default=0) <= SPILL_LIMIT, log
+
+
+def test_a_broken_kernel_is_seen() -> None:
+    with pytest.raises(AssertionError, match="error"):
+        _compile(render.source().replace("__popc", "__no_such_function", 1), 90)
+
+
+def test_source_is_whole() -> None:
+    """Every include is put in its place once, and the table columns are there."""
+    source = render.source()
+    assert "#include" not in source
+    assert source.count("warp_lower_bound(const u32*") == 1
+    assert "#define LEVEL_COLUMN 19" in source
+    assert "#define SET_FIELDS 15" in source
