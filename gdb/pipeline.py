@@ -83,7 +83,7 @@ def answer(request: Request, snapshot: Snapshot) -> Result:
     bound, plan = _prepared(request, snapshot, clock)
     if bound.explain:
         lines = clock.step("explain", lambda: _explained(request, bound, plan, snapshot))
-        summary = Summary(clock.seconds, "", len(lines))
+        summary = Summary(dict(clock.seconds), "", len(lines))
         return Result.of_lines("plan", lines, summary)
     return _run(request, bound, plan, snapshot, clock)
 
@@ -134,7 +134,7 @@ def _run(
         ),
     )
     embeddings = found if isinstance(found, int) else len(found)
-    summary = Summary(clock.seconds, device, len(table), embeddings)
+    summary = Summary(dict(clock.seconds), device, len(table), embeddings)
     return Result(table, snapshot, warnings=_warnings(bound, plan), summary=summary)
 
 

@@ -249,9 +249,10 @@ def test_a_result_is_readable_after_the_database_is_closed(store: Path) -> None:
 
 
 def test_a_missing_folder_is_not_made_unless_asked(tmp_path: Path) -> None:
-    for arguments in ({"create": False}, {"read_only": True}):
-        with pytest.raises(errors.NotAStore, match="nowhere"):
-            gdb.connect(tmp_path / "nowhere.gdb", **arguments)
+    with pytest.raises(errors.NotAStore, match="nowhere"):
+        gdb.connect(tmp_path / "nowhere.gdb", create=False)
+    with pytest.raises(errors.NotAStore, match="nowhere"):
+        gdb.connect(tmp_path / "nowhere.gdb", read_only=True)
     assert not (tmp_path / "nowhere.gdb").exists()
 
 
@@ -282,14 +283,32 @@ def test_a_damaged_store_is_refused_with_the_file_name(store: Path) -> None:
         db.check()
 
 
-@pytest.mark.skipif(os.geteuid() == 0, reason="root may read everything")
 def test_a_store_without_permission(store: Path) -> None:
     store.chmod(0)
     try:
-        with pytest.raises(errors.StorePermissionError):
+        if os.getuid() == 0:
+            os.seteuid(65534)  # root may read everything, so that somebody else must ask
+        with pytest.raises(errors.StorePermissionError, match=store.name):
             gdb.connect(store)
+        with pytest.raises(PermissionError):
+            gdb.connect(store, read_only=True)
     finally:
+        if os.getuid() == 0:
+            os.seteuid(0)
         store.chmod(0o755)
+
+
+def test_a_store_of_a_newer_format_is_refused_and_left_alone(
+    store: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    newer = store.with_name("newer.gdb")
+    with monkeypatch.context() as patch:
+        patch.setattr("gdb.storage.manifest.FORMAT", 2)
+        gdb.connect(newer).close()
+    content = {path: path.read_bytes() for path in newer.iterdir()}
+    with pytest.raises(errors.StoreVersionError, match="newer"):
+        gdb.connect(newer)
+    assert {path: path.read_bytes() for path in newer.iterdir()} == content
 
 
 # ---- wrong calls ------------------------------------------------------------------------------------
