@@ -70,7 +70,13 @@ class SmallSnapshot:
         return Column.from_list([7, 8, 9]) if (type, key) == ("KNOWS", "since") else None
 
     def id_column(self, group: int) -> Column:
-        return Column.from_list([self.ids[vid] for start, stop in self.groups[group].ranges for vid in range(start, stop)])
+        return Column.from_list(
+            [
+                self.ids[vid]
+                for start, stop in self.groups[group].ranges
+                for vid in range(start, stop)
+            ]
+        )
 
     def user_ids(self, vids: npt.NDArray[np.uint32]) -> list[int | str]:
         return [self.ids[vid] for vid in vids.tolist()]
