@@ -1,0 +1,271 @@
+"""Import: edge lists, CSV tables and `.graph` files into a store, all or nothing (design.md §2, *Import*)."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from os import PathLike
+from pathlib import Path
+from typing import Literal
+
+import numpy as np
+
+from gdb.errors import Cancelled, ImportFailed
+from gdb.storage.build import read_tables, write_graph
+from gdb.storage.importer import csv_graph
+from gdb.storage.importer.assemble import Assembly, NewEdges, Options
+from gdb.storage.importer.csv_graph import DEFAULT_TYPE, Naming
+from gdb.storage.importer.detect import detect, head
+from gdb.storage.importer.graph_format import read_graph
+from gdb.storage.importer.report import FileReport, LoadReport, Rejected, Rejects, loud
+from gdb.storage.importer.snap import read_snap
+from gdb.storage.model import VertexTable
+from gdb.storage.store import Store
+
+__all__ = ["FileReport", "LoadReport", "Rejected", "load"]
+
+AnyPath = str | PathLike[str]
+EdgePath = AnyPath | tuple[AnyPath, str, str]
+Nodes = AnyPath | Sequence[AnyPath] | Mapping[str, AnyPath | Sequence[AnyPath]]
+Edges = AnyPath | Sequence[AnyPath] | Mapping[str, EdgePath | Sequence[EdgePath]]
+Progress = Callable[[str, float], None]
+
+
+def load(
+    store: Store,
+    source: AnyPath | Sequence[AnyPath] | None = None,
+    *,
+    nodes: Nodes | None = None,
+    edges: Edges | None = None,
+    format: Literal["auto", "snap", "csv", "graph"] = "auto",
+    type: str | None = None,
+    label: str | None = None,
+    directed: bool = True,
+    columns: Sequence[str] | None = None,
+    delimiter: str | None = None,
+    header: bool | None = None,
+    id_space: str | None = None,
+    ends: tuple[str, str] | None = None,
+    missing_ends: Literal["create", "refuse"] | None = None,
+    multi_edges: Literal["keep", "drop"] = "keep",
+    self_loops: Literal["keep", "drop"] = "keep",
+    on_error: Literal["raise", "skip"] = "raise",
+    max_errors: int = 1000,
+    progress: Progress | None = None,
+    cancel: threading.Event | None = None,
+) -> LoadReport:
+    """Add files to a store, in one commit.
+
+    Parameters
+    ----------
+    source : files whose format is found from their content unless `format` names it.
+    nodes, edges : CSV files; a mapping gives the label or type of each; an edge file may be
+        (path, start space, end space).
+    type, label : relationship type and node label where files name none; the type is "EDGE" by
+        default, `.graph` vertices get the label L<number>.
+    directed : False: each relationship is stored once, for both directions (`.graph` files are
+        always undirected).
+    columns : names of a CSV file's columns, as header fields. delimiter, header : how it is written, if not as it looks.
+    id_space : id space of nodes, and of edge ends, where headers name none; ends : id spaces of
+        both ends.
+    missing_ends : what an edge does whose node does not exist; by default "refuse" where the nodes
+        of its id space were loaded from files, else "create".
+    multi_edges, self_loops : "drop" leaves them out; both are counted in the report. An undirected
+        list that holds every edge in both directions wants directed=False and multi_edges="drop".
+    on_error : "skip" leaves bad lines out, at most `max_errors`, and lists them.
+    progress : called with the name of the step and the part of it done, 0 to 1 (reading: by bytes). cancel : when set, the import stops.
+
+    Raises
+    ------
+    ImportFailed : file, line, text, reason and cure; nothing was stored.
+    Cancelled, StoreLocked, ReadOnlyError, StorePermissionError.
+    """
+    began = time.monotonic()
+    report = LoadReport()
+    rejects = Rejects(on_error, max_errors)
+    naming = Naming(type, label, directed, columns, delimiter, header, id_space, ends)
+    inputs = [*_nodes(nodes, naming), *_edges(edges, naming), *_sources(source, naming, format)]
+    if not inputs:
+        raise ImportFailed("no file was given", "Name a file, or nodes= and edges=.")
+    options = Options(missing_ends, multi_edges, self_loops, label, rejects)
+    meter = _Meter([path for _, path, _ in inputs], progress, cancel)
+    with store.writer():
+        assembly = Assembly(options)
+        assembly.keep(read_tables(store.snapshot()))
+        # nodes before edges, so that edges find their ends in whatever order the files were named
+        for kind, path, how in sorted(inputs, key=lambda x: x[0] != "nodes"):
+            _read(kind, path, how, assembly, report, rejects, meter)
+        _totals(report, assembly, options)
+        write_graph(store, assembly.tables(), progress=meter.step)
+    report.seconds = time.monotonic() - began
+    loud(report)
+    return report
+
+
+Input = tuple[str, Path, Naming]
+
+
+def _several(value: object) -> Iterable[object]:
+    return value if isinstance(value, list) else [value]
+
+
+def _paths(value: AnyPath | Sequence[AnyPath]) -> list[Path]:
+    return [Path(value)] if isinstance(value, (str, PathLike)) else [Path(v) for v in value]
+
+
+def _nodes(nodes: Nodes | None, naming: Naming) -> list[Input]:
+    if nodes is None:
+        return []
+    if isinstance(nodes, Mapping):
+        return [
+            ("nodes", path, replace(naming, label=label))
+            for label, value in nodes.items()
+            for path in _paths(value)
+        ]
+    return [("nodes", path, naming) for path in _paths(nodes)]
+
+
+def _edges(edges: Edges | None, naming: Naming) -> list[Input]:
+    if edges is None:
+        return []
+    if not isinstance(edges, Mapping):
+        return [("edges", path, naming) for path in _paths(edges)]
+    found: list[Input] = []
+    for name, value in edges.items():
+        for item in _several(value):
+            how = replace(naming, type=name)
+            if isinstance(item, tuple):
+                path, start, end = item
+                how = replace(how, ends=(start, end))
+            else:
+                path = item
+            found.append(("edges", Path(str(path)), how))
+    return found
+
+
+def _sources(
+    source: AnyPath | Sequence[AnyPath] | None, naming: Naming, format: str
+) -> list[Input]:
+    found: list[Input] = []
+    for path in _paths(source) if source is not None else []:
+        kind = detect(path, head(path)) if format == "auto" else format
+        if kind == "csv":
+            layout = csv_graph.layout(path, naming)
+            kind = "edges" if csv_graph.holds_edges(layout, naming) else "nodes"
+        found.append((kind, path, naming))
+    return found
+
+
+def _read(
+    kind: str,
+    path: Path,
+    naming: Naming,
+    assembly: Assembly,
+    report: LoadReport,
+    rejects: Rejects,
+    meter: _Meter,
+) -> None:
+    """One file into the assembly."""
+    formats = {
+        "nodes": "CSV nodes",
+        "edges": "CSV relationships",
+        "snap": "SNAP edge list",
+        "graph": ".graph",
+    }
+    file = FileReport(str(path), formats[kind])
+    report.files.append(file)
+    meter.check()
+    match kind:
+        case "nodes":
+            report.warnings += csv_graph.add_nodes(path, naming, assembly, file, rejects)
+        case "edges":
+            report.warnings += csv_graph.add_edges(path, naming, assembly, file, rejects)
+        case "snap":
+            _read_snap(path, naming, assembly, file, rejects, meter)
+        case _:
+            _read_graph(path, naming, assembly, file, rejects)
+    if not file.rows and not file.rejected and kind != "nodes":
+        raise ImportFailed("holds no data", "Remove it from the import.", file=str(path))
+    meter.done(path)
+
+
+def _read_snap(
+    path: Path,
+    naming: Naming,
+    assembly: Assembly,
+    file: FileReport,
+    rejects: Rejects,
+    meter: _Meter,
+) -> None:
+    sources, targets = read_snap(path, file, rejects, lambda done: meter.at(path, done))
+    space = naming.id_space or ""
+    lines = np.zeros(len(sources), np.int64)  # ends are created, so no line is named later
+    name = naming.type or DEFAULT_TYPE
+    assembly.add_edges(
+        NewEdges(name, naming.directed, sources, targets, (space, space), {}, lines, file)
+    )
+
+
+def _read_graph(
+    path: Path, naming: Naming, assembly: Assembly, file: FileReport, rejects: Rejects
+) -> None:
+    graph = read_graph(path, file, rejects)
+    space = naming.id_space or ""
+    extra = (naming.label,) if naming.label else ()
+    for number in np.unique(graph.labels).tolist():
+        ids = graph.ids[graph.labels == number]
+        labels = tuple(sorted({f"L{number}", *extra}))
+        assembly.add_vertices(VertexTable(labels, space, ids, {}), file)
+    base = naming.type or DEFAULT_TYPE
+    for number in np.unique(graph.edge_labels).tolist():
+        rows = np.flatnonzero(graph.edge_labels == number)
+        name = base if number < 0 else f"{base}{number}"
+        sources, targets = graph.sources[rows], graph.targets[rows]
+        lines = np.zeros(len(rows), np.int64)
+        assembly.add_edges(NewEdges(name, False, sources, targets, (space, space), {}, lines, file))
+
+
+def _totals(report: LoadReport, assembly: Assembly, options: Options) -> None:
+    report.vertices, report.edges = assembly.added_vertices, assembly.added_edges
+    report.multi_edges, report.self_loops = assembly.multi_edges, assembly.self_loops
+    dropped = {"multi-edges": options.multi_edges, "self-loops": options.self_loops}
+    report.dropped = frozenset(name for name, choice in dropped.items() if choice == "drop")
+    undirected = bool(assembly.edges) and not assembly.edges[-1].directed
+    if undirected and options.multi_edges == "keep" and 2 * report.multi_edges == report.edges:
+        report.warnings.append(
+            "every relationship stands twice, once in each direction: this undirected list wants multi_edges='drop'"
+        )
+
+
+class _Meter:
+    """Bytes read of all files, and whether to go on."""
+
+    def __init__(
+        self, paths: list[Path], progress: Progress | None, cancel: threading.Event | None
+    ) -> None:
+        self.sizes = {p: p.stat().st_size for p in paths if p.is_file()}
+        self.total, self.finished = sum(self.sizes.values()), 0
+        self.progress, self.cancel = progress, cancel
+
+    def check(self) -> None:
+        """Raise Cancelled if the import was cancelled."""
+        if self.cancel is not None and self.cancel.is_set():
+            raise Cancelled("The import was cancelled; nothing was stored.")
+
+    def at(self, path: Path, done: int) -> None:
+        """`done` bytes of a file are read (decompressed bytes may exceed its size)."""
+        self.check()
+        read = self.finished + min(done, self.sizes.get(path, 0))
+        self.step(f"reading {path.name}", read / max(self.total, 1))
+
+    def done(self, path: Path) -> None:
+        self.at(path, self.sizes.get(path, 0))
+        self.finished += self.sizes.get(path, 0)
+
+    def step(self, name: str, done: float) -> None:
+        """Show a step, and stop here if the import was cancelled."""
+        self.check()
+        if self.progress is not None:
+            self.progress(name, done)

@@ -1,0 +1,99 @@
+"""Opening an input file and telling its format from its content."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import zlib
+from pathlib import Path
+from typing import BinaryIO, Literal, cast
+
+from gdb.errors import ImportFailed
+
+Format = Literal["snap", "csv", "graph"]
+GZIP = b"\x1f\x8b"
+DELIMITERS = (",", "|", "\t", ";")
+HEAD = 1 << 16
+
+
+def open_input(path: Path) -> BinaryIO:
+    """The bytes of a file, decompressed if it is gzip.
+
+    Raises
+    ------
+    ImportFailed : missing, a directory, not readable, or empty.
+    """
+    try:
+        if path.is_dir():
+            raise ImportFailed("is a directory", "Name the files in it.", file=str(path))
+        raw = path.open("rb")
+    except FileNotFoundError:
+        raise ImportFailed("does not exist", "Check the path.", file=str(path)) from None
+    except PermissionError:
+        raise ImportFailed("may not be read", "Check its permissions.", file=str(path)) from None
+    start = raw.read(2)
+    if not start:
+        raw.close()
+        raise ImportFailed("is empty", "Remove it from the import.", file=str(path))
+    raw.seek(0)
+    if start == GZIP:
+        return cast(BinaryIO, io.BufferedReader(gzip.GzipFile(fileobj=raw)))
+    return raw
+
+
+def damaged(path: Path, error: Exception) -> ImportFailed:
+    """The error for a compressed file that ends early or is not what it says."""
+    return ImportFailed(
+        f"cannot be decompressed ({error})", "Fetch the file again.", file=str(path)
+    )
+
+
+def head(path: Path) -> list[str]:
+    """The first lines of a file, as text.
+
+    Raises
+    ------
+    ImportFailed : the file is no text.
+    """
+    with open_input(path) as stream:
+        try:
+            data = stream.read(HEAD)
+        except (EOFError, OSError, zlib.error) as error:
+            raise damaged(path, error) from None
+    if b"\0" in data:
+        raise ImportFailed(
+            "is binary, not text", "Give an edge list, CSV or .graph file.", file=str(path)
+        )
+    cut = data.rfind(b"\n")
+    whole = data if len(data) < HEAD or cut < 0 else data[:cut]
+    try:
+        return whole.decode("utf-8-sig").splitlines()
+    except UnicodeDecodeError as error:
+        line = whole[: error.start].count(b"\n") + 1
+        raise ImportFailed(
+            "is not UTF-8", "Convert it to UTF-8.", file=str(path), line=line
+        ) from None
+
+
+def detect(path: Path, lines: list[str]) -> Format:
+    """`.graph` by its `t` line, SNAP by comments or bare integers, anything else CSV."""
+    content = [x for x in lines if x.strip()]
+    if not content:
+        raise ImportFailed("holds no data", "Remove it from the import.", file=str(path))
+    if content[0].split()[0] == "t" and len(content[0].split()) >= 3:
+        return "graph"
+    data = [x for x in content if not x.startswith("#")]
+    words = data[0].split() if data else []
+    bare = len(words) == 2 and all(_is_int(w) for w in words)
+    if bare or (content[0].startswith("#") and (not data or not any(d in data[0] for d in ",|;"))):
+        return "snap"
+    return "csv"
+
+
+def _is_int(word: str) -> bool:
+    return word.removeprefix("-").isdigit()
+
+
+def delimiter_of(line: str) -> str:
+    """The delimiter that a header or first row most likely uses."""
+    return max(DELIMITERS, key=line.count)

@@ -1,0 +1,87 @@
+"""What the columns of a CSV file mean: neo4j-admin header fields, or plain names."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from gdb.storage.model import Kind
+
+_FIELD = re.compile(
+    r"^(?P<name>[^:]*)(:(?P<field>[A-Za-z_]+(\[\])?)(\((?P<space>[^)]*)\))?(\{.*\})?)?$"
+)
+_KINDS: dict[str, Kind] = {
+    **dict.fromkeys(
+        ("int", "integer", "long", "short", "byte", "int8", "int16", "int32", "int64"), "int64"
+    ),
+    **dict.fromkeys(("float", "double", "float32", "float64"), "float64"),
+    **dict.fromkeys(("bool", "boolean"), "bool"),
+    **dict.fromkeys(("string", "char"), "string"),
+}
+ROLES = ("ID", "LABEL", "START_ID", "END_ID", "TYPE")
+_STARTS = ("source", "src", "from", "start", "start_id", "source_id", "from_id")
+_ENDS = ("target", "dst", "to", "end", "dest", "destination", "end_id", "target_id", "to_id")
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """A column: its property name ("" for none), role ("" for a property), id space and declared kind."""
+
+    name: str
+    role: str = ""
+    space: str | None = None
+    kind: Kind | None = None
+
+
+def parse_header(names: list[str]) -> tuple[list[Field], list[str]]:
+    """The fields of a header, and warnings about declared types that are stored as strings."""
+    fields: list[Field] = []
+    warnings: list[str] = []
+    for raw in names:
+        found = _FIELD.match(raw.strip())
+        if not found or not found["field"]:
+            fields.append(Field(raw.strip()))
+            continue
+        field = found["field"]
+        if field.upper() in ROLES:
+            fields.append(Field(found["name"], field.upper(), found["space"]))
+        elif field.upper() == "IGNORE":
+            fields.append(Field(found["name"], "IGNORE"))
+        else:
+            kind = _KINDS.get(field.lower())
+            if kind is None:
+                warnings.append(f"column {found['name']!r}: type {field} is stored as string")
+            fields.append(Field(found["name"], "", None, kind or "string"))
+    return fields, warnings
+
+
+def assume_roles(fields: list[Field], *, edges: bool) -> list[Field]:
+    """Give plain columns their roles by name, or by place: a node's id is its first column, an edge's ends
+    are its first two."""
+    roles = {f.role for f in fields}
+    if edges:
+        if {"START_ID", "END_ID"} <= roles:
+            return fields
+        names = [f.name.lower() for f in fields]
+        start = next((i for i, n in enumerate(names) if n in _STARTS), None)
+        end = next((i for i, n in enumerate(names) if n in _ENDS), None)
+        if start is None or end is None or start == end:
+            start, end = 0, 1
+        chosen = {start: "START_ID", end: "END_ID"}
+    else:
+        if "ID" in roles:
+            return fields
+        names = [f.name.lower() for f in fields]
+        chosen = {names.index("id") if "id" in names else 0: "ID"}
+    # an id column keeps its name as a property only on nodes, where users ask for n.id
+    return [
+        Field(f.name if chosen.get(i) == "ID" else "", chosen[i]) if i in chosen else f
+        for i, f in enumerate(fields)
+    ]
+
+
+def looks_like_header(cells: list[str]) -> bool:
+    """Whether a first row names columns: every cell starts with a letter, `_` or `:`, and none stands twice."""
+    return len(set(cells)) == len(cells) and all(
+        re.match(r"^[^\W\d]|^_|^:", c.strip()) for c in cells
+    )

@@ -1,0 +1,119 @@
+"""What an import did: counted, listed, and pleasant to print."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Literal
+
+from gdb.errors import ImportFailed
+
+LOUD = 0.01  # more than this share of skipped rows is worth a warning
+
+
+@dataclass(frozen=True, slots=True)
+class Rejected:
+    """A line that was skipped: 1-based line number, its text and why."""
+
+    file: str
+    line: int
+    text: str
+    reason: str
+
+
+@dataclass(slots=True)
+class FileReport:
+    """One input file: its format, rows read and lines skipped."""
+
+    file: str
+    format: str
+    rows: int = 0
+    rejected: list[Rejected] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class LoadReport:
+    """The result of `Database.load`.
+
+    vertices, edges : added to the graph. multi_edges : edges beyond the first between two vertices of one type;
+    self_loops : edges from a vertex to itself; both are counted whether kept or dropped.
+    """
+
+    files: list[FileReport] = field(default_factory=list)
+    vertices: int = 0
+    edges: int = 0
+    multi_edges: int = 0
+    self_loops: int = 0
+    dropped: frozenset[str] = frozenset()
+    seconds: float = 0.0
+    warnings: list[str] = field(default_factory=list)
+
+    @property
+    def rows(self) -> int:
+        return sum(f.rows for f in self.files)
+
+    @property
+    def rejected(self) -> list[Rejected]:
+        return [r for f in self.files for r in f.rejected]
+
+    def __str__(self) -> str:
+        lines = [f"{f.file}: {f.rows:,} rows ({f.format})" + self._skipped(f) for f in self.files]
+        lines.append(
+            f"added {self.vertices:,} nodes and {self.edges:,} relationships in {self.seconds:.1f} s"
+        )
+        for name, count in (("multi-edges", self.multi_edges), ("self-loops", self.self_loops)):
+            if count:
+                fate = "dropped" if name in self.dropped else "kept"
+                lines.append(f"{name}: {count:,} {fate}")
+        lines += [
+            f"skipped {r.file}:{r.line}: {r.reason}: {r.text[:80]!r}" for r in self.rejected[:10]
+        ]
+        if len(self.rejected) > 10:
+            lines.append(
+                f"... and {len(self.rejected) - 10:,} more skipped lines (report.rejected)"
+            )
+        return "\n".join([*lines, *(f"WARNING: {w}" for w in self.warnings)])
+
+    @staticmethod
+    def _skipped(file: FileReport) -> str:
+        return f", {len(file.rejected):,} skipped" if file.rejected else ""
+
+
+@dataclass(slots=True)
+class Rejects:
+    """Decides about bad lines: raise at the first, or list them up to `most`."""
+
+    mode: Literal["raise", "skip"]
+    most: int
+    count: int = 0
+
+    def add(self, report: FileReport, line: int, text: str, reason: str, cure: str = "") -> None:
+        """Reject a line.
+
+        Raises
+        ------
+        ImportFailed : in mode "raise", or beyond the most lines that may be skipped.
+        """
+        if self.mode == "raise":
+            cure = cure or 'Mend the line, or pass on_error="skip".'
+            raise ImportFailed(reason, cure, file=report.file, line=line, text=text)
+        self.count += 1
+        if self.count > self.most:
+            raise ImportFailed(
+                f"{reason}; more than {self.most:,} lines are wrong",
+                "Mend the file, or raise max_errors=.",
+                file=report.file,
+                line=line,
+                text=text,
+            )
+        report.rejected.append(Rejected(report.file, line, text, reason))
+
+
+def loud(report: LoadReport) -> None:
+    """Warn where more than 1 % of a file was skipped."""
+    for file in report.files:
+        total = file.rows + len(file.rejected)
+        if file.rejected and len(file.rejected) > LOUD * total:
+            share = 100.0 * len(file.rejected) / total
+            report.warnings.append(
+                f"{file.file}: {len(file.rejected):,} of {total:,} lines ({share:.1f} %) were skipped"
+            )
