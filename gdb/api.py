@@ -28,7 +28,7 @@ from gdb.result import Result
 from gdb.schema import Schema, schema_of
 
 if TYPE_CHECKING:
-    from gdb.storage.importer import LoadReport
+    from gdb.storage.importer import Edges, LoadReport, Nodes
     from gdb.storage.snapshot import StoreStats
 
 T = TypeVar("T")
@@ -220,8 +220,8 @@ class Database:
         self,
         source: PathLike | Sequence[PathLike] | None = None,
         *,
-        nodes: PathLike | Sequence[PathLike] | None = None,
-        edges: PathLike | Sequence[PathLike] | None = None,
+        nodes: Nodes | None = None,
+        edges: Edges | None = None,
         format: Literal["auto", "snap", "csv", "graph"] = "auto",
         type: str | None = None,
         label: str | None = None,
@@ -244,10 +244,10 @@ class Database:
         Parameters
         ----------
         source : edge lists or graphs; their format is found from their content unless `format` names it.
-        nodes, edges : CSV files with neo4j-admin headers, instead of `source`.
+        nodes, edges : CSV files with neo4j-admin headers; or a mapping of label (type) to files.
         type, label : relationship type and node label where the files name none.
         directed : False stores each relationship once, for both directions.
-        missing_ends : what to do with a relationship whose node no file holds.
+        missing_ends : "create" or "refuse" a node that a relationship names and no file holds.
         multi_edges, self_loops : "drop" keeps one relationship between two nodes, or none from a node to itself.
         on_error : "skip" leaves bad lines out, at most `max_errors`; the report lists them.
 
@@ -263,6 +263,12 @@ class Database:
             raise ReadOnlyError(
                 f"{self!r} was opened read-only.", "Open it with gdb.connect(path) to load into it."
             )
+        options.one_of("format", format, ("auto", "snap", "csv", "graph"))
+        if missing_ends is not None:
+            options.one_of("missing_ends", missing_ends, ("create", "refuse"))
+        for name, choice in (("multi_edges", multi_edges), ("self_loops", self_loops)):
+            options.one_of(name, choice, ("keep", "drop"))
+        options.one_of("on_error", on_error, ("raise", "skip"))
         from gdb.progress import shown
         from gdb.storage.importer import load
 
@@ -283,6 +289,7 @@ class Database:
                     header=header,
                     id_space=id_space,
                     ends=ends,
+                    missing_ends=missing_ends,
                     multi_edges=multi_edges,
                     self_loops=self_loops,
                     on_error=on_error,

@@ -6,7 +6,7 @@ import difflib
 import math
 import numbers
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
 from gdb.errors import NameProblem, QueryError, TypeProblem
 from gdb.executor.tail import Value
@@ -53,6 +53,22 @@ def match_mode(text: str) -> MatchMode:
 
 def _known_modes() -> str:
     return f"Use one of {', '.join(map(repr, MATCH_MODES))}."
+
+
+def one_of(name: str, value: object, choices: Collection[str]) -> None:
+    """Refuse an argument that is none of its choices.
+
+    Raises
+    ------
+    NameProblem : with the choice that was probably meant.
+    """
+    if isinstance(value, str) and value in choices:
+        return
+    close = difflib.get_close_matches(str(value), choices, 1)
+    hint = (
+        f"Did you mean {close[0]!r}?" if close else f"Use one of {', '.join(map(repr, choices))}."
+    )
+    raise NameProblem(f"{name}={value!r} is not a choice.", hint)
 
 
 def memory_bytes(memory: int | str | None) -> int | None:

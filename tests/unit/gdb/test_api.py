@@ -15,7 +15,7 @@ import pytest
 import gdb
 from gdb import Database, Node, Relationship, errors
 
-PEOPLE = """id:ID(Person),name,age:int,:LABEL
+PEOPLE = """:ID(Person),name,age:int,:LABEL
 1,Ada,36,Person
 2,Bob,,Person
 3,Zoë,41,Person;Admin
@@ -212,7 +212,7 @@ def test_a_store_is_there_again(store: Path) -> None:
 
 
 def test_loading_adds_to_what_is_there(store: Path, files: Path) -> None:
-    (files / "more.csv").write_text("id:ID(Person),name,:LABEL\n9,Eve,Person\n", encoding="utf-8")
+    (files / "more.csv").write_text(":ID(Person),name,:LABEL\n9,Eve,Person\n", encoding="utf-8")
     with gdb.connect(store) as db:
         before = db.execute("MATCH (a) RETURN a.name")
         db.load(nodes=files / "more.csv")
@@ -349,6 +349,41 @@ def test_wrong_arguments(
 ) -> None:
     with pytest.raises(error):
         db.execute("MATCH (a) RETURN count(*)", **arguments)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    "choice",
+    [
+        {"format": "snapp"},
+        {"missing_ends": "make"},
+        {"multi_edges": "dorp"},
+        {"self_loops": True},
+        {"on_error": "ignore"},
+    ],
+)
+def test_wrong_choices_of_an_import_are_told(files: Path, choice: dict[str, object]) -> None:
+    with gdb.connect() as db, pytest.raises(errors.NameProblem, match=f"{next(iter(choice))}="):
+        db.load(files / "edges.txt", **choice)  # type: ignore[arg-type]
+
+
+def test_nothing_is_printed_where_stderr_is_no_terminal(
+    files: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    with gdb.connect() as db:
+        report = db.load(files / "edges.txt", type="E")
+    assert (report.vertices, report.edges) == (4, 6)
+    assert capfd.readouterr() == ("", "")
+
+
+def test_ctrl_c_during_an_import_leaves_the_store_as_it_was(store: Path, files: Path) -> None:
+    with (files / "big.txt").open("w") as out:
+        out.writelines(f"{k % 5000} {(k * 7919) % 100_003}\n" for k in range(1_000_000))
+    with gdb.connect(store) as db:
+        threading.Timer(0.2, os.kill, (os.getpid(), signal.SIGINT)).start()
+        with pytest.raises(errors.Cancelled):
+            db.load(files / "big.txt", type="E")
+        assert db.stats().edges == 5
+        db.check()
 
 
 def test_a_query_must_be_text(db: Database) -> None:
