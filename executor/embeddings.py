@@ -1,4 +1,5 @@
-"""The embeddings table: what the MATCH part of a query hands to the relational part (design.md §3)."""
+"""The embeddings table: what the MATCH part of a query hands to the relational part (design.md
+§3)."""
 
 from __future__ import annotations
 
@@ -13,7 +14,8 @@ class Embeddings:
     """Full assignments, one per row.
 
     vids : u32[n, query vertices]; column k is the data vertex of query vertex k.
-    eids : i64[n, query edges]; column k is the edge id of query edge k, -1 where the plan did not bind it.
+    eids : i64[n, query edges]; column k is the edge id of query edge k, -1 where the plan did not
+        bind it.
     """
 
     vids: npt.NDArray[np.uint32]

@@ -1,9 +1,10 @@
 """The loop nest: what a stage does, as nested loops over candidate sets (design.md §5).
 
-A nest is a list of levels, one for each query vertex or bound query edge in binding order; a level loops over a *base* (a
-list of candidates, a row of a view, or a set computed above it), cut to a slice, and tests what is left. Set operations run
-at the level below which they do not change. In counting mode the last levels may be *groups*: they are counted and never
-looped over. `lower` makes the plainest nest of a plan, the passes of `nest_passes` improve it, `encode` writes it as tables
+A nest is a list of levels, one for each query vertex or bound query edge in binding order; a level
+loops over a *base* (a list of candidates, a row of a view, or a set computed above it), cut to a
+slice, and tests what is left. Set operations run at the level below which they do not change. In
+counting mode the last levels may be *groups*: they are counted and never looped over. `lower` makes
+the plainest nest of a plan, the passes of `nest_passes` improve it, `encode` writes it as tables
 for the generic kernels.
 """
 
@@ -62,8 +63,8 @@ class Operand:
 
 @dataclass(frozen=True, slots=True)
 class Slice:
-    """The part of an ascending list that counts: lo <= vid < hi, in bitset `bits` (a query vertex's candidates, -1: no
-    test), below and above the vids of the named levels."""
+    """The part of an ascending list that counts: lo <= vid < hi, in bitset `bits` (a query vertex's
+    candidates, -1: no test), below and above the vids of the named levels."""
 
     lo: int = 0
     hi: int = UNBOUNDED
@@ -74,7 +75,8 @@ class Slice:
 
 @dataclass(frozen=True, slots=True)
 class Member:
-    """The number of edges of `view` from level `source` to level `target` is within [least, most]."""
+    """The number of edges of `view` from level `source` to level `target` is within [least,
+    most]."""
 
     view: int
     source: int
@@ -99,7 +101,8 @@ Check = Member | PairsApart
 
 @dataclass(frozen=True, slots=True)
 class SetOp:
-    """Set `slot` = left (op) right, cut to `cut`; run whenever level `depth` is bound. Empty: that binding leads nowhere."""
+    """Set `slot` = left (op) right, cut to `cut`; run whenever level `depth` is bound. Empty: that
+    binding leads nowhere."""
 
     slot: int
     depth: int
@@ -111,9 +114,11 @@ class SetOp:
 
 @dataclass(frozen=True, slots=True)
 class VertexLevel:
-    """Bind query vertex `vertex` to each element of `base` within `cut`, other than levels `differs`, passing `checks`.
+    """Bind query vertex `vertex` to each element of `base` within `cut`, other than levels
+    `differs`, passing `checks`.
 
-    sources, anti : rows that the vertex must, and must not, stand in besides `base`; `motion` turns them into sets.
+    sources, anti : rows that the vertex must, and must not, stand in besides `base`; `motion` turns
+        them into sets.
     """
 
     vertex: int
@@ -142,7 +147,8 @@ class VertexLevel:
 class EdgeLevel:
     """Bind query edge `edge` to each data edge of `view` between levels `source` and `target`.
 
-    differs, above : edge levels whose edge id must be another, must be smaller. allowed : test against the edge's bitset.
+    differs, above : edge levels whose edge id must be another, must be smaller. allowed : test
+        against the edge's bitset.
     """
 
     edge: int
@@ -171,9 +177,11 @@ class Group:
 
 @dataclass(frozen=True, slots=True)
 class LoopNest:
-    """Levels in binding order, the set operations between them, and in counting mode the groups that end it.
+    """Levels in binding order, the set operations between them, and in counting mode the groups
+    that end it.
 
-    Loops run over levels[:loops]; the rest is counted by `groups` (none: each full binding counts one).
+    Loops run over levels[:loops]; the rest is counted by `groups` (none: each full binding counts
+    one).
     """
 
     levels: tuple[Level, ...]
@@ -189,7 +197,8 @@ class LoopNest:
 def lower(plan: Plan, last_vids: tuple[int, ...]) -> LoopNest:
     """The plainest nest of a plan: one level for each binding, every elimination a check.
 
-    last_vids : for each view the largest vid that has a row in it, +1; a candidate range beyond it needs no test.
+    last_vids : for each view the largest vid that has a row in it, +1; a candidate range beyond it
+        needs no test.
     """
     levels: list[Level] = []
     at: dict[int, int] = {}
@@ -244,9 +253,15 @@ def _closure(plan: Plan) -> dict[int, set[int]]:
 
 
 def _vertex_level(
-    vertex: int, base: Operand, cut: Slice, rules: Rules, at: dict[int, int], over: dict[int, set[int]]
+    vertex: int,
+    base: Operand,
+    cut: Slice,
+    rules: Rules,
+    at: dict[int, int],
+    over: dict[int, set[int]],
 ) -> VertexLevel:
-    """The level of one vertex; bounds that follow from others are added, so that every list is cut as early as can be."""
+    """The level of one vertex; bounds that follow from others are added, so that every list is cut
+    as early as can be."""
     below = sorted(at[u] for u in over[vertex] if u in at and u != vertex)
     above = sorted(at[u] for u in at if vertex in over[u] and u != vertex)
     differs = sorted({at[u] for u in rules.differs} - {*below, *above})
@@ -255,7 +270,8 @@ def _vertex_level(
 
 
 def _slice(candidates: Candidates, step: Step, last: int) -> Slice:
-    """The candidates of a step's vertex as one range, and a bitset where one range does not say it all."""
+    """The candidates of a step's vertex as one range, and a bitset where one range does not say it
+    all."""
     ranges = [(a, b) for a, b in candidates.ranges if a < last]
     if not ranges:
         return Slice(0, 0)
@@ -283,18 +299,23 @@ def _edge_level(phase: BindEdge, at: dict[int, int], edge_at: dict[int, int]) ->
 
 
 def verify(nest: LoopNest) -> LoopNest:
-    """Return the nest, or raise InternalError unless every set and level that is read is there before it is read."""
+    """Return the nest, or raise InternalError unless every set and level that is read is there
+    before it is read."""
 
     def require(holds: bool, what: str) -> None:
         if not holds:
-            raise InternalError(f"A pass made an invalid nest: {what}. Nest: {nest}", "Please report it.")
+            raise InternalError(
+                f"A pass made an invalid nest: {what}. Nest: {nest}", "Please report it."
+            )
 
     ready: dict[int, int] = {}
     for k, op in enumerate(nest.sets):
         require(op.slot == k, f"set {k} is stored in slot {op.slot}")
         for operand in (op.left, op.right):
             if operand.kind is Kind.ROW:
-                require(0 <= operand.b <= op.depth, f"set {k} reads level {operand.b} at {op.depth}")
+                require(
+                    0 <= operand.b <= op.depth, f"set {k} reads level {operand.b} at {op.depth}"
+                )
             if operand.kind is Kind.SET:
                 known = ready.get(operand.a, UNBOUNDED)
                 require(known <= op.depth, f"set {k} reads set {operand.a} before it is computed")
@@ -308,7 +329,10 @@ def verify(nest: LoopNest) -> LoopNest:
         if isinstance(level, VertexLevel) and level.base.kind is Kind.SET:
             known = ready.get(level.base.a, UNBOUNDED)
             require(known < k, f"level {k} loops over set {level.base.a} before it is computed")
-    require(all(op.depth < nest.loops for op in nest.sets) or not nest.sets, "a set hangs on a counted level")
+    require(
+        all(op.depth < nest.loops for op in nest.sets) or not nest.sets,
+        "a set hangs on a counted level",
+    )
     sizes = [g.first for g in nest.groups] + [len(nest.levels)]
     fits = all(g.first + g.size == after for g, after in zip(nest.groups, sizes[1:], strict=False))
     require(fits, "groups do not cover the end of the nest")

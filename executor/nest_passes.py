@@ -1,7 +1,8 @@
-"""Passes over the loop nest, each a function from nest to nest; any but `materialise` may be left out.
+"""Passes over the loop nest, each a function from nest to nest; any but `materialise` may be left
+out.
 
-Code motion and sharing of set operations follow the thesis (§1.5, §1.7: lift what does not depend on the inner loop),
-counting of the last levels GraphPi and the thesis ch. 3.
+Code motion and sharing of set operations follow the thesis (§1.5, §1.7: lift what does not depend
+on the inner loop), counting of the last levels GraphPi and the thesis ch. 3.
 """
 
 from __future__ import annotations
@@ -27,7 +28,8 @@ from gdb.executor.nest import (
 
 
 def fuse(nest: LoopNest) -> LoopNest:
-    """Eliminations of a level become sources of its candidate set: intersect instead of test (worst-case optimal join).
+    """Eliminations of a level become sources of its candidate set: intersect instead of test
+    (worst-case optimal join).
 
     before: for c in N(b): if c in N(a): ...        after: for c in N(b) & N(a): ...
     """
@@ -50,10 +52,11 @@ def _fused(k: int, level: Level) -> Level:
 
 
 def materialise(nest: LoopNest, *, early: bool = True) -> LoopNest:
-    """Turn sources into set operations; with `early` (code motion) each runs at the first level that has its operands
-    and equal ones are computed once.
+    """Turn sources into set operations; with `early` (code motion) each runs at the first level
+    that has its operands and equal ones are computed once.
 
-    before: for c in N(a): for d in N(a) & N(b) & N(c)     after: s0 = N(a) & N(b); for c in N(a): s1 = s0 & N(c)
+    before: for c in N(a): for d in N(a) & N(b) & N(c)     after: s0 = N(a) & N(b); for c in N(a):
+    s1 = s0 & N(c)
     """
     made: list[SetOp] = []
     levels = tuple(_materialised(k, level, made, early) for k, level in enumerate(nest.levels))
@@ -102,9 +105,11 @@ def _rebased(level: Level, slots: dict[int, int]) -> Level:
 
 
 def count_last(nest: LoopNest, *, formulas: bool = True) -> LoopNest:
-    """Count the last level instead of looping over it; with `formulas` also alike and independent levels before it.
+    """Count the last level instead of looping over it; with `formulas` also alike and independent
+    levels before it.
 
-    before: for a: for b in N(a): for c in N(a) - b: n += 1     after: for a: n += |N(a)| * (|N(a)| - 1)
+    before: for a: for b in N(a): for c in N(a) - b: n += 1     after: for a: n += |N(a)| * (|N(a)|
+    - 1)
     before: for c in s0: for d in s1 - c: n += 1                after: n += |s0| * |s1| - |s0 & s1|
     """
     if not nest.counting or not nest.levels:
@@ -142,7 +147,8 @@ def _with_previous(nest: LoopNest, groups: list[Group]) -> list[Group] | None:
 
 
 def _only_differ(nest: LoopNest, at: int) -> bool:
-    """Whether levels `at` and `at + 1` are vertices that depend on one another by being different and no more."""
+    """Whether levels `at` and `at + 1` are vertices that depend on one another by being different
+    and no more."""
     first, last = nest.levels[at], nest.levels[at + 1]
     if isinstance(first, EdgeLevel) or isinstance(last, EdgeLevel):
         return False
@@ -154,7 +160,8 @@ def _countable(level: Level) -> bool:
 
 
 def _alike(nest: LoopNest, at: int, head: Group) -> Formula | None:
-    """The formula by which level `at` and group `head` count together, if they have the same candidates."""
+    """The formula by which level `at` and group `head` count together, if they have the same
+    candidates."""
     members = range(at, head.first + head.size)
     levels = [nest.levels[k] for k in members]
     outside: set[tuple[Operand, Slice, tuple[int, ...]]] = set()

@@ -1,8 +1,10 @@
-"""The plan: phases that bind query vertices and edges one after another, and the table that says what a valid plan is.
+"""The plan: phases that bind query vertices and edges one after another, and the table that says
+what a valid plan is.
 
-Phases follow GENEVA (geneva-tpds §5-§6): an extension binds one or more vertices from the neighbours of bound ones, an
-elimination drops partial embeddings that miss a query edge. `reference.py` walks a plan literally and so defines what every
-executor must return; `nest.py` lowers it to loops.
+Phases follow GENEVA (geneva-tpds §5-§6): an extension binds one or more vertices from the
+neighbours of bound ones, an elimination drops partial embeddings that miss a query edge.
+`reference.py` walks a plan literally and so defines what every executor must return; `nest.py`
+lowers it to loops.
 """
 
 from __future__ import annotations
@@ -18,7 +20,8 @@ from gdb.storage.adjacency import Direction
 
 @dataclass(frozen=True, slots=True)
 class ViewSpec:
-    """Which adjacency a query edge reads: edge types (sorted; () = all) and the direction seen from the bound vertex."""
+    """Which adjacency a query edge reads: edge types (sorted; () = all) and the direction seen from
+    the bound vertex."""
 
     types: tuple[str, ...]
     direction: Direction
@@ -31,7 +34,8 @@ class Candidates:
     ranges : half-open vid ranges, ascending, disjoint.
     allowed : u32[k] ascending subset of the ranges, or None for all of them.
     count : number of candidates.
-    label : text of the label condition, for EXPLAIN and for "same vertex label" of the matching patterns.
+    label : text of the label condition, for EXPLAIN and for "same vertex label" of the matching
+        patterns.
     """
 
     ranges: tuple[tuple[int, int], ...]
@@ -52,7 +56,8 @@ class Candidates:
 class Rules:
     """What a vertex must satisfy against vertices bound before it, besides edges.
 
-    below : its vid is smaller than theirs (restrictions; hubs have small vids, so lists stay short).
+    below : its vid is smaller than theirs (restrictions; hubs have small vids, so lists stay
+        short).
     above : its vid is larger than theirs.
     differs : its vid is another than theirs.
     """
@@ -67,7 +72,8 @@ class Rules:
 
 @dataclass(frozen=True, slots=True)
 class Scan:
-    """Bind `vertex` to each of its candidates (the first vertex, or the first of an unconnected part)."""
+    """Bind `vertex` to each of its candidates (the first vertex, or the first of an unconnected
+    part)."""
 
     vertex: int
     rules: Rules = Rules()
@@ -75,7 +81,8 @@ class Scan:
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """Bind `vertex` to the distinct neighbours of bound `source` in view `view` along query edge `edge`."""
+    """Bind `vertex` to the distinct neighbours of bound `source` in view `view` along query edge
+    `edge`."""
 
     vertex: int
     source: int
@@ -86,8 +93,8 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Extend:
-    """Bind the steps' vertices by matching pattern 0 to 7 (geneva-tpds Fig. 1); steps do not read one another's vertices
-    except through their rules."""
+    """Bind the steps' vertices by matching pattern 0 to 7 (geneva-tpds Fig. 1); steps do not read
+    one another's vertices except through their rules."""
 
     pattern: int
     steps: tuple[Step, ...]
@@ -95,7 +102,8 @@ class Extend:
 
 @dataclass(frozen=True, slots=True)
 class Arc:
-    """Query edge `edge`, to be checked: `target` must be a neighbour of `source` in the phase's view."""
+    """Query edge `edge`, to be checked: `target` must be a neighbour of `source` in the phase's
+    view."""
 
     edge: int
     source: int
@@ -104,7 +112,8 @@ class Arc:
 
 @dataclass(frozen=True, slots=True)
 class Eliminate:
-    """Keep embeddings in which every arc is matched; one phase holds all backward edges of one view (§5.6)."""
+    """Keep embeddings in which every arc is matched; one phase holds all backward edges of one view
+    (§5.6)."""
 
     view: int
     arcs: tuple[Arc, ...]
@@ -130,7 +139,8 @@ class BindEdge:
 
 @dataclass(frozen=True, slots=True)
 class Apart:
-    """Keep embeddings in which the pair (a, b) is not the pair (c, d); with `either_way` also not (d, c).
+    """Keep embeddings in which the pair (a, b) is not the pair (c, d); with `either_way` also not
+    (d, c).
 
     This is "two relationships differ" for edges of which at most one joins two vertices."""
 
@@ -143,7 +153,8 @@ class Apart:
 
 @dataclass(frozen=True, slots=True)
 class Between:
-    """Keep embeddings in which exactly `count` edges of view `view` join `source` and `target` (INDUCED; 0: anti-edge)."""
+    """Keep embeddings in which exactly `count` edges of view `view` join `source` and `target`
+    (INDUCED; 0: anti-edge)."""
 
     view: int
     source: int
@@ -240,7 +251,8 @@ def _flow(phase: Phase) -> tuple[set[int], set[int]]:
 
 
 def verify(plan: Plan) -> Plan:
-    """Return the plan, or raise InternalError unless every phase reads only what is bound and everything is bound once.
+    """Return the plan, or raise InternalError unless every phase reads only what is bound and
+    everything is bound once.
 
     Runs between planner passes, so that a bad pass fails at the pass.
     """
@@ -255,7 +267,9 @@ def verify(plan: Plan) -> Plan:
         match phase:
             case Extend(pattern=p, steps=steps):
                 _require(0 <= p <= 7, plan, f"phase {k} has matching pattern {p}")
-                _require(len({s.vertex for s in steps}) == len(steps) > 0, plan, f"phase {k} binds twice")
+                _require(
+                    len({s.vertex for s in steps}) == len(steps) > 0, plan, f"phase {k} binds twice"
+                )
                 matched |= {s.edge for s in steps}
             case Eliminate(arcs=arcs):
                 matched |= {a.edge for a in arcs}
@@ -266,10 +280,14 @@ def verify(plan: Plan) -> Plan:
             case _:
                 pass
     _require(bound == set(range(plan.vertices)), plan, "not every query vertex is bound")
-    _require(matched | bound_edges == set(range(plan.edges)), plan, "not every query edge is matched")
+    _require(
+        matched | bound_edges == set(range(plan.edges)), plan, "not every query edge is matched"
+    )
     return plan
 
 
 def _require(holds: bool, plan: Plan, what: str) -> None:
     if not holds:
-        raise InternalError(f"The planner made an invalid plan: {what}. Plan: {plan.phases}", "Please report it.")
+        raise InternalError(
+            f"The planner made an invalid plan: {what}. Plan: {plan.phases}", "Please report it."
+        )

@@ -1,4 +1,5 @@
-"""From a plan to what both generic kernels take: nest, tables, and the arrays behind the tables' numbers."""
+"""From a plan to what both generic kernels take: nest, tables, and the arrays behind the tables'
+numbers."""
 
 from __future__ import annotations
 
@@ -19,9 +20,11 @@ from gdb.storage.adjacency import I64, U32, Adjacency
 class Prepared:
     """A stage ready to launch.
 
-    views, eids : one for each of the plan's views; eids is None where no edge is bound through the view.
+    views, eids : one for each of the plan's views; eids is None where no edge is bound through the
+        view.
     bit_sets, lists : arrays for `tables.bit_sets` and `tables.lists`.
-    roots : what level 0 loops over, u32[r] ascending; weights : estimated work of each root, i64[r].
+    roots : what level 0 loops over, u32[r] ascending; weights : estimated work of each root,
+        i64[r].
     """
 
     plan: Plan
@@ -51,7 +54,8 @@ def loop_nest(plan: Plan, graph: GraphSource) -> LoopNest:
 
 
 def prepare(plan: Plan, graph: GraphSource) -> Prepared:
-    """Everything that a launch needs, in host memory; partitions stay where they are (mapped files)."""
+    """Everything that a launch needs, in host memory; partitions stay where they are (mapped
+    files)."""
     verify(plan)
     views = tuple(graph.adjacency(w.types, w.direction) for w in plan.views)
     nest = loop_nest(plan, graph)
@@ -60,7 +64,9 @@ def prepare(plan: Plan, graph: GraphSource) -> Prepared:
         graph.eids(w.types, w.direction) if i in bound else None for i, w in enumerate(plan.views)
     )
     roots, weights = _roots(plan, views)
-    members = {v: roots if v == plan.order[0] else plan.candidates[v].vids() for v in _scanned(plan)}
+    members = {
+        v: roots if v == plan.order[0] else plan.candidates[v].vids() for v in _scanned(plan)
+    }
     sizes = tuple(len(members.get(v, ())) for v in range(plan.vertices))
     tables = encode(nest, plan, views, sizes)
     allowed = {p.edge: p.allowed for p in plan.phases if isinstance(p, BindEdge)}
@@ -87,7 +93,8 @@ def _scanned(plan: Plan) -> list[int]:
 
 
 def _roots(plan: Plan, views: tuple[Adjacency, ...]) -> tuple[U32, I64]:
-    """Candidates of the first vertex that have a row in every view read from it, and their degrees there."""
+    """Candidates of the first vertex that have a row in every view read from it, and their degrees
+    there."""
     first = plan.order[0]
     roots = plan.candidates[first].vids()
     weights = np.ones(roots.shape, np.int64)

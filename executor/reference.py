@@ -1,7 +1,7 @@
 """The reference executor: a plan walked phase by phase in plain Python.
 
-It is the living definition: whatever a plan means is what these functions return, and every other executor is tested against
-them. It is slow and keeps all partial embeddings in memory.
+It is the living definition: whatever a plan means is what these functions return, and every other
+executor is tested against them. It is slow and keeps all partial embeddings in memory.
 """
 
 from __future__ import annotations

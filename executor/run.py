@@ -1,6 +1,7 @@
 """Run a plan: choose the device, prepare the stage, launch it, write twins out.
 
-This is the one place that knows which backends there are; a backend renders and launches, it never re-plans.
+This is the one place that knows which backends there are; a backend renders and launches, it never
+re-plans.
 """
 
 from __future__ import annotations
@@ -18,8 +19,8 @@ from gdb.executor.scheduler import Budget, Watch
 from gdb.executor.source import GraphSource
 from gdb.executor.twins import expand
 
-# Below this many expected partial embeddings a query ends on the CPU before a GPU has its data: the link gives 10 GB/s from
-# pageable memory, a launch with its synchronisations takes about 0.1 ms.
+# Below this many expected partial embeddings a query ends on the CPU before a GPU has its data: the
+# link gives 10 GB/s from pageable memory, a launch with its synchronisations takes about 0.1 ms.
 WORTH_A_GPU = 50_000_000.0
 
 
@@ -27,8 +28,10 @@ WORTH_A_GPU = 50_000_000.0
 class Options:
     """How a query may run.
 
-    device : "auto", "cpu", "gpu" (or "cuda"), "cuda:N". threads : 0 for all cores. memory : bytes for candidate sets and rows,
-    None for no bound. timeout : seconds. cancel : when set, the run stops within about 10 ms of work.
+    device : "auto", "cpu", "gpu" (or "cuda"), "cuda:N". threads : 0 for all cores. memory : bytes
+        for candidate sets and rows,
+    None for no bound. timeout : seconds. cancel : when set, the run stops within about 10 ms of
+    work.
     """
 
     device: str = "auto"

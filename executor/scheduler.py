@@ -1,7 +1,8 @@
 """Work units, and the conditions under which a run stops before its end.
 
-A work unit is a range of a stage's first loop. Workers take units from one queue, heavy ones first in line because hubs
-have small vids; between launches they ask `Watch` whether to go on (design.md §5).
+A work unit is a range of a stage's first loop. Workers take units from one queue, heavy ones first
+in line because hubs have small vids; between launches they ask `Watch` whether to go on (design.md
+§5).
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 import threading
 import time
 from dataclasses import dataclass, field
+from itertools import pairwise
 
 import numpy as np
 
@@ -19,7 +21,8 @@ UNITS_PER_WORKER = 64
 
 
 def units(weights: I64, workers: int) -> list[tuple[int, int]]:
-    """Cut a first loop into half-open ranges of about equal estimated work; at least one root each."""
+    """Cut a first loop into half-open ranges of about equal estimated work; at least one root
+    each."""
     n = len(weights)
     if n == 0:
         return []
@@ -28,7 +31,7 @@ def units(weights: I64, workers: int) -> list[tuple[int, int]]:
     marks = np.arange(1, wanted) * (int(total[-1]) / wanted)
     cuts = np.unique(np.concatenate([[0], np.searchsorted(total, marks) + 1, [n]])).clip(0, n)
     cuts = np.unique(cuts)
-    return [(int(a), int(b)) for a, b in zip(cuts[:-1], cuts[1:], strict=True)]
+    return [(int(a), int(b)) for a, b in pairwise(cuts)]
 
 
 @dataclass(slots=True)
@@ -44,16 +47,20 @@ class Budget:
         with self.lock:
             if self.limit is not None and self.used + size > self.limit:
                 raise OutOfBudget(
-                    f"The query needs {self.used + size:,} bytes for {what}, over its budget of {self.limit:,}.",
+                    f"The query needs {self.used + size:,} bytes for {what}, over its budget of "
+                    f"{self.limit:,}.",
                     "Raise memory=, add a LIMIT, or ask for count(*).",
                 )
             self.used += size
 
 
 class Watch:
-    """Decides between launches whether a run goes on: cancelled, out of time, failed elsewhere, or rows enough."""
+    """Decides between launches whether a run goes on: cancelled, out of time, failed elsewhere, or
+    rows enough."""
 
-    def __init__(self, timeout: float | None, cancel: threading.Event | None, limit: int | None) -> None:
+    def __init__(
+        self, timeout: float | None, cancel: threading.Event | None, limit: int | None
+    ) -> None:
         self.deadline = None if timeout is None else time.monotonic() + timeout
         self.timeout, self.cancel, self.limit = timeout, cancel, limit
         self.found = 0
@@ -80,8 +87,8 @@ class Watch:
         if self.cancel is not None and self.cancel.is_set():
             raise Cancelled("The query was cancelled.")
         enough = self.limit is not None and self.found >= self.limit
-        if self.deadline is not None and self.stopped.is_set() and not enough:
-            if time.monotonic() > self.deadline:
-                raise QueryTimeout(
-                    f"The query ran longer than {self.timeout:g} s.", "Raise timeout= or ask for less."
-                )
+        late = self.deadline is not None and time.monotonic() > self.deadline
+        if late and self.stopped.is_set() and not enough:
+            raise QueryTimeout(
+                f"The query ran longer than {self.timeout:g} s.", "Raise timeout= or ask for less."
+            )

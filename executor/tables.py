@@ -1,7 +1,9 @@
-"""A nest written as integer tables, the one form that both generic kernels (Numba and CUDA) interpret.
+"""A nest written as integer tables, the one form that both generic kernels (Numba and CUDA)
+interpret.
 
-Every table is i64. Rows refer to views, bitsets and candidate lists by number; the addresses behind the numbers are the
-backend's, in tables of the same layout (`VIEW_FIELDS`, bitset and list addresses), so that host and device run the same code.
+Every table is i64. Rows refer to views, bitsets and candidate lists by number; the addresses behind
+the numbers are the backend's, in tables of the same layout (`VIEW_FIELDS`, bitset and list
+addresses), so that host and device run the same code.
 """
 
 from __future__ import annotations
@@ -30,7 +32,8 @@ I64 = npt.NDArray[np.int64]
 
 
 class LevelField(IntEnum):
-    """Columns of the level table. For an edge level BASE_A is the view, BASE_B the source level, LO the target level."""
+    """Columns of the level table. For an edge level BASE_A is the view, BASE_B the source level, LO
+    the target level."""
 
     IS_EDGE = 0
     BASE = 1
@@ -75,7 +78,8 @@ class SetField(IntEnum):
 
 
 class CheckField(IntEnum):
-    """Columns of the check table. Member: view, source, target, least, most. PairsApart: a, b, c, d, either way."""
+    """Columns of the check table. Member: view, source, target, least, most. PairsApart: a, b, c,
+    d, either way."""
 
     IS_PAIRS = 0
     A = 1
@@ -86,7 +90,8 @@ class CheckField(IntEnum):
 
 
 class ViewField(IntEnum):
-    """Columns of a backend's view table; all but INTERVALS are addresses in its memory (EIDS may be 0)."""
+    """Columns of a backend's view table; all but INTERVALS are addresses in its memory (EIDS may be
+    0)."""
 
     FIRST = 0
     LENGTH = 1
@@ -101,12 +106,14 @@ class ViewField(IntEnum):
 class Tables:
     """A nest for the kernels.
 
-    levels, sets, checks : i64[n, fields]; refs : i64[k], level numbers that BELOW/ABOVE/DIFFERS ranges point into.
-    loops : levels that are looped over; the rest are groups (one table row at each group's first level).
+    levels, sets, checks : i64[n, fields]; refs : i64[k], level numbers that BELOW/ABOVE/DIFFERS
+        ranges point into.
+    loops : levels that are looped over; the rest are groups (one table row at each group's first
+        level).
     groups : i64[g], the level numbers of the groups' rows.
     buffer : vids that one worker's sets need.
-    bit_sets : query vertices (>= 0) whose candidates need a bitset and, as -1 - edge, query edges whose allowed edge ids do;
-        BITS columns are positions in this tuple.
+    bit_sets : query vertices (>= 0) whose candidates need a bitset and, as -1 - edge, query edges
+        whose allowed edge ids do; BITS columns are positions in this tuple.
     lists : query vertices whose candidate list is read; LIST operands are positions in this tuple.
     """
 
@@ -127,7 +134,9 @@ class Tables:
 class _Encoder:
     """Collects the side tables while levels and sets are written."""
 
-    def __init__(self, nest: LoopNest, views: tuple[Adjacency, ...], list_sizes: tuple[int, ...]) -> None:
+    def __init__(
+        self, nest: LoopNest, views: tuple[Adjacency, ...], list_sizes: tuple[int, ...]
+    ) -> None:
         self.nest, self.views, self.list_sizes = nest, views, list_sizes
         self.refs: list[int] = []
         self.checks: list[list[int]] = []
@@ -178,7 +187,13 @@ class _Encoder:
         if op.op == 0:
             longest = min(longest, self.longest(op.right))
         self.capacity[op.slot] = longest
-        row = [*self.operand(op.left), int(op.op), *self.operand(op.right), *self.cut(op.cut), self.used]
+        row = [
+            *self.operand(op.left),
+            int(op.op),
+            *self.operand(op.right),
+            *self.cut(op.cut),
+            self.used,
+        ]
         self.used += longest + 1  # a merge stores before it compares
         return row
 
@@ -198,10 +213,13 @@ class _Encoder:
         return [*head, start, len(self.checks), *sets, 1, 0, column]
 
 
-def encode(nest: LoopNest, plan: Plan, views: tuple[Adjacency, ...], list_sizes: tuple[int, ...]) -> Tables:
+def encode(
+    nest: LoopNest, plan: Plan, views: tuple[Adjacency, ...], list_sizes: tuple[int, ...]
+) -> Tables:
     """The tables of a nest over these adjacencies.
 
-    views : one for each of the plan's views. list_sizes : length of each query vertex's candidate list.
+    views : one for each of the plan's views. list_sizes : length of each query vertex's candidate
+        list.
     """
     encoder = _Encoder(nest, views, list_sizes)
     sets = [encoder.set_row(op) for op in nest.sets]
@@ -235,7 +253,9 @@ def _table(rows: list[list[int]], fields: int) -> I64:
     return np.array(rows, np.int64).reshape(len(rows), fields)
 
 
-def bitset(members: npt.NDArray[np.uint32] | npt.NDArray[np.int64], size: int) -> npt.NDArray[np.uint8]:
+def bitset(
+    members: npt.NDArray[np.uint32] | npt.NDArray[np.int64], size: int
+) -> npt.NDArray[np.uint8]:
     """A set of numbers below `size`, one bit each, bit i in byte i // 8; u8[size // 8 + 1]."""
     flags = np.zeros(size + 8, bool)
     flags[members] = True

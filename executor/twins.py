@@ -1,4 +1,5 @@
-"""Rows that restrictions left out are written back (design.md §3: restrictions never change what a query returns)."""
+"""Rows that restrictions left out are written back (design.md §3: restrictions never change what a
+query returns)."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 """Every error that gdb raises on purpose: what happened, where, and the cure.
 
-`GdbError` is the base; each class carries a short `code` and, where a Python user would expect one, also derives from the
-builtin exception. `InternalError` alone means that the fault is ours. This module imports nothing of gdb, so every room may
-use it.
+`GdbError` is the base; each class carries a short `code` and, where a Python user would expect one,
+also derives from the builtin exception. `InternalError` alone means that the fault is ours. This
+module imports nothing of gdb, so every room may use it.
 """
 
 from __future__ import annotations
@@ -26,7 +26,8 @@ class GdbError(Exception):
 
 
 class InternalError(GdbError):
-    """A fault of gdb itself (a verifier failed, an invariant broke); the message holds what we need to mend it."""
+    """A fault of gdb itself (a verifier failed, an invariant broke); the message holds what we need
+    to mend it."""
 
     code = "INTERNAL"
 
@@ -47,7 +48,8 @@ class NotAStore(StoreError, FileNotFoundError):
 
 
 class CorruptStore(StoreError):
-    """A file of the store is not the file that the manifest committed; the message names the file."""
+    """A file of the store is not the file that the manifest committed; the message names the
+    file."""
 
     code = "CORRUPT"
 
@@ -86,7 +88,8 @@ class ClosedError(StoreError):
 
 
 class ImportFailed(GdbError, ValueError):
-    """An input file cannot be imported; carries file, line (1-based, None if unknown), text and reason.
+    """An input file cannot be imported; carries file, line (1-based, None if unknown), text and
+    reason.
 
     Nothing of the input has been stored.
     """
@@ -146,7 +149,8 @@ def _underline(text: str, line: int | None, column: int | None, length: int) -> 
     source, start = lines[line - 1].replace("\t", " "), column - 1
     left = max(0, start - 60)
     shown = source[left : left + 120]
-    return f"  {shown}\n  {' ' * (start - left)}{'^' * max(1, min(length, len(shown) - (start - left)))}"
+    marks = "^" * max(1, min(length, len(shown) - (start - left)))
+    return f"  {shown}\n  {' ' * (start - left)}{marks}"
 
 
 class SyntaxProblem(QueryError):

@@ -1,7 +1,7 @@
 """The query graph: what the MATCH part of a query asks for, free of the text that it came from.
 
-Vertices and edges are numbered from 0; names are kept for messages only. Predicates on one element arrive evaluated: as a
-set of allowed vids or edge ids (design.md §3).
+Vertices and edges are numbered from 0; names are kept for messages only. Predicates on one element
+arrive evaluated: as a set of allowed vids or edge ids (design.md §3).
 """
 
 from __future__ import annotations
@@ -18,7 +18,8 @@ from gdb.storage.adjacency import Direction
 class MatchMode:
     """Which elements of one embedding must differ (design.md §3).
 
-    edges_differ : two query edges never share a data edge (openCypher's rule; implied by nodes_differ).
+    edges_differ : two query edges never share a data edge (openCypher's rule; implied by
+        nodes_differ).
     nodes_differ : two query vertices never share a data vertex.
     distinct : one embedding for each automorphism class of the query graph (SUBGRAPHS).
     induced : no data edge between matched vertices beyond the matched ones.
@@ -42,8 +43,10 @@ class QueryVertex:
     """A query vertex.
 
     labels : an AND of ORs: ((A,), (B, C)) is "A and (B or C)"; () is any vertex.
-    allowed : vids that pass this vertex's own predicates, u32[k] ascending, or None for no predicate.
-    predicate : a text that is equal for two vertices exactly if their predicates are (used for symmetry); "" for none.
+    allowed : vids that pass this vertex's own predicates, u32[k] ascending, or None for no
+        predicate.
+    predicate : a text that is equal for two vertices exactly if their predicates are (used for
+        symmetry); "" for none.
     """
 
     name: str | None = None
@@ -77,9 +80,10 @@ class QueryEdge:
 class QueryGraph:
     """Vertices, edges and the mode of one MATCH.
 
-    symmetric_under : predicates over two or more elements that later run on the embeddings table, one text each with
-        query vertex k written as `$vk` and query edge k as `$ek`, operands of symmetric operators in sorted order; only
-        automorphisms that map this set of texts onto itself may be used in mode SUBGRAPHS.
+    symmetric_under : predicates over two or more elements that later run on the embeddings table,
+        one text each with query vertex k written as `$vk` and query edge k as `$ek`, operands of
+        symmetric operators in sorted order; only automorphisms that map this set of texts onto
+        itself may be used in mode SUBGRAPHS.
     """
 
     vertices: tuple[QueryVertex, ...]

@@ -1,7 +1,9 @@
-"""The view of a partition that planner and executors see: sorted neighbour lists behind an interval index.
+"""The view of a partition that planner and executors see: sorted neighbour lists behind an interval
+index.
 
-One `Adjacency` is one part of an edge-label partition (ELP), or the union of several (a relationship with several types, or
-one without direction). Rows are found through the interval index (geneva-tpds §4.1).
+One `Adjacency` is one part of an edge-label partition (ELP), or the union of several (a
+relationship with several types, or one without direction). Rows are found through the interval
+index (geneva-tpds §4.1).
 """
 
 from __future__ import annotations
@@ -34,7 +36,8 @@ class Adjacency:
     """Neighbour lists of all vertices that have an edge of the given types in the given direction.
 
     types : the edge types united here, sorted.
-    direction : as seen from the row's vertex. In ANY an edge stands in the rows of both ends (a self-loop once).
+    direction : as seen from the row's vertex. In ANY an edge stands in the rows of both ends (a
+        self-loop once).
     first : u32[k], first vid of each interval, ascending.
     length : u32[k], number of vids in each interval.
     row : u32[k], row number of each interval's first vid.
@@ -71,7 +74,8 @@ class Adjacency:
         return np.where(known, self.row[inside] + step, -1)
 
     def degrees_of(self, vids: U32) -> I64:
-        """Number of neighbours of each vid (parallel edges count), 0 where it has no row; i64[n]."""
+        """Number of neighbours of each vid (parallel edges count), 0 where it has no row;
+        i64[n]."""
         rows = self.rows_of(vids)
         safe = np.maximum(rows, 0)
         if not self.rows:
@@ -83,7 +87,10 @@ class Adjacency:
         if not self.first.shape[0]:
             return np.zeros(0, np.uint32)
         return np.concatenate(
-            [np.arange(f, f + n, dtype=np.uint32) for f, n in zip(self.first, self.length, strict=True)]
+            [
+                np.arange(f, f + n, dtype=np.uint32)
+                for f, n in zip(self.first, self.length, strict=True)
+            ]
         )
 
     def neighbours_of(self, vid: int) -> U32:

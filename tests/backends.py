@@ -1,4 +1,5 @@
-"""The executors under test. GDB_TEST_BACKENDS names them, comma-separated (default: cpu; a GPU run sets cpu,gpu)."""
+"""The executors under test. GDB_TEST_BACKENDS names them, comma-separated (default: cpu; a GPU run
+sets cpu,gpu)."""
 
 from __future__ import annotations
 
@@ -36,4 +37,6 @@ def _gpu() -> Backend:
     return Backend("gpu", lambda p, w, b: launch.count(p, w, b), rows)
 
 
-BACKENDS = [{"cpu": _cpu, "gpu": _gpu}[n]() for n in os.environ.get("GDB_TEST_BACKENDS", "cpu").split(",")]
+BACKENDS = [
+    {"cpu": _cpu, "gpu": _gpu}[n]() for n in os.environ.get("GDB_TEST_BACKENDS", "cpu").split(",")
+]

@@ -1,4 +1,5 @@
-"""Brute force: every assignment of vertices and edges, tested against the words of the language's definition."""
+"""Brute force: every assignment of vertices and edges, tested against the words of the language's
+definition."""
 
 from __future__ import annotations
 
@@ -12,7 +13,8 @@ Embedding = tuple[tuple[int, ...], tuple[int, ...]]
 
 
 def embeddings(query: QueryGraph, graph: SmallGraph) -> list[Embedding]:
-    """All (vids, eids) of a query, by trying everything; SUBGRAPHS: one of each set that automorphisms join."""
+    """All (vids, eids) of a query, by trying everything; SUBGRAPHS: one of each set that
+    automorphisms join."""
     found = []
     candidates = [_candidates(query, graph, k) for k in range(len(query.vertices))]
     for vids in itertools.product(*candidates):
@@ -54,7 +56,9 @@ def _matches(edge: QueryEdge, vids: tuple[int, ...], graph: SmallGraph) -> list[
 
 def _induced(vids: tuple[int, ...], eids: tuple[int, ...], graph: SmallGraph) -> bool:
     inside = set(vids)
-    return {e for e, (_, s, t) in enumerate(graph.edges) if s in inside and t in inside} == set(eids)
+    return {e for e, (_, s, t) in enumerate(graph.edges) if s in inside and t in inside} == set(
+        eids
+    )
 
 
 def automorphisms(query: QueryGraph) -> list[Embedding]:
@@ -76,7 +80,11 @@ def _colour(query: QueryGraph, v: int) -> object:
 
 
 def _same(edge: QueryEdge, other: QueryEdge, image: tuple[int, ...]) -> bool:
-    if (sorted(edge.types), edge.direction, edge.predicate) != (sorted(other.types), other.direction, other.predicate):
+    if (sorted(edge.types), edge.direction, edge.predicate) != (
+        sorted(other.types),
+        other.direction,
+        other.predicate,
+    ):
         return False
     ends = (image[edge.source], image[edge.target])
     there = (other.source, other.target)

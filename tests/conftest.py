@@ -1,4 +1,5 @@
-"""What all tests share: the real graphs, if they lie beside the repository, and how hard hypothesis searches."""
+"""What all tests share: the real graphs, if they lie beside the repository, and how hard hypothesis
+searches."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""A small labelled multigraph in plain lists: a source for the planner and executors that shares no code with the store."""
+"""A small labelled multigraph in plain lists: a source for the planner and executors that shares no
+code with the store."""
 
 from __future__ import annotations
 
@@ -22,7 +23,8 @@ class SmallType:
 
 
 class SmallGraph:
-    """Vertices 0..n-1 with one label set each (ascending by label set, as the store orders them) and typed edges.
+    """Vertices 0..n-1 with one label set each (ascending by label set, as the store orders them)
+    and typed edges.
 
     edges : (type, source, target); edge id = position in the list.
     """
@@ -37,8 +39,12 @@ class SmallGraph:
         self.labels, self.edges, self.undirected = labels, edges, undirected
         self.vertex_count, self.edge_count = len(labels), len(edges)
         kinds = sorted(set(labels))
-        self.groups = tuple(SmallGroup(k, ((labels.index(k), labels.index(k) + labels.count(k)),)) for k in kinds)
-        self.edge_types = tuple(SmallType(t, t not in undirected) for t in sorted({e[0] for e in edges}))
+        self.groups = tuple(
+            SmallGroup(k, ((labels.index(k), labels.index(k) + labels.count(k)),)) for k in kinds
+        )
+        self.edge_types = tuple(
+            SmallType(t, t not in undirected) for t in sorted({e[0] for e in edges})
+        )
         self._cache: dict[tuple[tuple[str, ...], Direction], tuple[Adjacency, I64]] = {}
 
     def ends(self, types: tuple[str, ...], direction: Direction) -> list[tuple[int, int, int]]:

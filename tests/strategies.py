@@ -57,13 +57,19 @@ def queries(draw: st.DrawFn, edge_count: int = 14, vertex_count: int = 7) -> Que
     for k in range(draw(st.integers(0, 5))):
         # mostly grow a connected pattern
         source = draw(st.integers(0, min(k, n - 1)))
-        target = min(k + 1, n - 1) if k < n - 1 and draw(st.integers(0, 5)) else draw(st.integers(0, n - 1))
+        target = (
+            min(k + 1, n - 1)
+            if k < n - 1 and draw(st.integers(0, 5))
+            else draw(st.integers(0, n - 1))
+        )
         types = draw(st.sampled_from([(), ("R",), ("R",), ("U",), ("R", "S"), ("X",), ("R", "U")]))
         direction = draw(st.sampled_from([Direction.OUT, Direction.ANY]))
         eids, predicate = None, ""
         if draw(st.integers(0, 9)) == 0:
             predicate, eids = "p", np.arange(0, edge_count, 2, dtype=np.int64)
-        edges.append(QueryEdge(source, target, types, direction, None, draw(st.booleans()), eids, predicate))
+        edges.append(
+            QueryEdge(source, target, types, direction, None, draw(st.booleans()), eids, predicate)
+        )
     return QueryGraph(tuple(vertices), tuple(edges), draw(st.sampled_from(MODES)))
 
 

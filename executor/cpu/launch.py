@@ -11,14 +11,15 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from gdb.errors import RunError
-from gdb.executor.cpu import kernel
+from gdb.executor.cpu import address, kernel
 from gdb.executor.embeddings import Embeddings
 from gdb.executor.prepare import Prepared
 from gdb.executor.scheduler import Budget, Watch, units
 from gdb.executor.tables import ViewField
 from gdb.storage.adjacency import I64, Adjacency
 
-STEPS = 2_000_000  # a launch's step budget: about 10 ms, so that a stop is seen in time and costs nothing
+# a launch's step budget: about 10 ms, so that a stop is seen in time and costs nothing
+STEPS = 2_000_000
 ROWS = 1 << 16  # rows of a worker's output buffer
 
 
@@ -40,7 +41,8 @@ def count(prepared: Prepared, watch: Watch, budget: Budget, threads: int = 0) ->
 def rows(
     prepared: Prepared, watch: Watch, budget: Budget, threads: int = 0, capacity: int = ROWS
 ) -> Embeddings:
-    """Embeddings that the nest finds (without twins); `capacity` rows are buffered in each worker."""
+    """Embeddings that the nest finds (without twins); `capacity` rows are buffered in each
+    worker."""
     found = _run(prepared, watch, budget, threads, capacity)
     plan, tables = prepared.plan, prepared.tables
     n = sum(len(part) for part in found.vids)
@@ -104,7 +106,7 @@ def _work(
         watch.stopped.set()
         raise
     with outcome.lock:
-        outcome.total += int(worker.control[kernel.TOTAL])
+        outcome.total += int(worker.control[address.TOTAL])
 
 
 class _Worker:
@@ -116,9 +118,11 @@ class _Worker:
         self.prepared, self.capacity = prepared, 1 if tables.counting else capacity
         self.views = _addresses(prepared)
         self.simple = np.array([int(v.simple) for v in prepared.views] or [1], np.int64)
-        self.lists = np.array([(x.ctypes.data, len(x)) for x in prepared.lists], np.int64).reshape(-1, 2)
+        self.lists = np.array([(x.ctypes.data, len(x)) for x in prepared.lists], np.int64).reshape(
+            -1, 2
+        )
         self.bits = np.array([b.ctypes.data for b in prepared.bit_sets] or [0], np.int64)
-        self.control = np.zeros(kernel.CONTROL, np.int64)
+        self.control = np.zeros(address.CONTROL, np.int64)
         self.v, self.address, self.position, self.end, self.start = np.zeros((5, n), np.int64)
         self.set_length = np.zeros(max(len(tables.sets), 1), np.int64)
         self.buffer = np.empty(tables.buffer, np.uint32)
@@ -132,8 +136,8 @@ class _Worker:
 
     def begin(self, start: int, end: int) -> None:
         """Stand before the roots [start, end)."""
-        self.control[kernel.DEPTH] = 0
-        self.control[kernel.ENTERING] = 1
+        self.control[address.DEPTH] = 0
+        self.control[address.ENTERING] = 1
         self.address[0] = self.prepared.roots.ctypes.data
         self.position[0] = self.start[0] = start
         self.end[0] = end
@@ -146,7 +150,11 @@ class _Worker:
             t.loops,
             len(t.groups),
             t.counting,
-            *(x.ctypes.data for x in (self.control, self.address, self.position, self.start, self.end)),
+            self.control.ctypes.data,
+            self.address.ctypes.data,
+            self.position.ctypes.data,
+            self.start.ctypes.data,
+            self.end.ctypes.data,
             self.out_vids.ctypes.data,
             self.out_vids.shape[1],
             self.out_eids.ctypes.data,
@@ -154,23 +162,24 @@ class _Worker:
             self.capacity,
             STEPS,
         )
-        status = self.control[kernel.STATUS]
-        if status == kernel.OVERFLOW:
+        status = self.control[address.STATUS]
+        if status == address.OVERFLOW:
             raise RunError(
-                "The count exceeds 2^63 - 1 within one work unit.", "Ask for a smaller pattern or part of it."
+                "The count exceeds 2^63 - 1 within one work unit.",
+                "Ask for a smaller pattern or part of it.",
             )
-        return bool(status == kernel.DONE)
+        return bool(status == address.DONE)
 
     def drain(self, watch: Watch, budget: Budget, outcome: _Outcome) -> None:
         """Hand the buffered rows over."""
-        n = int(self.control[kernel.ROWS])
+        n = int(self.control[address.ROWS])
         if not n:
             return
         budget.take(self.out_vids[:n].nbytes + self.out_eids[:n].nbytes, "its rows")
         with outcome.lock:
             outcome.vids.append(self.out_vids[:n].copy())
             outcome.eids.append(self.out_eids[:n].copy())
-        self.control[kernel.ROWS] = 0
+        self.control[address.ROWS] = 0
         watch.add_rows(n)
 
 

@@ -1,7 +1,7 @@
 """The planner: a query graph in, a plan out, through the passes named in `PASSES`.
 
-Each pass may be switched off by name (`plan(..., switched_off={"symmetry"})`); the answer stays the same. The nest passes of
-`gdb.executor.nest_passes` take part in the same list.
+Each pass may be switched off by name (`plan(..., switched_off={"symmetry"})`); the answer stays the
+same. The nest passes of `gdb.executor.nest_passes` take part in the same list.
 """
 
 from __future__ import annotations
@@ -33,7 +33,8 @@ def plan(
     Parameters
     ----------
     counting : only the number of embeddings is wanted.
-    switched_off : names from `PASSES` to leave out. SUBGRAPHS needs its restrictions, so there "symmetry" stays on.
+    switched_off : names from `PASSES` to leave out. SUBGRAPHS needs its restrictions, so there
+        "symmetry" stays on.
 
     Raises
     ------
@@ -90,7 +91,8 @@ def plan(
 def _symmetry(
     query: Resolved, order: tuple[int, ...], counting: bool, switched_off: frozenset[str]
 ) -> tuple[Symmetry, tuple[Twin, ...]]:
-    """The restrictions, and for rows the twins that they leave out. Too many twins: rather no restrictions."""
+    """The restrictions, and for rows the twins that they leave out. Too many twins: rather no
+    restrictions."""
     distinct = query.graph.mode.distinct
     if "symmetry" in switched_off and not distinct:
         return Symmetry(), ()

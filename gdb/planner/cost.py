@@ -1,4 +1,5 @@
-"""Estimates from label counts and mean degrees; refined by sampled walks in a later version (thesis §2.4)."""
+"""Estimates from label counts and mean degrees; refined by sampled walks in a later version (thesis
+§2.4)."""
 
 from __future__ import annotations
 
@@ -8,8 +9,8 @@ from gdb.planner.resolve import Resolved
 def expansion(query: Resolved, bound: frozenset[int] | set[int], vertex: int) -> float:
     """Expected number of data vertices for `vertex` once `bound` are bound.
 
-    Edges are taken as independent: the candidates, times for each edge to a bound vertex the share of the possible
-    ends that one row of its view holds.
+    Edges are taken as independent: the candidates, times for each edge to a bound vertex the share
+    of the possible ends that one row of its view holds.
     """
     expected = float(query.candidates[vertex].count)
     for e in query.incident(vertex):
@@ -24,7 +25,8 @@ def expansion(query: Resolved, bound: frozenset[int] | set[int], vertex: int) ->
 
 
 def first(query: Resolved, vertex: int) -> float:
-    """Expected cost of starting at a vertex: its candidates times its cheapest expansion; few and selective come first."""
+    """Expected cost of starting at a vertex: its candidates times its cheapest expansion; few and
+    selective come first."""
     count = float(query.candidates[vertex].count)
     after = [expansion(query, {vertex}, u) for u in query.neighbours(vertex)]
     return count * min(after, default=1.0) / (1.0 + len(query.neighbours(vertex)))

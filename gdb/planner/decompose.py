@@ -1,4 +1,5 @@
-"""Core, forest and leaves of a query graph (geneva-tpds §6, after CFL: peel degree-one vertices), and its smallest cycle."""
+"""Core, forest and leaves of a query graph (geneva-tpds §6, after CFL: peel degree-one vertices),
+and its smallest cycle."""
 
 from __future__ import annotations
 
@@ -10,7 +11,8 @@ from gdb.planner.resolve import Resolved
 
 @dataclass(frozen=True, slots=True)
 class Decomposition:
-    """Disjoint sets of query vertices; `cycle` is a smallest cycle of the core, () where the core has none."""
+    """Disjoint sets of query vertices; `cycle` is a smallest cycle of the core, () where the core
+    has none."""
 
     core: frozenset[int]
     forest: frozenset[int]
@@ -19,8 +21,9 @@ class Decomposition:
 
 
 def decompose(query: Resolved) -> Decomposition:
-    """Peel degree-one vertices until none is left: what stays is the core; of the peeled, those that had degree one (or
-    none) from the start are leaves, the others the forest. Parallel query edges and self-loops do not make a core."""
+    """Peel degree-one vertices until none is left: what stays is the core; of the peeled, those
+    that had degree one (or none) from the start are leaves, the others the forest. Parallel query
+    edges and self-loops do not make a core."""
     n = len(query.candidates)
     near = {v: query.neighbours(v) for v in range(n)}
     left = {v: set(near[v]) for v in range(n)}

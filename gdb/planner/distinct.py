@@ -1,7 +1,7 @@
 """Which elements must be told apart, and how cheaply (design.md §3: the match modes).
 
-Where at most one edge can join two vertices, "two relationships differ" is a comparison of vertices; only where parallel
-edges exist are edge ids bound and compared.
+Where at most one edge can join two vertices, "two relationships differ" is a comparison of
+vertices; only where parallel edges exist are edge ids bound and compared.
 """
 
 from __future__ import annotations
@@ -31,7 +31,8 @@ class Conditions:
 
 
 def conditions(query: Resolved, parallel: dict[int, int]) -> Conditions:
-    """The conditions of the query's mode; `parallel` are the edge pairs that SUBGRAPHS orders by id."""
+    """The conditions of the query's mode; `parallel` are the edge pairs that SUBGRAPHS orders by
+    id."""
     mode = query.graph.mode
     vertices: set[tuple[int, int]] = set()
     edges = {(f, e) for e, f in parallel.items()}
@@ -56,7 +57,8 @@ def conditions(query: Resolved, parallel: dict[int, int]) -> Conditions:
 
 
 def with_twins_bound(found: Conditions, twins: tuple[Twin, ...]) -> Conditions:
-    """A twin's row takes an edge's id from where the automorphism moves it, so that one must be bound as well."""
+    """A twin's row takes an edge's id from where the automorphism moves it, so that one must be
+    bound as well."""
     bound = found.bound | {twin.edges[e] for twin in twins for e in found.bound}
     return replace(found, bound=bound)
 
@@ -111,7 +113,8 @@ def _never_same(query: Resolved, x: Edge, y: Edge) -> bool:
 
 
 def _apart_anyway(query: Resolved, u: int, v: int) -> bool:
-    """Whether labels, or an edge of a kind that has no self-loops, already keep two query vertices apart."""
+    """Whether labels, or an edge of a kind that has no self-loops, already keep two query vertices
+    apart."""
     return query.disjoint(u, v) or any(
         not query.view(query.edges[e].spec(u)).loops
         for e in query.incident(u)
@@ -122,8 +125,8 @@ def _apart_anyway(query: Resolved, u: int, v: int) -> bool:
 def surely_different(query: Resolved, u: int, v: int) -> bool:
     """Whether no embedding maps both query vertices to one data vertex.
 
-    Besides labels and edges: in DIFFERENT EDGES two alike edges from a common neighbour w would be one data edge if their
-    other ends were the same, unless parallel edges exist.
+    Besides labels and edges: in DIFFERENT EDGES two alike edges from a common neighbour w would be
+    one data edge if their other ends were the same, unless parallel edges exist.
     """
     mode = query.graph.mode
     if mode.nodes_differ or _apart_anyway(query, u, v):
@@ -141,7 +144,8 @@ def surely_different(query: Resolved, u: int, v: int) -> bool:
 
 
 def _induced(query: Resolved) -> tuple[tuple[ViewSpec, int, int, int], ...]:
-    """For each pair of query vertices how many data edges of any type may join them: as many as the pattern has."""
+    """For each pair of query vertices how many data edges of any type may join them: as many as the
+    pattern has."""
     spec = ViewSpec((), Direction.ANY)
     view = query.view(spec)
     found = []

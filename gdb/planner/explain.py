@@ -38,7 +38,8 @@ def explain(plan: Plan, graph: GraphSource, options: Options) -> str:
     notes, name = plan.notes, plan.names
     choice = choose(plan, options.device)
     lines = [
-        f"core: {_names(notes.core, name)}   forest: {_names(notes.forest, name)}   leaves: {_names(notes.leaves, name)}",
+        f"core: {_names(notes.core, name)}   forest: {_names(notes.forest, name)}   "
+        f"leaves: {_names(notes.leaves, name)}",
         f"matching order: {_names(plan.order, name)}",
         _restrictions(plan),
         *(f"warning: {w}" for w in notes.warnings),

@@ -1,4 +1,5 @@
-"""The matching order: core first from its smallest cycle, then trees, then leaves (geneva-tpds §6, Algorithm 8)."""
+"""The matching order: core first from its smallest cycle, then trees, then leaves (geneva-tpds §6,
+Algorithm 8)."""
 
 from __future__ import annotations
 
@@ -10,8 +11,8 @@ from gdb.planner.resolve import Resolved
 def matching_order(query: Resolved, parts: Decomposition) -> tuple[int, ...]:
     """All query vertices, each (but the first of a component) joined to an earlier one.
 
-    Within the smallest cycle, the rest of the core, the forest and the leaves, in this order, the vertex with the
-    smallest expected expansion is next; more edges to bound vertices decide ties.
+    Within the smallest cycle, the rest of the core, the forest and the leaves, in this order, the
+    vertex with the smallest expected expansion is next; more edges to bound vertices decide ties.
     """
     order: list[int] = []
     stages = (parts.cycle, parts.core, parts.forest, parts.leaves)
@@ -42,10 +43,12 @@ def _next(query: Resolved, left: set[int], bound: set[int], component: frozenset
 
 
 def independent_last(query: Resolved, order: tuple[int, ...]) -> tuple[int, ...]:
-    """For counting: an order that ends with two vertices that no edge joins, so that both are counted and none looped over.
+    """For counting: an order that ends with two vertices that no edge joins, so that both are
+    counted and none looped over.
 
-    The pair is the latest in `order` whose removal leaves the other vertices of its component joined. Sets are computed as
-    early as their operands are bound, so a vertex that comes last still prunes early.
+    The pair is the latest in `order` whose removal leaves the other vertices of its component
+    joined. Sets are computed as early as their operands are bound, so a vertex that comes last
+    still prunes early.
     """
     place = {v: k for k, v in enumerate(order)}
     for last in reversed(order):
@@ -62,7 +65,8 @@ def _hangs(query: Resolved, rest: tuple[int, ...], vertex: int) -> bool:
 
 
 def _joined(query: Resolved, vertices: list[int]) -> tuple[int, ...] | None:
-    """These vertices so that each is joined to an earlier one, as near to the given order as can be; None if impossible."""
+    """These vertices so that each is joined to an earlier one, as near to the given order as can
+    be; None if impossible."""
     left, found = vertices[1:], vertices[:1]
     while left:
         following = next((v for v in left if query.neighbours(v) & set(found)), None)

@@ -1,4 +1,5 @@
-"""From a matching order to phases: extensions by matching patterns 0-7 and eliminations by view (geneva-tpds §5-§6)."""
+"""From a matching order to phases: extensions by matching patterns 0-7 and eliminations by view
+(geneva-tpds §5-§6)."""
 
 from __future__ import annotations
 
@@ -27,7 +28,8 @@ MAX_GROUP = 8
 
 @dataclass(frozen=True, slots=True)
 class _Way:
-    """A tree edge by which a vertex can be reached: from bound `source` along `edge` through `spec`."""
+    """A tree edge by which a vertex can be reached: from bound `source` along `edge` through
+    `spec`."""
 
     source: int
     edge: int
@@ -72,15 +74,14 @@ class _Builder:
         self._bind([vertex])
 
     def extend(self, pattern: int, ways: Sequence[tuple[int, _Way]]) -> None:
-        steps = tuple(
-            Step(v, w.source, w.edge, self.view(w.spec), self.rules[v]) for v, w in ways
-        )
+        steps = tuple(Step(v, w.source, w.edge, self.view(w.spec), self.rules[v]) for v, w in ways)
         self.phases.append(Extend(pattern, steps))
         self.matched |= {w.edge for _, w in ways}
         self._bind([v for v, _ in ways])
 
     def _bind(self, vertices: list[int]) -> None:
-        """After an extension: eliminate by every edge that became checkable, bind edges that have predicates."""
+        """After an extension: eliminate by every edge that became checkable, bind edges that have
+        predicates."""
         self.bound += vertices
         backward: dict[int, list[Arc]] = {}
         for v in vertices:
@@ -114,7 +115,8 @@ class _Builder:
             return
         differs = [f for f in self.named if {(e, f), (f, e)} & self.conditions.edges]
         above = [f for f in self.named if self.parallel.get(e) == f]
-        # a parallel twin bound later must have the larger id as well, so twins are bound in their order
+        # a parallel twin bound later must have the larger id as well, so twins are bound in their
+        # order
         before = self.parallel.get(e)
         if before is not None and before not in self.named:
             self.bind_edge(before)
@@ -179,8 +181,9 @@ def _single(builder: _Builder, left: list[int]) -> tuple[int, list[tuple[int, _W
 def _pattern(
     builder: _Builder, left: list[int], parts: Decomposition
 ) -> tuple[int, list[tuple[int, _Way]]]:
-    """The matching pattern of highest priority for the next vertices of the order (§5.5): 5, 6, 7 bind most vertices,
-    then 1, 3, 4, 2 bind two, then 0. In the core at most two are bound at once (§6)."""
+    """The matching pattern of highest priority for the next vertices of the order (§5.5): 5, 6, 7
+    bind most vertices, then 1, 3, 4, 2 bind two, then 0. In the core at most two are bound at once
+    (§6)."""
     most = 2 if left[0] in parts.core else MAX_GROUP
     for size in range(min(most, len(left)), 1, -1):
         vertices = left[:size]
@@ -192,17 +195,19 @@ def _pattern(
     return _single(builder, left)
 
 
-def _classify(
-    builder: _Builder, vertices: list[int]
-) -> tuple[int, list[tuple[int, _Way]]] | None:
-    """The pattern that binds exactly these vertices at once, if there is one (geneva-tpds Fig. 1): their tree edges have
-    one label, and come from one source or, one source for each vertex label, from two."""
+def _classify(builder: _Builder, vertices: list[int]) -> tuple[int, list[tuple[int, _Way]]] | None:
+    """The pattern that binds exactly these vertices at once, if there is one (geneva-tpds Fig. 1):
+    their tree edges have one label, and come from one source or, one source for each vertex label,
+    from two."""
     options = [builder.ways(v) for v in vertices]
     labels = [builder.query.candidates[v].label for v in vertices]
     if not all(options) or len(set(labels)) > 2:
         return None
     for way in options[0]:
-        chosen = [next((w for w in o if (w.source, w.spec) == (way.source, way.spec)), None) for o in options]
+        chosen = [
+            next((w for w in o if (w.source, w.spec) == (way.source, way.spec)), None)
+            for o in options
+        ]
         found = [w for w in chosen if w is not None]
         if len(found) == len(vertices):
             alike = len(set(labels)) == 1

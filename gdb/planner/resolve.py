@@ -48,7 +48,8 @@ class Edge:
     """A query edge with its types resolved.
 
     types : sorted, () = all types of the graph, None = none of them exists.
-    either_way : some data edge may match it in both directions (it has none, or one of its types has none).
+    either_way : some data edge may match it in both directions (it has none, or one of its types
+        has none).
     """
 
     source: int

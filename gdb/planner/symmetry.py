@@ -1,7 +1,8 @@
-"""Automorphisms of the query graph and the restrictions that keep one embedding of each class (GraphZero, GraphPi).
+"""Automorphisms of the query graph and the restrictions that keep one embedding of each class
+(GraphZero, GraphPi).
 
-The group is never listed for restrictions: orbits of a stabilizer chain are found by searching one automorphism at a time, so
-that a star with twelve leaves (12! automorphisms) is planned at once.
+The group is never listed for restrictions: orbits of a stabilizer chain are found by searching one
+automorphism at a time, so that a star with twelve leaves (12! automorphisms) is planned at once.
 """
 
 from __future__ import annotations
@@ -26,8 +27,8 @@ Signature = tuple[tuple[object, ...], ...]
 
 @dataclass(frozen=True, slots=True)
 class Symmetry:
-    """What was broken: `restrictions` (u, v) mean vid(u) > vid(v); `multiplicity` embeddings stand behind each kept one;
-    `fixed` are vertices whose orbit was left alone."""
+    """What was broken: `restrictions` (u, v) mean vid(u) > vid(v); `multiplicity` embeddings stand
+    behind each kept one; `fixed` are vertices whose orbit was left alone."""
 
     restrictions: tuple[tuple[int, int], ...] = ()
     multiplicity: int = 1
@@ -35,7 +36,8 @@ class Symmetry:
 
 
 class Automorphisms:
-    """Searches automorphisms of a query graph: vertex permutations that keep labels, predicates and edges."""
+    """Searches automorphisms of a query graph: vertex permutations that keep labels, predicates and
+    edges."""
 
     def __init__(self, query: Resolved) -> None:
         self.query = query
@@ -43,19 +45,23 @@ class Automorphisms:
         mode = query.graph.mode
         self.texts = frozenset(query.graph.symmetric_under) if mode.distinct else frozenset()
         named = {int(k) for t in self.texts for kind, k in _REFERENCE.findall(t) if kind == "e"}
-        self.signature = [[self._signature(u, v, named) for v in range(self.n)] for u in range(self.n)]
+        self.signature = [
+            [self._signature(u, v, named) for v in range(self.n)] for u in range(self.n)
+        ]
         self.colour: list[Colour] = [self._colour(v) for v in range(self.n)]
         self.steps = 0
 
     def _colour(self, v: int) -> Colour:
-        # by what the pattern says, not by what it finds: which subgraphs are one must not depend on the data
+        # by what the pattern says, not by what it finds: which subgraphs are one must not depend on
+        # the data
         vertex = self.query.graph.vertices[v]
         labels = frozenset(frozenset(alternatives) for alternatives in vertex.labels)
         around = Counter(self.signature[v][u] for u in range(self.n) if u != v)
         return (labels, vertex.predicate, self.signature[v][v], frozenset(around.items()))
 
     def _signature(self, u: int, v: int, named: set[int]) -> Signature:
-        """The edges between two vertices as seen from u, in an order that does not depend on the query's text."""
+        """The edges between two vertices as seen from u, in an order that does not depend on the
+        query's text."""
         found = []
         for e in self.query.incident(u):
             edge = self.query.edges[e]
@@ -64,7 +70,8 @@ class Automorphisms:
         return tuple(sorted(found, key=str))
 
     def _edge_colour(self, e: int, u: int, named: set[int]) -> tuple[object, ...]:
-        """Alike edges have equal colours. A parallel edge that a predicate names is like no other."""
+        """Alike edges have equal colours. A parallel edge that a predicate names is like no
+        other."""
         edge, asked = self.query.edges[e], self.query.graph.edges[e]
         ends = {edge.source, edge.target}
         parallel = [f for f, x in enumerate(self.query.edges) if {x.source, x.target} == ends]
@@ -79,7 +86,9 @@ class Automorphisms:
 
     def all(self, start: dict[int, int]) -> Iterator[tuple[int, ...]]:
         """Every automorphism that extends a partial map."""
-        if all(self._fits(u, x, {a: b for a, b in start.items() if a != u}) for u, x in start.items()):
+        if all(
+            self._fits(u, x, {a: b for a, b in start.items() if a != u}) for u, x in start.items()
+        ):
             yield from self._extend(dict(start))
 
     def _extend(self, image: dict[int, int]) -> Iterator[tuple[int, ...]]:
@@ -139,7 +148,8 @@ class Automorphisms:
 
 
 def _sorted_operands(text: str) -> str:
-    """A text with the operands of its outermost symmetric comparison in order, so that a = b and b = a are one."""
+    """A text with the operands of its outermost symmetric comparison in order, so that a = b and b
+    = a are one."""
     for operator in (" = ", " <> "):
         sides = text.split(operator)
         if len(sides) == 2 and not any(w in text for w in (" AND ", " OR ", "(")):
@@ -150,16 +160,18 @@ def _sorted_operands(text: str) -> str:
 def break_symmetry(
     query: Resolved, order: tuple[int, ...], surely_different: Callable[[int, int], bool]
 ) -> Symmetry:
-    """Restrictions along a matching order: each vertex gets the largest vid of its orbit under the stabilizer of those
-    before it. An orbit whose vertices may share a data vertex is left alone (its vertex is fixed instead): an embedding
-    that maps two of them alike would satisfy no strict order."""
+    """Restrictions along a matching order: each vertex gets the largest vid of its orbit under the
+    stabilizer of those
+    before it. An orbit whose vertices may share a data vertex is left alone (its vertex is fixed
+    instead): an embedding that maps two of them alike would satisfy no strict order."""
     group = Automorphisms(query)
     left_alone: list[int] = []
     while True:
         found = _chain(group, order, surely_different, left_alone)
         if isinstance(found, Symmetry):
             return found
-        # start again in the subgroup that fixes it, so that what is broken is a group and twins can be listed
+        # start again in the subgroup that fixes it, so that what is broken is a group and twins can
+        # be listed
         left_alone.append(found)
 
 
@@ -169,7 +181,8 @@ def _chain(
     surely_different: Callable[[int, int], bool],
     left_alone: list[int],
 ) -> Symmetry | int:
-    """The stabilizer chain of the subgroup that fixes `left_alone`, or a vertex whose orbit cannot be broken."""
+    """The stabilizer chain of the subgroup that fixes `left_alone`, or a vertex whose orbit cannot
+    be broken."""
     fixed = {v: v for v in left_alone}
     restrictions: list[tuple[int, int]] = []
     multiplicity = 1
@@ -187,7 +200,8 @@ def _chain(
 
 
 def twins(query: Resolved, symmetry: Symmetry) -> tuple[Twin, ...]:
-    """The automorphisms that `symmetry` broke, each with its edge permutation; () where there is only the identity."""
+    """The automorphisms that `symmetry` broke, each with its edge permutation; () where there is
+    only the identity."""
     if symmetry.multiplicity == 1:
         return ()
     group = Automorphisms(query)
@@ -196,7 +210,8 @@ def twins(query: Resolved, symmetry: Symmetry) -> tuple[Twin, ...]:
 
 
 def parallel_twins(query: Resolved) -> dict[int, int]:
-    """Query edge -> the alike parallel query edge just before it, for SUBGRAPHS: their edge ids must ascend."""
+    """Query edge -> the alike parallel query edge just before it, for SUBGRAPHS: their edge ids
+    must ascend."""
     group = Automorphisms(query)
     named = {int(k) for t in group.texts for kind, k in _REFERENCE.findall(t) if kind == "e"}
     before: dict[int, int] = {}

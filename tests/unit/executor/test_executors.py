@@ -1,4 +1,5 @@
-"""One contract for all executors: reference = brute force, cpu (and gpu) = reference, with every pass on or off."""
+"""One contract for all executors: reference = brute force, cpu (and gpu) = reference, with every
+pass on or off."""
 
 from __future__ import annotations
 
@@ -31,12 +32,16 @@ def bag(table: Embeddings, plan: Plan) -> Counter[tuple[tuple[int, ...], tuple[i
     )
 
 
-def expected(query: QueryGraph, graph: SmallGraph, plan: Plan) -> Counter[tuple[tuple[int, ...], tuple[int, ...]]]:
+def expected(
+    query: QueryGraph, graph: SmallGraph, plan: Plan
+) -> Counter[tuple[tuple[int, ...], tuple[int, ...]]]:
     bound = sorted(plan.bound_edges)
     return Counter((v, tuple(e[k] for k in bound)) for v, e in brute.embeddings(query, graph))
 
 
-def orbits(query: QueryGraph, found: Counter[tuple[tuple[int, ...], tuple[int, ...]]], plan: Plan) -> Counter[object]:
+def orbits(
+    query: QueryGraph, found: Counter[tuple[tuple[int, ...], tuple[int, ...]]], plan: Plan
+) -> Counter[object]:
     """Rows up to automorphism: SUBGRAPHS may return any one of an automorphism class."""
     bound = sorted(plan.bound_edges)
     group = brute.automorphisms(query)
@@ -44,7 +49,8 @@ def orbits(query: QueryGraph, found: Counter[tuple[tuple[int, ...], tuple[int, .
     for (vids, eids), n in found.items():
         at = dict(zip(bound, eids, strict=True))
         twins = frozenset(
-            (tuple(vids[i] for i in image), tuple(at.get(i, -1) for i in edges)) for image, edges in group
+            (tuple(vids[i] for i in image), tuple(at.get(i, -1) for i in edges))
+            for image, edges in group
         )
         classes[twins] += n
     return classes
@@ -67,7 +73,9 @@ def test_reference_is_brute_force(case: tuple[SmallGraph, QueryGraph], off: froz
 
 @pytest.mark.parametrize("backend", BACKENDS, ids=lambda b: b.name)
 @settings(max_examples=400, deadline=None)
-@given(case=cases(), off=st.sampled_from(PASS_SETS), capacity=st.sampled_from([1, 2, 31, 32, 33, 1000]))
+@given(
+    case=cases(), off=st.sampled_from(PASS_SETS), capacity=st.sampled_from([1, 2, 31, 32, 33, 1000])
+)
 def test_backend_is_reference(
     backend: Backend, case: tuple[SmallGraph, QueryGraph], off: frozenset[str], capacity: int
 ) -> None:

@@ -1,0 +1,127 @@
+"""What one level of a nest loops over, and what its elements must pass."""
+
+from __future__ import annotations
+
+from gdb.executor.cpu.address import (
+    C_A,
+    C_B,
+    C_C,
+    C_D,
+    C_E,
+    C_PAIRS,
+    L_A,
+    L_ABOVE,
+    L_ABOVE_END,
+    L_B,
+    L_BASE,
+    L_BELOW,
+    L_BITS,
+    L_CHECK,
+    L_CHECK_END,
+    L_DIFFERS,
+    L_DIFFERS_END,
+    L_EDGE,
+    L_LO,
+    N_CHECK,
+    N_LEVEL,
+    N_VIEW,
+    P_BITS,
+    P_CHECKS,
+    P_LEVELS,
+    P_REFS,
+    P_V,
+    P_VIEWS,
+    V_EIDS,
+    Pointers,
+    compiled,
+    load_i64,
+    load_u32,
+    store_i64,
+)
+from gdb.executor.cpu.sets import (
+    bounds,
+    find_row,
+    has_bit,
+    level,
+    lower_bound,
+    neighbours,
+    operand,
+    repeats,
+)
+
+
+@compiled
+def passes(p: Pointers, d: int, x: int) -> bool:
+    """Whether the checks of level d hold with its vertex at x."""
+    v = p[P_V]
+    store_i64(v, d, x)
+    for c in range(level(p, d, L_CHECK), level(p, d, L_CHECK_END)):
+        row = p[P_CHECKS] + c * N_CHECK * 8
+        a, b = load_i64(row, C_A), load_i64(v, load_i64(row, C_B))
+        e = load_i64(v, load_i64(row, C_C))
+        if load_i64(row, C_PAIRS) == 1:
+            a, f = load_i64(v, a), load_i64(v, load_i64(row, C_D))
+            if (a == e and b == f) or (load_i64(row, C_E) == 1 and a == f and b == e):
+                return False
+        else:
+            start, end = find_row(p, a, b)
+            address = neighbours(p, a)
+            at = lower_bound(address, start, end, e)
+            held = 0
+            while at < end and load_u32(address, at) == e:
+                held += 1
+                at += 1
+            if held < load_i64(row, C_D) or held > load_i64(row, C_E):
+                return False
+    return True
+
+
+@compiled
+def accepts(p: Pointers, d: int, x: int) -> bool:
+    """Whether element x (a vid, or an edge id on an edge level) passes level d's differences,
+    bitset and id order."""
+    v, refs = p[P_V], p[P_REFS]
+    for r in range(level(p, d, L_DIFFERS), level(p, d, L_DIFFERS_END)):
+        if load_i64(v, load_i64(refs, r)) == x:
+            return False
+    bits = level(p, d, L_BITS)
+    if bits >= 0 and not has_bit(load_i64(p[P_BITS], bits), x):
+        return False
+    if level(p, d, L_EDGE) == 1:
+        for r in range(level(p, d, L_ABOVE), level(p, d, L_ABOVE_END)):
+            if x <= load_i64(v, load_i64(refs, r)):
+                return False
+    return True
+
+
+@compiled
+def enter(p: Pointers, d: int) -> tuple[int, int, int]:
+    """(address, start, end) of what level d loops over. Edge levels loop over positions of their
+    view."""
+    row = p[P_LEVELS] + d * N_LEVEL * 8
+    if load_i64(row, L_EDGE) == 1:
+        view = load_i64(row, L_A)
+        start, end = find_row(p, view, load_i64(p[P_V], load_i64(row, L_B)))
+        y = load_i64(p[P_V], load_i64(row, L_LO))
+        address = neighbours(p, view)
+        start = lower_bound(address, start, end, y)
+        end = lower_bound(address, start, end, y + 1)
+        return load_i64(p[P_VIEWS] + view * N_VIEW * 8, V_EIDS), start, end
+    address, start, end = operand(p, row, L_BASE)
+    low, high = bounds(p, row, L_LO, L_BELOW, L_ABOVE)
+    start = lower_bound(address, start, end, low)
+    return address, start, lower_bound(address, start, end, high)
+
+
+@compiled
+def is_repeat(p: Pointers, d: int, address: int, start: int, at: int) -> bool:
+    """Whether a vertex level sees the same neighbour again (parallel edges repeat it in a row)."""
+    row = p[P_LEVELS] + d * N_LEVEL * 8
+    if at == start or load_i64(row, L_EDGE) == 1 or not repeats(p, row, L_BASE):
+        return False
+    return load_u32(address, at) == load_u32(address, at - 1)
+
+
+@compiled
+def element(p: Pointers, d: int, address: int, at: int) -> int:
+    return load_i64(address, at) if level(p, d, L_EDGE) == 1 else load_u32(address, at)
