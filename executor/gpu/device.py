@@ -60,6 +60,14 @@ def free_bytes(ordinal: int) -> int:
         return int(free) + int(cupy.get_default_memory_pool().free_bytes())
 
 
+def without_compiler(error: Exception) -> DeviceError:
+    """What to tell a user whose CuPy finds no run-time compiler."""
+    return DeviceError(
+        f"CUDA's run-time compiler (NVRTC) cannot be used: {error}.",
+        'Install gdb-embedded[cuda13] (or [cuda12]), which brings it, or use device="cpu".',
+    )
+
+
 @contextmanager
 def on(ordinal: int) -> Iterator[None]:
     """Make `ordinal` the current device; what CUDA or CuPy raise inside becomes a DeviceError."""

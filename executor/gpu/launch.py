@@ -139,9 +139,15 @@ def _kernel(ordinal: int) -> _Kernel:
     """The compiled kernel on the current device; CuPy keeps the machine code on disk."""
     import cupy
 
-    kernel: _Kernel = cupy.RawModule(code=render.source(), options=render.OPTIONS).get_function(
-        render.ENTRY
-    )
+    try:
+        module = cupy.RawModule(code=render.source(), options=render.OPTIONS)
+        kernel: _Kernel = module.get_function(render.ENTRY)
+    except (ImportError, OSError) as error:
+        raise device.without_compiler(error) from error
+    except RuntimeError as error:
+        if isinstance(error, cupy.cuda.runtime.CUDARuntimeError | cupy.cuda.driver.CUDADriverError):
+            raise
+        raise device.without_compiler(error) from error
     return kernel
 
 

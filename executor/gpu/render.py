@@ -1,6 +1,6 @@
 """The source of the generic kernel, and how NVRTC is to compile it.
 
-The functions are real CUDA files in `kernels/`; what is generated are the #defines of table columns. No name or literal of
+The functions are real CUDA files in `kernels/`; only the #defines of table columns are generated. No name or literal of
 a query reaches the source (design.md §5), so one compilation serves all queries.
 """
 

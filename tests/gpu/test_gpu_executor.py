@@ -10,6 +10,7 @@ import gc
 import random
 import threading
 from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -215,6 +216,18 @@ def test_cancel_and_timeout() -> None:
         launch.count(prepared, Watch(None, cancel, None), Budget())
     with pytest.raises(QueryTimeout):
         launch.count(prepared, Watch(0.0, None, None), Budget())
+
+
+def test_two_queries_at_once() -> None:
+    """Threads share the device's copies and the stream, and nothing else."""
+    prepared = staged(pattern("clique", DIFFERENT_NODES), hub_graph(4), True)
+    expected = cpu.count(prepared, Watch(None, None, None), Budget(), 1)
+    with ThreadPoolExecutor(4) as pool:
+        runs = [
+            pool.submit(launch.count, prepared, Watch(None, None, None), Budget())
+            for _ in range(12)
+        ]
+        assert [run.result() for run in runs] == [expected] * 12
 
 
 def test_no_such_device() -> None:

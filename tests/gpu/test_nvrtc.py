@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from gdb.executor.gpu import render
+from gdb.executor.nest import Formula, Kind, Op
 
 ARCHITECTURES = (75, 80, 86, 89, 90)
 SPILL_LIMIT = (
@@ -57,3 +58,10 @@ def test_source_is_whole() -> None:
     assert source.count("warp_lower_bound(const u32*") == 1
     assert "#define LEVEL_COLUMN 19" in source
     assert "#define SET_FIELDS 15" in source
+
+
+def test_the_kernel_knows_every_formula() -> None:
+    """A new member must be taught to nest.cuh before it is added here."""
+    assert [f.name for f in Formula] == ["POWER", "FALLING", "BINOMIAL", "PAIR"]
+    assert [k.name for k in Kind] == ["LIST", "ROW", "SET"]
+    assert [o.name for o in Op] == ["INTERSECT", "DIFFERENCE"]

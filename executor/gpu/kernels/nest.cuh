@@ -110,11 +110,9 @@ __device__ inline bool passes(const Worker& w, i64 d, i64 x, const i64* check) {
     return check[CHECK_D] <= held && held <= check[CHECK_E];
 }
 
-// Whether level d binds the element at a position of its source (each lane its own position).
-__device__ inline bool accepts(const Worker& w, i64 d, const Source& source, i64 at) {
+// Whether level d binds element x (each lane its own), found in its source.
+__device__ inline bool admits(const Worker& w, i64 d, i64 x) {
     const i64* row = w.level(d);
-    const i64 x = element(row, source.address, at);
-    if (repeats(w, row) && at > source.span.start && ((const u32*)source.address)[at - 1] == x) return false;
     for (i64 r = row[LEVEL_DIFFERS]; r < row[LEVEL_DIFFERS_END]; ++r)
         if (w.v(w.ref(r)) == x) return false;
     const u8* bits = w.bits(row[LEVEL_BITS]);
@@ -127,6 +125,14 @@ __device__ inline bool accepts(const Worker& w, i64 d, const Source& source, i64
     for (i64 c = row[LEVEL_CHECK]; c < row[LEVEL_CHECK_END]; ++c)
         if (!passes(w, d, x, w.table(JOB_CHECKS) + c * CHECK_FIELDS)) return false;
     return true;
+}
+
+// The same for the element at a position of the source, of which only the first of its kind counts.
+__device__ inline bool accepts(const Worker& w, i64 d, const Source& source, i64 at) {
+    const i64* row = w.level(d);
+    const i64 x = element(row, source.address, at);
+    if (repeats(w, row) && at > source.span.start && ((const u32*)source.address)[at - 1] == x) return false;
+    return admits(w, d, x);
 }
 
 // Whether the length of level d's source, less the vertices it must differ from, is the number of its elements.
@@ -162,25 +168,72 @@ __device__ inline i64 count_level(const Worker& w, i64 d, i64& spent) {
     return n;
 }
 
+// Number of vids that level d and level d + 1 would both bind, their difference from one another aside.
+__device__ inline i64 count_common(const Worker& w, i64 d, i64& spent) {
+    i64 fewer = d;
+    Source few = enter(w, d), many = enter(w, d + 1);
+    if (many.span.end - many.span.start < few.span.end - few.span.start) {
+        const Source other = few;
+        few = many;
+        many = other;
+        fewer = d + 1;
+    }
+    const u32* list = (const u32*)many.address;
+    i64 n = 0;
+    for (i64 base = few.span.start; base < few.span.end; base += 32, ++spent) {
+        const i64 at = base + lane();
+        bool common = at < few.span.end && accepts(w, fewer, few, at);
+        if (common) {
+            const i64 x = ((const u32*)few.address)[at];
+            const i64 found = lower_bound(list, many.span.start, many.span.end, x);
+            common = found < many.span.end && list[found] == x && admits(w, 2 * d + 1 - fewer, x);
+        }
+        n += __popc(__ballot_sync(ALL_LANES, common));
+    }
+    return n;
+}
+
+// |A| |B| - |A & B| for levels d and d + 1: counted as if free of one another, less the pairs that are one vertex.
+__device__ inline bool count_pair(const Worker& w, i64 d, i64& ways, double& approximate, i64& spent) {
+    __syncwarp();
+    if (lane() == 0) w.at(AT_V, d) = -1;  // no vid, so that level d + 1 finds nothing to differ from
+    __syncwarp();
+    const i64 n = count_level(w, d, spent), other = n > 0 ? count_level(w, d + 1, spent) : 0;
+    approximate = (double)n * (double)other;
+    if (approximate > LARGEST_COUNT) return false;
+    ways = n * other - (other > 0 ? count_common(w, d, spent) : 0);
+    return true;
+}
+
+// How often a group of k vertices can be bound to n candidates; false where it may exceed 2^63.
+__device__ inline bool count_alike(i64 n, i64 k, i64 formula, i64& ways, double& approximate) {
+    for (i64 i = 0; i < k; ++i) {
+        const i64 left = formula == FORMULA_POWER ? n : max(n - i, 0LL);
+        approximate *= (double)left;
+        if (approximate > LARGEST_COUNT) return false;
+        ways *= left;
+        if (formula == FORMULA_BINOMIAL) {
+            ways /= i + 1;
+            approximate /= (double)(i + 1);
+        }
+    }
+    return true;
+}
+
 // The product of the groups' formulas; false where it may exceed 2^63 (a double follows along to see that).
 __device__ inline bool count_groups(const Worker& w, i64& total, i64& spent) {
     total = 1;
     double shadow = 1.0;
     for (i64 g = 0; g < w.get(JOB_GROUP_COUNT); ++g) {
         const i64 d = w.table(JOB_GROUPS)[g];
-        const i64 n = count_level(w, d, spent), formula = w.level(d)[LEVEL_FORMULA];
+        const i64 formula = w.level(d)[LEVEL_FORMULA];
         i64 ways = 1;
         double approximate = 1.0;
-        for (i64 i = 0; i < w.level(d)[LEVEL_SIZE]; ++i) {
-            const i64 left = formula == FORMULA_POWER ? n : max(n - i, 0LL);
-            approximate *= (double)left;
-            if (approximate > LARGEST_COUNT) return false;
-            ways *= left;
-            if (formula == FORMULA_BINOMIAL) {
-                ways /= i + 1;
-                approximate /= (double)(i + 1);
-            }
-        }
+        const bool fits = formula == FORMULA_PAIR
+                              ? count_pair(w, d, ways, approximate, spent)
+                              : count_alike(count_level(w, d, spent), w.level(d)[LEVEL_SIZE], formula, ways, approximate);
+        if (!fits) return false;
+        if (formula == FORMULA_PAIR) ++g;  // the next group was the other of the pair
         shadow *= approximate;
         if (shadow > LARGEST_COUNT) return false;
         total *= ways;
