@@ -345,7 +345,7 @@ class ExpressionReader:
         if start.word in _LOOSE_WORDS:
             cursor.take()
             return Literal(_LOOSE_WORDS[start.word], start.place)
-        if start.kind is Kind.NAME and cursor.is_word(*_CLAUSES):
+        if cursor.is_word(*_CLAUSES) and not cursor.is_sign(".", ahead=1):
             raise cursor.unexpected("an expression")
         cursor.take()
         return Variable(start.text, start.place)

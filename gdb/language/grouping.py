@@ -6,6 +6,8 @@ in ORDER BY, must be made of keys, of constants, of aggregates, or belong to a n
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from sqlglot import exp
 
 from gdb.errors import SyntaxProblem
@@ -13,7 +15,16 @@ from gdb.language import functions
 from gdb.language.canonical import canonical
 from gdb.language.report import problem
 from gdb.language.scalar import Translator
-from gdb.language.syntax import Call, Element, Expression, LabelTerms, Name, Place, Property
+from gdb.language.syntax import (
+    Arithmetic,
+    Call,
+    Element,
+    Expression,
+    LabelTerms,
+    Name,
+    Place,
+    Property,
+)
 from gdb.language.types import Typed
 
 
@@ -86,6 +97,10 @@ class GroupedTranslator(Translator):
             known = self.grouping.keys.get(_safe_text(self.grouping, expression))
             if known is not None:
                 return _again(known)
+        if isinstance(expression, Arithmetic) and len(expression.rest) > 1:
+            # the begin of a chain may be a key: a.x + 1 in a.x + 1 + count(*)
+            begin = replace(expression, rest=expression.rest[:-1])
+            expression = replace(expression, first=begin, rest=expression.rest[-1:])
         return super().translate(expression)
 
 

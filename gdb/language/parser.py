@@ -121,7 +121,8 @@ class _Parser:
             if ended:
                 raise cursor.unexpected("nothing after ';'", cure="Run one query at a time.")
             self._refuse_clause()
-            raise cursor.unexpected("the end of the query", self._words_after(returning))
+            cure = "Columns are separated by commas; AS names one."
+            raise cursor.unexpected("the end of the query", self._words_after(returning), cure)
         return Query(self.text, explain, match, returning)
 
     def _refuse_clause(self) -> None:

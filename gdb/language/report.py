@@ -8,6 +8,7 @@ from gdb.errors import QueryError
 from gdb.language.syntax import Place
 
 Kind = TypeVar("Kind", bound=QueryError)
+_LONGEST = 500
 
 
 def position(text: str, offset: int) -> tuple[int, int]:
@@ -32,10 +33,15 @@ def problem(kind: type[Kind], text: str, place: Place, message: str, cure: str =
     """An error of class `kind` that shows the place in the query's text."""
     line, column = position(text, place.start)
     length = max(1, place.end - place.start)
-    return kind(message, cure, text=text, line=line, column=column, length=length)
+    return kind(short(message), short(cure), text=text, line=line, column=column, length=length)
+
+
+def short(message: str) -> str:
+    """A message that a name of the user's has made too long to read, cut in the middle."""
+    return message if len(message) <= _LONGEST else f"{message[:200]} ... {message[-200:]}"
 
 
 def located(text: str, place: Place, message: str) -> str:
     """The message of a warning, with its line and column."""
     line, column = position(text, place.start)
-    return f"line {line}, column {column}: {message}"
+    return f"line {line}, column {column}: {short(message)}"

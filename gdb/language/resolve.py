@@ -20,6 +20,7 @@ from gdb.language.syntax import (
     In,
     IsNull,
     ListLiteral,
+    Literal,
     Negative,
     Not,
     Parameter,
@@ -105,7 +106,10 @@ def measure(expression: Expression, text: str) -> None:
                 located(text, expression.place, message),
                 "Pass long lists as a $parameter, or raise gdb.limits.MAX_EXPRESSION_SIZE.",
             )
-        waiting.extend((child, depth + 1) for child in children(part))
+        inner = children(part)
+        if isinstance(part, ListLiteral):
+            inner = tuple(item for item in inner if not isinstance(item, Literal))
+        waiting.extend((child, depth + 1) for child in inner)
 
 
 def parameters(expression: Expression) -> tuple[tuple[str, Place], ...]:

@@ -15,7 +15,6 @@ from gdb.language.syntax import (
     Comparison,
     Element,
     Expression,
-    LabelTerms,
     Match,
     Name,
     NodePattern,
@@ -203,9 +202,7 @@ class Scope:
         return f"the relationship '{name}'" if name else "a relationship"
 
     def warn(self, place: Place, message: str) -> None:
-        text = located(self.text, place, message)
-        if text not in self.warnings:
-            self.warnings.append(text)
+        self.warnings.append(located(self.text, place, message))
 
     # ---- what the store knows ---------------------------------------------------------------------
 
@@ -302,22 +299,19 @@ class Scope:
 
     def warn_of_unknown_names(self) -> None:
         """One warning for each label and type of the pattern that the store has not."""
-        types = [type_.name for type_ in self.snapshot.edge_types]
-        for vertex in self.vertices:
-            self.warn_labels(tuple(vertex.labels))
-        for edge in self.edges:
-            for name in edge.types:
-                if name.text not in types:
-                    hint = did_you_mean(name.text, types, ":")
-                    message = f"no relationship has the type :{name.text}."
-                    self.warn(name.place, f"{message} {hint}".rstrip())
+        labels = (name for v in self.vertices for term in v.labels for name in term)
+        self._warn_unknown(labels, self.snapshot.labels, "no node has the label")
+        types = (name for edge in self.edges for name in edge.types)
+        known = [type_.name for type_ in self.snapshot.edge_types]
+        self._warn_unknown(types, known, "no relationship has the type")
 
-    def warn_labels(self, labels: LabelTerms) -> None:
-        for term in labels:
-            for name in term:
-                if name.text not in self.snapshot.labels:
-                    hint = did_you_mean(name.text, self.snapshot.labels, ":")
-                    self.warn(name.place, f"no node has the label :{name.text}. {hint}".rstrip())
+    def _warn_unknown(self, names: Iterable[Name], known: Sequence[str], message: str) -> None:
+        told = set(known)
+        for name in names:
+            if name.text not in told:
+                told.add(name.text)
+                hint = did_you_mean(name.text, known, ":")
+                self.warn(name.place, f"{message} :{name.text}. {hint}".rstrip())
 
 
 def has_labels(labels: Sequence[str], terms: Iterable[tuple[Name, ...]]) -> bool:

@@ -133,7 +133,10 @@ _ATOMS = (
 
 def operand(sql: exp.Expr) -> exp.Expr:
     """In parentheses, unless it stands by itself."""
-    return sql if isinstance(sql, _ATOMS) else exp.Paren(this=sql)
+    alone = isinstance(sql, _ATOMS) and not isinstance(
+        sql, exp.Connector
+    )  # AND is a Func to sqlglot
+    return sql if alone else exp.Paren(this=sql)
 
 
 def call(function: str, *arguments: exp.Expr) -> exp.Expr:

@@ -1,0 +1,197 @@
+"""Reads tests/queries/*.txt and shows trees and bound queries as text, to compare with what stands there.
+
+A case is a query (lines that begin with "> ") and the lines that are expected below it, up to the next blank line.
+`UPDATE_QUERIES=1 pytest tests/unit/gdb/test_language_cases.py` writes what comes out; read the difference then.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import cast
+
+import numpy as np
+
+from gdb import query_graph
+from gdb.executor.tail import Value
+from gdb.language.binder import BoundQuery
+from gdb.language.canonical import canonical, labels_text
+from gdb.language.syntax import Expression, Name, PathPattern, Query
+from gdb.storage.adjacency import Direction
+from gdb.storage.model import I64
+from gdb.storage.snapshot import Snapshot
+from tests.unit.executor.small_snapshot import SmallSnapshot
+
+QUERIES = Path(__file__).parents[2] / "queries"
+PARAMETERS: dict[str, Value] = {
+    "n": 2,
+    "name": "a",
+    "ages": [10, 1.5, None],
+    "mixed": [1, "a", None],
+    "none": None,
+    "minus": -1,
+}
+
+
+@dataclass(frozen=True)
+class Case:
+    file: str
+    line: int
+    query: str
+    expected: str
+
+    def __str__(self) -> str:
+        return f"{self.file}:{self.line}"
+
+
+def read(file: str) -> list[Case]:
+    """The cases of a file; lines with # are comments."""
+    cases: list[Case] = []
+    query: list[str] = []
+    expected: list[str] = []
+    start = 0
+    text = (QUERIES / file).read_text(encoding="utf-8")
+    for number, line in enumerate([*text.splitlines(), ""], 1):
+        if line.startswith("> ") or line == ">":
+            start = start if query else number
+            query.append(line[2:])
+        elif line.strip() and not line.startswith("#"):
+            expected.append(line)
+        elif not line.strip() and query:
+            cases.append(Case(file, start, "\n".join(query), "\n".join(expected)))
+            query, expected = [], []
+    return cases
+
+
+def check(case: Case, show: Callable[[str], str]) -> None:
+    """Compare, or write the file anew."""
+    found = show(case.query)
+    if os.environ.get("UPDATE_QUERIES"):
+        path = QUERIES / case.file
+        question = "".join(f"> {line}\n" if line else ">\n" for line in case.query.split("\n"))
+        text = path.read_text(encoding="utf-8")
+        block = re.compile(re.escape(f"{question}{case.expected}".rstrip()) + r"(?=\n\n|\s*\Z)")
+        assert block.search(text)
+        path.write_text(
+            block.sub(lambda _: f"{question}{found}".rstrip(), text, count=1), encoding="utf-8"
+        )
+        return
+    assert found == case.expected
+
+
+_MODES = {
+    query_graph.DIFFERENT_EDGES: "different edges",
+    query_graph.DIFFERENT_NODES: "different nodes",
+    query_graph.REPEATABLE_ELEMENTS: "repeatable elements",
+    query_graph.SUBGRAPHS: "subgraphs",
+    query_graph.INDUCED: "induced",
+}
+
+
+# ---- trees ---------------------------------------------------------------------------------------
+
+
+class _Named(dict[str, str]):
+    def __missing__(self, name: str) -> str:
+        return f"parameter {name}"
+
+
+def expression(tree: Expression) -> str:
+    """A tree as text with its parentheses; parameters by name."""
+    return re.sub(r"'parameter (\w+)'", r"$\1", canonical(tree, _Named()))
+
+
+def tree(query: Query) -> str:
+    """A parsed query, one line for each part."""
+    lines = ["explain"] if query.explain else []
+    if query.match.mode is not None:
+        lines.append(f"mode {_MODES[query.match.mode]}")
+    lines += [_path(path) for path in query.match.patterns]
+    if query.match.where is not None:
+        lines.append(f"where {expression(query.match.where)}")
+    returning = query.returning
+    star = ["*"] if returning.star else []
+    items = [f"{expression(i.expression)} as {i.name!r}" for i in returning.items]
+    lines.append(f"return {'distinct ' * returning.distinct}{', '.join(star + items)}")
+    for item in returning.order:
+        lines.append(f"order {expression(item.expression)}{' desc' * item.descending}")
+    for name, count in (("skip", returning.skip), ("limit", returning.limit)):
+        if count is not None:
+            lines.append(f"{name} {expression(count)}")
+    return "\n".join(lines)
+
+
+def _path(path: PathPattern) -> str:
+    parts = []
+    for k, node in enumerate(path.nodes):
+        if k:
+            edge = path.relationships[k - 1]
+            types = "|".join(name.text for name in edge.types)
+            left, right = {
+                Direction.OUT: ("-", "->"),
+                Direction.IN: ("<-", "-"),
+                Direction.ANY: ("-", "-"),
+            }[edge.direction]
+            inner = _inside(edge.variable, f":{types}" if types else "", edge.properties)
+            parts.append(f" {left}[{inner}]{right} ")
+        labels = f":{labels_text(node.labels)}" if node.labels else ""
+        parts.append(f"({_inside(node.variable, labels, node.properties)})")
+    return "".join(parts)
+
+
+def _inside(
+    variable: Name | None, labels: str, properties: tuple[tuple[Name, Expression], ...]
+) -> str:
+    pairs = ", ".join(f"{key.text}: {expression(value)}" for key, value in properties)
+    return (variable.text if variable else "") + labels + (f" {{{pairs}}}" if pairs else "")
+
+
+# ---- bound queries -------------------------------------------------------------------------------
+
+
+class NamedSnapshot(SmallSnapshot):
+    """The small snapshot with what the binder asks beyond predicates and tails."""
+
+    labels = ("Admin", "Person")
+    vertex_count = 6
+    edge_count = 5
+
+    def find_many(self, ids: list[int | str], id_space: str = "") -> I64:
+        return np.array([self.ids.index(i) if i in self.ids else -1 for i in ids], np.int64)
+
+
+def snapshot() -> Snapshot:
+    return cast(Snapshot, NamedSnapshot())
+
+
+def bound(query: BoundQuery) -> str:
+    """A bound query, one line for each part."""
+    lines = ["explain"] if query.explain else []
+    for k, vertex in enumerate(query.graph.vertices):
+        labels = "&".join("|".join(term) for term in vertex.labels)
+        allowed = "" if vertex.allowed is None else f"  allowed {vertex.allowed.tolist()}"
+        predicate = f"  where {vertex.predicate}" if vertex.predicate else ""
+        lines.append(f"v{k} {vertex.name or '_'}{':' * bool(labels)}{labels}{predicate}{allowed}")
+    for k, edge in enumerate(query.graph.edges):
+        types = f":{'|'.join(edge.types)}" if edge.types else ""
+        allowed = "" if edge.allowed is None else f"  allowed {edge.allowed.tolist()}"
+        predicate = f"  where {edge.predicate}" if edge.predicate else ""
+        lines.append(
+            f"e{k} v{edge.source} {edge.direction} v{edge.target} {edge.name or '_'}{types}"
+            f"{'  wanted' * edge.wanted}{predicate}{allowed}"
+        )
+    lines += [f"keeps {text}" for text in query.graph.symmetric_under]
+    tail = query.tail
+    for ref in tail.columns:
+        key = f" {ref.key}:{ref.kind}" if ref.key else ""
+        lines.append(f"{ref.name} = {ref.what}{key} of {ref.element[0]}{ref.index}")
+    lines.append("count" if tail.count_only else tail.sql)
+    lines += [f"${name} = {value!r}" for name, value in tail.parameters.items()]
+    lines += [f"{output.kind} {output.name!r}" for output in tail.outputs]
+    if tail.row_limit is not None:
+        lines.append(f"rows at most {tail.row_limit}")
+    lines += [f"warning: {text}" for text in query.warnings]
+    return "\n".join(lines)

@@ -1,0 +1,40 @@
+"""The language, case by case: tests/queries/*.txt hold a query and what must become of it."""
+
+from __future__ import annotations
+
+import pytest
+
+from gdb.errors import GdbError
+from gdb.language.binder import bind
+from gdb.language.parser import parse
+from gdb.query_graph import DIFFERENT_EDGES
+from tests.unit.gdb import language_cases as cases
+
+
+def parsed(text: str) -> str:
+    return cases.tree(parse(text))
+
+
+def bound(text: str) -> str:
+    return cases.bound(bind(parse(text), cases.snapshot(), cases.PARAMETERS, DIFFERENT_EDGES))
+
+
+def refused(text: str) -> str:
+    with pytest.raises(GdbError) as caught:
+        bind(parse(text), cases.snapshot(), cases.PARAMETERS, DIFFERENT_EDGES)
+    return f"{type(caught.value).__name__}: {caught.value}"
+
+
+@pytest.mark.parametrize("case", cases.read("syntax.txt"), ids=str)
+def test_syntax(case: cases.Case) -> None:
+    cases.check(case, parsed)
+
+
+@pytest.mark.parametrize("case", cases.read("bind.txt"), ids=str)
+def test_bind(case: cases.Case) -> None:
+    cases.check(case, bound)
+
+
+@pytest.mark.parametrize("case", cases.read("errors.txt"), ids=str)
+def test_errors(case: cases.Case) -> None:
+    cases.check(case, refused)
