@@ -1,0 +1,129 @@
+"""What could come next: a pure function of the text before the cursor and the names of the graph."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+from gdb.repl.statements import split
+
+KEYWORDS = (
+    *("MATCH", "OPTIONAL", "WHERE", "RETURN", "WITH", "UNWIND", "ORDER", "BY", "SKIP", "LIMIT"),
+    *("AS", "AND", "OR", "XOR", "NOT", "IN", "IS", "NULL", "TRUE", "FALSE", "DISTINCT", "ASC"),
+    *("DESC", "STARTS", "ENDS", "CONTAINS", "CASE", "WHEN", "THEN", "ELSE", "END", "EXISTS"),
+    *("EXPLAIN", "UNION", "ALL", "DIFFERENT", "NODES", "EDGES", "RELATIONSHIPS", "REPEATABLE"),
+    *("ELEMENTS", "SUBGRAPHS", "INDUCED"),
+)
+FUNCTIONS = (
+    *("count", "sum", "avg", "min", "max", "collect", "id", "labels", "type", "coalesce", "abs"),
+    *("sign", "ceil", "floor", "sqrt", "toUpper", "toLower", "trim", "size", "toString"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Names:
+    """The names a graph has, and the dot-commands with what each can take."""
+
+    labels: tuple[str, ...] = ()
+    types: tuple[str, ...] = ()
+    keys: tuple[str, ...] = ()
+    commands: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """text : what stands there afterwards. kind : for the menu.
+
+    length : how many characters before the cursor it replaces.
+    """
+
+    text: str
+    length: int
+    kind: str
+
+
+_QUOTED = re.compile(r"""'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|//[^\r\n]*\n|/\*.*?\*/""", re.DOTALL)
+_OPEN = re.compile(r"""['"]|//|/\*""")
+_WORD = re.compile(r"`?\w*\Z")
+_VARIABLE = re.compile(r"[(\[,]\s*([^\W\d]\w*)\s*(?=[:)\]{])|\bAS\s+([^\W\d]\w*)", re.IGNORECASE)
+_PLAIN = re.compile(r"[^\W\d]\w*")
+
+
+def complete(text: str, names: Names) -> list[Candidate]:
+    """What the word before the cursor could become; nothing inside a string or comment.
+
+    Examples
+    --------
+    >>> [found.text for found in complete("MATCH (a:Per", Names(labels=("Person", "City")))]
+    ['Person']
+    """
+    _, statement = split(text)
+    if text.lstrip().startswith(".") and "\n" not in text.strip():
+        return _of_commands(text.lstrip(), names.commands)
+    if text[-1:].isspace():
+        statement += " "  # split() takes it away, but the word before has ended
+    statement = _QUOTED.sub(" 0 ", statement)
+    if _OPEN.search(statement):
+        return []
+    word = _word(statement)
+    return _matching(word, *_expected(statement[: len(statement) - len(word)], word, names))
+
+
+def _expected(before: str, word: str, names: Names) -> tuple[Iterable[str], str]:
+    """What may stand behind `before`, and its kind."""
+    bracket = _innermost(before)
+    tight = before.rstrip()
+    if bracket != "{" and re.search(r":\s*(?:!?[\w`]+\s*[|&]\s*)*!?\Z", tight):
+        if bracket == "[":
+            return map(quoted, names.types), "type"
+        return map(quoted, names.labels), "label"
+    if re.search(r"[\w)`]\.\Z", before) or (bracket == "{" and tight.endswith(("{", ","))):
+        return map(quoted, names.keys), "property"
+    if not word or bracket == "{":
+        return (), ""
+    variables = {one or other for one, other in _VARIABLE.findall(before)}
+    return [*sorted(variables), *KEYWORDS, *(name + "(" for name in FUNCTIONS)], ""
+
+
+def _matching(word: str, found: Iterable[str], kind: str) -> list[Candidate]:
+    start = word.strip("`").lower()
+    return [
+        Candidate(name, len(word), kind or _kind(name))
+        for name in found
+        if name.strip("`").lower().startswith(start) and name != word
+    ]
+
+
+def _kind(name: str) -> str:
+    return "function" if name.endswith("(") else "keyword" if name in KEYWORDS else "variable"
+
+
+def _of_commands(text: str, commands: Mapping[str, tuple[str, ...]]) -> list[Candidate]:
+    name, blank, argument = text.partition(" ")
+    known = commands.get(name, ()) if blank else commands
+    word = argument.lstrip() if blank else name
+    return [Candidate(held, len(word), "command") for held in known if held.startswith(word)]
+
+
+def _word(text: str) -> str:
+    found = _WORD.search(text)
+    return found.group() if found else ""
+
+
+def _innermost(text: str) -> str:
+    """The bracket that is open at the end of the text, "" for none."""
+    opened: list[str] = []
+    for character in text:
+        if character in "([{":
+            opened.append(character)
+        elif character in ")]}" and opened:
+            opened.pop()
+    return opened[-1] if opened else ""
+
+
+def quoted(name: str) -> str:
+    """The name as Cypher needs it: in backticks unless it is a plain word."""
+    if _PLAIN.fullmatch(name):
+        return name
+    return "`" + name.replace("`", "``") + "`"

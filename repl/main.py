@@ -1,0 +1,210 @@
+"""The command `gdbsh`: a shell on a store, and demo, check and load beside it."""
+
+from __future__ import annotations
+
+import argparse
+import io
+import os
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import gdb
+from gdb.errors import Cancelled, GdbError
+from gdb.repl.format import Format
+
+if TYPE_CHECKING:
+    from gdb.repl.session import Session
+    from gdb.repl.statements import Statement
+
+FAILED, USAGE, INTERRUPTED = 1, 2, 130  # exit codes; 0 is success
+
+_EPILOG = """\
+other uses:
+  gdbsh load STORE FILE...   import edge lists, CSV or .graph files (gdbsh load --help)
+  gdbsh check STORE          verify every file of a store
+  gdbsh demo                 a tour on a small graph
+
+A store that has one of these names is opened as ./load. Statements are read from standard input when it is no terminal.
+"""
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command; gives its exit code: 0, 1 for an error, 2 for a wrong use, 130 for Ctrl-C."""
+    words = list(sys.argv[1:] if argv is None else argv)
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):  # a character that the terminal lacks is no error
+            stream.reconfigure(errors="backslashreplace")
+    use = _USES.get(words[0]) if words else None
+    try:
+        code = use(words[1:]) if use else _shell(words)
+        sys.stdout.flush()
+        return code
+    except BrokenPipeError:  # as in `| head`: the reader has enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    except (KeyboardInterrupt, Cancelled):
+        print("cancelled", file=sys.stderr)
+        return INTERRUPTED
+    except (GdbError, OSError) as error:
+        print(f"error: {error}", file=sys.stderr)
+        return FAILED
+
+
+# ---- gdbsh STORE -----------------------------------------------------------------------------------
+
+
+def _shell(words: Sequence[str]) -> int:
+    parser = _parser("gdbsh", "Ask a graph database Cypher questions.", _EPILOG)
+    parser.add_argument("store", metavar="STORE", help="folder of the store")
+    parser.add_argument(
+        "-c", dest="commands", metavar="TEXT", action="append", help="run this and leave"
+    )
+    parser.add_argument("--format", choices=[*map(str, Format)], help="default: table")
+    parser.add_argument("--read-only", action="store_true", help="never write to the store")
+    parser.add_argument("--version", action="version", version=f"gdbsh {gdb.__version__}")
+    given = parser.parse_args(words)
+
+    from gdb.repl.session import Session
+    from gdb.repl.statements import all_of
+
+    with gdb.connect(given.store, read_only=given.read_only, create=False) as db:
+        session = Session(db, sys.stdout, sys.stderr, Format(given.format or Format.TABLE))
+        if given.commands is not None:
+            return _run(session, [held for text in given.commands for held in all_of(text)])
+        if not sys.stdin.isatty():
+            return _run(session, all_of(sys.stdin.read()))
+        from gdb.repl import shell
+
+        session.interactive = True
+        stats = db.stats()
+        shell.run(
+            session,
+            f"gdb {gdb.__version__}: {given.store}, {stats.vertices:,} nodes and"
+            f" {stats.edges:,} relationships.\nA query ends with a semicolon;"
+            " .help lists the commands, Ctrl-D leaves.",
+        )
+        return 0
+
+
+def _run(session: Session, statements: Sequence[Statement]) -> int:
+    """Run statements up to the first that fails."""
+    from gdb.repl.commands import perform
+
+    for statement in statements:
+        try:
+            perform(session, statement)
+        except Cancelled:
+            raise
+        except GdbError as error:
+            session.fail(error)
+            if len(statements) > 1:
+                session.err.write(f"(in the statement at line {statement.line}; stopped there)\n")
+            return FAILED
+        if session.leaving:
+            break
+    return 0
+
+
+# ---- gdbsh load, check, demo -----------------------------------------------------------------------
+
+
+def _load(words: Sequence[str]) -> int:
+    parser = _parser("gdbsh load", "Import files into a store, which is made where there is none.")
+    parser.add_argument("store", metavar="STORE", help="folder of the store")
+    parser.add_argument("files", metavar="FILE", nargs="*", help="edge lists, CSV or .graph files")
+    parser.add_argument("--type", help="relationship type, where the files name none")
+    parser.add_argument("--label", help="node label, where the files name none")
+    parser.add_argument("--undirected", action="store_true", help="relationships go both ways")
+    for name in ("--multi-edges", "--self-loops"):
+        parser.add_argument(name, choices=["keep", "drop"], default="keep", help="default: keep")
+    for name, kind in (("--nodes", "LABEL"), ("--edges", "TYPE")):
+        parser.add_argument(
+            name,
+            metavar=f"[{kind}=]FILE",
+            action="append",
+            help="CSV file with a neo4j-admin header; may be repeated",
+        )
+    parser.add_argument(
+        "--on-error", choices=["raise", "skip"], default="raise", help="at a bad line (raise)"
+    )
+    given = parser.parse_args(words)
+    if not (given.files or given.nodes or given.edges):
+        parser.error("give a FILE, or --nodes and --edges")
+    nodes, edges = _named(parser, given.nodes), _named(parser, given.edges)
+    with gdb.connect(given.store) as db:
+        report = db.load(
+            given.files or None,
+            nodes=nodes,
+            edges=edges,
+            type=given.type,
+            label=given.label,
+            directed=not given.undirected,
+            multi_edges=given.multi_edges,
+            self_loops=given.self_loops,
+            on_error=given.on_error,
+        )
+    print(report)
+    return 0
+
+
+def _named(
+    parser: argparse.ArgumentParser, given: Sequence[str] | None
+) -> list[str] | dict[str, list[str]] | None:
+    """Files as they are, or by name where they are written NAME=FILE."""
+    if given is None:
+        return None
+    named: dict[str, list[str]] = {}
+    plain: list[str] = []
+    for word in given:
+        name, sign, file = word.partition("=")
+        if sign and name and not Path(word).exists():
+            named.setdefault(name, []).append(file)
+        else:
+            plain.append(word)
+    if named and plain:
+        parser.error(f"write NAME=FILE for all of them or for none: {plain[0]} has no name")
+    return named or plain
+
+
+def _check(words: Sequence[str]) -> int:
+    parser = _parser("gdbsh check", "Read every file of a store and compare its checksum.")
+    parser.add_argument("store", metavar="STORE", help="folder of the store")
+    given = parser.parse_args(words)
+    with gdb.connect(given.store, read_only=True) as db:
+        db.check()
+        stats = db.stats()
+    print(f"{given.store}: all {stats.files:,} files are as committed ({stats.bytes:,} bytes)")
+    return 0
+
+
+def _demo(words: Sequence[str]) -> int:
+    parser = _parser("gdbsh demo", "A tour on a small graph.")
+    parser.add_argument("--store", metavar="PATH", type=Path, help="keep the graph there")
+    given = parser.parse_args(words)
+    from gdb.repl import demo
+
+    demo.run(given.store, sys.stdout)
+    return 0
+
+
+_USES: dict[str, Callable[[Sequence[str]], int]] = {
+    "load": _load,
+    "check": _check,
+    "demo": _demo,
+}
+
+
+def _parser(name: str, description: str, epilog: str | None = None) -> argparse.ArgumentParser:
+    return argparse.ArgumentParser(
+        name,
+        description=description,
+        epilog=epilog,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+
+
+if __name__ == "__main__":
+    sys.exit(main())

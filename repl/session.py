@@ -1,0 +1,78 @@
+"""One use of the shell: the open database, where answers and errors go, and how they look."""
+
+from __future__ import annotations
+
+import shutil
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TextIO
+
+from gdb.repl.format import Format, lines
+
+if TYPE_CHECKING:
+    from gdb.api import Database
+    from gdb.result import Result
+
+
+@dataclass(slots=True)
+class Session:
+    """What the dot-commands change.
+
+    interactive : a person reads along, so the number of rows is told.
+    leaving : set by `.exit`.
+    """
+
+    db: Database
+    out: TextIO
+    err: TextIO
+    format: Format = Format.TABLE
+    timer: bool = False
+    interactive: bool = False
+    leaving: bool = False
+
+    def query(self, text: str) -> None:
+        """Run a query and print its answer; warnings, and the time, go to `err`.
+
+        Raises
+        ------
+        GdbError : the query cannot be understood or finished.
+        BrokenPipeError : nobody reads `out` any more.
+        """
+        begun = time.perf_counter()
+        result = self.db.execute(text)
+        seconds = time.perf_counter() - begun
+        for warning in result.warnings:
+            self.warn(warning)
+        for line in lines(self.format, result.columns, result, self.width()):
+            self.out.write(line + "\n")
+        if self.interactive and self.format is Format.TABLE:
+            self.out.write(f"({len(result):,} {'row' if len(result) == 1 else 'rows'})\n")
+        self.out.flush()
+        if self.timer:
+            self.err.write(_timing(result, seconds) + "\n")
+
+    def say(self, text: str) -> None:
+        """Print something that is not an answer but was asked for."""
+        self.out.write(text + "\n")
+        self.out.flush()
+
+    def warn(self, text: str) -> None:
+        self.err.write(f"warning: {text}\n")
+        self.err.flush()
+
+    def fail(self, error: Exception) -> None:
+        """Print an error; a query's has its picture, the place underlined."""
+        self.out.flush()  # so that the two streams are in order on a terminal
+        self.err.write(f"error: {error}\n")
+        self.err.flush()
+
+    def width(self) -> int | None:
+        """Places of the terminal; None where the output is none, and is not cut."""
+        return shutil.get_terminal_size().columns if self.out.isatty() else None
+
+
+def _timing(result: Result, seconds: float) -> str:
+    summary = result.summary
+    steps = ", ".join(f"{step} {spent:.4f}" for step, spent in summary.seconds.items())
+    where = f" on {summary.device}" if summary.device else ""
+    return f"time: {seconds:.4f} s{where}" + (f" ({steps})" if steps else "")

@@ -1,0 +1,180 @@
+"""The interactive front: prompt_toolkit's line editor with history, completion and highlighting.
+
+The only module that imports prompt_toolkit, and `main` loads it only when a person types.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+from prompt_toolkit import PromptSession
+from prompt_toolkit.completion import CompleteEvent, Completer, Completion
+from prompt_toolkit.document import Document
+from prompt_toolkit.formatted_text import StyleAndTextTuples
+from prompt_toolkit.history import FileHistory, History, InMemoryHistory
+from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
+from prompt_toolkit.lexers import Lexer
+from prompt_toolkit.styles import Style
+
+from gdb.errors import GdbError
+from gdb.repl import commands
+from gdb.repl.complete import KEYWORDS, Names, complete
+from gdb.repl.session import Session
+from gdb.repl.statements import all_of, is_complete
+
+PROMPT, MORE = "gdb> ", "...> "
+_STYLE = Style.from_dict(
+    {
+        "keyword": "ansiblue bold",
+        "string": "ansigreen",
+        "number": "ansimagenta",
+        "comment": "ansibrightblack",
+        "name": "ansicyan",
+        "prompt": "bold",
+    }
+)
+
+
+def run(session: Session, greeting: str) -> None:
+    """Read and run statements until Ctrl-D or `.exit`; errors and Ctrl-C end a statement, never the shell."""
+    session.say(greeting)
+    prompt: PromptSession[str] = PromptSession(
+        history=_history(),
+        multiline=True,
+        prompt_continuation=lambda width, number, wrapped: MORE if not wrapped else "",
+        key_bindings=_keys(),
+        lexer=_Highlighter(),
+        completer=_Completer(lambda: _names(session)),
+        style=_STYLE,
+    )
+    while not session.leaving:
+        try:
+            text = prompt.prompt([("class:prompt", PROMPT)])
+        except KeyboardInterrupt:
+            continue
+        except EOFError:
+            break
+        perform_all(session, text)
+
+
+def perform_all(session: Session, text: str) -> None:
+    """Run the statements of what was entered, up to the first that fails."""
+    try:
+        for statement in all_of(text):
+            commands.perform(session, statement)
+            if session.leaving:
+                break
+    except GdbError as error:
+        session.fail(error)
+    except KeyboardInterrupt:  # while rows were printed
+        session.say("\n(the rest was cancelled)")
+
+
+# ---- history ---------------------------------------------------------------------------------------
+
+
+def history_file() -> Path:
+    """Where statements are remembered, by the XDG Base Directory Specification."""
+    stated = os.environ.get("XDG_STATE_HOME", "")
+    base = Path(stated) if os.path.isabs(stated) else Path.home() / ".local" / "state"
+    return base / "gdb" / "history"
+
+
+def _history() -> History:
+    """The history in its file; only in memory where the file cannot be written."""
+    try:
+        path = history_file()
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        descriptor = os.open(path, os.O_CREAT | os.O_APPEND | os.O_WRONLY, 0o600)
+        try:
+            os.fchmod(descriptor, 0o600)  # queries may hold data that is nobody else's business
+        finally:
+            os.close(descriptor)
+    except (OSError, RuntimeError):  # RuntimeError: there is no home
+        return InMemoryHistory()
+    return FileHistory(str(path))
+
+
+# ---- keys ------------------------------------------------------------------------------------------
+
+
+def _keys() -> KeyBindings:
+    keys = KeyBindings()
+
+    @keys.add("enter")
+    def _(event: KeyPressEvent) -> None:
+        """Run what is complete, else begin another line (Escape Enter runs it as it is)."""
+        buffer = event.current_buffer
+        if buffer.complete_state and buffer.complete_state.current_completion:
+            buffer.complete_state = None  # Enter takes the chosen completion
+        elif is_complete(buffer.text):
+            buffer.validate_and_handle()
+        else:
+            buffer.insert_text("\n")
+
+    return keys
+
+
+# ---- completion ------------------------------------------------------------------------------------
+
+
+def _names(session: Session) -> Names:
+    known = {name: held.choices for name, held in commands.names().items()}
+    try:
+        schema = session.db.schema()
+    except GdbError:  # it is told when a query is run; completion stays silent
+        return Names(commands=known)
+    return Names(schema.labels, schema.types, schema.keys, known)
+
+
+class _Completer(Completer):
+    """`complete` with the names of the graph, which are asked for once for each prompt."""
+
+    def __init__(self, names: Callable[[], Names]) -> None:
+        self._names = names
+
+    def get_completions(
+        self, document: Document, complete_event: CompleteEvent
+    ) -> Iterable[Completion]:
+        for found in complete(document.text_before_cursor, self._names()):
+            yield Completion(found.text, -found.length, display_meta=found.kind)
+
+
+# ---- highlighting ----------------------------------------------------------------------------------
+
+_TOKEN = re.compile(
+    r"""(?P<comment>//[^\r\n]*|/\*.*?(?:\*/|\Z))"""
+    r"""|(?P<string>'(?:[^'\\]|\\.)*'?|"(?:[^"\\]|\\.)*"?)|(?P<quoted>`[^`]*`?)"""
+    r"""|(?P<name>(?<=:)[^\W\d]\w*)|(?P<word>[^\W\d]\w*)|(?P<number>\d[\d.]*)""",
+    re.DOTALL,
+)
+_KEYWORDS = frozenset(KEYWORDS)
+
+
+def styled(text: str) -> list[tuple[str, str]]:
+    """The text in pieces, each with its style class; together they are the text."""
+    pieces: list[tuple[str, str]] = []
+    end = 0
+    for found in _TOKEN.finditer(text):
+        pieces.append(("", text[end : found.start()]))
+        kind = found.lastgroup or ""
+        if kind == "word":
+            kind = "keyword" if found.group().upper() in _KEYWORDS else ""
+        kind = "name" if kind == "quoted" else kind
+        pieces.append((f"class:{kind}" if kind else "", found.group()))
+        end = found.end()
+    pieces.append(("", text[end:]))
+    return [piece for piece in pieces if piece[1]]
+
+
+class _Highlighter(Lexer):
+    def lex_document(self, document: Document) -> Callable[[int], StyleAndTextTuples]:
+        rows: list[StyleAndTextTuples] = [[]]
+        for style, text in styled(document.text):
+            head, *others = text.split("\n")
+            rows[-1].append((style, head))
+            rows.extend([(style, other)] for other in others)
+        return lambda number: rows[number] if number < len(rows) else []

@@ -1,0 +1,84 @@
+"""Cuts what was typed or piped into statements: at `;` outside strings, quoted names and comments.
+
+A statement is a query, or a dot-command: a dot in first place, up to the end of its line. Only quotes and comments are
+looked at here; what a query means is for gdb.language, which also tells what is wrong with an unclosed string.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+# The same quotes and comments as gdb.language.tokens; an unclosed one takes the rest of the text.
+_PIECE = re.compile(
+    r"""'(?:[^'\\]|\\.)*'?|"(?:[^"\\]|\\.)*"?|`[^`]*`?|//[^\r\n]*|/\*.*?(?:\*/|\Z)|;""",
+    re.DOTALL,
+)
+_BLANK = re.compile(r"(?:\s|//[^\r\n]*|/\*.*?\*/)*", re.DOTALL)
+_COMMAND = re.compile(r"\.[^;\r\n]*")
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """text : without the `;` and the blanks around it. line : 1-based, where it begins."""
+
+    text: str
+    line: int
+
+    @property
+    def is_command(self) -> bool:
+        return self.text.startswith(".")
+
+
+def split(text: str) -> tuple[list[Statement], str]:
+    """The closed statements of a text, and what is left behind the last `;` (blanks and comments count as nothing).
+
+    Examples
+    --------
+    >>> statements, rest = split("RETURN ';' AS a; .timer on\\nRETURN 2")
+    >>> [statement.text for statement in statements], rest
+    (["RETURN ';' AS a", '.timer on'], 'RETURN 2')
+    """
+    statements: list[Statement] = []
+    line, counted, begin = 1, 0, _after_blank(text, 0)
+    while begin < len(text):
+        end, closed = _end(text, begin)
+        if not closed:
+            break
+        line += text.count("\n", counted, begin)
+        counted = begin
+        if body := text[begin:end].strip():
+            statements.append(Statement(body, line))
+        past = end + 1 if text[end : end + 1] == ";" else end
+        begin = _after_blank(text, past)
+    return statements, text[begin:].strip()
+
+
+def all_of(text: str) -> list[Statement]:
+    """As `split`, and what is left at the end is a statement too."""
+    statements, rest = split(text)
+    if rest:
+        line = 1 + text.count("\n", 0, text.rindex(rest))
+        statements.append(Statement(rest, line))
+    return statements
+
+
+def is_complete(text: str) -> bool:
+    """Whether Enter should run the text rather than begin another line: all closed, a dot-command, or nothing."""
+    return not split(text)[1]
+
+
+def _after_blank(text: str, begin: int) -> int:
+    found = _BLANK.match(text, begin)
+    return begin if found is None else found.end()
+
+
+def _end(text: str, begin: int) -> tuple[int, bool]:
+    """Where the statement that begins here ends, and whether anything closes it."""
+    command = _COMMAND.match(text, begin)
+    if command:
+        return command.end(), True
+    for piece in _PIECE.finditer(text, begin):
+        if piece.group() == ";":
+            return piece.start(), True
+    return len(text), False
