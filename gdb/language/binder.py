@@ -19,7 +19,7 @@ from gdb.language.pushdown import Conditions
 from gdb.language.report import problem
 from gdb.language.resolve import conjuncts, elements, measure, parameters, resolve
 from gdb.language.scope import Scope
-from gdb.language.syntax import Element, Expression, Query, walk
+from gdb.language.syntax import Element, Expression, HasLabels, Query, walk
 from gdb.query_graph import MatchMode, QueryEdge, QueryGraph, QueryVertex
 
 if TYPE_CHECKING:
@@ -104,6 +104,8 @@ def _conditions(scope: Scope, query: Query) -> list[Expression]:
 
 def _check(scope: Scope, condition: Expression) -> None:
     for part in walk(condition):
+        if isinstance(part, HasLabels):
+            scope.tests.append(part)
         if functions.is_aggregate(part):
             raise problem(
                 SyntaxProblem,

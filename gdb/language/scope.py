@@ -15,6 +15,7 @@ from gdb.language.syntax import (
     Comparison,
     Element,
     Expression,
+    HasLabels,
     Match,
     Name,
     NodePattern,
@@ -64,6 +65,7 @@ class Scope:
         self.edges: list[Edge] = []
         self.names: dict[str, Element] = {}
         self.conditions: list[Expression] = []  # from property maps; elements, no variables
+        self.tests: list[HasLabels] = []  # of WHERE, wherever they stand in it
         self.warnings: list[str] = []
         self._types: dict[tuple[Element, str], Type] = {}
 
@@ -298,10 +300,13 @@ class Scope:
         return STRING if kinds == {"string"} else INTEGER
 
     def warn_of_unknown_names(self) -> None:
-        """One warning for each label and type of the pattern that the store has not."""
-        labels = (name for v in self.vertices for term in v.labels for name in term)
+        """One warning for each label and type of the pattern and of WHERE that the store has not."""
+        labels = [name for v in self.vertices for term in v.labels for name in term]
+        types = [name for edge in self.edges for name in edge.types]
+        for test in self.tests:
+            of_node = isinstance(test.subject, Element) and test.subject.kind == "vertex"
+            (labels if of_node else types).extend(name for term in test.labels for name in term)
         self._warn_unknown(labels, self.snapshot.labels, "no node has the label")
-        types = (name for edge in self.edges for name in edge.types)
         known = [type_.name for type_ in self.snapshot.edge_types]
         self._warn_unknown(types, known, "no relationship has the type")
 

@@ -1,0 +1,52 @@
+"""docs/LANGUAGE.md: the counts that it gives for each mode are those that gdb gives."""
+
+from __future__ import annotations
+
+import re
+import threading
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from gdb import options, pipeline
+from gdb.storage.build import write_graph
+from gdb.storage.model import EdgeTable, GraphTables, VertexTable
+from gdb.storage.snapshot import Snapshot
+from gdb.storage.store import Store
+
+MODES = {
+    "DIFFERENT EDGES": 10,
+    "DIFFERENT RELATIONSHIPS": 10,
+    "DIFFERENT NODES": 6,
+    "REPEATABLE ELEMENTS": 18,
+    "SUBGRAPHS": 3,
+    "INDUCED": 2,
+    "INDUCED SUBGRAPHS": 2,
+}
+
+
+@pytest.fixture(scope="module")
+def snapshot() -> Snapshot:
+    """ann -> bob, bob -> ann, bob -> cid, cid -> dan."""
+    people = VertexTable(("Person",), "Person", ["ann", "bob", "cid", "dan"], {})
+    follows = EdgeTable("FOLLOWS", True, np.array([0, 1, 1, 2]), np.array([1, 0, 2, 3]), {})
+    return write_graph(Store.open(None, create=True), GraphTables((people,), (follows,)))
+
+
+@pytest.mark.parametrize(("mode", "count"), MODES.items())
+def test_the_count_of_each_mode(snapshot: Snapshot, mode: str, count: int) -> None:
+    request = pipeline.Request(
+        f"MATCH {mode} (a)--(b)--(c) RETURN count(*)",
+        {},
+        options.match_mode("DIFFERENT EDGES"),
+        threading.Event(),
+    )
+    assert pipeline.answer(request, snapshot).scalar() == count
+
+
+def test_the_counts_in_the_document(repository: Path) -> None:
+    text = (repository / "docs" / "LANGUAGE.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| (`[A-Z].*?) \|.*?\| (\d+) \|", text, re.MULTILINE)
+    found = {mode: int(count) for modes, count in rows for mode in re.findall("`([A-Z ]+)`", modes)}
+    assert found == MODES
