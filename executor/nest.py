@@ -197,8 +197,8 @@ class LoopNest:
 def lower(plan: Plan, last_vids: tuple[int, ...]) -> LoopNest:
     """The plainest nest of a plan: one level for each binding, every elimination a check.
 
-    last_vids : for each view the largest vid that has a row in it, +1; a candidate range beyond it
-        needs no test.
+    last_vids : for each view the largest vid that is a neighbour in it, + 1; a candidate range beyond
+        it (isolated vertices) needs no test.
     """
     levels: list[Level] = []
     at: dict[int, int] = {}

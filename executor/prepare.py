@@ -49,8 +49,8 @@ class Prepared:
 
 def loop_nest(plan: Plan, graph: GraphSource) -> LoopNest:
     """The improved nest of a plan (what EXPLAIN shows)."""
-    views = tuple(graph.adjacency(w.types, w.direction) for w in plan.views)
-    return nest_passes.improve(lower(plan, tuple(map(_end, views))), plan.notes.switched_off)
+    ends = tuple(_end(graph.adjacency(w.types, w.direction.flipped)) for w in plan.views)
+    return nest_passes.improve(lower(plan, ends), plan.notes.switched_off)
 
 
 def prepare(plan: Plan, graph: GraphSource) -> Prepared:
@@ -81,6 +81,7 @@ def prepare(plan: Plan, graph: GraphSource) -> Prepared:
 
 
 def _end(view: Adjacency) -> int:
+    """The largest vid that has a row, + 1."""
     return int(view.first[-1]) + int(view.length[-1]) if len(view.first) else 0
 
 

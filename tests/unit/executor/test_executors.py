@@ -15,7 +15,7 @@ from gdb.executor.embeddings import Embeddings
 from gdb.executor.plan import Plan
 from gdb.executor.prepare import prepare
 from gdb.executor.scheduler import Budget, Watch
-from gdb.query_graph import QueryGraph
+from gdb.query_graph import QueryEdge, QueryGraph, QueryVertex
 from tests import brute
 from tests.backends import BACKENDS, Backend
 from tests.small_graph import SmallGraph
@@ -86,3 +86,14 @@ def test_backend_is_reference(
     assert bag(reference.expand(found, plan.twins), plan) == bag(reference.rows(plan, graph), plan)
     total = backend.count(prepare(counted, graph), Watch(None, None, None), Budget())
     assert total * counted.multiplicity == reference.count(counted, graph)
+
+
+@pytest.mark.parametrize("backend", BACKENDS, ids=lambda b: b.name)
+def test_candidates_beyond_the_last_row_are_neighbours_all_the_same(backend: Backend) -> None:
+    """A label whose vertices have no outgoing edge comes last; once its range was taken for isolated."""
+    graph = SmallGraph([("A",), ("A",), ("B",)], [("R", 0, 1), ("R", 0, 2), ("R", 1, 2)])
+    vertices = (QueryVertex("a"), QueryVertex("b", (("B",),)))
+    query = QueryGraph(vertices, (QueryEdge(0, 1, ("R",)),))
+    plan = planner.plan(query, graph, counting=True)
+    prepared = prepare(plan, graph)
+    assert backend.count(prepared, Watch(None, None, None), Budget()) == 2
