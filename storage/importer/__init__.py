@@ -6,7 +6,7 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
-from os import PathLike
+from os import PathLike, fspath
 from pathlib import Path
 from typing import Literal
 
@@ -16,11 +16,12 @@ from gdb.errors import Cancelled, ImportFailed
 from gdb.storage.build import read_tables, write_graph
 from gdb.storage.importer import csv_graph
 from gdb.storage.importer.assemble import Assembly, NewEdges, Options
-from gdb.storage.importer.csv_graph import DEFAULT_TYPE, Naming
+from gdb.storage.importer.csv_graph import DEFAULT_TYPE, Naming, Sheet
 from gdb.storage.importer.detect import detect, head
 from gdb.storage.importer.graph_format import read_graph
+from gdb.storage.importer.header import names_of
 from gdb.storage.importer.report import FileReport, LoadReport, Rejected, Rejects, loud
-from gdb.storage.importer.snap import read_snap
+from gdb.storage.importer.snap import places_of, read_snap
 from gdb.storage.model import VertexTable
 from gdb.storage.store import Store
 
@@ -64,18 +65,22 @@ def load(
     nodes, edges : CSV files; a mapping gives the label or type of each; an edge file may be
         (path, start space, end space).
     type, label : relationship type and node label where files name none; the type is "EDGE" by
-        default, `.graph` vertices get the label L<number>.
+        default, `.graph` vertices get the label L<number>. "A:B" gives two labels, also as a key of
+        `nodes`.
     directed : False: each relationship is stored once, for both directions (`.graph` files are
         always undirected).
-    columns : names of a CSV file's columns, as header fields. delimiter, header : how it is written, if not as it looks.
+    columns : names of a CSV file's columns, as header fields. delimiter, header : how it is
+        written, if not as it looks.
     id_space : id space of nodes, and of edge ends, where headers name none; ends : id spaces of
         both ends.
     missing_ends : what an edge does whose node does not exist; by default "refuse" where the nodes
-        of its id space were loaded from files, else "create".
+        of its id space were loaded from CSV files, else "create". A `.graph` file names all its
+        vertices.
     multi_edges, self_loops : "drop" leaves them out; both are counted in the report. An undirected
         list that holds every edge in both directions wants directed=False and multi_edges="drop".
     on_error : "skip" leaves bad lines out, at most `max_errors`, and lists them.
-    progress : called with the name of the step and the part of it done, 0 to 1 (reading: by bytes). cancel : when set, the import stops.
+    progress : called with the name of the step and the part of it done, 0 to 1 (reading: by bytes).
+    cancel : when set, the import stops.
 
     Raises
     ------
@@ -111,8 +116,14 @@ def _several(value: object) -> Iterable[object]:
     return value if isinstance(value, list) else [value]
 
 
+def _path(value: object) -> Path:
+    if not isinstance(value, (str, PathLike)) or not isinstance(fspath(value), str):
+        raise ImportFailed(f"{value!r} is no path", "Name a file as text or pathlib.Path.")
+    return Path(value)
+
+
 def _paths(value: AnyPath | Sequence[AnyPath]) -> list[Path]:
-    return [Path(value)] if isinstance(value, (str, PathLike)) else [Path(v) for v in value]
+    return [_path(v) for v in ([value] if isinstance(value, (str, bytes, PathLike)) else value)]
 
 
 def _nodes(nodes: Nodes | None, naming: Naming) -> list[Input]:
@@ -137,11 +148,16 @@ def _edges(edges: Edges | None, naming: Naming) -> list[Input]:
         for item in _several(value):
             how = replace(naming, type=name)
             if isinstance(item, tuple):
+                if len(item) != 3:
+                    raise ImportFailed(
+                        f"edges={{{name!r}: {item!r}}} is not (path, start space, end space)",
+                        "Give several files of one type as a list.",
+                    )
                 path, start, end = item
                 how = replace(how, ends=(start, end))
             else:
                 path = item
-            found.append(("edges", Path(str(path)), how))
+            found.append(("edges", _path(path), how))
     return found
 
 
@@ -179,14 +195,16 @@ def _read(
     meter.check()
     match kind:
         case "nodes":
-            report.warnings += csv_graph.add_nodes(path, naming, assembly, file, rejects)
+            sheet = Sheet(path, naming, file, rejects, meter.cancel)
+            report.warnings += csv_graph.add_nodes(sheet, assembly)
         case "edges":
-            report.warnings += csv_graph.add_edges(path, naming, assembly, file, rejects)
+            sheet = Sheet(path, naming, file, rejects, meter.cancel)
+            report.warnings += csv_graph.add_edges(sheet, assembly)
         case "snap":
             _read_snap(path, naming, assembly, file, rejects, meter)
         case _:
             _read_graph(path, naming, assembly, file, rejects)
-    if not file.rows and not file.rejected and kind != "nodes":
+    if not file.rows and not file.rejected and kind in ("snap", "graph"):
         raise ImportFailed("holds no data", "Remove it from the import.", file=str(path))
     meter.done(path)
 
@@ -201,10 +219,24 @@ def _read_snap(
 ) -> None:
     sources, targets = read_snap(path, file, rejects, lambda done: meter.at(path, done))
     space = naming.id_space or ""
-    lines = np.zeros(len(sources), np.int64)  # ends are created, so no line is named later
-    name = naming.type or DEFAULT_TYPE
+    refused = {r.line for r in file.rejected}
+
+    def place(rows: list[int]) -> list[tuple[int, str]]:
+        return places_of(path, rows, refused)
+
     assembly.add_edges(
-        NewEdges(name, naming.directed, sources, targets, (space, space), {}, lines, file)
+        NewEdges(
+            naming.type or DEFAULT_TYPE,
+            naming.directed,
+            sources,
+            targets,
+            (space, space),
+            {},
+            np.arange(len(sources)),
+            place,
+            file,
+            create=True,  # an edge list has no other place to name its nodes
+        )
     )
 
 
@@ -213,18 +245,24 @@ def _read_graph(
 ) -> None:
     graph = read_graph(path, file, rejects)
     space = naming.id_space or ""
-    extra = (naming.label,) if naming.label else ()
+    extra = names_of(naming.label)
+    tables: list[VertexTable] = []
     for number in np.unique(graph.labels).tolist():
-        ids = graph.ids[graph.labels == number]
         labels = tuple(sorted({f"L{number}", *extra}))
-        assembly.add_vertices(VertexTable(labels, space, ids, {}), file)
+        tables.append(VertexTable(labels, space, graph.ids[graph.labels == number], {}))
+    if tables:
+        assembly.add_vertices(tables, file)
     base = naming.type or DEFAULT_TYPE
-    for number in np.unique(graph.edge_labels).tolist():
-        rows = np.flatnonzero(graph.edge_labels == number)
-        name = base if number < 0 else f"{base}{number}"
+    plain = not (graph.edge_labels > 0).any()  # files without edge labels have none, or a 0
+    kinds = np.where(graph.edge_labels < 0, 0, graph.edge_labels) if plain else graph.edge_labels
+    for number in np.unique(kinds).tolist():
+        rows = np.flatnonzero(kinds == number)
+        name = base if plain or number < 0 else f"{base}{number}"
         sources, targets = graph.sources[rows], graph.targets[rows]
-        lines = np.zeros(len(rows), np.int64)
-        assembly.add_edges(NewEdges(name, False, sources, targets, (space, space), {}, lines, file))
+        # every end was checked when its line was read
+        assembly.add_edges(
+            NewEdges(name, False, sources, targets, (space, space), {}, rows, lambda _: [], file)
+        )
 
 
 def _totals(report: LoadReport, assembly: Assembly, options: Options) -> None:

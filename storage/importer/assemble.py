@@ -2,21 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Literal
 
 import numpy as np
 
 from gdb.errors import ImportFailed
+from gdb.storage.importer.header import names_of
+from gdb.storage.importer.properties import Properties
 from gdb.storage.importer.report import FileReport, Rejects
-from gdb.storage.model import I64, Column, EdgeTable, GraphTables, VertexTable, from_strings
-
-Ids = I64 | list[str]
+from gdb.storage.importer.spaces import Ids, Space, join_ids
+from gdb.storage.model import I64, Bools, Column, EdgeTable, GraphTables, VertexTable
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class NewEdges:
-    """Edges of one type as a file names them: by user ids, with the file's line of each."""
+    """Edges of one type as a file names them, by user ids.
+
+    rows : i64[m], for each edge a number by which `place` finds its line and text in the file.
+    create : whether ends that do not exist are made where the caller left it open.
+    """
 
     type: str
     directed: bool
@@ -24,8 +30,10 @@ class NewEdges:
     targets: Ids
     spaces: tuple[str, str]
     columns: dict[str, Column]
-    lines: I64
+    rows: I64
+    place: Callable[[list[int]], list[tuple[int, str]]]
     report: FileReport
+    create: bool = False
 
 
 @dataclass(slots=True)
@@ -51,49 +59,68 @@ class Assembly:
     added_edges: int = 0
     multi_edges: int = 0
     self_loops: int = 0
-    spaces: dict[str, _Space] = field(default_factory=dict)
+    spaces: dict[str, Space] = field(default_factory=dict)
+    properties: Properties = field(default_factory=Properties)
 
     def keep(self, tables: GraphTables) -> None:
         """Take in what the store holds."""
         for table in tables.vertices:
-            self._register(table, None)
-        self.edges += tables.edges
+            # nodes that were made as the ends of edges have no property, not even their id
+            space = self.spaces.setdefault(table.id_space, Space(table.id_space, declared=False))
+            space.declared = space.declared or bool(table.columns)
+            self._register([table], None)
+            self.properties.add_vertices(table, "")
+        for edges in tables.edges:
+            self.edges.append(edges)
+            self.properties.add_edges(edges, "")
 
-    def add_vertices(self, table: VertexTable, report: FileReport) -> None:
-        """Append vertices.
+    def add_vertices(self, tables: list[VertexTable], report: FileReport) -> None:
+        """Append the vertices of one file, all of one id space.
 
         Raises
         ------
-        ImportFailed : an id stands twice, or the space's ids are of the other type.
+        ImportFailed : an id stands twice, the space's ids are of the other type, or a property has
+            another type elsewhere.
         """
-        self._register(table, report)
-        self.added_vertices += len(table.ids)
+        for table in tables:
+            self.properties.add_vertices(table, report.file)
+        space = self.spaces.setdefault(tables[0].id_space, Space(tables[0].id_space))
+        space.declared = True
+        self._register(tables, report)
+        self.added_vertices += sum(map(len, tables))
 
-    def _register(self, table: VertexTable, report: FileReport | None) -> None:
-        space = self.spaces.setdefault(table.id_space, _Space(table.id_space))
-        space.add(table.ids, self.vertex_count, report)
-        self.vertices.append(table)
-        self.vertex_count += len(table.ids)
+    def _register(self, tables: list[VertexTable], report: FileReport | None) -> None:
+        ids = tables[0].ids
+        for table in tables[1:]:
+            ids = join_ids(ids, table.ids)
+        self.spaces[tables[0].id_space].add(ids, self.vertex_count, report)
+        self.vertices += tables
+        self.vertex_count += len(ids)
 
-    def is_text(self, space: str) -> bool:
-        """Whether the ids of a space are text."""
-        return space in self.spaces and bool(self.spaces[space].texts)
+    def is_text(self, space: str) -> bool | None:
+        """Whether the ids of a space are text; None where it has none yet."""
+        return self.spaces[space].is_text() if space in self.spaces else None
 
     def add_edges(self, new: NewEdges) -> None:
         """Append the edges of one type of one file: resolve or create their ends, count and drop duplicates."""
         self._same_direction(new)
         create = self.options.missing_ends == "create"
         if self.options.missing_ends is None:
-            create = not any(s in self.spaces and self.spaces[s].declared for s in new.spaces)
+            known = (s in self.spaces and self.spaces[s].declared for s in new.spaces)
+            create = new.create or not any(known)
         if create:
             self._create_ends(new)
         sources = self._resolve(new, new.sources, new.spaces[0])
         targets = self._resolve(new, new.targets, new.spaces[1])
         kept = self._known(new, sources, targets)
-        kept &= self._not_dropped(new, sources, targets, kept)
+        kept = self._not_dropped(new, sources, targets, kept)
         rows = np.flatnonzero(kept)
-        columns = {k: c.take(rows) for k, c in new.columns.items()}
-        self.edges.append(EdgeTable(new.type, new.directed, sources[rows], targets[rows], columns))
+        columns = new.columns
+        if len(rows) < len(kept):
+            columns = {k: c.take(rows) for k, c in columns.items()}
+        table = EdgeTable(new.type, new.directed, sources[rows], targets[rows], columns)
+        self.properties.add_edges(table, new.report.file)
+        self.edges.append(table)
         self.added_edges += len(rows)
 
     def _same_direction(self, new: NewEdges) -> None:
@@ -109,15 +136,13 @@ class Assembly:
     def _create_ends(self, new: NewEdges) -> None:
         wanted = [(new.spaces[0], new.sources), (new.spaces[1], new.targets)]
         if new.spaces[0] == new.spaces[1]:
-            wanted = [(new.spaces[0], _join(new.sources, new.targets))]
+            wanted = [(new.spaces[0], join_ids(new.sources, new.targets))]
         for name, ids in wanted:
-            space = self.spaces.setdefault(name, _Space(name, declared=False))
+            space = self.spaces.setdefault(name, Space(name, declared=False))
             absent = space.absent(ids, new.report)
             if len(absent):
-                labels = (self.options.label,) if self.options.label else ()
-                space.add(absent, self.vertex_count, new.report)
-                self.vertices.append(VertexTable(labels, name, absent, {}))
-                self.vertex_count += len(absent)
+                labels = names_of(self.options.label)
+                self._register([VertexTable(labels, name, absent, {})], new.report)
                 self.added_vertices += len(absent)
 
     def _resolve(self, new: NewEdges, ids: Ids, space: str) -> I64:
@@ -125,31 +150,29 @@ class Assembly:
             return np.full(len(ids), -1, np.int64)
         return self.spaces[space].find(ids, new.report)
 
-    def _known(
-        self, new: NewEdges, sources: I64, targets: I64
-    ) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
+    def _known(self, new: NewEdges, sources: I64, targets: I64) -> Bools:
+        """False where an end does not exist; those edges are rejected."""
         known = (sources >= 0) & (targets >= 0)
-        for row in np.flatnonzero(~known)[: self.options.rejects.most + 1].tolist():
+        rejects = self.options.rejects
+        lost = np.flatnonzero(~known)
+        shown = lost[: 1 if rejects.mode == "raise" else rejects.most + 1]
+        places = new.place(new.rows[shown].tolist()) if len(shown) else []
+        for row, (line, text) in zip(shown.tolist(), places, strict=True):
             side = 0 if sources[row] < 0 else 1
             ids, space = (new.sources, new.targets)[side], new.spaces[side]
+            value = ids[row] if isinstance(ids, list) else int(ids[row])
             where = f" in id space {space!r}" if space else ""
-            self.options.rejects.add(
+            rejects.add(
                 new.report,
-                int(new.lines[row]),
-                f"{new.sources[row]} -> {new.targets[row]}",
-                f"there is no node with id {ids[row]!r}{where}",
-                'Load its nodes, or pass missing_ends="create".',
+                line,
+                text,
+                f"there is no node with id {value!r}{where}",
+                'Load its nodes, or pass missing_ends="create" to make nodes that are missing.',
             )
-        new.report.rows -= int((~known).sum())
+        new.report.rows -= len(lost)
         return known
 
-    def _not_dropped(
-        self,
-        new: NewEdges,
-        sources: I64,
-        targets: I64,
-        known: np.ndarray[tuple[int], np.dtype[np.bool_]],
-    ) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
+    def _not_dropped(self, new: NewEdges, sources: I64, targets: I64, known: Bools) -> Bools:
         """Count self-loops and multi-edges among the new edges; False where one is to be dropped."""
         kept = known.copy()
         loops = known & (sources == targets)
@@ -157,10 +180,14 @@ class Assembly:
         if self.options.self_loops == "drop":
             kept &= ~loops
         rows = np.flatnonzero(kept)
-        low, high = sources[rows], targets[rows]
+        old = [table for table in self.edges if table.type == new.type]
+        low = np.concatenate([*(table.sources for table in old), sources[rows]])
+        high = np.concatenate([*(table.targets for table in old), targets[rows]])
         if not new.directed:
             low, high = np.minimum(low, high), np.maximum(low, high)
+        # of equal pairs the first is kept, and what the graph holds already comes first
         _, first = np.unique(low * self.vertex_count + high, return_index=True)
+        first = first[first >= len(low) - len(rows)] - (len(low) - len(rows))
         self.multi_edges += len(rows) - len(first)
         if self.options.multi_edges == "drop":
             kept = np.zeros_like(kept)
@@ -168,89 +195,4 @@ class Assembly:
         return kept
 
     def tables(self) -> GraphTables:
-        return GraphTables(tuple(self.vertices), tuple(self.edges))
-
-
-class _Space:
-    """The ids of one space and the vertices that they name; all int64 or all strings."""
-
-    def __init__(self, name: str, declared: bool = True) -> None:
-        self.name, self.declared = name, declared
-        self.numbers: I64 = np.zeros(0, np.int64)
-        self.rows: I64 = np.zeros(0, np.int64)
-        self.texts: dict[str, int] = {}
-
-    def add(self, ids: Ids, first_row: int, report: FileReport | None) -> None:
-        """Give ids the rows from `first_row` on."""
-        self._same_type(ids, report)
-        if isinstance(ids, list):
-            for k, text in enumerate(ids):
-                if text in self.texts:
-                    raise _twice(text, self.name, report)
-                self.texts[text] = first_row + k
-            return
-        numbers = np.concatenate([self.numbers, ids])
-        rows = np.concatenate([self.rows, np.arange(first_row, first_row + len(ids))])
-        order = np.argsort(numbers, kind="stable")
-        self.numbers, self.rows = numbers[order], rows[order]
-        double = np.flatnonzero(self.numbers[1:] == self.numbers[:-1])
-        if len(double):
-            raise _twice(int(self.numbers[double[0]]), self.name, report)
-
-    def _same_type(self, ids: Ids, report: FileReport | None) -> None:
-        mixed = bool(len(self.numbers)) if isinstance(ids, list) else bool(self.texts)
-        if mixed and len(ids):
-            ours, theirs = ("text", "numbers") if isinstance(ids, list) else ("numbers", "text")
-            raise ImportFailed(
-                f"its ids are {ours}, those of id space {self.name!r} are {theirs}",
-                "Give the nodes another id space: id_space=, or :ID(Space) in the header.",
-                file=report.file if report else "",
-            )
-
-    def find(self, ids: Ids, report: FileReport) -> I64:
-        """The row of each id, -1 where there is none."""
-        self._same_type(ids, report)
-        if isinstance(ids, list):
-            return np.fromiter((self.texts.get(x, -1) for x in ids), np.int64, len(ids))
-        if not len(self.numbers):
-            return np.full(len(ids), -1, np.int64)
-        at = np.minimum(np.searchsorted(self.numbers, ids), len(self.numbers) - 1)
-        return np.where(self.numbers[at] == ids, self.rows[at], -1)
-
-    def absent(self, ids: Ids, report: FileReport) -> Ids:
-        """The ids that are not here yet, each once; text in order of appearance, numbers ascending."""
-        self._same_type(ids, report)
-        if isinstance(ids, list):
-            return [x for x in dict.fromkeys(ids) if x not in self.texts]
-        return np.setdiff1d(ids, self.numbers)
-
-
-def _join(a: Ids, b: Ids) -> Ids:
-    if isinstance(a, list) and isinstance(b, list):
-        return [*a, *b]
-    if isinstance(a, list) or isinstance(b, list):
-        return [*map(str, a), *map(str, b)]
-    return np.concatenate([a, b])
-
-
-def _twice(value: int | str, space: str, report: FileReport | None) -> ImportFailed:
-    where = f" in id space {space!r}" if space else ""
-    return ImportFailed(
-        f"node id {value!r} stands twice{where}",
-        "Ids are unique within an id space; give other nodes one of their own with id_space= or :ID(Space).",
-        file=report.file if report else "",
-    )
-
-
-def as_ids(column: Column) -> Ids:
-    """A column of ids: int64, or text for everything else."""
-    if column.kind == "int64":
-        return np.ascontiguousarray(column.values, np.int64)
-    return [str(x) for x in column.to_list()]
-
-
-def id_property(ids: Ids) -> Column:
-    """The ids as a property column."""
-    if isinstance(ids, list):
-        return from_strings(ids, None)
-    return Column("int64", ids)
+        return self.properties.settled(GraphTables(tuple(self.vertices), tuple(self.edges)))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -9,12 +10,16 @@ from pathlib import Path
 import numpy as np
 
 from gdb.errors import ImportFailed
-from gdb.storage.importer.assemble import Assembly, Ids, NewEdges, as_ids, id_property
+from gdb.storage.importer import values
+from gdb.storage.importer.assemble import Assembly, NewEdges
 from gdb.storage.importer.detect import head
-from gdb.storage.importer.header import Field, assume_roles
+from gdb.storage.importer.header import Field, assume_roles, names_of
+from gdb.storage.importer.layout import Layout, layout_of
+from gdb.storage.importer.places import Places
 from gdb.storage.importer.report import FileReport, Rejects
-from gdb.storage.importer.tables import Layout, Table, layout_of
-from gdb.storage.model import I64, Column, VertexTable
+from gdb.storage.importer.spaces import Ids, Space
+from gdb.storage.importer.tables import Table
+from gdb.storage.model import I64, Column, VertexTable, from_strings
 
 DEFAULT_TYPE = "EDGE"
 
@@ -33,12 +38,39 @@ class Naming:
     ends: tuple[str, str] | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class Sheet:
+    """One CSV file to read: the file, what the caller says of it, and where to report."""
+
+    path: Path
+    naming: Naming
+    report: FileReport
+    rejects: Rejects
+    cancel: threading.Event | None
+
+    def table(self, *, edges: bool) -> tuple[Table, list[str]]:
+        """Its rows, not read yet, and warnings about its header."""
+        found = layout(self.path, self.naming)
+        if edges and len(found.fields) < 2:
+            raise ImportFailed(
+                "has one column, an edge file needs two",
+                "Pass delimiter=, or load it as nodes=.",
+                file=str(self.path),
+                line=1,
+            )
+        found = replace(found, fields=assume_roles(found.fields, edges=edges))
+        warnings = [f"{self.path}: {warning}" for warning in found.warnings]
+        if edges and found.guessed and not all(f.known for f in found.fields):
+            warnings.append(
+                f"{self.path}: the first line was taken for a header, the first two columns for the "
+                "ends (pass header=False and columns= if it is data)"
+            )
+        return Table(self.path, found, self.report, self.rejects, self.cancel), warnings
+
+
 def layout(path: Path, naming: Naming) -> Layout:
     """The layout of a CSV file, from its first lines."""
-    lines = head(path)
-    if not any(x.strip() for x in lines):
-        raise ImportFailed("holds no data", "Remove it from the import.", file=str(path))
-    return layout_of(path, lines, naming.delimiter, naming.header, naming.columns)
+    return layout_of(path, head(path), naming.delimiter, naming.header, naming.columns)
 
 
 def holds_edges(found: Layout, naming: Naming) -> bool:
@@ -56,133 +88,179 @@ def holds_edges(found: Layout, naming: Naming) -> bool:
     return "id" not in names
 
 
-def add_nodes(
-    path: Path, naming: Naming, assembly: Assembly, report: FileReport, rejects: Rejects
-) -> list[str]:
-    """Read a node file into the assembly; the header's warnings."""
-    found = layout(path, naming)
-    found = replace(found, fields=assume_roles(found.fields, edges=False))
-    table = Table(path, found, report, rejects)
-    try:
-        at = _role(found.fields, "ID", path)
-        table.reject_nulls(at, "the id")
-        ids = _ids(table, at, None)
-        field = found.fields[at]
-        columns = _properties(table, found.fields)
+def add_nodes(sheet: Sheet, assembly: Assembly) -> list[str]:
+    """Read a node file into the assembly; gives warnings."""
+    unread, warnings = sheet.table(edges=False)
+    with unread as table:
+        fields = table.layout.fields
+        at = _role(fields, "ID", sheet.path)
+        field = fields[at]
+        space = field.space if field.space is not None else sheet.naming.id_space or ""
+        table.reject_missing(at, "the id")
+        ids = _new_ids(table, at, space, assembly)
+        columns = _properties(table)
         if field.name:
-            columns = {field.name: id_property(ids), **columns}
-        space = field.space if field.space is not None else naming.id_space or ""
-        labels = _labels(table, found.fields, naming.label)
-    finally:
-        table.close()
+            own = from_strings(ids) if isinstance(ids, list) else Column("int64", ids)
+            columns = {field.name: own, **columns}
+        labels = _labels(table, sheet.naming.label)
+        _finish(table, warnings)
+    tables: list[VertexTable] = []
     for names, rows in labels:
-        taken = (
-            ids if rows is None else [ids[r] for r in rows] if isinstance(ids, list) else ids[rows]
+        if rows is None:
+            tables.append(VertexTable(names, space, ids, columns))
+        else:
+            taken = {k: c.take(rows) for k, c in columns.items()}
+            tables.append(VertexTable(names, space, _some(ids, rows), taken))
+    if tables:
+        assembly.add_vertices(tables, sheet.report)
+    return warnings
+
+
+def _finish(table: Table, warnings: list[str]) -> None:
+    count = table.count()
+    table.report.rows += count
+    warnings += table.warnings
+    if not count and not table.report.rejected:
+        warnings.append(f"{table.path}: holds a header and no rows")
+    for i, field in enumerate(table.layout.fields):
+        if not field.role and not field.name and not table.is_empty(i):
+            warnings.append(f"{table.path}: column {i + 1} has no name and was left out")
+
+
+def _new_ids(table: Table, at: int, space: str, assembly: Assembly) -> Ids:
+    """The ids of new nodes; lines whose id exists already are rejected."""
+    ids = _ids(table, at, space, assembly)
+    known = assembly.spaces.get(space) or Space(space)
+    again = known.repeated(ids)
+    if not len(again):
+        return ids
+    where = f" in id space {space!r}" if space else ""
+    few = again[: 1 if table.rejects.mode == "raise" else table.rejects.most + 1].tolist()
+    reasons = [
+        f"node id {ids[k] if isinstance(ids, list) else int(ids[k])!r} stands twice{where}"
+        for k in few
+    ]
+    cure = "Ids are unique within an id space; give other nodes one of their own with id_space= or :ID(Space)."
+    table.reject_rows(again[: len(few)], reasons, cure)
+    return _some(ids, np.delete(np.arange(len(ids)), again))
+
+
+def _ids(table: Table, at: int, space: str, assembly: Assembly) -> Ids:
+    """A column of ids: text where it is declared so, where the ids of its space are, or where one is no integer."""
+    text, declared = assembly.is_text(space), table.layout.fields[at].kind
+    if text is False and declared != "string":
+        misfit = values.misfit(f"c{at}", "int64")
+        where = f"id space {space!r}" if space else "the graph"
+        cure = (
+            "Declare the ids as text in every file (:ID{id-type:string}), or name another id space."
         )
-        kept = columns if rows is None else {k: c.take(rows) for k, c in columns.items()}
-        assembly.add_vertices(VertexTable(names, space, taken, kept), report)
-    return found.warnings
+        table.reject(at, misfit, f"the ids of {where} are numbers, not", cure)
+    if text is None and declared is not None:
+        text = declared != "int64"
+    elif text is None:
+        text = not table.all_fit(at, "int64")
+    elif declared == "string":
+        text = True
+    column = table.column(at, "string" if text else "int64")
+    if text:
+        return [str(x) for x in column.to_list()]
+    return column.values.astype(np.int64, copy=False)
 
 
-def _labels(
-    table: Table, fields: list[Field], label: str | None
-) -> list[tuple[tuple[str, ...], I64 | None]]:
+def _labels(table: Table, label: str | None) -> list[tuple[tuple[str, ...], I64 | None]]:
     """Label sets and the rows that have them; one set for the whole file where no column names labels."""
-    fixed = {label} if label else set()
-    at = next((i for i, f in enumerate(fields) if f.role == "LABEL"), None)
+    fixed = set(names_of(label))
+    at = next((i for i, f in enumerate(table.layout.fields) if f.role == "LABEL"), None)
     if at is None:
         return [(tuple(sorted(fixed)), None)]
-    by_set: dict[tuple[str, ...], list[int]] = {}
-    for row, text in enumerate(table.texts(at)):
-        names = tuple(sorted(fixed | {x.strip() for x in text.split(";") if x.strip()}))
-        by_set.setdefault(names, []).append(row)
-    return [(names, np.array(rows, np.int64)) for names, rows in by_set.items()]
+    texts, codes = table.groups(at)
+    sets = [tuple(sorted(fixed | {x.strip() for x in t.split(";") if x.strip()})) for t in texts]
+    distinct = list(dict.fromkeys(sets))
+    number = np.array([distinct.index(names) for names in sets], np.int64)[codes]
+    return list(zip(distinct, _rows_by(number, len(distinct)), strict=True))
 
 
-def add_edges(
-    path: Path, naming: Naming, assembly: Assembly, report: FileReport, rejects: Rejects
-) -> list[str]:
-    """Read an edge file into the assembly; the header's warnings."""
-    found = layout(path, naming)
-    if len(found.fields) < 2:
-        raise ImportFailed(
-            "has one column, an edge file needs two",
-            "Pass delimiter=, or load it as nodes=.",
-            file=str(path),
-            line=1,
-        )
-    found = replace(found, fields=assume_roles(found.fields, edges=True))
-    table = Table(path, found, report, rejects)
-    try:
-        start, end = _role(found.fields, "START_ID", path), _role(found.fields, "END_ID", path)
-        table.reject_nulls(start, "the start id")
-        table.reject_nulls(end, "the end id")
+def _rows_by(codes: I64, count: int) -> list[I64]:
+    """For each code below `count` the rows that have it, ascending."""
+    order = np.argsort(codes, kind="stable")
+    return np.split(order, np.cumsum(np.bincount(codes, minlength=count))[:-1])
+
+
+def add_edges(sheet: Sheet, assembly: Assembly) -> list[str]:
+    """Read an edge file into the assembly; gives warnings."""
+    naming = sheet.naming
+    unread, warnings = sheet.table(edges=True)
+    with unread as table:
+        fields = table.layout.fields
+        start, end = _role(fields, "START_ID", sheet.path), _role(fields, "END_ID", sheet.path)
+        table.reject_missing(start, "the start id")
+        table.reject_missing(end, "the end id")
         ends = naming.ends or (naming.id_space or "", naming.id_space or "")
-        chosen = [found.fields[i].space for i in (start, end)]
+        chosen = fields[start].space, fields[end].space
         spaces = (
             ends[0] if chosen[0] is None else chosen[0],
             ends[1] if chosen[1] is None else chosen[1],
         )
         sources, targets = _both_ends(table, (start, end), spaces, assembly)
-        columns, lines = _properties(table, found.fields), table.lines()
-        types = _types(table, found.fields, naming.type)
-    finally:
-        table.close()
-    whole = NewEdges("", naming.directed, sources, targets, spaces, columns, lines, report)
+        columns, records = _properties(table), table.records()
+        types = _types(table, naming.type)
+        _finish(table, warnings)
+
+    def place(rows: list[int], places: Places = table.places) -> list[tuple[int, str]]:
+        found = places.of_rows(set(rows))
+        return [found[row] for row in rows]
+
+    whole = NewEdges(
+        "", naming.directed, sources, targets, spaces, columns, records, place, sheet.report
+    )
     for name, rows in types:
         assembly.add_edges(replace(_rows(whole, rows), type=name))
-    return found.warnings
+    return warnings
 
 
 def _both_ends(
     table: Table, at: tuple[int, int], spaces: tuple[str, str], assembly: Assembly
 ) -> tuple[Ids, Ids]:
     """Ids of both ends, as numbers or text as their spaces hold them; of one type where they share a space."""
-    found = [_ids(table, i, assembly.is_text(s)) for i, s in zip(at, spaces, strict=True)]
+    found = [_ids(table, i, s, assembly) for i, s in zip(at, spaces, strict=True)]
+    if len(found[0]) != len(found[1]):  # lines were rejected for their end only
+        found[0] = _ids(table, at[0], spaces[0], assembly)
     if spaces[0] == spaces[1] and isinstance(found[0], list) != isinstance(found[1], list):
-        found = [_ids(table, i, True) for i in at]
+        return table.texts(at[0]), table.texts(at[1])
     return found[0], found[1]
 
 
-def _ids(table: Table, at: int, text: bool | None) -> Ids:
-    """A column of ids; text where `text` or where not every value is an integer."""
-    if text:
-        return table.texts(at)
-    kind = table.kind(at)
-    return as_ids(table.column(at, "int64")) if kind == "int64" else table.texts(at)
-
-
-def _types(table: Table, fields: list[Field], name: str | None) -> list[tuple[str, I64 | None]]:
-    at = next((i for i, f in enumerate(fields) if f.role == "TYPE"), None)
+def _types(table: Table, name: str | None) -> list[tuple[str, I64 | None]]:
+    at = next((i for i, f in enumerate(table.layout.fields) if f.role == "TYPE"), None)
     if at is None:
         return [(name or DEFAULT_TYPE, None)]
-    by_name: dict[str, list[int]] = {}
-    for row, text in enumerate(table.texts(at)):
-        by_name.setdefault(text or name or DEFAULT_TYPE, []).append(row)
-    return [(k, np.array(rows, np.int64)) for k, rows in by_name.items()]
+    texts, codes = table.groups(at)
+    names = [text or name or DEFAULT_TYPE for text in texts]
+    distinct = list(dict.fromkeys(names))
+    number = np.array([distinct.index(x) for x in names], np.int64)[codes]
+    return list(zip(distinct, _rows_by(number, len(distinct)), strict=True))
+
+
+def _some(ids: Ids, rows: I64) -> Ids:
+    return [ids[r] for r in rows.tolist()] if isinstance(ids, list) else ids[rows]
 
 
 def _rows(edges: NewEdges, rows: I64 | None) -> NewEdges:
     if rows is None:
         return edges
-
-    def some(ids: Ids) -> Ids:
-        return [ids[r] for r in rows.tolist()] if isinstance(ids, list) else ids[rows]
-
-    columns = {k: c.take(rows) for k, c in edges.columns.items()}
     return replace(
         edges,
-        sources=some(edges.sources),
-        targets=some(edges.targets),
-        columns=columns,
-        lines=edges.lines[rows],
+        sources=_some(edges.sources, rows),
+        targets=_some(edges.targets, rows),
+        columns={k: c.take(rows) for k, c in edges.columns.items()},
+        rows=edges.rows[rows],
     )
 
 
-def _properties(table: Table, fields: list[Field]) -> dict[str, Column]:
+def _properties(table: Table) -> dict[str, Column]:
     return {
         f.name: table.column(i, table.kind(i))
-        for i, f in enumerate(fields)
+        for i, f in enumerate(table.layout.fields)
         if not f.role and f.name
     }
 

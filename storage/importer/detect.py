@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import gzip
 import io
 import zlib
@@ -14,6 +15,7 @@ Format = Literal["snap", "csv", "graph"]
 GZIP = b"\x1f\x8b"
 DELIMITERS = (",", "|", "\t", ";")
 HEAD = 1 << 16
+_LOOKED_AT = 20  # lines that tell a format
 
 
 def open_input(path: Path) -> BinaryIO:
@@ -26,11 +28,17 @@ def open_input(path: Path) -> BinaryIO:
     try:
         if path.is_dir():
             raise ImportFailed("is a directory", "Name the files in it.", file=str(path))
+        if path.exists() and not path.is_file():  # a pipe would hang, and is read twice
+            raise ImportFailed("is no plain file", "Write its content to a file.", file=str(path))
         raw = path.open("rb")
     except FileNotFoundError:
         raise ImportFailed("does not exist", "Check the path.", file=str(path)) from None
     except PermissionError:
         raise ImportFailed("may not be read", "Check its permissions.", file=str(path)) from None
+    except (OSError, ValueError) as error:  # a name too long, a NUL in it, a loop of links
+        raise ImportFailed(
+            f"cannot be opened ({error})", "Check the path.", file=str(path)
+        ) from None
     start = raw.read(2)
     if not start:
         raw.close()
@@ -64,15 +72,22 @@ def head(path: Path) -> list[str]:
         raise ImportFailed(
             "is binary, not text", "Give an edge list, CSV or .graph file.", file=str(path)
         )
+    if data.startswith((b"PK\3\4", b"PAR1")):
+        raise ImportFailed("is no text file", "Unpack or convert it first.", file=str(path))
     cut = data.rfind(b"\n")
     whole = data if len(data) < HEAD or cut < 0 else data[:cut]
-    try:
-        return whole.decode("utf-8-sig").splitlines()
+    try:  # a character that the limit cut in two is no fault
+        text = codecs.getincrementaldecoder("utf-8-sig")().decode(whole, final=len(data) < HEAD)
     except UnicodeDecodeError as error:
         line = whole[: error.start].count(b"\n") + 1
         raise ImportFailed(
-            "is not UTF-8", "Convert it to UTF-8.", file=str(path), line=line
+            "is not UTF-8",
+            "Convert it to UTF-8.",
+            file=str(path),
+            line=line,
+            text=whole.split(b"\n")[line - 1][:200].decode("utf-8", "replace").strip(),
         ) from None
+    return [x.removesuffix("\r") for x in text.split("\n")]
 
 
 def detect(path: Path, lines: list[str]) -> Format:
@@ -80,18 +95,18 @@ def detect(path: Path, lines: list[str]) -> Format:
     content = [x for x in lines if x.strip()]
     if not content:
         raise ImportFailed("holds no data", "Remove it from the import.", file=str(path))
-    if content[0].split()[0] == "t" and len(content[0].split()) >= 3:
+    first = content[0].split()
+    if first[0] == "t" and len(first) >= 3 and all(map(_is_int, first[1:])):
         return "graph"
-    data = [x for x in content if not x.startswith("#")]
-    words = data[0].split() if data else []
-    bare = len(words) == 2 and all(_is_int(w) for w in words)
-    if bare or (content[0].startswith("#") and (not data or not any(d in data[0] for d in ",|;"))):
-        return "snap"
-    return "csv"
+    data = [x for x in content if not x.lstrip().startswith("#")][:_LOOKED_AT]
+    bare = sum(len(x.split()) == 2 and all(map(_is_int, x.split())) for x in data)
+    commented = content[0].startswith("#") and not (data and any(d in data[0] for d in ",|;"))
+    # most, not all: a file with a bad line is to be told so
+    return "snap" if commented or 2 * bare > len(data) else "csv"
 
 
 def _is_int(word: str) -> bool:
-    return word.removeprefix("-").isdigit()
+    return word.isascii() and word.removeprefix("-").isdigit()
 
 
 def delimiter_of(line: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import zlib
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,6 +13,10 @@ from gdb.errors import ImportFailed
 from gdb.storage.importer.detect import damaged, open_input
 from gdb.storage.importer.report import FileReport, Rejects
 from gdb.storage.model import I64
+
+_INTEGER = re.compile(rb"[+-]?[0-9]+")
+# fewest and most numbers of each kind of line
+_FIELDS = {b"t": (2, 3), b"v": (2, 3), b"e": (2, 3)}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -33,45 +38,62 @@ def read_graph(path: Path, report: FileReport, rejects: Rejects) -> LabelledGrap
     ------
     ImportFailed : a malformed line, an edge whose end does not exist, or wrong counts.
     """
-    vertices: list[tuple[int, int]] = []
+    vertices: dict[int, int] = {}
     edges: list[tuple[int, int, int]] = []
-    counts: tuple[int, int] | None = None
+    counts: list[int] = []
     with open_input(path) as stream:
         try:
-            lines = stream.read().decode("utf-8", "replace").splitlines()
+            lines = stream.read().removeprefix(b"\xef\xbb\xbf").split(b"\n")
         except (EOFError, OSError, zlib.error) as error:
             raise damaged(path, error) from None
-    known: set[int] = set()
-    for number, text in enumerate(lines, 1):
-        words = text.split()
-        if not words or words[0].startswith("#"):
+    for number, raw in enumerate(lines, 1):
+        words = raw.split()
+        if not words or words[0].startswith(b"#"):
             continue
-        try:
-            numbers = [int(w) for w in words[1:]]
-        except ValueError:
-            rejects.add(report, number, text, "a field is not an integer")
+        fault = _fault(words, vertices, bool(counts))
+        if fault:
+            text = raw[:500].decode("utf-8", "replace").strip()
+            rejects.add(report, number, text, *fault)
             continue
-        match (words[0], numbers):
-            case ("t", [v, e, *_]) if counts is None:
-                counts = (v, e)
-            case ("v", [vid, label, *_]) if vid not in known:
-                known.add(vid)
-                vertices.append((vid, label))
-            case ("v", [vid, *_]) if vid in known:
-                rejects.add(report, number, text, f"vertex {vid} stands twice")
-            case ("e", [u, v, *rest]) if u in known and v in known and len(rest) <= 1:
-                edges.append((u, v, rest[0] if rest else -1))
-            case ("e", [_, _, *_]):
-                rejects.add(report, number, text, "an end of the edge has no v line before it")
-            case _:
-                rejects.add(report, number, text, "is no t, v or e line")
+        numbers = [int(w) for w in words[1:]]
+        if words[0] == b"t":
+            counts = numbers[-2:]  # some files number their graphs before the counts
+        elif words[0] == b"v":
+            vertices[numbers[0]] = numbers[1]
+        else:
+            edges.append((numbers[0], numbers[1], numbers[2] if len(numbers) > 2 else -1))
     report.rows += len(vertices) + len(edges)
-    if counts and not report.rejected and counts != (len(vertices), len(edges)):
+    if counts and not report.rejected and counts != [len(vertices), len(edges)]:
         raise ImportFailed(
-            f"the t line says {counts[0]} vertices and {counts[1]} edges, the file has {len(vertices)} and {len(edges)}",
+            f"the t line says {counts[0]} vertices and {counts[1]} edges, "
+            f"the file has {len(vertices)} and {len(edges)}",
             "Fetch the file again, or correct its first line.",
             file=str(path),
         )
-    table = np.array(vertices, np.int64).reshape(-1, 2)
+    table = np.array(list(vertices.items()), np.int64).reshape(-1, 2)
     ends = np.array(edges, np.int64).reshape(-1, 3)
     return LabelledGraph(table[:, 0], table[:, 1], ends[:, 0], ends[:, 1], ends[:, 2])
+
+
+def _fault(words: list[bytes], vertices: dict[int, int], counted: bool) -> tuple[str, str] | None:
+    """What is wrong with a line, and the cure."""
+    least, most = _FIELDS.get(words[0], (0, 0))
+    if not most:
+        return "is no t, v or e line", ""
+    if not least <= len(words) - 1 <= most:
+        return f"has {len(words) - 1} numbers, a {words[0].decode()} line has {least} or more", ""
+    for word in words[1:]:
+        shown = repr(word.decode("utf-8", "replace")[:40])
+        if not _INTEGER.fullmatch(word):
+            return f"{shown} is not an integer", ""
+        if len(word) > 40 or not -(1 << 63) <= int(word) < 1 << 63:
+            return f"{shown} does not fit 64 bits", ""
+    first = int(words[1])
+    if words[0] == b"t" and counted:
+        return "is the second t line", "A file holds one graph; split it."
+    if words[0] == b"v" and first in vertices:
+        return f"vertex {first} stands twice", ""
+    if words[0] == b"e" and (first not in vertices or int(words[2]) not in vertices):
+        missing = int(words[2]) if first in vertices else first
+        return f"vertex {missing} has no v line before this edge", "Add its v line."
+    return None

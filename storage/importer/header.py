@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from gdb.storage.model import Kind
 
 _FIELD = re.compile(
-    r"^(?P<name>[^:]*)(:(?P<field>[A-Za-z_]+(\[\])?)(\((?P<space>[^)]*)\))?(\{.*\})?)?$"
+    r"^(?P<name>[^:]*)(:(?P<field>[A-Za-z_]+(\[\])?)(\((?P<space>[^)]*)\))?(\{(?P<options>.*)\})?)?$"
 )
+_ID_TYPE = re.compile(r"\bid-type\s*:\s*([A-Za-z]+)")
 _KINDS: dict[str, Kind] = {
     **dict.fromkeys(
         ("int", "integer", "long", "short", "byte", "int8", "int16", "int32", "int64"), "int64"
@@ -25,12 +26,16 @@ _ENDS = ("target", "dst", "to", "end", "dest", "destination", "end_id", "target_
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """A column: its property name ("" for none), role ("" for a property), id space and declared kind."""
+    """A column: its property name ("" for none), role ("" for a property), id space and declared kind.
+
+    known : its header says its role, or its name does; False where the role was given by its place.
+    """
 
     name: str
     role: str = ""
     space: str | None = None
     kind: Kind | None = None
+    known: bool = True
 
 
 def parse_header(names: list[str]) -> tuple[list[Field], list[str]]:
@@ -44,7 +49,9 @@ def parse_header(names: list[str]) -> tuple[list[Field], list[str]]:
             continue
         field = found["field"]
         if field.upper() in ROLES:
-            fields.append(Field(found["name"], field.upper(), found["space"]))
+            told = _ID_TYPE.search(found["options"] or "")
+            kind = _KINDS.get(told[1].lower()) if told else None
+            fields.append(Field(found["name"], field.upper(), found["space"], kind))
         elif field.upper() == "IGNORE":
             fields.append(Field(found["name"], "IGNORE"))
         else:
@@ -60,28 +67,43 @@ def assume_roles(fields: list[Field], *, edges: bool) -> list[Field]:
     are its first two."""
     roles = {f.role for f in fields}
     if edges:
-        if {"START_ID", "END_ID"} <= roles:
+        if roles & {"START_ID", "END_ID"}:
             return fields
         names = [f.name.lower() for f in fields]
         start = next((i for i, n in enumerate(names) if n in _STARTS), None)
         end = next((i for i, n in enumerate(names) if n in _ENDS), None)
-        if start is None or end is None or start == end:
+        known = start is not None and end is not None
+        if start is None or end is None:
             start, end = 0, 1
         chosen = {start: "START_ID", end: "END_ID"}
     else:
         if "ID" in roles:
             return fields
         names = [f.name.lower() for f in fields]
-        chosen = {names.index("id") if "id" in names else 0: "ID"}
+        known = "id" in names
+        chosen = {names.index("id") if known else 0: "ID"}
     # an id column keeps its name as a property only on nodes, where users ask for n.id
     return [
-        Field(f.name if chosen.get(i) == "ID" else "", chosen[i]) if i in chosen else f
+        replace(f, name="" if edges else f.name, role=chosen[i], known=known) if i in chosen else f
         for i, f in enumerate(fields)
     ]
 
 
 def looks_like_header(cells: list[str]) -> bool:
-    """Whether a first row names columns: every cell starts with a letter, `_` or `:`, and none stands twice."""
-    return len(set(cells)) == len(cells) and all(
-        re.match(r"^[^\W\d]|^_|^:", c.strip()) for c in cells
+    """Whether a first row names columns: every cell starts with a letter, `_` or `:`, or is empty (not all)."""
+    return any(c.strip() for c in cells) and all(
+        re.match(r"^$|^[^\W\d]|^_|^:", c.strip()) for c in cells
     )
+
+
+def repeated(fields: list[Field]) -> str | None:
+    """A property name or a role of one column (but IGNORE) that stands twice."""
+    kept = [f for f in fields if f.role != "IGNORE"]
+    names = [f.name for f in kept if f.name]
+    roles = [f":{f.role}" for f in kept if f.role]
+    return next((x for x in [*names, *roles] if [*names, *roles].count(x) > 1), None)
+
+
+def names_of(label: str | None) -> tuple[str, ...]:
+    """The labels that "A:B" names, sorted; none for None."""
+    return tuple(sorted({x.strip() for x in (label or "").split(":") if x.strip()}))

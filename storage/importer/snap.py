@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import warnings
 import zlib
 from collections.abc import Callable
@@ -14,6 +15,9 @@ from gdb.storage.importer.report import FileReport, Rejects
 from gdb.storage.model import I64
 
 CHUNK = 1 << 24
+_BOM = b"\xef\xbb\xbf"
+_INTEGER = re.compile(rb"[+-]?[0-9]+")
+_LIMITS = np.iinfo(np.int64)
 CURE = 'Two integers a line are wanted; for other columns or text ids use format="csv".'
 
 
@@ -34,6 +38,8 @@ def read_snap(
                 data = stream.read(CHUNK)
             except (EOFError, OSError, zlib.error) as error:
                 raise damaged(path, error) from None
+            if not done and not rest:
+                data = data.removeprefix(_BOM)
             block = rest + data
             cut = len(block) if not data else block.rfind(b"\n") + 1
             block, rest = block[:cut], block[cut:]
@@ -67,9 +73,12 @@ def _numbers(text: bytes) -> I64 | None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         try:
-            return np.fromstring(text.decode("ascii"), np.int64, sep=" ")
+            values = np.fromstring(text.decode("ascii"), np.int64, sep=" ")
         except (DeprecationWarning, ValueError, UnicodeDecodeError):
             return None
+    if len(values) and (values.max() == _LIMITS.max or values.min() == _LIMITS.min):
+        return None  # NumPy puts the nearest integer where one does not fit
+    return values
 
 
 def _two_each(text: bytes) -> bool:
@@ -86,7 +95,9 @@ def _parse_slowly(text: bytes, line: int, report: FileReport, rejects: Rejects) 
             continue
         reason = _fault(words)
         if reason:
-            rejects.add(report, line + k, raw.decode("utf-8", "replace").strip(), reason, CURE)
+            rejects.add(
+                report, line + k, raw[:500].decode("utf-8", "replace").strip(), reason, CURE
+            )
         else:
             found.append((int(words[0]), int(words[1])))
     return np.array(found, np.int64).reshape(-1, 2)
@@ -96,10 +107,31 @@ def _fault(words: list[bytes]) -> str:
     if len(words) != 2:
         return f"{len(words)} columns instead of 2"
     for word in words:
-        try:
-            value = int(word)
-        except ValueError:
-            return f"{word.decode('utf-8', 'replace')!r} is not an integer id"
-        if not -(1 << 63) <= value < 1 << 63:
-            return f"{value} does not fit a 64-bit id"
+        shown = repr(word.decode("utf-8", "replace")[:40])
+        if not _INTEGER.fullmatch(word):
+            return f"{shown} is not an integer id"
+        if len(word) > 40 or not _LIMITS.min <= int(word) <= _LIMITS.max:
+            return f"{shown} does not fit a 64-bit id"
     return ""
+
+
+def places_of(path: Path, rows: list[int], refused: set[int]) -> list[tuple[int, str]]:
+    """Line and text of edges by their numbers (from 0, ascending); `refused` lines do not count.
+
+    Cost: reads the file up to the last of them.
+    """
+    found: list[tuple[int, str]] = []
+    wanted, row = iter(rows), 0
+    following = next(wanted, None)
+    with open_input(path) as stream:
+        for number, raw in enumerate(stream, 1):
+            if following is None:
+                break
+            words = raw.removeprefix(_BOM).split()
+            if not words or words[0].startswith(b"#") or number in refused:
+                continue
+            if row == following:
+                found.append((number, raw.decode("utf-8", "replace").strip()))
+                following = next(wanted, None)
+            row += 1
+    return found

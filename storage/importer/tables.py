@@ -2,219 +2,287 @@
 
 from __future__ import annotations
 
-import csv
 import re
+import threading
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
+from types import TracebackType
 from typing import TYPE_CHECKING
 
 import numpy as np
+import numpy.typing as npt
 
-from gdb.errors import ImportFailed
-from gdb.storage.importer.detect import GZIP, delimiter_of
-from gdb.storage.importer.header import Field, looks_like_header, parse_header
+from gdb.errors import Cancelled, ImportFailed
+from gdb.storage.importer import values
+from gdb.storage.importer.detect import GZIP
+from gdb.storage.importer.layout import Layout
+from gdb.storage.importer.line_ends import unified
+from gdb.storage.importer.places import Places
 from gdb.storage.importer.report import FileReport, Rejects
-from gdb.storage.model import I64, Column, Kind, from_strings
+from gdb.storage.model import I64, Column, Kind, offsets_of_lengths
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
-_TESTS: tuple[tuple[Kind, str], ...] = (
-    ("int64", "BIGINT"),
-    ("float64", "DOUBLE"),
-    ("bool", "BOOLEAN"),
-)
-_SQL = {"int64": "BIGINT", "float64": "DOUBLE", "bool": "BOOLEAN"}
+_FEW = 10_000  # values that are looked at first to find a column's type
 _CURES = {
     "MISSING COLUMNS": "Every line must have as many fields as the header.",
-    "TOO MANY COLUMNS": "Every line must have as many fields as the header; quote a field that holds the delimiter.",
+    "TOO MANY COLUMNS": "Every line must have as many fields as the header; quote a field that"
+    " holds the delimiter.",
     "UNQUOTED VALUE": "Close the quote, or double a quote inside a quoted field.",
     "INVALID ENCODING": "Convert the file to UTF-8.",
 }
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Layout:
-    """How a CSV file is written: its delimiter, whether its first line is a header, and its fields."""
-
-    delimiter: str
-    header: bool
-    fields: list[Field]
-    warnings: list[str]
-
-
-def layout_of(
-    path: Path,
-    lines: list[str],
-    delimiter: str | None,
-    header: bool | None,
-    columns: Sequence[str] | None,
-) -> Layout:
-    """The layout of a file from its first lines and what the caller says.
-
-    Raises
-    ------
-    ImportFailed : a file without header whose columns are not named, or names that do not fit it.
-    """
-    first = next(x for x in lines if x.strip())
-    delimiter = delimiter or delimiter_of(first)
-    cells = next(csv.reader([first], delimiter=delimiter))
-    has_header = header if header is not None else columns is None and looks_like_header(cells)
-    if columns is not None:
-        names = list(columns)
-    elif has_header:
-        names = cells
-    else:
-        raise ImportFailed(
-            "has no header line",
-            "Name its columns: columns=[...].",
-            file=str(path),
-            line=1,
-            text=first,
-        )
-    if len(names) != len(cells):
-        raise ImportFailed(
-            f"has {len(cells)} columns, {len(names)} are named",
-            "Name every column, or pass delimiter=.",
-            file=str(path),
-            line=1,
-            text=first,
-        )
-    fields, warnings = parse_header(names)
-    return Layout(delimiter, has_header, fields, warnings)
-
-
 class Table:
-    """The rows of one CSV file as text columns c0, c1, ... inside a private DuckDB connection."""
+    """The rows of one CSV file as text columns c0, c1, ... inside a private DuckDB connection.
 
-    def __init__(self, path: Path, layout: Layout, report: FileReport, rejects: Rejects) -> None:
+    `record` is a row's number in the file, see `Places.of_rows`; the numbers of rows that were
+    rejected stay unused. Use it in a `with` block.
+    """
+
+    def __init__(
+        self,
+        path: Path,
+        layout: Layout,
+        report: FileReport,
+        rejects: Rejects,
+        cancel: threading.Event | None,
+    ) -> None:
         import duckdb  # a heavy import that only files need
 
         self.path, self.layout, self.report, self.rejects = path, layout, report, rejects
+        width = len(layout.fields)
+        self.places = Places(path, layout.delimiter, layout.skipped, blanks=width == 1)
+        self.warnings: list[str] = []
         self.connection: DuckDBPyConnection = duckdb.connect()
-        columns = ", ".join(f"'c{i}': 'VARCHAR'" for i in range(len(layout.fields)))
-        with path.open("rb") as stream:
-            compression = "gzip" if stream.read(2) == GZIP else "none"
-        sql = (
-            f"CREATE TABLE t AS SELECT row_number() OVER () AS line, * FROM read_csv(?, columns={{{columns}}}, "
-            f"delim=?, header={str(layout.header).lower()}, quote='\"', escape='\"', nullstr='', auto_detect=false, "
-            f"compression='{compression}', store_rejects=true)"
-        )
+        self._interrupted = duckdb.InterruptException
+        self._cancel, self._closed = cancel, threading.Event()
+        if cancel is not None:
+            threading.Thread(target=self._watch, args=[cancel], daemon=True).start()
+
+    def __enter__(self) -> Table:
         try:
-            self.connection.execute(sql, [str(path), layout.delimiter])
-        except duckdb.Error as error:
-            raise _readable(path, str(error)) from None
-        self._collect_rejects()
-        self._reject_bad_values()
-        self.count = self._scalar("SELECT count(*) FROM t")
-        report.rows += self.count
+            self._read()
+            self._collect_rejects()
+            if len(self.layout.fields) == 1:  # the reader skips blank lines only of wider files
+                self._execute("DELETE FROM t WHERE c0 IS NULL")
+            for i, field in enumerate(self.layout.fields):
+                if field.kind is not None and field.role != "IGNORE":
+                    what = f"{field.name or field.role!r} is declared {field.kind}, not"
+                    self.reject(i, values.misfit(f"c{i}", field.kind), what)
+        except BaseException:
+            self.close()
+            raise
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.close()
 
     def close(self) -> None:
+        self._closed.set()
         self.connection.close()
 
+    def _watch(self, cancel: threading.Event) -> None:
+        """Stop the statement that runs when the import is cancelled."""
+        while not self._closed.wait(0.05):
+            if cancel.is_set():
+                self.connection.interrupt()
+
+    def _execute(self, sql: str, parameters: Sequence[object] = ()) -> DuckDBPyConnection:
+        try:
+            return self.connection.execute(sql, list(parameters))
+        except self._interrupted:
+            raise Cancelled("The import was cancelled; nothing was stored.") from None
+
     def _scalar(self, sql: str) -> int:
-        row = self.connection.execute(sql).fetchone()
+        row = self._execute(sql).fetchone()
         return int(row[0]) if row else 0
 
+    # ---- reading -----------------------------------------------------------------------------------
+
+    def _read(self) -> None:
+        import duckdb
+
+        try:
+            self._read_file(self.path)
+        except duckdb.Error as error:
+            if "invalid state" not in str(error):
+                raise _readable(self.path, str(error)) from None
+            # the reader wants one kind of line end in a file
+            with unified(self.path) as copy:
+                try:
+                    self._read_file(copy)
+                except duckdb.Error as second:
+                    raise _readable(self.path, str(second)) from None
+
+    def _read_file(self, path: Path) -> None:
+        columns = ", ".join(f"'c{i}': 'VARCHAR'" for i in range(len(self.layout.fields)))
+        with path.open("rb") as stream:
+            compression = "gzip" if stream.read(2) == GZIP else "none"
+        self._execute(
+            "CREATE OR REPLACE TABLE t AS SELECT row_number() OVER () AS record, * FROM "
+            f"read_csv(?, columns={{{columns}}}, delim=?, header=false, "
+            f"skip={self.layout.skipped}, quote='\"', escape='\"', nullstr='', "
+            f"allow_quoted_nulls=false, auto_detect=false, compression='{compression}', "
+            "store_rejects=true)",
+            [str(path), self.layout.delimiter],
+        )
+
     def _collect_rejects(self) -> None:
-        found = self.connection.execute(
-            "SELECT line, error_type, any_value(csv_line), any_value(error_message) FROM reject_errors "
-            "GROUP BY line, error_type ORDER BY line"
+        found = self._execute(
+            "SELECT line, first(error_type), first(error_message) FROM reject_errors "
+            "WHERE scan_id = (SELECT max(scan_id) FROM reject_errors) "
+            "GROUP BY line ORDER BY line"
         ).fetchall()
-        for line, kind, text, message in found:
-            cure = _CURES.get(str(kind), "")
-            self.rejects.add(
-                self.report,
-                int(line),
-                str(text or "").strip()[:200],
-                str(message).rstrip("."),
-                cure,
-            )
+        self.places.refused = {int(line) for line, _, _ in found}
+        shown = found[: 1 if self.rejects.mode == "raise" else self.rejects.most + 1]
+        places = self.places.of_numbers({int(line) for line, _, _ in shown})
+        for number, kind, message in shown:
+            line, text = places.get(int(number), (int(number), ""))
+            reason = str(message).split("\n")[0].strip().rstrip(".")
+            self.rejects.add(self.report, line, text, reason, _CURES.get(str(kind), ""))
 
-    def _reject_bad_values(self) -> None:
-        """Lines whose value is not of the type that the header declares."""
-        for i, field in enumerate(self.layout.fields):
-            if field.kind in _SQL and not field.role:
-                self._reject_casts(
-                    i, _SQL[field.kind], f"{field.name!r} is declared {field.kind}, not"
-                )
+    # ---- rejecting rows ----------------------------------------------------------------------------
 
-    def _reject_casts(self, i: int, sql_type: str, what: str) -> None:
-        bad = f"c{i} IS NOT NULL AND TRY_CAST(c{i} AS {sql_type}) IS NULL"
-        found = self.connection.execute(
-            f"SELECT line, c{i} FROM t WHERE {bad} LIMIT {self.rejects.most + 1}"
+    def reject(self, i: int, condition: str, what: str, cure: str = "") -> None:
+        """Reject the rows for which `condition` holds; the reason is `what` and the value of column i."""
+        found = self._execute(
+            f"SELECT record, c{i} FROM t WHERE {condition} LIMIT {self.rejects.most + 1}"
         ).fetchall()
-        for line, text in found:
-            self.rejects.add(
-                self.report, int(line) + self.layout.header, str(text), f"{what} {str(text)!r}"
-            )
         if found:
-            self.connection.execute(f"DELETE FROM t WHERE {bad}")
-            self.count = self._scalar("SELECT count(*) FROM t")
+            shown = [(int(r), f"{what} {v!r}" if v is not None else what) for r, v in found]
+            self._reject_records(shown, cure)
+            self._execute(f"DELETE FROM t WHERE {condition}")
 
-    def reject_nulls(self, i: int, what: str) -> None:
-        """Reject lines without a value in a column that needs one."""
-        found = self.connection.execute(f"SELECT line FROM t WHERE c{i} IS NULL").fetchall()
-        for (line,) in found:
-            self.rejects.add(self.report, int(line) + self.layout.header, "", f"{what} is empty")
-        if found:
-            self.connection.execute(f"DELETE FROM t WHERE c{i} IS NULL")
-            self.report.rows -= len(found)
-            self.count -= len(found)
+    def reject_rows(self, rows: I64, reasons: Sequence[str], cure: str = "") -> None:
+        """Reject rows by their places in the columns (i64[k] ascending)."""
+        if len(rows):
+            records = self.records()[rows].tolist()
+            self._reject_records(list(zip(records, reasons, strict=True)), cure)
+            self._execute("DELETE FROM t WHERE record IN (SELECT unnest(?))", [records])
+
+    def _reject_records(self, found: list[tuple[int, str]], cure: str) -> None:
+        shown = found[:1] if self.rejects.mode == "raise" else found[: self.rejects.most + 1]
+        places = self.places.of_rows({record for record, _ in shown})
+        for record, reason in shown:
+            line, text = places[record]
+            self.rejects.add(self.report, line, text, reason, cure)
+
+    def reject_missing(self, i: int, what: str) -> None:
+        """Reject rows without a value in a column that needs one."""
+        self.reject(i, f"coalesce(c{i}, '') = ''", f"{what} is empty", "Every line needs one.")
+
+    # ---- columns -----------------------------------------------------------------------------------
+
+    def count(self) -> int:
+        return self._scalar("SELECT count(*) FROM t")
+
+    def is_empty(self, i: int) -> bool:
+        """Whether no row has a value in a column."""
+        return not self._scalar(f"SELECT count(*) FROM (SELECT 1 FROM t WHERE c{i} <> '' LIMIT 1)")
+
+    def all_fit(self, i: int, kind: Kind) -> bool:
+        """Whether a column may be taken for a kind that nobody declared."""
+        odd = values.surprise(f"c{i}", kind)
+        few = f"SELECT count(*) FROM (SELECT c{i} FROM t LIMIT {_FEW}) WHERE {odd}"
+        return not self._scalar(few) and not self._scalar(f"SELECT count(*) FROM t WHERE {odd}")
 
     def kind(self, i: int) -> Kind:
-        """The declared kind of a column, or the narrowest that holds all its values."""
-        declared = self.layout.fields[i].kind
-        if declared is not None:
-            return declared
-        if not self._scalar(f"SELECT count(c{i}) FROM t"):
+        """The declared kind of a column, or the narrowest that holds all its values as they are."""
+        field = self.layout.fields[i]
+        if field.kind is not None:
+            return field.kind
+        if self.is_empty(i):
             return "string"
-        for kind, sql_type in _TESTS:
-            # a leading zero (a postcode, a phone number) is text that must come back as it was
-            text = f" OR regexp_matches(c{i}, '^[+-]?0[0-9]')" if kind == "int64" else ""
-            text = f" OR lower(c{i}) NOT IN ('true', 'false')" if kind == "bool" else text
-            text = (
-                f" OR regexp_matches(c{i}, '^[+-]?0[0-9]|[^0-9.eE+-]')"
-                if kind == "float64"
-                else text
+        found: Kind = next((kind for kind in values.INFERRED if self.all_fit(i, kind)), "string")
+        if found != "float64":
+            return found
+        given = f"FROM t WHERE c{i} <> '' AND NOT"
+        if not self._scalar(f"SELECT count(*) {given} {values.is_no_number(f'c{i}')}"):
+            return "string"
+        if not self._scalar(f"SELECT count(*) {given} {values.is_digits(f'c{i}')}"):
+            self.warnings.append(
+                f"{self.path}: {field.name!r} holds integers beyond 64 bits; it is stored as string "
+                f"(declare {field.name}:float to round them)"
             )
-            misfit = f"c{i} IS NOT NULL AND (TRY_CAST(c{i} AS {sql_type}) IS NULL{text})"
-            if not self._scalar(f"SELECT count(*) FROM t WHERE {misfit}"):
-                return kind
-        return "string"
+            return "string"
+        return found
 
     def column(self, i: int, kind: Kind) -> Column:
         """A column's values, in the order of the lines."""
-        sql_type = _SQL.get(kind)
-        value = f"CAST(c{i} AS {sql_type})" if sql_type else f"coalesce(c{i}, '')"
-        filled = f"coalesce({value}, {'false' if kind == 'bool' else '0'})" if sql_type else value
-        sql = f"SELECT {filled} AS v, c{i} IS NOT NULL AS ok FROM t ORDER BY line"
-        found = self.connection.execute(sql).fetchnumpy()
-        valid = np.asarray(found["ok"], np.bool_)
-        nulls = None if valid.all() else valid
         if kind == "string":
-            return from_strings([str(x) for x in found["v"].tolist()], nulls)
+            return self._strings(i)
+        cast = values.value(f"c{i}", kind)
+        zero = "false" if kind == "bool" else "0"
+        found = self._execute(
+            f"SELECT coalesce({cast}, {zero}) AS v, {cast} IS NOT NULL AS ok FROM t ORDER BY record"
+        ).fetchnumpy()
+        valid = np.asarray(found["ok"], np.bool_)
         dtype = {"int64": np.int64, "float64": np.float64, "bool": np.uint8}[kind]
-        return Column(kind, np.ascontiguousarray(found["v"]).astype(dtype), None, nulls)
+        numbers = np.ascontiguousarray(found["v"]).astype(dtype)
+        return Column(kind, numbers, None, None if valid.all() else valid)
+
+    def _strings(self, i: int) -> Column:
+        """A text column through Arrow, so that no Python string is made."""
+        import nanoarrow as na
+
+        relation = self.connection.sql(
+            f"SELECT coalesce(c{i}, '') AS v, CAST(c{i} IS NOT NULL AS TINYINT) AS ok FROM t"
+            " ORDER BY record"
+        )
+        data: list[npt.NDArray[np.uint8]] = [np.zeros(0, np.uint8)]
+        lengths: list[I64] = [np.zeros(0, np.int64)]
+        valid = [np.zeros(0, np.bool_)]
+        with na.c_array_stream(relation) as stream:
+            for chunk in stream:
+                text, given = chunk.child(0), chunk.child(1)
+                ends = np.asarray(text.view().buffer(1)).astype(np.int64)
+                ends = ends[text.offset : text.offset + text.length + 1]
+                data.append(np.asarray(text.view().buffer(2)).view(np.uint8)[ends[0] : ends[-1]])
+                lengths.append(np.diff(ends))
+                flags = np.asarray(given.view().buffer(1))
+                valid.append(flags[given.offset : given.offset + given.length] != 0)
+        joined = np.concatenate(data)  # copies, so nothing of Arrow's memory is kept
+        ok = np.concatenate(valid)
+        offsets = offsets_of_lengths(np.concatenate(lengths))
+        return Column("string", joined, offsets, None if ok.all() else ok)
 
     def texts(self, i: int) -> list[str]:
         """A column as text, "" where it is empty."""
-        return [
-            str(row[0])
-            for row in self.connection.execute(
-                f"SELECT coalesce(c{i}, '') FROM t ORDER BY line"
-            ).fetchall()
-        ]
+        return [str(text or "") for text in self._strings(i).to_list()]
 
-    def lines(self) -> I64:
-        """The file's line of every row, i64[count]."""
-        found = self.connection.execute("SELECT line FROM t ORDER BY line").fetchnumpy()
-        return np.asarray(found["line"], np.int64) + int(self.layout.header)
+    def groups(self, i: int) -> tuple[list[str], I64]:
+        """The distinct texts of a column ("" where empty), and for each row the number of its text."""
+        self._execute(
+            "CREATE OR REPLACE TABLE g AS SELECT v, row_number() OVER (ORDER BY first) - 1 AS code "
+            f"FROM (SELECT coalesce(c{i}, '') AS v, min(record) AS first FROM t GROUP BY v)"
+        )
+        names = [str(v) for (v,) in self._execute("SELECT v FROM g ORDER BY code").fetchall()]
+        found = self._execute(
+            f"SELECT code FROM t JOIN g ON g.v = coalesce(t.c{i}, '') ORDER BY record"
+        ).fetchnumpy()
+        return names, np.asarray(found["code"], np.int64)
+
+    def records(self) -> I64:
+        """The record number of every row, i64[count]."""
+        found = self._execute("SELECT record FROM t ORDER BY record").fetchnumpy()
+        return np.asarray(found["record"], np.int64)
 
 
 def _readable(path: Path, message: str) -> ImportFailed:
     """A DuckDB message without its advice about its own options."""
+    if "GZIP" in message:
+        return ImportFailed(
+            "cannot be decompressed (it ends early, or is damaged)",
+            "Fetch the file again.",
+            file=str(path),
+        )
     short = re.split(r"\n|Possible (fixes|solutions)", message)[0].strip().rstrip(".")
     line = re.search(r"[Ll]ine:? (\d+)", message)
     return ImportFailed(

@@ -1,0 +1,74 @@
+"""How a CSV file is written: delimiter, header, and the meaning of its columns."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from gdb.errors import ImportFailed
+from gdb.storage.importer.detect import delimiter_of
+from gdb.storage.importer.header import Field, looks_like_header, parse_header, repeated
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Layout:
+    """How a CSV file is written: its delimiter, the lines before the first record, and its fields.
+
+    guessed : the first line was taken for a header because it looks like one.
+    """
+
+    delimiter: str
+    skipped: int
+    fields: list[Field]
+    warnings: list[str]
+    guessed: bool
+
+
+def layout_of(
+    path: Path,
+    lines: list[str],
+    delimiter: str | None,
+    header: bool | None,
+    columns: Sequence[str] | None,
+) -> Layout:
+    """The layout of a file from its first lines and what the caller says.
+
+    Raises
+    ------
+    ImportFailed : a file without header whose columns are not named, names that do not fit it, or
+        a name that stands twice.
+    """
+    at = next((k for k, x in enumerate(lines) if x.strip()), None)
+    if at is None:
+        raise ImportFailed("holds no data", "Remove it from the import.", file=str(path))
+    first = lines[at]
+
+    def wrong(reason: str, cure: str) -> ImportFailed:
+        return ImportFailed(reason, cure, file=str(path), line=at + 1, text=first)
+
+    if delimiter is not None and (len(delimiter) != 1 or delimiter in '"\r\n'):
+        raise wrong(f"delimiter={delimiter!r} is not one character", "Pass delimiter=',' or so.")
+    delimiter = delimiter or delimiter_of(first)
+    cells = next(csv.reader([first], delimiter=delimiter))
+    looks = looks_like_header(cells)
+    has_header = header if header is not None else columns is None and looks
+    if columns is not None:
+        names = list(columns)
+    elif has_header:
+        names = cells
+    else:
+        raise wrong("has no header line", "Name its columns: columns=[...].")
+    spare = len(cells) - len(names)
+    if spare and not (spare == 1 and not cells[-1].strip()):  # one delimiter more at the end
+        raise wrong(
+            f"has {len(cells)} columns, {len(names)} are named",
+            "Name every column, or pass delimiter=.",
+        )
+    fields, warnings = parse_header(names)
+    double = repeated(fields)
+    if double:
+        raise wrong(f"names the column {double!r} twice", "Give each column its own name.")
+    guessed = header is None and columns is None
+    return Layout(delimiter, at + int(has_header), fields, warnings, guessed)

@@ -1,0 +1,108 @@
+"""Where the records of a CSV file stand: their line and text, looked up only for an error."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import NamedTuple
+
+from gdb.storage.importer.detect import open_input
+
+_WIDEST = 1 << 16  # characters of a record that are kept: an open quote can swallow the file
+
+
+class Place(NamedTuple):
+    """A record: 1-based number of its first line, and its text."""
+
+    line: int
+    text: str
+
+
+@dataclass(slots=True)
+class Places:
+    """The records of a CSV file, numbered as DuckDB's reader numbers them.
+
+    The reader counts records and blank lines as one each, so its numbers are not those of lines
+    where a quoted field holds a line end. A *row* is the number of a record, from 1, among those
+    that the reader accepted.
+
+    skipped : lines before the first record. blanks : whether blank lines are records.
+    refused : the reader's numbers of the records that it did not accept.
+    """
+
+    path: Path
+    delimiter: str
+    skipped: int
+    blanks: bool
+    refused: set[int] = field(default_factory=set)
+
+    def of_numbers(self, wanted: Collection[int]) -> dict[int, Place]:
+        """The places of records by the reader's numbers. Cost: reads the file up to the last one."""
+        last = max(wanted, default=0)
+        found: dict[int, Place] = {}
+        for number, place, _ in self._records():
+            if number > last:
+                break
+            if number in wanted:
+                found[number] = place
+        return found
+
+    def of_rows(self, wanted: Collection[int]) -> dict[int, Place]:
+        """The places of accepted records by their rows. Cost: reads the file up to the last one."""
+        last, row = max(wanted, default=0), 0
+        found: dict[int, Place] = {}
+        for number, place, blank in self._records():
+            if row >= last:
+                break
+            if number in self.refused or (blank and not self.blanks):
+                continue
+            row += 1
+            if row in wanted:
+                found[row] = place
+        return found
+
+    def _records(self) -> Iterator[tuple[int, Place, bool]]:
+        """The reader's number, the place, and whether the line is blank, of every record."""
+        number = self.skipped
+        with open_input(self.path) as stream:
+            lines = enumerate(io.TextIOWrapper(stream, "utf-8", "replace", newline="\n"), 1)
+            for line, first in lines:
+                if line <= self.skipped:
+                    continue
+                number += 1
+                text, is_open = first, _left_open(first, self.delimiter, False)
+                while is_open:
+                    _, more = next(lines, (0, ""))
+                    if not more:
+                        break
+                    text = text + more if len(text) < _WIDEST else text
+                    is_open = _left_open(more, self.delimiter, True)
+                shown = text.strip("\r\n").removeprefix("\ufeff" if line == 1 else "")
+                yield number, Place(line, shown), not shown
+
+
+def _left_open(line: str, delimiter: str, is_open: bool) -> bool:
+    """Whether a quoted field goes on after this line; `is_open` if it began before it.
+
+    A quote counts only at the beginning of a field (5" pipe is a plain value), as for the reader.
+    """
+    if '"' not in line:
+        return is_open
+    at = 0
+    while True:
+        if is_open:
+            at = line.find('"', at) + 1
+            if not at:
+                return True
+            if line.startswith('"', at):
+                at += 1  # a doubled quote is a character
+                continue
+            is_open = False
+        elif line.startswith('"', at):
+            is_open, at = True, at + 1
+            continue
+        at = line.find(delimiter, at) + 1
+        if not at:
+            return False

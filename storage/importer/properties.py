@@ -1,0 +1,86 @@
+"""The types of properties: one for each property of a label or relationship type, in all files."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+
+from gdb.errors import ImportFailed
+from gdb.storage.model import Column, EdgeTable, GraphTables, Kind, VertexTable
+
+_NUMBERS = {"int64", "float64"}
+
+
+@dataclass(slots=True)
+class Properties:
+    """What is known so far: (label or type, property) -> its type and the file that says so.
+
+    A column without any value has no say: an empty column is read as text.
+    """
+
+    _known: dict[tuple[str, str], tuple[Kind, str]] = field(default_factory=dict)
+    _void: dict[tuple[str, str], Kind] = field(default_factory=dict)
+
+    def add_vertices(self, table: VertexTable, file: str) -> None:
+        """Take in a vertex table; `file` is "" for what the store holds.
+
+        Raises
+        ------
+        ImportFailed : a property has another type under one of the labels.
+        """
+        owners = [f":{label}" for label in table.labels] or ["nodes without label"]
+        self._add(owners, table.columns, file)
+
+    def add_edges(self, table: EdgeTable, file: str) -> None:
+        """As `add_vertices`, for edges of one type."""
+        self._add([f"relationship type {table.type}"], table.columns, file)
+
+    def _add(self, owners: list[str], columns: dict[str, Column], file: str) -> None:
+        for key, column in columns.items():
+            if _is_void(column):
+                for owner in owners:
+                    self._void.setdefault((owner, key), column.kind)
+                continue
+            for owner in owners:
+                kind, other = self._known.setdefault((owner, key), (column.kind, file))
+                if kind != column.kind and not {kind, column.kind} <= _NUMBERS:
+                    raise ImportFailed(
+                        f"property {key!r} of {owner} is {column.kind} here and {kind} "
+                        + (f"in {other}" if other else "in the graph already"),
+                        f"Declare one type in the headers, for example {key}:{kind}, "
+                        "or give the property another name.",
+                        file=file,
+                    )
+
+    def settled(self, tables: GraphTables) -> GraphTables:
+        """The tables without those columns that hold no value and are of another type elsewhere."""
+
+        def kept(owners: Iterable[str], columns: dict[str, Column]) -> dict[str, Column]:
+            return {
+                key: column
+                for key, column in columns.items()
+                if not _is_void(column)
+                or all(self._kind(o, key, column.kind) == column.kind for o in owners)
+            }
+
+        return GraphTables(
+            tuple(
+                replace(
+                    t,
+                    columns=kept([f":{x}" for x in t.labels] or ["nodes without label"], t.columns),
+                )
+                for t in tables.vertices
+            ),
+            tuple(
+                replace(t, columns=kept([f"relationship type {t.type}"], t.columns))
+                for t in tables.edges
+            ),
+        )
+
+    def _kind(self, owner: str, key: str, otherwise: Kind) -> Kind:
+        return self._known.get((owner, key), (self._void.get((owner, key), otherwise), ""))[0]
+
+
+def _is_void(column: Column) -> bool:
+    """Whether a column holds no value at all."""
+    return not len(column) or (column.valid is not None and not column.valid.any())

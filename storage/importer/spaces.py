@@ -1,0 +1,98 @@
+"""Id spaces: which vertex each user id names."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from gdb.errors import ImportFailed
+from gdb.storage.importer.report import FileReport
+from gdb.storage.model import I64
+
+Ids = I64 | list[str]
+
+
+class Space:
+    """The ids of one space and the vertices that they name; all int64 or all strings."""
+
+    def __init__(self, name: str, declared: bool = True) -> None:
+        self.name, self.declared = name, declared
+        self.numbers: I64 = np.zeros(0, np.int64)
+        self.rows: I64 = np.zeros(0, np.int64)
+        self.texts: dict[str, int] = {}
+
+    def is_text(self) -> bool | None:
+        """Whether the ids are text; None where there is none yet."""
+        return True if self.texts else False if len(self.numbers) else None
+
+    def repeated(self, ids: Ids) -> I64:
+        """The places of ids that are here already or stand earlier among them; i64[k] ascending."""
+        if isinstance(ids, list):
+            if len(set(ids)) == len(ids) and self.texts.keys().isdisjoint(ids):
+                return np.zeros(0, np.int64)
+            first_of = dict(zip(reversed(ids), range(len(ids) - 1, -1, -1), strict=True))
+            found = [k for k, x in enumerate(ids) if x in self.texts or first_of[x] != k]
+            return np.array(found, np.int64)
+        _, first = np.unique(ids, return_index=True)
+        again = np.ones(len(ids), np.bool_)
+        again[first] = False
+        return np.flatnonzero(again | np.isin(ids, self.numbers))
+
+    def add(self, ids: Ids, first_row: int, report: FileReport | None) -> None:
+        """Give ids the rows from `first_row` on."""
+        self._same_type(ids, report)
+        if isinstance(ids, list):
+            again = self.repeated(ids)
+            if len(again):
+                raise _twice(ids[int(again[0])], self.name, report)
+            self.texts |= zip(ids, range(first_row, first_row + len(ids)), strict=True)
+            return
+        numbers = np.concatenate([self.numbers, ids])
+        rows = np.concatenate([self.rows, np.arange(first_row, first_row + len(ids))])
+        order = np.argsort(numbers, kind="stable")
+        self.numbers, self.rows = numbers[order], rows[order]
+        double = np.flatnonzero(self.numbers[1:] == self.numbers[:-1])
+        if len(double):
+            raise _twice(int(self.numbers[double[0]]), self.name, report)
+
+    def _same_type(self, ids: Ids, report: FileReport | None) -> None:
+        if len(ids) and self.is_text() is (not isinstance(ids, list)):
+            ours, theirs = ("text", "numbers") if isinstance(ids, list) else ("numbers", "text")
+            raise ImportFailed(
+                f"its ids are {ours}, those of id space {self.name!r} are {theirs}",
+                "Give the nodes another id space: id_space=, or :ID(Space) in the header.",
+                file=report.file if report else "",
+            )
+
+    def find(self, ids: Ids, report: FileReport) -> I64:
+        """The row of each id, -1 where there is none."""
+        self._same_type(ids, report)
+        if isinstance(ids, list):
+            return np.fromiter((self.texts.get(x, -1) for x in ids), np.int64, len(ids))
+        if not len(self.numbers):
+            return np.full(len(ids), -1, np.int64)
+        at = np.minimum(np.searchsorted(self.numbers, ids), len(self.numbers) - 1)
+        return np.where(self.numbers[at] == ids, self.rows[at], -1)
+
+    def absent(self, ids: Ids, report: FileReport) -> Ids:
+        """The ids that are not here yet, each once; text in order of appearance, numbers ascending."""
+        self._same_type(ids, report)
+        if isinstance(ids, list):
+            return [x for x in dict.fromkeys(ids) if x not in self.texts]
+        return np.setdiff1d(ids, self.numbers)
+
+
+def join_ids(a: Ids, b: Ids) -> Ids:
+    if isinstance(a, list) and isinstance(b, list):
+        return [*a, *b]
+    if isinstance(a, list) or isinstance(b, list):
+        return [*map(str, a), *map(str, b)]
+    return np.concatenate([a, b])
+
+
+def _twice(value: int | str, space: str, report: FileReport | None) -> ImportFailed:
+    where = f" in id space {space!r}" if space else ""
+    return ImportFailed(
+        f"node id {value!r} stands twice{where}",
+        "Ids are unique within an id space; give other nodes one of their own with id_space= or :ID(Space).",
+        file=report.file if report else "",
+    )

@@ -1,0 +1,60 @@
+"""What type the texts of a CSV column have, as conditions for DuckDB.
+
+DuckDB's own casts are too kind for data that must come back as it was: they round '1.5' to an
+integer, and read '1_000' and '0x1F'.
+"""
+
+from __future__ import annotations
+
+from gdb.storage.model import Kind
+
+SQL_TYPES: dict[Kind, str] = {"int64": "BIGINT", "float64": "DOUBLE", "bool": "BOOLEAN"}
+INTEGER = r"\s*[+-]?[0-9]+\s*"
+_NUMBER = r"\s*[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?\s*"
+_NO_NUMBER = r"\s*[+-]?(nan|NaN|NAN|inf|Inf|INF|[iI]nfinity|INFINITY)\s*"
+# a leading zero (a postcode, a phone number) is text that must come back as it was
+_CODE = r"\s*([+][0-9]|-?0[0-9]).*"
+INFERRED: tuple[Kind, ...] = ("int64", "float64", "bool")
+
+
+def _is(text: str, pattern: str) -> str:
+    return f"regexp_full_match({text}, '{pattern}')"
+
+
+def value(text: str, kind: Kind) -> str:
+    """The value of a text column, NULL where it does not fit; empty text is NULL but for strings."""
+    return text if kind == "string" else f"TRY_CAST(nullif({text}, '') AS {SQL_TYPES[kind]})"
+
+
+def misfit(text: str, kind: Kind) -> str:
+    """Where a text is no value of a declared kind."""
+    none = f"{value(text, kind)} IS NULL"
+    wrong = {
+        "int64": f"NOT {_is(text, INTEGER)} OR {none}",
+        "float64": f"NOT ({_is(text, _NUMBER)} OR {_is(text, _NO_NUMBER)}) OR {none}"
+        f" OR (isinf({value(text, kind)}) AND {_is(text, _NUMBER)})",
+        "bool": none,
+        "string": "false",
+    }[kind]
+    return f"{text} <> '' AND ({wrong})"
+
+
+def surprise(text: str, kind: Kind) -> str:
+    """Where a text keeps an undeclared column from being of a kind."""
+    extra = {
+        "int64": f"{_is(text, _CODE)}",
+        "float64": f"{_is(text, _CODE)}",
+        "bool": f"lower({text}) NOT IN ('true', 'false')",
+        "string": "false",
+    }[kind]
+    return f"({misfit(text, kind)}) OR ({text} <> '' AND {extra})"
+
+
+def is_digits(text: str) -> str:
+    """Where a text is an integer of any length."""
+    return _is(text, INTEGER)
+
+
+def is_no_number(text: str) -> str:
+    """Where a text is a NaN or an infinity, which alone make no column of numbers."""
+    return _is(text, _NO_NUMBER)
