@@ -31,11 +31,13 @@ MODES = (
 
 @st.composite
 def graphs(draw: st.DrawFn) -> SmallGraph:
-    n = draw(st.integers(1, 7))
+    n = draw(st.sampled_from([7, 6, 5, 5, 4, 3, 1]))
     label_sets = st.sampled_from([("A",), ("A", "B"), ("B",)])
     labels = sorted(draw(st.lists(label_sets, min_size=n, max_size=n)))
     vertex = st.integers(0, n - 1)
-    edges = draw(st.lists(st.tuples(st.sampled_from("RSU"), vertex, vertex), max_size=14))
+    kind = st.sampled_from("RRSU")
+    few = draw(st.sampled_from([8, 8, 5, 0]))
+    edges = draw(st.lists(st.tuples(kind, vertex, vertex), min_size=few, max_size=14))
     if draw(st.booleans()):  # a simple graph, so that the paths for it are met as often
         edges = sorted({(t, min(a, b), max(a, b)) for t, a, b in edges if a != b})
     return SmallGraph(labels, edges, frozenset("U"))
@@ -43,29 +45,29 @@ def graphs(draw: st.DrawFn) -> SmallGraph:
 
 @st.composite
 def queries(draw: st.DrawFn, edge_count: int = 14, vertex_count: int = 7) -> QueryGraph:
-    n = draw(st.integers(1, 4))
-    label = st.sampled_from([(), (), (), (("A",),), (("B",),), (("A", "B"),), (("A",), ("B",))])
+    n = draw(st.sampled_from([2, 3, 4, 3, 2, 1]))
+    label = st.sampled_from([(), (), (), (), (("A",),), (("B",),), (("A", "B"),), (("A",), ("B",))])
     vertices = []
     for _ in range(n):
         allowed, predicate = None, ""
-        if draw(st.integers(0, 7)) == 0:
+        if draw(st.integers(0, 9)) == 9:
             predicate = draw(st.sampled_from(["p", "q"]))
             allowed = np.array([0, 2, 3, 5] if predicate == "p" else [1, 2, 4], np.uint32)
             allowed = allowed[allowed < vertex_count]
         vertices.append(QueryVertex(None, draw(label), allowed, predicate))
     edges = []
-    for k in range(draw(st.integers(0, 5))):
-        # mostly grow a connected pattern
+    extra = draw(st.sampled_from([0, 1, 0, 2, 1]))
+    for k in range(n - 1 + extra):
+        # grow a tree, mostly connected, then close cycles
+        grows = k < n - 1 and draw(st.integers(0, 9)) < 9
         source = draw(st.integers(0, min(k, n - 1)))
-        target = (
-            min(k + 1, n - 1)
-            if k < n - 1 and draw(st.integers(0, 5))
-            else draw(st.integers(0, n - 1))
+        target = k + 1 if grows else draw(st.integers(0, n - 1))
+        types = draw(
+            st.sampled_from([(), ("R",), (), ("R",), ("R", "S"), ("U",), ("R", "U"), ("X",)])
         )
-        types = draw(st.sampled_from([(), ("R",), ("R",), ("U",), ("R", "S"), ("X",), ("R", "U")]))
         direction = draw(st.sampled_from([Direction.OUT, Direction.ANY]))
         eids, predicate = None, ""
-        if draw(st.integers(0, 9)) == 0:
+        if draw(st.integers(0, 9)) == 9:
             predicate, eids = "p", np.arange(0, edge_count, 2, dtype=np.int64)
         edges.append(
             QueryEdge(source, target, types, direction, None, draw(st.booleans()), eids, predicate)
