@@ -9,11 +9,10 @@ from dataclasses import dataclass, field
 from gdb.repl.statements import split
 
 KEYWORDS = (
-    *("MATCH", "OPTIONAL", "WHERE", "RETURN", "WITH", "UNWIND", "ORDER", "BY", "SKIP", "LIMIT"),
-    *("AS", "AND", "OR", "XOR", "NOT", "IN", "IS", "NULL", "TRUE", "FALSE", "DISTINCT", "ASC"),
-    *("DESC", "STARTS", "ENDS", "CONTAINS", "CASE", "WHEN", "THEN", "ELSE", "END", "EXISTS"),
-    *("EXPLAIN", "UNION", "ALL", "DIFFERENT", "NODES", "EDGES", "RELATIONSHIPS", "REPEATABLE"),
-    *("ELEMENTS", "SUBGRAPHS", "INDUCED"),
+    *("MATCH", "WHERE", "RETURN", "DISTINCT", "AS", "ORDER BY", "ASC", "DESC", "SKIP", "LIMIT"),
+    *("AND", "OR", "XOR", "NOT", "IN", "IS NULL", "IS NOT NULL", "TRUE", "FALSE", "NULL"),
+    *("STARTS WITH", "ENDS WITH", "CONTAINS", "EXPLAIN", "DIFFERENT NODES", "DIFFERENT EDGES"),
+    *("REPEATABLE ELEMENTS", "SUBGRAPHS", "INDUCED"),
 )
 FUNCTIONS = (
     *("count", "sum", "avg", "min", "max", "collect", "id", "labels", "type", "coalesce", "abs"),

@@ -201,12 +201,14 @@ def _csv_line(cells: Sequence[str]) -> str:
 
 def json_lines(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> Iterator[str]:
     """One array, each row an object on a line of its own."""
-    before = "["
+    held = "["
     for row in rows:
+        if held != "[":
+            yield held + ","
         record = {name: as_json(value) for name, value in zip(columns, row, strict=True)}
-        yield before + json.dumps(record, ensure_ascii=False, allow_nan=False)
-        before = ","
-    yield "]" if before == "," else "[]"
+        text = json.dumps(record, ensure_ascii=False, allow_nan=False)
+        held = f"[{text}" if held == "[" else f" {text}"
+    yield held + "]"
 
 
 def as_json(value: object) -> Json:

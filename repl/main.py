@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import gdb
-from gdb.errors import Cancelled, GdbError
+from gdb.errors import Cancelled, GdbError, NotAStore
 from gdb.repl.format import Format
 
 if TYPE_CHECKING:
@@ -69,6 +69,10 @@ def _shell(words: Sequence[str]) -> int:
     from gdb.repl.session import Session
     from gdb.repl.statements import all_of
 
+    if not Path(given.store).exists():  # a mistyped name shall not make an empty store
+        raise NotAStore(
+            f"there is no store {given.store}.", f"Make one: gdbsh load {given.store} FILE..."
+        )
     with gdb.connect(given.store, read_only=given.read_only, create=False) as db:
         session = Session(db, sys.stdout, sys.stderr, Format(given.format or Format.TABLE))
         if given.commands is not None:

@@ -41,16 +41,18 @@ _STYLE = Style.from_dict(
 def run(session: Session, greeting: str) -> None:
     """Read and run statements until Ctrl-D or `.exit`; errors and Ctrl-C end a statement, never the shell."""
     session.say(greeting)
+    completer = _Completer(lambda: _names(session))
     prompt: PromptSession[str] = PromptSession(
         history=_history(),
         multiline=True,
         prompt_continuation=lambda width, number, wrapped: MORE if not wrapped else "",
         key_bindings=_keys(),
         lexer=_Highlighter(),
-        completer=_Completer(lambda: _names(session)),
+        completer=completer,
         style=_STYLE,
     )
     while not session.leaving:
+        completer.forget()
         try:
             text = prompt.prompt([("class:prompt", PROMPT)])
         except KeyboardInterrupt:
@@ -134,12 +136,18 @@ class _Completer(Completer):
     """`complete` with the names of the graph, which are asked for once for each prompt."""
 
     def __init__(self, names: Callable[[], Names]) -> None:
-        self._names = names
+        self._ask = names
+        self._names: Names | None = None
+
+    def forget(self) -> None:
+        """Ask for the names again: another process may have loaded more."""
+        self._names = None
 
     def get_completions(
         self, document: Document, complete_event: CompleteEvent
     ) -> Iterable[Completion]:
-        for found in complete(document.text_before_cursor, self._names()):
+        self._names = self._names or self._ask()
+        for found in complete(document.text_before_cursor, self._names):
             yield Completion(found.text, -found.length, display_meta=found.kind)
 
 
@@ -151,7 +159,7 @@ _TOKEN = re.compile(
     r"""|(?P<name>(?<=:)[^\W\d]\w*)|(?P<word>[^\W\d]\w*)|(?P<number>\d[\d.]*)""",
     re.DOTALL,
 )
-_KEYWORDS = frozenset(KEYWORDS)
+_KEYWORDS = frozenset(word for keyword in KEYWORDS for word in keyword.split())
 
 
 def styled(text: str) -> list[tuple[str, str]]:

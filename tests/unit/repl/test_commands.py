@@ -1,0 +1,80 @@
+"""The registry of dot-commands is complete and documented."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import gdb
+from gdb.errors import NameProblem
+from gdb.repl.commands import COMMANDS, names, perform
+from gdb.repl.format import Format
+from gdb.repl.session import Session
+from gdb.repl.statements import Statement
+
+
+@pytest.fixture
+def session() -> Iterator[Session]:
+    with gdb.connect() as db:
+        yield Session(db, io.StringIO(), io.StringIO())
+
+
+def said(session: Session, text: str) -> str:
+    perform(session, Statement(text, 1))
+    assert isinstance(session.out, io.StringIO)
+    return session.out.getvalue()
+
+
+@pytest.mark.parametrize("name", sorted(names()))
+def test_every_command_is_documented(name: str, repository: Path) -> None:
+    found = names()[name]
+    assert found.help.endswith(".")
+    text = (repository / "docs" / "SHELL.md").read_text(encoding="utf-8")
+    for choice in found.choices:
+        assert f"`{name} {choice}`" in text
+    assert f"`{name}" in text
+
+
+def test_help_lists_every_command(session: Session) -> None:
+    shown = said(session, ".help")
+    assert all(held.help in shown for held in COMMANDS.values())
+
+
+def test_schema_and_stats_of_an_empty_graph(session: Session) -> None:
+    assert "empty" in said(session, ".schema")
+    assert "0 nodes" in said(session, ".stats")
+
+
+def test_mode_and_timer(session: Session) -> None:
+    said(session, ".mode json")
+    assert session.format is Format.JSON
+    assert said(session, "MATCH (a) RETURN count(*) AS n") == '[{"n": 0}]\n'
+    said(session, ".timer on")
+    said(session, "MATCH (a) RETURN count(*) AS n")
+    assert isinstance(session.err, io.StringIO)
+    assert "time: " in session.err.getvalue()
+
+
+@pytest.mark.parametrize("name", [".exit", ".quit"])
+def test_leaving(session: Session, name: str) -> None:
+    said(session, name)
+    assert session.leaving
+
+
+@pytest.mark.parametrize(
+    ("text", "cure"),
+    [(".shcema", ".schema"), (".zzzzz", ".help"), (".mode xml", "csv"), (".exit now", ".exit")],
+)
+def test_wrong_commands_say_what_is_right(session: Session, text: str, cure: str) -> None:
+    with pytest.raises(NameProblem) as raised:
+        said(session, text)
+    assert cure in raised.value.cure
+
+
+def test_warnings_go_to_err(session: Session) -> None:
+    said(session, "MATCH (a) WHERE a.x = 1 RETURN count(*)")
+    assert isinstance(session.err, io.StringIO)
+    assert "warning: " in session.err.getvalue()

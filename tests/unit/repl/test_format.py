@@ -1,0 +1,103 @@
+"""Answers as text."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+
+import pytest
+
+from gdb.entities import Node, Relationship
+from gdb.repl.format import cell, csv_lines, fitted, json_lines, places, table
+
+ADA = Node(1, ("Person",), {"name": "Ada"})
+KNOWS = Relationship(0, "KNOWS", 1, "x", {"since": 1833})
+
+
+def test_a_table_is_aligned_by_places_not_characters() -> None:
+    rows = [("日本", 1), ("e\u0301", 20), (None, None)]
+    assert list(table(["name", "n"], rows)) == [
+        "name     n",
+        "----  ----",
+        "日本     1",
+        "e\u0301       20",
+        "null  null",
+    ]
+
+
+def test_a_table_is_cut_to_its_width() -> None:
+    shown = list(table(["id", "text", "more"], [(1, "x" * 50, "日" * 50)], 40))
+    assert all(places(line) <= 40 for line in shown)
+    assert shown[2].startswith(" 1  xxxx")
+    assert "…" in shown[2]
+
+
+def test_more_columns_than_places_still_fit() -> None:
+    names = [f"column{number}" for number in range(50)]
+    assert all(places(line) <= 30 for line in table(names, [range(50)], 30))
+
+
+def test_without_a_width_nothing_is_cut() -> None:
+    assert list(table(["a"], [("x" * 500,)], None))[2] == "x" * 500
+
+
+def test_no_rows_show_the_names() -> None:
+    assert list(table(["a", "b"], [])) == ["a  b", "-  -"]
+
+
+def test_long_answers_are_written_block_by_block() -> None:
+    shown = list(table(["a"], ((number,) for number in range(2500))))
+    assert [int(line) for line in shown[2:]] == list(range(2500))
+
+
+@pytest.mark.parametrize(("width", "widths"), [(100, [5, 50]), (32, [5, 25]), (20, [5, 13])])
+def test_the_widest_column_gives_way_first(width: int, widths: list[int]) -> None:
+    assert fitted([5, 50], width) == widths
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (None, "null"),
+        (True, "true"),
+        (1.5, "1.5"),
+        ("a\nb\x1b[31m", "a\\nb\\x1b[31m"),
+        ("\u202egpj", "\\u202egpj"),
+        (["a'", 1, None], "['a\\'', 1, null]"),
+        (ADA, "(1:Person {name: 'Ada'})"),
+        (KNOWS, "(1)-[:KNOWS {since: 1833}]->('x')"),
+    ],
+)
+def test_a_cell_is_one_harmless_line(value: object, text: str) -> None:
+    assert cell(value) == text
+
+
+def test_csv_is_read_back() -> None:
+    rows = [("a,b", 'say "x"\nthen', None), (ADA, True, 1.5)]
+    text = "\n".join(csv_lines(["x", "y", "z"], rows)) + "\n"
+    assert list(csv.reader(io.StringIO(text, newline=""))) == [
+        ["x", "y", "z"],
+        ["a,b", 'say "x"\nthen', ""],
+        ["(1:Person {name: 'Ada'})", "true", "1.5"],
+    ]
+
+
+def test_json_is_read_back() -> None:
+    rows = [(ADA, None, float("nan")), (KNOWS, [1, "é"], True)]
+    assert json.loads("\n".join(json_lines(["x", "y", "z"], rows))) == [
+        {
+            "x": {"id": 1, "labels": ["Person"], "properties": {"name": "Ada"}},
+            "y": None,
+            "z": None,
+        },
+        {
+            "x": {"type": "KNOWS", "start": 1, "end": "x", "properties": {"since": 1833}},
+            "y": [1, "é"],
+            "z": True,
+        },
+    ]
+
+
+def test_json_of_no_rows_is_an_empty_array() -> None:
+    assert list(json_lines(["x"], [])) == ["[]"]

@@ -1,0 +1,181 @@
+"""The command as a user runs it: arguments, standard input, exit codes."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import stat
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+import gdb
+from gdb.repl import shell
+from gdb.repl.main import main
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("shell")
+    edges = folder / "edges.txt"
+    edges.write_text("1 2\n2 3\n3 1\n", encoding="utf-8")
+    with gdb.connect(folder / "triangle.gdb") as db:
+        db.load(edges, type="TO")
+    return folder / "triangle.gdb"
+
+
+def gdbsh(
+    repository: Path, *words: str | Path, given: str | None = None
+) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "gdb", *map(str, words)],
+        cwd=repository,
+        input=given,
+        stdin=subprocess.DEVNULL if given is None else None,
+        capture_output=True,
+        text=True,
+        encoding="utf-8",
+        timeout=120,
+    )
+
+
+def test_c_runs_statements(repository: Path, store: Path) -> None:
+    text = (
+        ".mode json; MATCH (a)-->(b) RETURN count(*) AS n; MATCH (a) RETURN id(a) AS i ORDER BY i"
+    )
+    ran = gdbsh(repository, store, "-c", text)
+    assert (ran.returncode, ran.stderr) == (0, "")
+    first, *others = ran.stdout.splitlines()
+    assert json.loads(first) == [{"n": 3}]
+    assert [row["i"] for row in json.loads("".join(others))] == [1, 2, 3]
+
+
+def test_an_error_is_underlined_and_ends_the_run(repository: Path, store: Path) -> None:
+    text = "MATCH (a) RETURN count(*);\nMATCH (a) RETRUN a; MATCH (a) RETURN 77"
+    ran = gdbsh(repository, store, "-c", text)
+    assert ran.returncode == 1
+    assert "MATCH (a) RETRUN a\n            ^^^^^^" in ran.stderr
+    assert "line 2" in ran.stderr
+    assert "77" not in ran.stdout
+    assert ran.stdout.split()[-1] == "3"
+
+
+def test_statements_from_standard_input(repository: Path, store: Path) -> None:
+    given = "MATCH (a)-->(b)-->(c)-->(a)\nRETURN count(*) AS n;\n.schema\n"
+    ran = gdbsh(repository, store, "--format", "csv", given=given)
+    assert (ran.returncode, ran.stderr) == (0, "")
+    assert ran.stdout.startswith("n\n3\n")
+    assert "-[:TO]->" in ran.stdout
+
+
+def test_prompt_toolkit_is_only_for_people(repository: Path, store: Path) -> None:
+    code = (
+        "import sys; from gdb.repl.main import main; main(sys.argv[1:]);"
+        "sys.exit('prompt_toolkit' in sys.modules)"
+    )
+    words = [sys.executable, "-c", code, str(store), "-c", ".schema"]
+    assert subprocess.run(words, cwd=repository, capture_output=True).returncode == 0
+
+
+@pytest.mark.parametrize("left", ["MATCH (a)-->(b) RETURN a;" * 3000])
+def test_a_reader_that_has_enough_ends_it_silently(
+    repository: Path, store: Path, left: str
+) -> None:
+    program = subprocess.Popen(
+        [sys.executable, "-m", "gdb", str(store)],
+        cwd=repository,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+    assert program.stdin is not None
+    assert program.stdout is not None
+    assert program.stderr is not None
+    program.stdin.write(left.encode())
+    program.stdin.close()
+    program.stdout.readline()
+    program.stdout.close()
+    assert program.wait(60) == 0
+    assert program.stderr.read() == b""
+    program.stderr.close()
+
+
+def test_ctrl_c_ends_a_run_with_130(repository: Path, tmp_path: Path) -> None:
+    edges = tmp_path / "edges.txt"
+    edges.write_text(
+        "".join(f"{a} {b}\n" for a in range(150) for b in range(150) if a != b), encoding="utf-8"
+    )
+    with gdb.connect(tmp_path / "dense.gdb") as db:
+        db.load(edges, type="TO")
+    pattern = "-->".join(f"(n{number})" for number in range(9)) + "-->(n0)"
+    program = subprocess.Popen(
+        [sys.executable, "-m", "gdb", str(tmp_path / "dense.gdb"), "-c"]
+        + [f"MATCH {pattern}, (n0)-->(n4), (n2)-->(n6) RETURN count(*)"],
+        cwd=repository,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    time.sleep(3)
+    assert program.poll() is None, "the query should still be running"
+    program.send_signal(signal.SIGINT)
+    out, err = program.communicate(timeout=60)
+    assert (program.returncode, out, err) == (130, "", "cancelled\n")
+
+
+def test_a_missing_store_is_not_made(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([str(tmp_path / "none.gdb"), "-c", ".schema"]) == 1
+    assert "gdbsh load" in capsys.readouterr().err
+    assert not (tmp_path / "none.gdb").exists()
+
+
+def test_load_and_check(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    edges = tmp_path / "edges.txt"
+    edges.write_text("1 2\n2 1\n3 3\n", encoding="utf-8")
+    words = ["load", str(tmp_path / "g.gdb"), str(edges), "--type", "TO", "--undirected"]
+    assert main([*words, "--multi-edges", "drop", "--self-loops", "drop"]) == 0
+    assert "added 3 nodes and 1 relationships" in capsys.readouterr().out
+    assert main(["check", str(tmp_path / "g.gdb")]) == 0
+
+
+def test_load_named_csv_files(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    people, knows = tmp_path / "people.csv", tmp_path / "knows.csv"
+    people.write_text(":ID,name\n1,Ada\n2,Bob\n", encoding="utf-8")
+    knows.write_text(":START_ID,:END_ID\n1,2\n", encoding="utf-8")
+    named = ["--nodes", f"Person={people}", "--edges", f"KNOWS={knows}"]
+    assert main(["load", str(tmp_path / "g.gdb"), *named]) == 0
+    query = "MATCH (a:Person)-[r:KNOWS]->(b) RETURN a, r"
+    assert main([str(tmp_path / "g.gdb"), "--read-only", "-c", query]) == 0
+    assert "(1:Person {name: 'Ada'})  (1)-[:KNOWS]->(2)" in capsys.readouterr().out
+
+
+def test_the_history_is_private(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    shell._history()
+    file = shell.history_file()
+    assert file.is_relative_to(tmp_path)
+    assert stat.S_IMODE(file.stat().st_mode) == 0o600
+    assert stat.S_IMODE(file.parent.stat().st_mode) == 0o700
+
+
+def test_a_history_that_cannot_be_kept_is_no_error(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "state").write_text("a file", encoding="utf-8")
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    shell._history()
+    assert os.path.isfile(tmp_path / "state")
+
+
+def test_highlighting_keeps_the_text() -> None:
+    text = "MATCH (a:Person)-->(b) // note\nWHERE a.name = 'x\\'y' RETURN `q`, 1.5"
+    pieces = shell.styled(text)
+    assert "".join(piece for _, piece in pieces) == text
+    assert ("class:keyword", "MATCH") in pieces
+    assert ("class:name", "Person") in pieces
+    assert ("class:string", "'x\\'y'") in pieces

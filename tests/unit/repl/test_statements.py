@@ -1,0 +1,61 @@
+"""Statements end at a semicolon that is one."""
+
+from __future__ import annotations
+
+import pytest
+
+from gdb.repl.statements import Statement, all_of, is_complete, split
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "MATCH (a) RETURN ';'",
+        'MATCH (a) RETURN ";"',
+        r"MATCH (a) RETURN 'it\'s;'",
+        "MATCH (`a;b`) RETURN 1",
+        "MATCH (`a``;b`) RETURN 1",
+        "MATCH (a) // one; two\nRETURN a",
+        "MATCH (a) /* one;\ntwo */ RETURN a",
+        "MATCH (a) WHERE a.x = .5 RETURN a",
+    ],
+)
+def test_a_semicolon_within_is_no_end(text: str) -> None:
+    assert split(text + ";") == ([Statement(text, 1)], "")
+    assert not is_complete(text)
+
+
+@pytest.mark.parametrize(
+    "text", ["RETURN 'a;", 'RETURN "a;', "RETURN `a;", "RETURN /* a;", "RETURN 1; /* a"]
+)
+def test_what_is_open_is_not_complete(text: str) -> None:
+    assert not is_complete(text)
+
+
+@pytest.mark.parametrize(
+    "text", ["", "  \n", ";", "RETURN 1;", "RETURN 1; // done", ".help", ".mode csv\n", "/* a */"]
+)
+def test_what_enter_runs_at_once(text: str) -> None:
+    assert is_complete(text)
+
+
+def test_statements_know_their_lines() -> None:
+    text = "// first\nMATCH (a)\nRETURN a;\n\n.timer on\n RETURN 2;RETURN 3"
+    assert all_of(text) == [
+        Statement("MATCH (a)\nRETURN a", 2),
+        Statement(".timer on", 5),
+        Statement("RETURN 2", 6),
+        Statement("RETURN 3", 6),
+    ]
+
+
+def test_commands_end_with_their_line_or_a_semicolon() -> None:
+    assert [held.text for held in all_of(".mode csv; .schema\nRETURN 1")] == [
+        ".mode csv",
+        ".schema",
+        "RETURN 1",
+    ]
+
+
+def test_a_dot_within_a_query_is_no_command() -> None:
+    assert all_of("MATCH (a) RETURN a\n.name;") == [Statement("MATCH (a) RETURN a\n.name", 1)]
