@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import closing
 from dataclasses import replace
 from os import PathLike, fspath
 from pathlib import Path
@@ -22,6 +23,7 @@ from gdb.storage.importer.graph_format import read_graph
 from gdb.storage.importer.header import names_of
 from gdb.storage.importer.report import FileReport, LoadReport, Rejected, Rejects, loud
 from gdb.storage.importer.snap import places_of, read_snap
+from gdb.storage.importer.tables import Engine
 from gdb.storage.model import VertexTable
 from gdb.storage.store import Store
 
@@ -96,12 +98,12 @@ def load(
         raise ImportFailed("no file was given", "Name a file, or nodes= and edges=.")
     options = Options(missing_ends, multi_edges, self_loops, label, rejects)
     meter = _Meter([path for _, path, _ in inputs], progress, cancel)
-    with store.writer():
+    with store.writer(), closing(Engine()) as engine:
         assembly = Assembly(options)
         assembly.keep(read_tables(store.snapshot()))
         # nodes before edges, so that edges find their ends in whatever order the files were named
         for kind, path, how in sorted(inputs, key=lambda x: x[0] != "nodes"):
-            _read(kind, path, how, assembly, report, rejects, meter)
+            _read(kind, path, how, assembly, report, rejects, meter, engine)
         _totals(report, assembly, options)
         write_graph(store, assembly.tables(), progress=meter.step)
     report.seconds = time.monotonic() - began
@@ -182,6 +184,7 @@ def _read(
     report: LoadReport,
     rejects: Rejects,
     meter: _Meter,
+    engine: Engine,
 ) -> None:
     """One file into the assembly."""
     formats = {
@@ -195,10 +198,10 @@ def _read(
     meter.check()
     match kind:
         case "nodes":
-            sheet = Sheet(path, naming, file, rejects, meter.cancel)
+            sheet = Sheet(path, naming, file, rejects, meter.cancel, engine)
             report.warnings += csv_graph.add_nodes(sheet, assembly)
         case "edges":
-            sheet = Sheet(path, naming, file, rejects, meter.cancel)
+            sheet = Sheet(path, naming, file, rejects, meter.cancel, engine)
             report.warnings += csv_graph.add_edges(sheet, assembly)
         case "snap":
             _read_snap(path, naming, assembly, file, rejects, meter)

@@ -18,7 +18,7 @@ from gdb.storage.importer.layout import Layout, layout_of
 from gdb.storage.importer.places import Places
 from gdb.storage.importer.report import FileReport, Rejects
 from gdb.storage.importer.spaces import Ids, Space
-from gdb.storage.importer.tables import Table
+from gdb.storage.importer.tables import Engine, Table
 from gdb.storage.model import I64, Column, VertexTable, from_strings
 
 DEFAULT_TYPE = "EDGE"
@@ -47,6 +47,7 @@ class Sheet:
     report: FileReport
     rejects: Rejects
     cancel: threading.Event | None
+    engine: Engine
 
     def table(self, *, edges: bool) -> tuple[Table, list[str]]:
         """Its rows, not read yet, and warnings about its header."""
@@ -65,7 +66,8 @@ class Sheet:
                 f"{self.path}: the first line was taken for a header, the first two columns for the "
                 "ends (pass header=False and columns= if it is data)"
             )
-        return Table(self.path, found, self.report, self.rejects, self.cancel), warnings
+        table = Table(self.path, found, self.report, self.rejects, self.cancel, self.engine)
+        return table, warnings
 
 
 def layout(path: Path, naming: Naming) -> Layout:

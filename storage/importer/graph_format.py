@@ -57,16 +57,18 @@ def read_graph(path: Path, report: FileReport, rejects: Rejects) -> LabelledGrap
             continue
         numbers = [int(w) for w in words[1:]]
         if words[0] == b"t":
-            counts = numbers[-2:]  # some files number their graphs before the counts
+            counts = numbers
         elif words[0] == b"v":
             vertices[numbers[0]] = numbers[1]
         else:
             edges.append((numbers[0], numbers[1], numbers[2] if len(numbers) > 2 else -1))
     report.rows += len(vertices) + len(edges)
-    if counts and not report.rejected and counts != [len(vertices), len(edges)]:
+    held = [len(vertices), len(edges)]
+    # beside `t V E` there are `t number V E` and `t number V`
+    if counts and not report.rejected and held != counts[-2:] and held[:1] != counts[1:]:
         raise ImportFailed(
-            f"the t line says {counts[0]} vertices and {counts[1]} edges, "
-            f"the file has {len(vertices)} and {len(edges)}",
+            f"the t line says {' and '.join(map(str, counts))}, "
+            f"the file has {held[0]} vertices and {held[1]} edges",
             "Fetch the file again, or correct its first line.",
             file=str(path),
         )

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import re
+import tempfile
 import threading
 from collections.abc import Sequence
 from pathlib import Path
@@ -34,8 +36,29 @@ _CURES = {
 }
 
 
+class Engine:
+    """One DuckDB for all files of an import, started when the first CSV file is read."""
+
+    def __init__(self) -> None:
+        self._database: DuckDBPyConnection | None = None
+
+    def cursor(self) -> DuckDBPyConnection:
+        """A connection with temporary tables of its own."""
+        import duckdb  # a heavy import that only CSV files need
+
+        if self._database is None:
+            # what does not fit in memory goes there, and not into the folder where the user stands
+            spill = str(Path(tempfile.gettempdir()) / f"gdb-import-{os.getpid()}")
+            self._database = duckdb.connect(config={"temp_directory": spill})
+        return self._database.cursor()
+
+    def close(self) -> None:
+        if self._database is not None:
+            self._database.close()
+
+
 class Table:
-    """The rows of one CSV file as text columns c0, c1, ... inside a private DuckDB connection.
+    """The rows of one CSV file as text columns c0, c1, ... inside a DuckDB connection of its own.
 
     `record` is a row's number in the file, see `Places.of_rows`; the numbers of rows that were
     rejected stay unused. Use it in a `with` block.
@@ -48,15 +71,13 @@ class Table:
         report: FileReport,
         rejects: Rejects,
         cancel: threading.Event | None,
+        engine: Engine,
     ) -> None:
-        import duckdb  # a heavy import that only files need
-
         self.path, self.layout, self.report, self.rejects = path, layout, report, rejects
         width = len(layout.fields)
         self.places = Places(path, layout.delimiter, layout.skipped, blanks=width == 1)
         self.warnings: list[str] = []
-        self.connection: DuckDBPyConnection = duckdb.connect()
-        self._interrupted = duckdb.InterruptException
+        self.connection = engine.cursor()
         self._cancel, self._closed = cancel, threading.Event()
         if cancel is not None:
             threading.Thread(target=self._watch, args=[cancel], daemon=True).start()
@@ -95,9 +116,11 @@ class Table:
                 self.connection.interrupt()
 
     def _execute(self, sql: str, parameters: Sequence[object] = ()) -> DuckDBPyConnection:
+        import duckdb
+
         try:
             return self.connection.execute(sql, list(parameters))
-        except self._interrupted:
+        except duckdb.InterruptException:
             raise Cancelled("The import was cancelled; nothing was stored.") from None
 
     def _scalar(self, sql: str) -> int:
@@ -126,7 +149,7 @@ class Table:
         with path.open("rb") as stream:
             compression = "gzip" if stream.read(2) == GZIP else "none"
         self._execute(
-            "CREATE OR REPLACE TABLE t AS SELECT row_number() OVER () AS record, * FROM "
+            "CREATE OR REPLACE TEMP TABLE t AS SELECT row_number() OVER () AS record, * FROM "
             f"read_csv(?, columns={{{columns}}}, delim=?, header=false, "
             f"skip={self.layout.skipped}, quote='\"', escape='\"', nullstr='', "
             f"allow_quoted_nulls=false, auto_detect=false, compression='{compression}', "
@@ -260,7 +283,7 @@ class Table:
     def groups(self, i: int) -> tuple[list[str], I64]:
         """The distinct texts of a column ("" where empty), and for each row the number of its text."""
         self._execute(
-            "CREATE OR REPLACE TABLE g AS SELECT v, row_number() OVER (ORDER BY first) - 1 AS code "
+            "CREATE OR REPLACE TEMP TABLE g AS SELECT v, row_number() OVER (ORDER BY first) - 1 AS code "
             f"FROM (SELECT coalesce(c{i}, '') AS v, min(record) AS first FROM t GROUP BY v)"
         )
         names = [str(v) for (v,) in self._execute("SELECT v FROM g ORDER BY code").fetchall()]
