@@ -6,6 +6,7 @@ arrive evaluated: as a set of allowed vids or edge ids (design.md §3).
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -76,17 +77,21 @@ class QueryEdge:
     predicate: str = ""
 
 
+Renamed = Callable[[tuple[int, ...], tuple[int, ...]], frozenset[str]]
+
+
 @dataclass(frozen=True, slots=True)
 class QueryGraph:
     """Vertices, edges and the mode of one MATCH.
 
-    symmetric_under : predicates over two or more elements that later run on the embeddings table,
-        one text each with query vertex k written as `$vk` and query edge k as `$ek`, operands of
-        symmetric operators in sorted order; only automorphisms that map this set of texts onto
-        itself may be used in mode SUBGRAPHS.
+    symmetric_under : predicates over two or more elements, which later run on the embeddings table, as
+        canonical texts in which query vertex k is `$vk` and query edge k `$ek`.
+    renamed : the same texts with vertex k called `$v{vertices[k]}` and edge k `$e{edges[k]}`; in mode
+        SUBGRAPHS an automorphism counts only if it maps the texts onto themselves.
     """
 
     vertices: tuple[QueryVertex, ...]
     edges: tuple[QueryEdge, ...]
     mode: MatchMode = DIFFERENT_EDGES
     symmetric_under: tuple[str, ...] = ()
+    renamed: Renamed | None = field(default=None, compare=False)

@@ -7,13 +7,13 @@ the `Tail`, SQL over the embeddings.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from gdb.errors import LimitExceeded, SyntaxProblem
 from gdb.executor.tail import Tail
 from gdb.language import functions, pushdown
-from gdb.language.canonical import canonical
+from gdb.language.canonical import canonical, numbered
 from gdb.language.projection import project
 from gdb.language.pushdown import Conditions
 from gdb.language.report import problem
@@ -77,13 +77,22 @@ def _bind(
     pushed, rest = pushdown.distribute(scope, _conditions(scope, query))
     scope.warn_of_unknown_names()
     tail = project(scope, query.returning, rest)
-    texts = (canonical(condition, params) for condition in rest if elements(condition))
+    compared = [condition for condition in rest if elements(condition)]
+
+    def renamed(vertices: tuple[int, ...], edges: tuple[int, ...]) -> frozenset[str]:
+        def name(element: Element) -> str:
+            image = vertices if element.kind == "vertex" else edges
+            return numbered(replace(element, index=image[element.index]))
+
+        return frozenset(canonical(condition, params, name) for condition in compared)
+
     wanted = {ref.index for ref in tail.columns if ref.element == "edge"}
     graph = QueryGraph(
         tuple(_vertex(scope, k, pushed) for k in range(len(scope.vertices))),
         tuple(_edge(scope, k, pushed, k in wanted) for k in range(len(scope.edges))),
         query.match.mode or default_mode,
-        tuple(sorted(set(texts))),
+        tuple(sorted({canonical(condition, params) for condition in compared})),
+        renamed,
     )
     return BoundQuery(graph, tail, query.explain, tuple(scope.warnings))
 

@@ -19,7 +19,7 @@ from gdb.storage.adjacency import Direction
 
 MAX_TWINS = 5040
 SEARCH_STEPS = 200_000
-_REFERENCE = re.compile(r"\$([ve])(\d+)\b")
+_EDGE = re.compile(r"\$e(\d+)\b")
 
 Colour = tuple[object, ...]
 Signature = tuple[tuple[object, ...], ...]
@@ -44,7 +44,7 @@ class Automorphisms:
         self.n = len(query.candidates)
         mode = query.graph.mode
         self.texts = frozenset(query.graph.symmetric_under) if mode.distinct else frozenset()
-        named = {int(k) for t in self.texts for kind, k in _REFERENCE.findall(t) if kind == "e"}
+        named = {int(k) for t in self.texts for k in _EDGE.findall(t)}
         self.signature = [
             [self._signature(u, v, named) for v in range(self.n)] for u in range(self.n)
         ]
@@ -119,17 +119,10 @@ class Automorphisms:
         )
 
     def _keeps_texts(self, image: tuple[int, ...]) -> bool:
-        if not self.texts:
+        renamed = self.query.graph.renamed
+        if not self.texts or renamed is None:
             return True
-        edges = self.edge_image(image)
-
-        def renamed(found: re.Match[str]) -> str:
-            kind, k = found[1], int(found[2])
-            return f"${kind}{image[k] if kind == 'v' else edges[k]}"
-
-        return {_sorted_operands(_REFERENCE.sub(renamed, t)) for t in self.texts} == {
-            _sorted_operands(t) for t in self.texts
-        }
+        return renamed(image, self.edge_image(image)) == self.texts
 
     def edge_image(self, image: tuple[int, ...]) -> tuple[int, ...]:
         """Where an automorphism takes each query edge; parallel alike edges keep their order."""
@@ -145,16 +138,6 @@ class Automorphisms:
                     found.append(f)
                     break
         return tuple(found)
-
-
-def _sorted_operands(text: str) -> str:
-    """A text with the operands of its outermost symmetric comparison in order, so that a = b and b
-    = a are one."""
-    for operator in (" = ", " <> "):
-        sides = text.split(operator)
-        if len(sides) == 2 and not any(w in text for w in (" AND ", " OR ", "(")):
-            return operator.join(sorted(sides))
-    return text
 
 
 def break_symmetry(
@@ -213,7 +196,7 @@ def parallel_twins(query: Resolved) -> dict[int, int]:
     """Query edge -> the alike parallel query edge just before it, for SUBGRAPHS: their edge ids
     must ascend."""
     group = Automorphisms(query)
-    named = {int(k) for t in group.texts for kind, k in _REFERENCE.findall(t) if kind == "e"}
+    named = {int(k) for t in group.texts for k in _EDGE.findall(t)}
     before: dict[int, int] = {}
     last: dict[tuple[object, ...], int] = {}
     for e, edge in enumerate(query.edges):

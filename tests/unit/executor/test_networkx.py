@@ -31,7 +31,7 @@ def simple_graphs(
     n = draw(st.integers(least, most))
     labels = sorted(draw(st.lists(st.sampled_from("AAB"), min_size=n, max_size=n)))
     pairs = [(a, b) for a in range(n) for b in range(n) if (a != b if directed else a < b)]
-    chosen = draw(st.lists(st.sampled_from(pairs), min_size=n, max_size=3 * n, unique=True))
+    chosen = draw(st.lists(st.sampled_from(pairs), min_size=n - 1, max_size=3 * n, unique=True))
     return labels, sorted(chosen)
 
 
