@@ -28,7 +28,7 @@ def db(tmp_path: Path) -> gdb.Database:
         ("WHERE c.age = a.age", 2),
         ("WHERE a.age < c.age", 2),  # not kept: each such path has one direction
         ("WHERE a.age = 10 AND c.age = 10 AND a.age = c.age", 1),
-        ("WHERE (a.age < b.age) = (c.age < b.age)", 2),
+        ("WHERE (a.age < b.age) = (c.age < b.age)", 4),
     ],
 )
 def test_conditions_shrink_the_group_only_if_they_tell_nodes_apart(
