@@ -1,4 +1,7 @@
-"""The dot-commands: a decorator registers a handler with its help; `.help`, completion and a test read the registry."""
+"""The dot-commands: a decorator registers a handler with its help.
+
+`.help`, completion and a test read the registry.
+"""
 
 from __future__ import annotations
 
@@ -83,7 +86,7 @@ def perform(session: Session, statement: Statement) -> None:
     found.handler(session, argument)
 
 
-# ---- the commands ----------------------------------------------------------------------------------
+# ---- the commands --------------------------------------------------------------------------------
 
 
 @command(".help", "List the commands.")

@@ -1,4 +1,4 @@
-"""What could come next: a pure function of the text before the cursor and the names of the graph."""
+"""What could come next: a pure function of the text before the cursor and the graph's names."""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Rows of an answer as text: a table for people, CSV and JSON for programs. Pure: values in, lines out."""
+"""Rows of an answer as text: a table for people, CSV and JSON for programs.
+
+Pure: values in, lines out.
+"""
 
 from __future__ import annotations
 
@@ -48,7 +51,7 @@ def lines(
             return json_lines(columns, rows)
 
 
-# ---- table -----------------------------------------------------------------------------------------
+# ---- table ---------------------------------------------------------------------------------------
 
 
 def table(
@@ -76,7 +79,7 @@ def table(
 
 
 def fitted(natural: Sequence[int], width: int) -> list[int]:
-    """Widths that fit in `width` with the gaps, taken from the widest columns first, none below the least."""
+    """Widths that fit in `width` with the gaps; the widest columns give first, to the least."""
     room = width - len(_GAP) * (len(natural) - 1)
     if sum(natural) <= room:
         return list(natural)
@@ -177,11 +180,11 @@ def _literal(value: object) -> str:
             return str(value)
 
 
-# ---- CSV and JSON ----------------------------------------------------------------------------------
+# ---- CSV and JSON --------------------------------------------------------------------------------
 
 
 def csv_lines(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> Iterator[str]:
-    """RFC 4180 with a line of names; null is an empty field; a cell with a line break keeps it, in quotes."""
+    """RFC 4180 with a line of names; null is an empty field; line breaks are kept, in quotes."""
     yield _csv_line(columns)
     for row in rows:
         yield _csv_line([_csv_cell(value) for value in row])
@@ -212,7 +215,10 @@ def json_lines(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> Iter
 
 
 def as_json(value: object) -> Json:
-    """The value as JSON has it; nodes and relationships as objects; NaN and infinities, which JSON lacks, as null."""
+    """The value as JSON has it; nodes and relationships are objects.
+
+    NaN and infinities, which JSON lacks, are null.
+    """
     match value:
         case None | bool() | int() | str():
             return value

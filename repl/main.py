@@ -26,12 +26,13 @@ other uses:
   gdbsh check STORE          verify every file of a store
   gdbsh demo                 a tour on a small graph
 
-A store that has one of these names is opened as ./load. Statements are read from standard input when it is no terminal.
+A store that has one of these names is opened as ./load. Statements are read from
+standard input when it is no terminal.
 """
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run the command; gives its exit code: 0, 1 for an error, 2 for a wrong use, 130 for Ctrl-C."""
+    """Run the command and give its exit code: 0, 1 an error, 2 a wrong use, 130 Ctrl-C."""
     words = list(sys.argv[1:] if argv is None else argv)
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):  # a character that the terminal lacks is no error
@@ -52,7 +53,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         return FAILED
 
 
-# ---- gdbsh STORE -----------------------------------------------------------------------------------
+# ---- gdbsh STORE ---------------------------------------------------------------------------------
 
 
 def _shell(words: Sequence[str]) -> int:
@@ -111,7 +112,7 @@ def _run(session: Session, statements: Sequence[Statement]) -> int:
     return 0
 
 
-# ---- gdbsh load, check, demo -----------------------------------------------------------------------
+# ---- gdbsh load, check, demo ---------------------------------------------------------------------
 
 
 def _load(words: Sequence[str]) -> int:

@@ -39,7 +39,10 @@ _STYLE = Style.from_dict(
 
 
 def run(session: Session, greeting: str) -> None:
-    """Read and run statements until Ctrl-D or `.exit`; errors and Ctrl-C end a statement, never the shell."""
+    """Read and run statements until Ctrl-D or `.exit`.
+
+    Errors and Ctrl-C end a statement, never the shell.
+    """
     session.say(greeting)
     completer = _Completer(lambda: _names(session))
     prompt: PromptSession[str] = PromptSession(
@@ -75,7 +78,7 @@ def perform_all(session: Session, text: str) -> None:
         session.say("\n(the rest was cancelled)")
 
 
-# ---- history ---------------------------------------------------------------------------------------
+# ---- history -------------------------------------------------------------------------------------
 
 
 def history_file() -> Path:
@@ -100,7 +103,7 @@ def _history() -> History:
     return FileHistory(str(path))
 
 
-# ---- keys ------------------------------------------------------------------------------------------
+# ---- keys ----------------------------------------------------------------------------------------
 
 
 def _keys() -> KeyBindings:
@@ -120,7 +123,7 @@ def _keys() -> KeyBindings:
     return keys
 
 
-# ---- completion ------------------------------------------------------------------------------------
+# ---- completion ----------------------------------------------------------------------------------
 
 
 def _names(session: Session) -> Names:
@@ -151,7 +154,7 @@ class _Completer(Completer):
             yield Completion(found.text, -found.length, display_meta=found.kind)
 
 
-# ---- highlighting ----------------------------------------------------------------------------------
+# ---- highlighting --------------------------------------------------------------------------------
 
 _TOKEN = re.compile(
     r"""(?P<comment>//[^\r\n]*|/\*.*?(?:\*/|\Z))"""

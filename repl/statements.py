@@ -1,7 +1,8 @@
 """Cuts what was typed or piped into statements: at `;` outside strings, quoted names and comments.
 
-A statement is a query, or a dot-command: a dot in first place, up to the end of its line. Only quotes and comments are
-looked at here; what a query means is for gdb.language, which also tells what is wrong with an unclosed string.
+A statement is a query, or a dot-command: a dot in first place, up to the end of its line. Only
+quotes and comments are looked at here; what a query means is for gdb.language, which also tells
+what is wrong with an unclosed string.
 """
 
 from __future__ import annotations
@@ -31,7 +32,9 @@ class Statement:
 
 
 def split(text: str) -> tuple[list[Statement], str]:
-    """The closed statements of a text, and what is left behind the last `;` (blanks and comments count as nothing).
+    """The closed statements of a text, and what is left behind the last `;`.
+
+    Blanks and comments count as nothing.
 
     Examples
     --------
@@ -64,7 +67,7 @@ def all_of(text: str) -> list[Statement]:
 
 
 def is_complete(text: str) -> bool:
-    """Whether Enter should run the text rather than begin another line: all closed, a dot-command, or nothing."""
+    """Whether Enter should run the text: all is closed, a dot-command, or nothing."""
     return not split(text)[1]
 
 

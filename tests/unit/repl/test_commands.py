@@ -74,7 +74,9 @@ def test_wrong_commands_say_what_is_right(session: Session, text: str, cure: str
     assert cure in raised.value.cure
 
 
-def test_warnings_go_to_err(session: Session) -> None:
+def test_warnings_go_to_err(session: Session, tmp_path: Path) -> None:
+    (tmp_path / "edges.txt").write_text("1 2\n", encoding="utf-8")
+    session.db.load(tmp_path / "edges.txt", type="TO")
     said(session, "MATCH (a) WHERE a.x = 1 RETURN count(*)")
     assert isinstance(session.err, io.StringIO)
     assert "warning: " in session.err.getvalue()
