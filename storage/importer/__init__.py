@@ -280,13 +280,21 @@ def _totals(report: LoadReport, assembly: Assembly, options: Options) -> None:
         )
 
 
+def _size(path: Path) -> int:
+    """Bytes of a file, 0 where it cannot be read; opening it will say why."""
+    try:
+        return path.stat().st_size
+    except (OSError, ValueError):
+        return 0
+
+
 class _Meter:
     """Bytes read of all files, and whether to go on."""
 
     def __init__(
         self, paths: list[Path], progress: Progress | None, cancel: threading.Event | None
     ) -> None:
-        self.sizes = {p: p.stat().st_size for p in paths if p.is_file()}
+        self.sizes = {p: _size(p) for p in paths}
         self.total, self.finished = sum(self.sizes.values()), 0
         self.progress, self.cancel = progress, cancel
 

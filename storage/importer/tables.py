@@ -6,7 +6,8 @@ import os
 import re
 import tempfile
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING
@@ -26,6 +27,7 @@ from gdb.storage.model import I64, Column, Kind, offsets_of_lengths
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
+Row = tuple[int | str, ...]
 _FEW = 10_000  # values that are looked at first to find a column's type
 _CURES = {
     "MISSING COLUMNS": "Every line must have as many fields as the header.",
@@ -87,7 +89,7 @@ class Table:
             self._read()
             self._collect_rejects()
             if len(self.layout.fields) == 1:  # the reader skips blank lines only of wider files
-                self._execute("DELETE FROM t WHERE c0 IS NULL")
+                self._rows("DELETE FROM t WHERE c0 IS NULL")
             for i, field in enumerate(self.layout.fields):
                 if field.kind is not None and field.role != "IGNORE":
                     what = f"{field.name or field.role!r} is declared {field.kind}, not"
@@ -115,17 +117,26 @@ class Table:
             if cancel.is_set():
                 self.connection.interrupt()
 
-    def _execute(self, sql: str, parameters: Sequence[object] = ()) -> DuckDBPyConnection:
+    @contextmanager
+    def _cancellable(self) -> Iterator[None]:
         import duckdb
 
         try:
-            return self.connection.execute(sql, list(parameters))
+            yield
         except duckdb.InterruptException:
             raise Cancelled("The import was cancelled; nothing was stored.") from None
 
+    def _rows(self, sql: str, parameters: Sequence[object] = ()) -> list[Row]:
+        """All rows of a statement; a result that is left open keeps the connection from other work."""
+        with self._cancellable():
+            return self.connection.execute(sql, list(parameters)).fetchall()
+
+    def _arrays(self, sql: str) -> dict[str, npt.NDArray[np.generic]]:
+        with self._cancellable():
+            return dict(self.connection.execute(sql).fetchnumpy())
+
     def _scalar(self, sql: str) -> int:
-        row = self._execute(sql).fetchone()
-        return int(row[0]) if row else 0
+        return int(str(self._rows(sql)[0][0]))
 
     # ---- reading -----------------------------------------------------------------------------------
 
@@ -148,7 +159,7 @@ class Table:
         columns = ", ".join(f"'c{i}': 'VARCHAR'" for i in range(len(self.layout.fields)))
         with path.open("rb") as stream:
             compression = "gzip" if stream.read(2) == GZIP else "none"
-        self._execute(
+        self._rows(
             "CREATE OR REPLACE TEMP TABLE t AS SELECT row_number() OVER () AS record, * FROM "
             f"read_csv(?, columns={{{columns}}}, delim=?, header=false, "
             f"skip={self.layout.skipped}, quote='\"', escape='\"', nullstr='', "
@@ -158,11 +169,11 @@ class Table:
         )
 
     def _collect_rejects(self) -> None:
-        found = self._execute(
+        found = self._rows(
             "SELECT line, first(error_type), first(error_message) FROM reject_errors "
             "WHERE scan_id = (SELECT max(scan_id) FROM reject_errors) "
             "GROUP BY line ORDER BY line"
-        ).fetchall()
+        )
         self.places.refused = {int(line) for line, _, _ in found}
         shown = found[: 1 if self.rejects.mode == "raise" else self.rejects.most + 1]
         places = self.places.of_numbers({int(line) for line, _, _ in shown})
@@ -175,20 +186,20 @@ class Table:
 
     def reject(self, i: int, condition: str, what: str, cure: str = "") -> None:
         """Reject the rows for which `condition` holds; the reason is `what` and the value of column i."""
-        found = self._execute(
+        found = self._rows(
             f"SELECT record, c{i} FROM t WHERE {condition} LIMIT {self.rejects.most + 1}"
-        ).fetchall()
+        )
         if found:
             shown = [(int(r), f"{what} {v!r}" if v is not None else what) for r, v in found]
             self._reject_records(shown, cure)
-            self._execute(f"DELETE FROM t WHERE {condition}")
+            self._rows(f"DELETE FROM t WHERE {condition}")
 
     def reject_rows(self, rows: I64, reasons: Sequence[str], cure: str = "") -> None:
         """Reject rows by their places in the columns (i64[k] ascending)."""
         if len(rows):
             records = self.records()[rows].tolist()
             self._reject_records(list(zip(records, reasons, strict=True)), cure)
-            self._execute("DELETE FROM t WHERE record IN (SELECT unnest(?))", [records])
+            self._rows("DELETE FROM t WHERE record IN (SELECT unnest(?))", [records])
 
     def _reject_records(self, found: list[tuple[int, str]], cure: str) -> None:
         shown = found[:1] if self.rejects.mode == "raise" else found[: self.rejects.most + 1]
@@ -243,9 +254,9 @@ class Table:
             return self._strings(i)
         cast = values.value(f"c{i}", kind)
         zero = "false" if kind == "bool" else "0"
-        found = self._execute(
+        found = self._arrays(
             f"SELECT coalesce({cast}, {zero}) AS v, {cast} IS NOT NULL AS ok FROM t ORDER BY record"
-        ).fetchnumpy()
+        )
         valid = np.asarray(found["ok"], np.bool_)
         dtype = {"int64": np.int64, "float64": np.float64, "bool": np.uint8}[kind]
         numbers = np.ascontiguousarray(found["v"]).astype(dtype)
@@ -262,7 +273,7 @@ class Table:
         data: list[npt.NDArray[np.uint8]] = [np.zeros(0, np.uint8)]
         lengths: list[I64] = [np.zeros(0, np.int64)]
         valid = [np.zeros(0, np.bool_)]
-        with na.c_array_stream(relation) as stream:
+        with self._cancellable(), na.c_array_stream(relation) as stream:
             for chunk in stream:
                 text, given = chunk.child(0), chunk.child(1)
                 ends = np.asarray(text.view().buffer(1)).astype(np.int64)
@@ -282,19 +293,19 @@ class Table:
 
     def groups(self, i: int) -> tuple[list[str], I64]:
         """The distinct texts of a column ("" where empty), and for each row the number of its text."""
-        self._execute(
+        self._rows(
             "CREATE OR REPLACE TEMP TABLE g AS SELECT v, row_number() OVER (ORDER BY first) - 1 AS code "
             f"FROM (SELECT coalesce(c{i}, '') AS v, min(record) AS first FROM t GROUP BY v)"
         )
-        names = [str(v) for (v,) in self._execute("SELECT v FROM g ORDER BY code").fetchall()]
-        found = self._execute(
+        names = [str(v) for (v,) in self._rows("SELECT v FROM g ORDER BY code")]
+        found = self._arrays(
             f"SELECT code FROM t JOIN g ON g.v = coalesce(t.c{i}, '') ORDER BY record"
-        ).fetchnumpy()
+        )
         return names, np.asarray(found["code"], np.int64)
 
     def records(self) -> I64:
         """The record number of every row, i64[count]."""
-        found = self._execute("SELECT record FROM t ORDER BY record").fetchnumpy()
+        found = self._arrays("SELECT record FROM t ORDER BY record")
         return np.asarray(found["record"], np.int64)
 
 

@@ -1,0 +1,335 @@
+"""What is wrong with an input is told with file, line, text, reason and cure, and the store stays as it was."""
+
+from __future__ import annotations
+
+import gzip
+import os
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from gdb.errors import Cancelled, ImportFailed
+from gdb.storage.importer import load
+from gdb.storage.store import Store
+
+Load = Callable[..., ImportFailed]
+PEOPLE = b"id:ID(P),name,age:int\n1,Ann,30\n2,Bob,\n3,Cid,41\n"
+
+
+@pytest.fixture
+def store() -> Store:
+    return Store.open(None, create=True)
+
+
+@pytest.fixture
+def refused(store: Store) -> Load:
+    """Load what must fail into a store that holds something; gives the error."""
+
+    def run(*args: object, **options: object) -> ImportFailed:
+        before = store.snapshot()
+        with pytest.raises(ImportFailed) as caught:
+            load(store, *args, **options)  # type: ignore[arg-type]
+        assert store.snapshot() is before
+        assert caught.value.cure
+        return caught.value
+
+    return run
+
+
+def written(folder: Path, data: bytes, name: str = "input.csv") -> Path:
+    (folder / name).write_bytes(data)
+    return folder / name
+
+
+SNAP = [
+    (b"1 2\n3 4 5\n", 2, "3 4 5", "3 columns"),
+    (b"1 2\n3\n", 2, "3", "1 columns"),
+    (b"# c\n1 2\n\n3 x\n", 4, "3 x", "'x' is not an integer"),
+    (b"1 2\n1.5 2\n", 2, "1.5 2", "'1.5'"),
+    (b"1 2\n1_0 2\n", 2, "1_0 2", "'1_0'"),
+    (b"1 2\n9223372036854775808 2\n", 2, "9223372036854775808 2", "64-bit"),
+    (b"1 2\r\n3 4\r\n5 -9223372036854775809\r\n", 3, "5 -9223372036854775809", "64-bit"),
+    (b"1 2\n3 \xff\n", 2, "3 �", "is not an integer"),
+]
+
+
+@pytest.mark.parametrize(("data", "line", "text", "reason"), SNAP)
+def test_snap_lines(
+    refused: Load, tmp_path: Path, data: bytes, line: int, text: str, reason: str
+) -> None:
+    path = written(tmp_path, data, "a.txt")
+    error = refused(path, format="snap")
+    assert (error.file, error.line, error.text) == (str(path), line, text)
+    assert reason in error.reason
+
+
+CSV_NODES = [
+    (b"id,n\n1,a\n2\n", 3, "2", "Expected Number of Columns"),
+    (b"id,n\n1,a\n2,b,c\n", 3, "2,b,c", "Expected Number of Columns"),
+    (b"id,n\r\n1,a\r\n2\r\n", 3, "2", "Expected Number of Columns"),
+    (b'id,n\n1,"a\nb"\n2\n', 4, "2", "Expected Number of Columns"),
+    (b"\n\nid,n\n\n1,a\n\n2\n", 7, "2", "Expected Number of Columns"),
+    (b"id,age:int\n1,30\n2,x\n", 3, "2,x", "'age' is declared int64, not 'x'"),
+    (b'id,t,age:int\n1,"a\nb\n",30\n\n2,5" pipe,1.5\n', 6, '2,5" pipe,1.5', "not '1.5'"),
+    (b"id,age:int\n1,9223372036854775808\n", 2, "1,9223372036854775808", "int64"),
+    (b"id,age:int\n1,1_000\n", 2, "1,1_000", "int64"),
+    (b"id,w:float\n1,1e999\n", 2, "1,1e999", "float64"),
+    (b"id,b:bool\n1,perhaps\n", 2, "1,perhaps", "bool"),
+    (b"id:ID{id-type:int},n\n1,a\nx,b\n", 3, "x,b", "'id' is declared int64, not 'x'"),
+    (b"id,n\n1,a\n,b\n", 3, ",b", "the id is empty"),
+    (b"id,n\n1,a\n2,b\n1,c\n", 4, "1,c", "node id 1 stands twice"),
+    (b"id,n\nx,a\ny,b\nx,c\n", 4, "x,c", "node id 'x' stands twice"),
+    (b'id,n\n1,a\n2,"b\n3,c\n', 3, '2,"b\n3,c', "unterminated quote"),
+    (b"id,n\n1,a\n2,\xff\n", 3, "2,�", "is not UTF-8"),
+    (b"id,n\n1,\xed\xa0\x80\n", 2, "1,���", "is not UTF-8"),
+]
+
+
+@pytest.mark.parametrize(("data", "line", "text", "reason"), CSV_NODES)
+def test_csv_lines(
+    refused: Load, tmp_path: Path, data: bytes, line: int, text: str, reason: str
+) -> None:
+    path = written(tmp_path, data)
+    error = refused(nodes=path)
+    assert (error.file, error.line, error.text) == (str(path), line, text)
+    assert reason in error.reason
+
+
+@pytest.mark.parametrize("data", [b"\xff", b"\xed\xa0\x80"])
+def test_not_utf8_beyond_the_first_64_kib(refused: Load, tmp_path: Path, data: bytes) -> None:
+    rows = b"".join(b"%d,name%d\n" % (i, i) for i in range(20_000))
+    error = refused(nodes=written(tmp_path, b"id,n\n" + rows + b"x," + data + b"\n"))
+    assert error.line == 20_002
+    assert "unicode" in error.reason
+    assert "UTF-8" in error.cure
+
+
+def test_a_value_of_another_type_far_below(refused: Load, tmp_path: Path) -> None:
+    rows = b"".join(b'%d,"a\nb"\n' % i for i in range(50_000))
+    error = refused(nodes=written(tmp_path, b"id:ID{id-type:long},n\n" + rows + b"x,y\n"))
+    assert (error.line, error.text) == (100_002, "x,y")
+
+
+GRAPH = [
+    (b"t 2 1\nv 0 1 1\nv 1 1\nv 1 1\ne 0 1\n", 4, "vertex 1 stands twice"),
+    (b"t 2 1\nv 0 1\nv 1 1\ne 0 7\n", 4, "vertex 7 has no v line"),
+    (b"t 2 1\nv 0\n", 2, "has 1 numbers"),
+    (b"t 2 1\nv 0 x\n", 2, "'x' is not an integer"),
+    (b"t 2 1\nv 99999999999999999999 1\n", 2, "64 bits"),
+    (b"t 2 1\nv 0 1\nw 1 1\n", 3, "no t, v or e line"),
+    (b"t 2 1\nt 2 1\n", 2, "second t line"),
+    (b"t 2 1\nv 0 1\nv 1 1\ne 0 1 2 3\n", 4, "has 4 numbers"),
+]
+
+
+@pytest.mark.parametrize(("data", "line", "reason"), GRAPH)
+def test_graph_lines(refused: Load, tmp_path: Path, data: bytes, line: int, reason: str) -> None:
+    path = written(tmp_path, data, "a.graph")
+    error = refused(path)
+    assert (error.file, error.line) == (str(path), line)
+    assert error.text == data.decode().split("\n")[line - 1]
+    assert reason in error.reason
+
+
+def test_a_graph_of_another_size_than_it_says(refused: Load, tmp_path: Path) -> None:
+    assert "t line says" in refused(written(tmp_path, b"t 3 1\nv 0 1\nv 1 1\ne 0 1\n")).reason
+
+
+@pytest.mark.parametrize("way", ["source", "nodes", "edges"])
+@pytest.mark.parametrize("data", [b"", b" \n\t\n\r\n", b"\0\1\2\3" * 100, os.urandom(100_000)])
+def test_no_table(refused: Load, tmp_path: Path, way: str, data: bytes) -> None:
+    path = written(tmp_path, data)
+    error = refused(**{way: path})
+    assert error.file == str(path)
+
+
+@pytest.mark.parametrize("way", ["source", "nodes", "edges"])
+def test_no_file(refused: Load, tmp_path: Path, way: str) -> None:
+    assert "is a directory" in refused(**{way: tmp_path}).reason
+    assert "does not exist" in refused(**{way: tmp_path / "absent"}).reason
+    assert "cannot be opened" in refused(**{way: tmp_path / ("x" * 5000)}).reason
+    assert "cannot be opened" in refused(**{way: "a\0b"}).reason
+    assert "is no path" in refused(**{way: [7]}).reason
+    os.mkfifo(tmp_path / "pipe")
+    assert "no plain file" in refused(**{way: tmp_path / "pipe"}).reason
+    assert "no file was given" in refused().reason
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may read everything")
+def test_a_file_that_may_not_be_read(refused: Load, tmp_path: Path) -> None:
+    path = written(tmp_path, b"1 2\n")
+    path.chmod(0)
+    assert "may not be read" in refused(path).reason
+
+
+@pytest.mark.parametrize("name", ["a.txt.gz", "a.csv.gz", "a.graph.gz"])
+@pytest.mark.parametrize("size", [100, 200_000])
+def test_a_cut_archive(refused: Load, tmp_path: Path, name: str, size: int) -> None:
+    line, first = {
+        "a.txt.gz": (b"%d %d\n", b"# list\n"),
+        "a.csv.gz": (b"%d,%d\n", b"id,n\n"),
+        "a.graph.gz": (b"v %d %d\n", b"t 5 5\n"),
+    }[name]
+    data = gzip.compress(first + b"".join(line % (i, i * 7919) for i in range(size)))
+    error = refused(written(tmp_path, data[: -len(data) // 3], name), label="A")
+    assert "cannot be decompressed" in error.reason
+
+
+def test_an_end_that_does_not_exist(refused: Load, store: Store, tmp_path: Path) -> None:
+    people = written(tmp_path, PEOPLE, "people.csv")
+    knows = written(tmp_path, b":START_ID(P),:END_ID(P)\n1,2\n\n1,9\n", "knows.csv")
+    error = refused(nodes=people, edges=knows)
+    assert (error.file, error.line, error.text) == (str(knows), 4, "1,9")
+    assert "no node with id 9 in id space 'P'" in error.reason
+    assert 'missing_ends="create"' in error.cure
+    report = load(store, nodes=people, edges=knows, missing_ends="create")
+    assert (report.vertices, report.edges) == (4, 2)
+
+
+def test_an_end_of_an_edge_list_that_does_not_exist(refused: Load, tmp_path: Path) -> None:
+    error = refused(written(tmp_path, b"# c\n\n5 6\n"), missing_ends="refuse")
+    assert (error.line, error.text) == (3, "5 6")
+
+
+def test_an_end_of_another_type_than_the_ids(refused: Load, tmp_path: Path) -> None:
+    people = written(tmp_path, PEOPLE, "people.csv")
+    error = refused(nodes=people, edges=written(tmp_path, b":START_ID(P),:END_ID(P)\n1,2\nx,2\n"))
+    assert (error.line, error.text) == (3, "x,2")
+    assert "the ids of id space 'P' are numbers" in error.reason
+
+
+def test_mixed_id_types(refused: Load, store: Store, tmp_path: Path) -> None:
+    one, two = written(tmp_path, b"id\n1\n2\n", "1.csv"), written(tmp_path, b"id\n3\nx\n", "2.csv")
+    error = refused(nodes=[one, two])
+    assert (error.file, error.line, error.text) == (str(two), 3, "x")
+    load(store, nodes=[two, one])  # the first says that ids are text
+    assert store.snapshot().find("1") is not None
+
+
+def test_an_id_that_stands_in_two_files(refused: Load, tmp_path: Path) -> None:
+    one = written(tmp_path, b"id\n1\n2\n")
+    error = refused(nodes=[one, one])
+    assert (error.line, error.text, error.reason) == (2, "1", "node id 1 stands twice")
+
+
+def test_a_property_of_two_types(refused: Load, store: Store, tmp_path: Path) -> None:
+    one = written(tmp_path, b"id,x\n1,5\n", "1.csv")
+    two = written(tmp_path, b"id,x\n2,five\n", "2.csv")
+    error = refused(nodes={"A": [one, two]})
+    assert error.file == str(two)
+    assert error.reason == f"property 'x' of :A is string here and int64 in {one}"
+    load(store, nodes={"A": one, "B": two})  # another label is another property
+    error = refused(nodes={"A": written(tmp_path, b"id,x\n3,six\n")})
+    assert "in the graph already" in error.reason
+
+
+def test_a_type_with_the_other_directedness(refused: Load, store: Store, tmp_path: Path) -> None:
+    path = written(tmp_path, b"1 2\n")
+    load(store, path, type="T")
+    error = refused(path, type="T", directed=False)
+    assert "directed in this graph already" in error.reason
+
+
+@pytest.mark.parametrize(
+    ("data", "options", "reason"),
+    [
+        (b"1,2,3\n", {}, "has no header line"),
+        (b"id,a,a\n1,2,3\n", {}, "names the column 'a' twice"),
+        (b"a:ID,b:ID\n1,2\n", {}, "names the column ':ID' twice"),
+        (b"1,2,3\n", {"columns": ["id", "x"]}, "has 3 columns, 2 are named"),
+        (b"id,a\n1,2\n", {"delimiter": "::"}, "is not one character"),
+    ],
+)
+def test_headers(
+    refused: Load, tmp_path: Path, data: bytes, options: dict[str, object], reason: str
+) -> None:
+    error = refused(nodes=written(tmp_path, data), **options)
+    assert reason in error.reason
+    assert error.line == 1
+
+
+def test_an_edge_file_with_one_end(refused: Load, tmp_path: Path) -> None:
+    assert "has no END_ID" in refused(edges=written(tmp_path, b":START_ID,x\n1,2\n")).reason
+    assert "has one column" in refused(edges=written(tmp_path, b"a\n1\n")).reason
+
+
+@pytest.mark.parametrize("options", [{"label": "\ud800"}, {"label": "A", "id_space": "\ud800"}])
+def test_a_name_that_is_no_unicode(
+    refused: Load, tmp_path: Path, options: dict[str, object]
+) -> None:
+    assert "Unicode" in refused(nodes=written(tmp_path, b"id\n1\n"), **options).reason
+
+
+# ---- leaving bad lines out ----------------------------------------------------------------------
+
+
+def test_skipped_lines_are_counted_and_listed(store: Store, tmp_path: Path) -> None:
+    people = written(
+        tmp_path,
+        b'id:ID(P),name,age:int\n1,"A\nnn",30\n2,Bob\n3,Cid,x\n\n4,D,5\n,E,6\n4,F,7\n5,G,8\n',
+        "people.csv",
+    )
+    knows = written(tmp_path, b":START_ID(P),:END_ID(P)\n1,4\n1\n4,9\n5,1\n8,9\n", "knows.csv")
+    report = load(store, nodes=people, edges=knows, on_error="skip")
+    assert sorted((Path(r.file).name, r.line, r.text) for r in report.rejected) == [
+        ("knows.csv", 3, "1"),
+        ("knows.csv", 4, "4,9"),
+        ("knows.csv", 6, "8,9"),
+        ("people.csv", 4, "2,Bob"),
+        ("people.csv", 5, "3,Cid,x"),
+        ("people.csv", 8, ",E,6"),
+        ("people.csv", 9, "4,F,7"),
+    ]
+    assert [f.rows for f in report.files] == [3, 2]
+    assert (report.vertices, report.edges) == (3, 2)
+    assert any("4 of 7 lines (57.1 %) were skipped" in w for w in report.warnings)
+    assert "WARNING" in str(report)
+
+
+@pytest.mark.parametrize("name", ["a.txt", "a.csv"])
+def test_too_many_bad_lines(refused: Load, store: Store, tmp_path: Path, name: str) -> None:
+    data = {"a.txt": b"1 2\n1 2\n1 2\n1 2\nx\ny\nz\n", "a.csv": b"s,t\n1,2\nx\ny\nz\n"}[name]
+    path = written(tmp_path, data, name)
+    error = refused(path, on_error="skip", max_errors=2)
+    assert "more than 2 lines are wrong" in error.reason
+    assert error.text == "z"
+    assert len(load(store, path, on_error="skip", max_errors=3).rejected) == 3
+
+
+def test_few_bad_lines_are_no_warning(store: Store, tmp_path: Path) -> None:
+    data = b"".join(b"%d %d\n" % (i, i + 1) for i in range(1000)) + b"bad\n"
+    report = load(store, written(tmp_path, data), on_error="skip")
+    assert len(report.rejected) == 1
+    assert not report.warnings
+
+
+@pytest.mark.parametrize("data", [b"1 2\n", b"source,target\n1,2\n", b"t 1 0\nv 0 1\n"])
+def test_a_cancelled_import(store: Store, tmp_path: Path, data: bytes) -> None:
+    cancel = threading.Event()
+    cancel.set()
+    before = store.snapshot()
+    with pytest.raises(Cancelled):
+        load(store, written(tmp_path, data), cancel=cancel)
+    assert store.snapshot() is before
+
+
+def test_cancelled_at_each_step(store: Store, tmp_path: Path) -> None:
+    path = written(tmp_path, b"source,target,w\n1,2,3\n")
+    names: list[str] = []
+    load(Store.open(None, create=True), path, progress=lambda name, _: names.append(name))
+    assert len(names) > 2
+    before = store.snapshot()
+    for last in range(1, len(names)):
+        cancel, seen = threading.Event(), iter(range(1, last))
+
+        def progress(
+            name: str, _: float, seen: Iterator[int] = seen, cancel: threading.Event = cancel
+        ) -> None:
+            if next(seen, None) is None:
+                cancel.set()
+
+        with pytest.raises(Cancelled):
+            load(store, path, progress=progress, cancel=cancel)
+        assert store.snapshot() is before
