@@ -165,7 +165,7 @@ class Table:
             f"skip={self.layout.skipped}, quote='\"', escape='\"', nullstr='', "
             f"allow_quoted_nulls=false, auto_detect=false, compression='{compression}', "
             "store_rejects=true)",
-            [str(path), self.layout.delimiter],
+            [_literal(path), self.layout.delimiter],
         )
 
     def _collect_rejects(self) -> None:
@@ -307,6 +307,11 @@ class Table:
         """The record number of every row, i64[count]."""
         found = self._arrays("SELECT record FROM t ORDER BY record")
         return np.asarray(found["record"], np.int64)
+
+
+def _literal(path: Path) -> str:
+    """A path that DuckDB takes for one file, not for a pattern of names."""
+    return re.sub(r"[*?\[]", r"[\g<0>]", str(path))
 
 
 def _readable(path: Path, message: str) -> ImportFailed:
