@@ -16,6 +16,7 @@ from gdb.storage.model import I64
 
 CHUNK = 1 << 24
 _BOM = b"\xef\xbb\xbf"
+_COMMENT = re.compile(rb"^[ \t]*#[^\n]*", re.MULTILINE)
 _INTEGER = re.compile(rb"[+-]?[0-9]+")
 _LIMITS = np.iinfo(np.int64)
 CURE = 'Two integers a line are wanted; for other columns or text ids use format="csv".'
@@ -57,11 +58,7 @@ def read_snap(
 
 def _parse(block: bytes, line: int, report: FileReport, rejects: Rejects) -> I64:
     """The pairs of a block of whole lines, i64[n, 2]."""
-    if b"#" in block:
-        kept = (b"" if x.lstrip().startswith(b"#") else x for x in block.split(b"\n"))
-        text = b"\n".join(kept)
-    else:
-        text = block
+    text = _COMMENT.sub(b"", block) if b"#" in block else block
     values = _numbers(text) if _two_each(text) else None
     if values is not None:
         return values.reshape(-1, 2)
