@@ -12,7 +12,7 @@ from gdb.errors import ImportFailed
 from gdb.storage.importer.header import names_of
 from gdb.storage.importer.properties import Properties
 from gdb.storage.importer.report import FileReport, Rejects
-from gdb.storage.importer.spaces import Ids, Space, join_ids
+from gdb.storage.importer.spaces import Ids, Space, distinct, firsts, join_ids
 from gdb.storage.model import I64, Bools, Column, EdgeTable, GraphTables, VertexTable
 
 
@@ -185,13 +185,17 @@ class Assembly:
         high = np.concatenate([*(table.targets for table in old), targets[rows]])
         if not new.directed:
             low, high = np.minimum(low, high), np.maximum(low, high)
+        pairs, before = low * self.vertex_count + high, len(low) - len(rows)
+        if self.options.multi_edges == "keep":
+            more = len(distinct(pairs)) - len(distinct(pairs[:before]))
+            self.multi_edges += len(rows) - more
+            return kept
         # of equal pairs the first is kept, and what the graph holds already comes first
-        _, first = np.unique(low * self.vertex_count + high, return_index=True)
-        first = first[first >= len(low) - len(rows)] - (len(low) - len(rows))
+        first = firsts(pairs)
+        first = first[first >= before] - before
         self.multi_edges += len(rows) - len(first)
-        if self.options.multi_edges == "drop":
-            kept = np.zeros_like(kept)
-            kept[rows[first]] = True
+        kept = np.zeros_like(kept)
+        kept[rows[first]] = True
         return kept
 
     def tables(self) -> GraphTables:
