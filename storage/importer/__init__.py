@@ -74,7 +74,7 @@ def load(
     columns : names of a CSV file's columns, as header fields. delimiter, header : how it is
         written, if not as it looks.
     id_space : id space of nodes, and of edge ends, where headers name none; ends : id spaces of
-        both ends.
+        both ends. A label of `nodes` that is named there is the id space of those nodes.
     missing_ends : what an edge does whose node does not exist; by default "refuse" where the nodes
         of its id space were loaded from CSV files, else "create". A `.graph` file names all its
         vertices.
@@ -93,7 +93,8 @@ def load(
     report = LoadReport()
     rejects = Rejects(on_error, max_errors)
     naming = Naming(type, label, directed, columns, delimiter, header, id_space, ends)
-    inputs = [*_nodes(nodes, naming), *_edges(edges, naming), *_sources(source, naming, format)]
+    relations = _edges(edges, naming)
+    inputs = [*_nodes(nodes, naming, relations), *relations, *_sources(source, naming, format)]
     if not inputs:
         raise ImportFailed("no file was given", "Name a file, or nodes= and edges=.")
     options = Options(missing_ends, multi_edges, self_loops, label, rejects)
@@ -128,16 +129,24 @@ def _paths(value: AnyPath | Sequence[AnyPath]) -> list[Path]:
     return [_path(v) for v in ([value] if isinstance(value, (str, bytes, PathLike)) else value)]
 
 
-def _nodes(nodes: Nodes | None, naming: Naming) -> list[Input]:
+def _nodes(nodes: Nodes | None, naming: Naming, edges: list[Input]) -> list[Input]:
+    """Node files; a label that the edges name as an end is the id space of its nodes."""
     if nodes is None:
         return []
     if isinstance(nodes, Mapping):
+        spaces = {space for _, _, how in edges for space in how.ends or ()}
         return [
-            ("nodes", path, replace(naming, label=label))
+            ("nodes", path, replace(naming, label=label, id_space=_space(naming, label, spaces)))
             for label, value in nodes.items()
             for path in _paths(value)
         ]
     return [("nodes", path, naming) for path in _paths(nodes)]
+
+
+def _space(naming: Naming, label: str, named: set[str]) -> str | None:
+    if naming.id_space is not None or label not in named:
+        return naming.id_space
+    return label
 
 
 def _edges(edges: Edges | None, naming: Naming) -> list[Input]:

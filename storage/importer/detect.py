@@ -99,10 +99,10 @@ def detect(path: Path, lines: list[str]) -> Format:
     if first[0] == "t" and len(first) >= 3 and all(map(_is_int, first[1:])):
         return "graph"
     data = [x for x in content if not x.lstrip().startswith("#")][:_LOOKED_AT]
-    bare = sum(len(x.split()) == 2 and all(map(_is_int, x.split())) for x in data)
+    bare = [len(x.split()) == 2 and all(map(_is_int, x.split())) for x in data]
     commented = content[0].startswith("#") and not (data and any(d in data[0] for d in ",|;"))
-    # most, not all: a file with a bad line is to be told so
-    return "snap" if commented or 2 * bare > len(data) else "csv"
+    # most, not all: a file with a bad line is to be told so; the first line breaks a tie
+    return "snap" if commented or 2 * sum(bare) + (bare[:1] == [True]) > len(data) else "csv"
 
 
 def _is_int(word: str) -> bool:

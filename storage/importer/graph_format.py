@@ -64,8 +64,9 @@ def read_graph(path: Path, report: FileReport, rejects: Rejects) -> LabelledGrap
             edges.append((numbers[0], numbers[1], numbers[2] if len(numbers) > 2 else -1))
     report.rows += len(vertices) + len(edges)
     held = [len(vertices), len(edges)]
-    # beside `t V E` there are `t number V E` and `t number V`
-    if counts and not report.rejected and held != counts[-2:] and held[:1] != counts[1:]:
+    # beside `t V E` there are `t number V E` and, for a file's only graph, `t 0 V`
+    told = held[:1] == counts[1:] if counts[:1] == [0] and len(counts) == 2 else False
+    if counts and not report.rejected and held != counts[-2:] and not told:
         raise ImportFailed(
             f"the t line says {' and '.join(map(str, counts))}, "
             f"the file has {held[0]} vertices and {held[1]} edges",

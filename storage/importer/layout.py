@@ -51,7 +51,10 @@ def layout_of(
     if delimiter is not None and (len(delimiter) != 1 or delimiter in '"\r\n'):
         raise wrong(f"delimiter={delimiter!r} is not one character", "Pass delimiter=',' or so.")
     delimiter = delimiter or delimiter_of(first)
-    cells = next(csv.reader([first], delimiter=delimiter))
+    try:
+        cells = next(csv.reader([first], delimiter=delimiter))
+    except csv.Error as error:  # a lone CR, or a field beyond csv's limit
+        raise wrong(f"is no CSV line ({error})", "End every line with LF or CR LF.") from None
     looks = looks_like_header(cells)
     has_header = header if header is not None else columns is None and looks
     if columns is not None:

@@ -67,6 +67,8 @@ def _parse(block: bytes, line: int, report: FileReport, rejects: Rejects) -> I64
 
 def _numbers(text: bytes) -> I64 | None:
     """All whitespace-separated integers of a text, or None if there is anything else."""
+    if not text.strip():
+        return np.zeros(0, np.int64)  # NumPy reads one number from nothing but white space
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         try:
