@@ -5,8 +5,6 @@ from __future__ import annotations
 import os
 import signal
 import threading
-import time
-from collections.abc import Iterator
 from pathlib import Path
 
 import duckdb
@@ -14,38 +12,6 @@ import pytest
 
 import gdb
 from gdb import Database, Node, Relationship, errors
-
-PEOPLE = """:ID(Person),name,age:int,:LABEL
-1,Ada,36,Person
-2,Bob,,Person
-3,Zoë,41,Person;Admin
-4,Dan,20,Person
-"""
-KNOWS = """:START_ID(Person),:END_ID(Person),:TYPE,since:int,weight:float
-1,2,KNOWS,1833,0.5
-2,3,KNOWS,1834,
-1,3,KNOWS,1835,2.0
-3,4,KNOWS,,1.5
-4,1,LIKES,,
-"""
-
-
-@pytest.fixture
-def files(tmp_path: Path) -> Path:
-    (tmp_path / "people.csv").write_text(PEOPLE, encoding="utf-8")
-    (tmp_path / "knows.csv").write_text(KNOWS, encoding="utf-8")
-    (tmp_path / "edges.txt").write_text(
-        "# a comment\n1 2\n2 3\n3 1\n3 4\n4 4\n1 2\n", encoding="utf-8"
-    )
-    return tmp_path
-
-
-@pytest.fixture
-def db(files: Path) -> Iterator[Database]:
-    with gdb.connect() as made:
-        made.load(nodes=files / "people.csv", edges=files / "knows.csv")
-        yield made
-
 
 # ---- questions and answers --------------------------------------------------------------------------
 
@@ -192,14 +158,6 @@ def test_parameters_in_lists(db: Database) -> None:
 
 
 # ---- stores on disk ---------------------------------------------------------------------------------
-
-
-@pytest.fixture
-def store(files: Path) -> Path:
-    path = files / "graph.gdb"
-    with gdb.connect(path) as db:
-        db.load(nodes=files / "people.csv", edges=files / "knows.csv")
-    return path
 
 
 def test_a_store_is_there_again(store: Path) -> None:
@@ -415,103 +373,6 @@ def test_types_that_do_not_fit(db: Database) -> None:
 def test_division_by_zero(db: Database) -> None:
     with pytest.raises(errors.RunError, match="zero"):
         db.execute("MATCH (a:Person) RETURN a.age % 0")
-
-
-# ---- long work --------------------------------------------------------------------------------------
-
-
-@pytest.fixture(scope="module")
-def heavy(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Database]:
-    """A graph on which `LONG` takes hours."""
-    file = tmp_path_factory.mktemp("heavy") / "edges.txt"
-    with file.open("w") as out:
-        for u in range(300):
-            for step in range(1, 60):
-                out.write(f"{u} {(u * 7 + step * step) % 300}\n")
-    with gdb.connect() as db:
-        db.load(file, type="E")
-        db.execute("MATCH (a)-->(b)-->(c)-->(a) RETURN count(*)")  # the kernel is compiled now
-        yield db
-
-
-LONG = (
-    "MATCH DIFFERENT NODES (a)-->(b)-->(c)-->(d)-->(e)-->(f)-->(a), (a)-->(c), (b)-->(d), (c)-->(e), (d)-->(f), "
-    "(a)--(g)--(h)--(d) RETURN count(*)"
-)
-
-
-def test_a_timeout_ends_the_query(heavy: Database) -> None:
-    begin = time.monotonic()
-    with pytest.raises(errors.QueryTimeout):
-        heavy.execute(LONG, timeout=0.3)
-    assert time.monotonic() - begin < 5
-
-
-def test_interrupt_ends_the_query_of_another_thread(heavy: Database) -> None:
-    threading.Timer(0.3, heavy.interrupt).start()
-    with pytest.raises(errors.Cancelled):
-        heavy.execute(LONG)
-    assert heavy.execute("MATCH (a) RETURN count(*)").scalar() == 300
-
-
-def test_ctrl_c_cancels_the_query_and_nothing_goes_on_running(heavy: Database) -> None:
-    threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT)).start()
-    begin = time.monotonic()
-    with pytest.raises(errors.Cancelled):
-        heavy.execute(LONG)
-    assert time.monotonic() - begin < 5
-    used = time.process_time()
-    time.sleep(0.3)
-    assert time.process_time() - used < 0.2
-
-
-def test_close_ends_what_runs(files: Path, heavy: Database) -> None:
-    source = next(iter(files.glob("edges.txt")))
-    db = gdb.connect()
-    db.load(source, type="E")
-    outcome: list[str] = []
-
-    def ask() -> None:
-        try:
-            while True:
-                db.execute("MATCH (a)-->(b) RETURN count(*)")
-        except (errors.Cancelled, errors.ClosedError) as error:
-            outcome.append(error.code)
-
-    thread = threading.Thread(target=ask)
-    thread.start()
-    time.sleep(0.1)
-    db.close()
-    thread.join(10)
-    assert outcome
-    assert outcome[0] in ("CANCELLED", "CLOSED")
-
-
-def test_too_little_memory_is_told(heavy: Database) -> None:
-    with pytest.raises(errors.OutOfBudget):
-        heavy.execute("MATCH (a)-->(b)-->(c)-->(d) RETURN a, b, c, d", memory="1MB")
-
-
-def test_threads_ask_at_once(db: Database) -> None:
-    questions = {
-        "MATCH (a)-[:KNOWS]->(b) RETURN count(*)": [(4,)],
-        "MATCH (a)-[:LIKES]->(b) RETURN a.name": [("Dan",)],
-        "MATCH (a) RETURN max(a.age)": [(41,)],
-    }
-    wrong: list[object] = []
-
-    def ask(text: str) -> None:
-        for _ in range(5):
-            found = db.execute(text).fetchall()
-            if found != questions[text]:
-                wrong.append(found)
-
-    threads = [threading.Thread(target=ask, args=(text,)) for text in questions for _ in range(2)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert wrong == []
 
 
 def test_a_failed_import_leaves_the_store_as_it_was(store: Path, files: Path) -> None:
