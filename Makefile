@@ -41,7 +41,7 @@ bench: $(STAMP) ## measure; writes benchmarks/RESULTS.md (graphs are read from .
 	$(BIN)/python benchmarks/truth.py
 
 gpu-test: $(if $(filter $(BIN)/python,$(GPU_PYTHON)),$(STAMP)) ## the tests that need a CUDA device
-	$(GPU_PYTHON) -m pytest -q tests/gpu
+	PYTHON=$(GPU_PYTHON) scripts/gpu_test.sh
 
 clean: ## remove the environment, caches and build outputs
 	rm -rf .venv build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
