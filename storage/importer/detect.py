@@ -31,6 +31,8 @@ def open_input(path: Path) -> BinaryIO:
         if path.exists() and not path.is_file():  # a pipe would hang, and is read twice
             raise ImportFailed("is no plain file", "Write its content to a file.", file=str(path))
         raw = path.open("rb")
+    except ImportFailed:
+        raise
     except FileNotFoundError:
         raise ImportFailed("does not exist", "Check the path.", file=str(path)) from None
     except PermissionError:
