@@ -239,8 +239,3 @@ def _two_sources(
                 pattern = (2 if alike else 4) if len(vertices) == 2 else 7
                 return pattern, list(zip(vertices, found, strict=True))
     return None
-
-
-def estimates(query: Resolved, order: tuple[int, ...]) -> tuple[float, ...]:
-    """Expected partial embeddings after each vertex, for EXPLAIN."""
-    return cost.estimates(query, order)
