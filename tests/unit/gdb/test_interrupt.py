@@ -35,11 +35,9 @@ def test_ctrl_c_sets_the_event_and_waits_for_the_work() -> None:
         raise Cancelled("stopped.")
 
     press_ctrl_c(0.1)
-    begin = time.monotonic()
     with pytest.raises(Cancelled):
         run_interruptibly(work, cancel)
     assert stopped.is_set()
-    assert time.monotonic() - begin < 5
 
 
 def test_ctrl_c_that_the_work_did_not_see_is_not_lost() -> None:
