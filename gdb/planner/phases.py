@@ -18,7 +18,6 @@ from gdb.executor.plan import (
     Step,
     ViewSpec,
 )
-from gdb.planner import cost
 from gdb.planner.decompose import Decomposition
 from gdb.planner.distinct import Conditions
 from gdb.planner.resolve import Resolved
