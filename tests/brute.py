@@ -80,14 +80,13 @@ def _colour(query: QueryGraph, v: int) -> object:
 
 
 def _same(edge: QueryEdge, other: QueryEdge, image: tuple[int, ...]) -> bool:
-    if (sorted(edge.types), edge.direction, edge.predicate) != (
-        sorted(other.types),
-        other.direction,
-        other.predicate,
-    ):
+    if (sorted(edge.types), edge.predicate) != (sorted(other.types), other.predicate):
         return False
     ends = (image[edge.source], image[edge.target])
     there = (other.source, other.target)
+    loops = ends[0] == ends[1] and ends == there  # with and without an arrow they say the same
+    if edge.direction != other.direction and not loops:
+        return False
     return ends == there or (edge.direction is Direction.ANY and ends == there[::-1])
 
 

@@ -101,15 +101,26 @@ def _together(x: Edge, y: Edge) -> ViewSpec | None:
 
 
 def _never_same(query: Resolved, x: Edge, y: Edge) -> bool:
-    """Whether labels or the mode keep the two edges on different vertices."""
+    """Whether labels, the mode or other conditions keep the two edges on different vertices.
+
+    Edges that share a query vertex may not be left to other conditions: theirs are what
+    `surely_different` builds upon.
+    """
+    apart = len({x.source, x.target, y.source, y.target}) == 4
 
     def cannot(u: int, v: int) -> bool:
-        return u != v and (query.graph.mode.nodes_differ or query.disjoint(u, v))
+        if u == v:
+            return False
+        return surely_different(query, u, v) if apart else _labels_or_mode(query, u, v)
 
     straight = cannot(x.source, y.source) or cannot(x.target, y.target)
     if not x.either_way and not y.either_way:
         return straight
     return straight and (cannot(x.source, y.target) or cannot(x.target, y.source))
+
+
+def _labels_or_mode(query: Resolved, u: int, v: int) -> bool:
+    return query.graph.mode.nodes_differ or query.disjoint(u, v)
 
 
 def _apart_anyway(query: Resolved, u: int, v: int) -> bool:
