@@ -36,9 +36,9 @@ format: $(STAMP) ## put the code into the project's format
 	$(BIN)/ruff check --fix .
 
 bench: $(STAMP) ## measure; writes benchmarks/RESULTS.md (graphs are read from ../shared/data if it is there)
-	$(BIN)/python benchmarks/import_time.py
-	$(BIN)/python benchmarks/storage.py
-	$(BIN)/python benchmarks/truth.py
+	$(BIN)/python benchmarks/import_time.py --save
+	$(BIN)/python benchmarks/storage.py --save
+	$(BIN)/python benchmarks/truth.py --save
 
 gpu-test: $(if $(filter $(BIN)/python,$(GPU_PYTHON)),$(STAMP)) ## the tests that need a CUDA device
 	PYTHON=$(GPU_PYTHON) scripts/gpu_test.sh
