@@ -9,42 +9,34 @@ from __future__ import annotations
 
 import ast
 import csv
+import gc
+import sys
 import sysconfig
 import warnings
-from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 
-LEFT_OUT = {"test", "tests", "idlelib", "turtledemo", "site-packages", "__pycache__", "idle_test"}
+from gdb.errors import GdbError
+from gdb.repl import codecalls
+from gdb.repl.codenames import (
+    CodeGraph,
+    Module,
+    Scope,
+    absolute,
+    all_statements,
+    bound,
+    is_defined,
+    resolved,
+    spread_stars,
+    statements,
+)
 
-
-@dataclass(slots=True)
-class Module:
-    """One source file: its dotted name, tree, and what its global names stand for."""
-
-    name: str
-    tree: ast.Module
-    lines: int
-    is_package: bool
-    names: dict[str, str] = field(default_factory=dict)
-
-    @property
-    def package(self) -> str:
-        return self.name if self.is_package else self.name.rpartition(".")[0]
-
-
-@dataclass(slots=True)
-class CodeGraph:
-    """Nodes by id; edges as (source, target) -> number of places in the code."""
-
-    modules: dict[str, Module] = field(default_factory=dict)
-    classes: dict[str, str] = field(default_factory=dict)  # id -> module
-    functions: dict[str, str] = field(default_factory=dict)
-    defines: Counter[tuple[str, str]] = field(default_factory=Counter)
-    imports: Counter[tuple[str, str]] = field(default_factory=Counter)
-    inherits: Counter[tuple[str, str]] = field(default_factory=Counter)
-    calls: Counter[tuple[str, str]] = field(default_factory=Counter)
+LEFT_OUT = {
+    *("test", "tests", "idle_test", "idlelib", "turtledemo", "lib2to3", "__pycache__"),
+    *("site-packages", "dist-packages"),
+}
 
 
 def standard_library() -> Path:
@@ -52,22 +44,57 @@ def standard_library() -> Path:
     return Path(sysconfig.get_paths()["stdlib"])
 
 
-def build(folder: Path) -> CodeGraph:
-    """The code graph of all modules under a folder; files that do not parse are passed over."""
+def build(folder: Path, compiled: Collection[str] = sys.stdlib_module_names) -> CodeGraph:
+    """The code graph of all modules under a folder; files that do not parse are passed over.
+
+    compiled : modules that have no file there, but are nodes where something imports them.
+
+    Raises
+    ------
+    GdbError : there is no Python file, as where the standard library is a zip archive.
+    """
+    with _no_collection():
+        return _built(folder, set(compiled) - LEFT_OUT)
+
+
+@contextmanager
+def _no_collection() -> Iterator[None]:
+    """Trees hold no cycles: to search millions of their nodes for some would take half of the time."""
+    collecting = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if collecting:
+            gc.enable()
+
+
+def _built(folder: Path, compiled: Collection[str]) -> CodeGraph:
     graph = CodeGraph()
     for path in sorted(folder.rglob("*.py")):
         parts = path.relative_to(folder).with_suffix("").parts
-        if LEFT_OUT & set(parts) or any(p.startswith(("config-", "lib2to3")) for p in parts):
+        if LEFT_OUT & set(parts) or parts[0].startswith("config-"):
             continue
         module = _module(path, parts)
         if module is not None:
-            graph.modules[module.name] = module
-    for module in graph.modules.values():
-        _define(graph, module, module.tree.body, module.name, in_class=False)
-    for module in graph.modules.values():
-        _import(graph, module)
-    for module in graph.modules.values():
-        _use(graph, module, module.tree.body, module.name, None)
+            graph.modules.setdefault(module.name, module)  # a package before a module beside it
+    if not graph.modules:
+        raise GdbError(
+            f"{folder} holds no Python source to make a graph of.",
+            "Run this with a Python whose library is a folder of .py files.",
+        )
+    modules = list(graph.modules.values())
+    for module in modules:
+        _define(graph, module, module.body, module.name, in_class=False)
+    for module in modules:
+        _import(graph, module, compiled)
+    spread_stars(graph)
+    for module in modules:
+        _inherit(graph, module.body, module.name, [module.names])
+    for module in modules:
+        codecalls.add_calls(graph, module)
+    for module in modules:
+        module.tree = None  # millions of nodes that nobody needs any more
     return graph
 
 
@@ -75,139 +102,108 @@ def _module(path: Path, parts: tuple[str, ...]) -> Module | None:
     is_package = parts[-1] == "__init__"
     name = ".".join(parts[:-1] if is_package else parts)
     try:
-        source = path.read_text("utf-8")
+        source = path.read_bytes()  # ast heeds the coding line of the file
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # old code of the library warns of its own escapes
             tree = ast.parse(source)
-    except (SyntaxError, ValueError, OSError, RecursionError):
+    except (SyntaxError, ValueError, OSError, RecursionError, MemoryError):
         return None
-    return Module(name, tree, source.count("\n"), is_package) if name else None
-
-
-def _statements(body: list[ast.stmt]) -> Iterator[ast.stmt]:
-    """Statements of a body, with those inside `if`, `try` and `with`."""
-    for statement in body:
-        yield statement
-        for inner in ("body", "orelse", "finalbody"):
-            if isinstance(statement, ast.If | ast.Try | ast.With):
-                yield from _statements(getattr(statement, inner, []))
-        if isinstance(statement, ast.Try):
-            for handler in statement.handlers:
-                yield from _statements(handler.body)
+    return Module(name, tree, len(source.splitlines()), is_package) if name else None
 
 
 def _define(
     graph: CodeGraph, module: Module, body: list[ast.stmt], owner: str, *, in_class: bool
 ) -> None:
     """Classes and functions of a body; each is defined by its module or class."""
-    for statement in _statements(body):
-        if isinstance(statement, ast.ClassDef) and not in_class:
-            name = f"{module.name}.{statement.name}"
-            graph.classes[name] = module.name
-            graph.defines[owner, name] = 1
+    for statement in statements(body):
+        if not isinstance(statement, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
+            continue
+        name = f"{owner}.{statement.name}"
+        if name in graph.modules:  # a package's name for its own module; one id, one node
+            continue
+        if not in_class:
             module.names[statement.name] = name
+        if is_defined(graph, name):  # as in `if ...: def f else: def f`
+            continue
+        graph.defines[owner, name] = 1
+        if isinstance(statement, ast.ClassDef):
+            graph.classes[name] = module.name
             _define(graph, module, statement.body, name, in_class=True)
-        elif isinstance(statement, ast.FunctionDef | ast.AsyncFunctionDef):
-            name = f"{owner}.{statement.name}"
+        else:
             graph.functions[name] = module.name
-            graph.defines[owner, name] = 1
-            if not in_class:
-                module.names[statement.name] = name
 
 
-def _import(graph: CodeGraph, module: Module) -> None:
-    """IMPORTS edges, and what imported names stand for."""
-    for statement in ast.walk(module.tree):
-        if isinstance(statement, ast.Import):
-            for alias in statement.names:
-                known = _known_prefix(graph, alias.name)
-                if known:
-                    _add_import(graph, module, known)
-                    name = alias.asname or alias.name.partition(".")[0]
-                    module.names.setdefault(name, alias.name if alias.asname else name)
-        elif isinstance(statement, ast.ImportFrom):
-            base = _base(module, statement)
-            for alias in statement.names:
-                whole = f"{base}.{alias.name}"
-                if whole in graph.modules:
-                    _add_import(graph, module, whole)
-                elif base in graph.modules:
-                    _add_import(graph, module, base)
-                module.names.setdefault(alias.asname or alias.name, whole)
+# ---- imports -------------------------------------------------------------------------------------
 
 
-def _add_import(graph: CodeGraph, module: Module, name: str) -> None:
-    if name != module.name:
-        graph.imports[module.name, name] += 1
+def _import(graph: CodeGraph, module: Module, compiled: Collection[str]) -> None:
+    """IMPORTS edges of all import statements, and what the names of the global ones stand for."""
+    for node in all_statements(module.body):
+        for name in dict.fromkeys(_imported(graph, module, node, compiled)):
+            graph.modules.setdefault(name, Module(name))
+            if name != module.name:
+                graph.imports[module.name, name] += 1
+    for statement in statements(module.body):
+        for name, meaning in bound(module, statement):
+            module.names.setdefault(name, meaning)
+        if isinstance(statement, ast.ImportFrom) and statement.names[0].name == "*":
+            source = absolute(module, statement)
+            if source in graph.modules and source != module.name:
+                module.stars.append(source)
 
 
-def _base(module: Module, statement: ast.ImportFrom) -> str:
-    """The absolute name of what a `from ... import` imports from."""
-    if not statement.level:
-        return statement.module or ""
-    parts = module.package.split(".")
-    parts = parts[: len(parts) - statement.level + 1]
-    return ".".join([*parts, *([statement.module] if statement.module else [])])
+def _imported(
+    graph: CodeGraph, module: Module, node: ast.AST, compiled: Collection[str]
+) -> Iterator[str]:
+    """The modules that a statement imports."""
+    match node:
+        case ast.Import():
+            wanted = [alias.name for alias in node.names]
+        case ast.ImportFrom():
+            base = absolute(module, node)
+            wanted = [
+                whole if (whole := f"{base}.{alias.name}") in graph.modules else base
+                for alias in node.names
+            ]
+        case _:
+            return
+    for name in wanted:
+        while name and name not in graph.modules and name not in compiled:
+            name = name.rpartition(".")[0]  # as `os` for os.path
+        if name:
+            yield name
 
 
-def _known_prefix(graph: CodeGraph, name: str) -> str:
-    while name and name not in graph.modules:
-        name = name.rpartition(".")[0]
-    return name
+# ---- inheritance ---------------------------------------------------------------------------------
 
 
-def _use(
-    graph: CodeGraph, module: Module, body: list[ast.stmt], owner: str, cls: str | None
-) -> None:
-    """INHERITS and CALLS edges of a body."""
-    for statement in _statements(body):
-        if isinstance(statement, ast.ClassDef) and cls is None:
-            name = f"{module.name}.{statement.name}"
-            for base in statement.bases:
-                target = _resolve(graph, module, base)
-                if target in graph.classes and target != name:
-                    graph.inherits[name, target] = 1
-            _use(graph, module, statement.body, name, name)
-        elif isinstance(statement, ast.FunctionDef | ast.AsyncFunctionDef):
-            name = f"{owner}.{statement.name}"
-            for node in ast.walk(statement):
-                if isinstance(node, ast.Call):
-                    target = _called(graph, module, node.func, cls)
-                    if target in graph.functions:
-                        graph.calls[name, target] += 1
+def _inherit(graph: CodeGraph, body: list[ast.stmt], owner: str, scopes: Sequence[Scope]) -> None:
+    """INHERITS edges of the classes of a body, and of those inside them.
+
+    scopes : where the bases are looked up; a class sees the names of the class around it, but not
+        of those further out.
+    """
+    for statement in statements(body):
+        name = f"{owner}.{statement.name}" if isinstance(statement, ast.ClassDef) else ""
+        if not isinstance(statement, ast.ClassDef) or name not in graph.classes:
+            continue
+        if name not in graph.bases:
+            found = [
+                resolved(graph, base.value if isinstance(base, ast.Subscript) else base, scopes)
+                for base in statement.bases  # Base[T] is a Base
+            ]
+            bases = [base for base in dict.fromkeys(found) if base in graph.classes]
+            graph.bases[name] = [base for base in bases if base != name]
+            graph.inherits.update((name, base) for base in graph.bases[name])
+        inner = {
+            held.name: f"{name}.{held.name}"
+            for held in statements(statement.body)
+            if isinstance(held, ast.ClassDef)
+        }
+        _inherit(graph, statement.body, name, [inner, scopes[-1]])
 
 
-def _called(graph: CodeGraph, module: Module, func: ast.expr, cls: str | None) -> str:
-    if (
-        cls is not None
-        and isinstance(func, ast.Attribute)
-        and isinstance(func.value, ast.Name)
-        and func.value.id == "self"
-    ):
-        return f"{cls}.{func.attr}"
-    return _resolve(graph, module, func)
-
-
-def _resolve(graph: CodeGraph, module: Module, expression: ast.expr) -> str:
-    """The id that a dotted name stands for in a module; "" if that cannot be told."""
-    attributes: list[str] = []
-    while isinstance(expression, ast.Attribute):
-        attributes.append(expression.attr)
-        expression = expression.value
-    if not isinstance(expression, ast.Name) or expression.id not in module.names:
-        return ""
-    name = ".".join([module.names[expression.id], *reversed(attributes)])
-    for _ in range(4):  # a name that a module only passes on (from ._x import y)
-        if name in graph.functions or name in graph.classes or name in graph.modules:
-            return name
-        owner, _, last = name.rpartition(".")
-        if owner not in graph.modules or last not in graph.modules[owner].names:
-            return name
-        passed_on = graph.modules[owner].names[last]
-        if passed_on == name:
-            return name
-        name = passed_on
-    return name
+# ---- files ---------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
@@ -225,31 +221,38 @@ def write(graph: CodeGraph, folder: Path) -> Files:
         "Module": _csv(
             folder / "modules.csv",
             ["name:ID(Module)", "lines:int", "package:boolean"],
-            ([m.name, m.lines, m.is_package] for m in graph.modules.values()),
+            (
+                [m.name, "" if m.lines is None else m.lines, m.is_package]
+                for _, m in sorted(graph.modules.items())
+            ),
         ),
         "Class": _named(folder / "classes.csv", "Class", graph.classes),
         "Function": _named(folder / "functions.csv", "Function", graph.functions),
     }
 
-    def kind(name: str) -> str:
-        return "Class" if name in graph.classes else "Module"
-
-    edges: dict[str, list[tuple[Path, str, str]]] = {"DEFINES": []}
-    for start in ("Module", "Class"):
-        for end, among in (("Class", graph.classes), ("Function", graph.functions)):
-            chosen = {
-                p: n for p, n in graph.defines.items() if kind(p[0]) == start and p[1] in among
-            }
-            if chosen:
-                path = folder / f"{start.lower()}_defines_{end.lower()}.csv"
-                edges["DEFINES"].append((_pairs(path, chosen), start, end))
-    for name, space, found in (
-        ("IMPORTS", "Module", graph.imports),
-        ("INHERITS", "Class", graph.inherits),
-        ("CALLS", "Function", graph.calls),
+    edges: dict[str, list[tuple[Path, str, str]]] = {}
+    for name, found in (
+        ("DEFINES", graph.defines),
+        ("IMPORTS", graph.imports),
+        ("INHERITS", graph.inherits),
+        ("CALLS", graph.calls),
     ):
-        edges[name] = [(_pairs(folder / f"{name.lower()}.csv", dict(found)), space, space)]
+        parts: dict[tuple[str, str], dict[tuple[str, str], int]] = {}
+        for (start, end), places in found.items():
+            spaces = (_space(graph, start), _space(graph, end))
+            parts.setdefault(spaces, {})[start, end] = places
+        edges[name] = [
+            (_pairs(folder / f"{start}_{name}_{end}.csv".lower(), part), start, end)
+            for (start, end), part in sorted(parts.items())
+        ]
     return Files(nodes, edges)
+
+
+def _space(graph: CodeGraph, name: str) -> str:
+    """The id space of a node, which is its label."""
+    if name in graph.modules:
+        return "Module"
+    return "Class" if name in graph.classes else "Function"
 
 
 def _named(path: Path, space: str, among: dict[str, str]) -> Path:

@@ -24,6 +24,7 @@ class Command:
 
     argument : how its argument is shown in the help, "" for none.
     choices : what the argument can be, where that is a fixed set.
+    takes_files : the argument is names of files, and options.
     aliases : other names for it.
     """
 
@@ -33,6 +34,7 @@ class Command:
     argument: str = ""
     choices: tuple[str, ...] = ()
     aliases: tuple[str, ...] = ()
+    takes_files: bool = False
 
 
 COMMANDS: dict[str, Command] = {}  # by name, in the order of the help
@@ -45,11 +47,12 @@ def command(
     argument: str = "",
     choices: tuple[str, ...] = (),
     aliases: tuple[str, ...] = (),
+    takes_files: bool = False,
 ) -> Callable[[Handler], Handler]:
     """Register the decorated function as a dot-command."""
 
     def register(handler: Handler) -> Handler:
-        COMMANDS[name] = Command(name, handler, help, argument, choices, aliases)
+        COMMANDS[name] = Command(name, handler, help, argument, choices, aliases, takes_files)
         return handler
 
     return register
@@ -126,6 +129,23 @@ def _stats(session: Session, argument: str) -> None:
         session.say("\n".join(["", *table(head, rows, session.width())]))
 
 
+@command(
+    ".load",
+    "Import files into the store; .load --help lists the options.",
+    argument="FILE... [options]",
+    takes_files=True,
+)
+def _load(session: Session, argument: str) -> None:
+    from gdb.repl import loading
+
+    parser = loading.Parser()
+    given = loading.parse(parser, loading.words_of(argument))
+    if given.options.help:
+        session.say(parser.format_help().rstrip())
+    else:
+        session.say(str(loading.load(session.db, given)))
+
+
 @command(".timer", "Tell how long each query took.", argument="on|off", choices=("on", "off"))
 def _timer(session: Session, argument: str) -> None:
     if argument:
@@ -135,7 +155,10 @@ def _timer(session: Session, argument: str) -> None:
 
 
 @command(
-    ".mode", "Choose how answers look.", argument="table|csv|json", choices=tuple(map(str, Format))
+    ".mode",
+    "Choose how answers look.",
+    argument="|".join(Format),
+    choices=tuple(map(str, Format)),
 )
 def _mode(session: Session, argument: str) -> None:
     if argument:

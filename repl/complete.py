@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+import shlex
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 
 from gdb.repl.statements import split
@@ -22,12 +23,18 @@ FUNCTIONS = (
 
 @dataclass(frozen=True, slots=True)
 class Names:
-    """The names a graph has, and the dot-commands with what each can take."""
+    """The names a graph has, and the dot-commands with what each can take.
+
+    files : the dot-commands that take files, with their options.
+    listed : the files and folders whose path begins so; a folder ends in a slash.
+    """
 
     labels: tuple[str, ...] = ()
     types: tuple[str, ...] = ()
     keys: tuple[str, ...] = ()
     commands: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    files: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    listed: Callable[[str], Iterable[str]] = lambda beginning: ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +51,8 @@ class Candidate:
 
 _QUOTED = re.compile(r"""'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|//[^\r\n]*\n|/\*.*?\*/""", re.DOTALL)
 _OPEN = re.compile(r"""['"]|//|/\*""")
+_CLOSED = re.compile(r"""'[^']*'|"[^"]*"|\\.""")
+_ARGUMENT = re.compile(r"""(?:'.*|".*|[^\s'"]*)\Z""")
 _WORD = re.compile(r"`?\w*\Z")
 _VARIABLE = re.compile(r"[(\[,]\s*([^\W\d]\w*)\s*(?=[:)\]{])|\bAS\s+([^\W\d]\w*)", re.IGNORECASE)
 _PLAIN = re.compile(r"[^\W\d]\w*")
@@ -59,7 +68,7 @@ def complete(text: str, names: Names) -> list[Candidate]:
     """
     _, statement = split(text)
     if text.lstrip().startswith(".") and "\n" not in text.strip():
-        return _of_commands(text.lstrip(), names.commands)
+        return _of_commands(text.lstrip(), names)
     if text[-1:].isspace():
         statement += " "  # split() takes it away, but the word before has ended
     statement = _QUOTED.sub(" 0 ", statement)
@@ -98,11 +107,38 @@ def _kind(name: str) -> str:
     return "function" if name.endswith("(") else "keyword" if name in KEYWORDS else "variable"
 
 
-def _of_commands(text: str, commands: Mapping[str, tuple[str, ...]]) -> list[Candidate]:
+def _of_commands(text: str, names: Names) -> list[Candidate]:
     name, blank, argument = text.partition(" ")
-    known = commands.get(name, ()) if blank else commands
+    if blank and name in names.files:
+        return _of_files(argument, names.files[name], names.listed)
+    known = names.commands.get(name, ()) if blank else names.commands
     word = argument.lstrip() if blank else name
     return [Candidate(held, len(word), "command") for held in known if held.startswith(word)]
+
+
+def _of_files(
+    argument: str, options: tuple[str, ...], listed: Callable[[str], Iterable[str]]
+) -> list[Candidate]:
+    """Options, or files: also those behind the `=` of NAME=FILE, and behind an open quote."""
+    closed = _CLOSED.sub(lambda quote: "\0" * len(quote.group()), argument)
+    found = _ARGUMENT.search(closed)
+    word = argument[found.start() :] if found else ""
+    if word.startswith("-"):
+        return [Candidate(held, len(word), "option") for held in options if held.startswith(word)]
+    mark = word[0] if word[:1] in ("'", '"') else ""
+    beginning = word[1:] if mark else word.rpartition("=")[2]
+    length = len(mark + beginning)
+    return [Candidate(_argument(path, mark), length, "file") for path in listed(beginning)]
+
+
+def _argument(path: str, mark: str) -> str:
+    """The path in the quotes that were begun or that it needs; a folder's stay open for more."""
+    if "'" in path or '"' in path:
+        return shlex.quote(path)
+    if not mark and not re.search(r"[^\w./~@%+=:,-]", path):
+        return path
+    mark = mark or "'"
+    return mark + path + ("" if path.endswith("/") else mark)
 
 
 def _word(text: str) -> str:

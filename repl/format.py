@@ -30,6 +30,7 @@ class Format(StrEnum):
     TABLE = "table"
     CSV = "csv"
     JSON = "json"
+    JSONL = "jsonl"
 
 
 def lines(
@@ -49,6 +50,8 @@ def lines(
             return csv_lines(columns, rows)
         case Format.JSON:
             return json_lines(columns, rows)
+        case Format.JSONL:
+            return records(columns, rows)
 
 
 # ---- table ---------------------------------------------------------------------------------------
@@ -205,13 +208,18 @@ def _csv_line(cells: Sequence[str]) -> str:
 def json_lines(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> Iterator[str]:
     """One array, each row an object on a line of its own."""
     held = "["
-    for row in rows:
+    for record in records(columns, rows):
         if held != "[":
             yield held + ","
-        record = {name: as_json(value) for name, value in zip(columns, row, strict=True)}
-        text = json.dumps(record, ensure_ascii=False, allow_nan=False)
-        held = f"[{text}" if held == "[" else f" {text}"
+        held = f"[{record}" if held == "[" else f" {record}"
     yield held + "]"
+
+
+def records(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> Iterator[str]:
+    """Each row an object on a line of its own (JSON Lines); no rows are no lines."""
+    for row in rows:
+        record = {name: as_json(value) for name, value in zip(columns, row, strict=True)}
+        yield json.dumps(record, ensure_ascii=False, allow_nan=False)
 
 
 def as_json(value: object) -> Json:

@@ -24,7 +24,7 @@ _EPILOG = """\
 other uses:
   gdbsh load STORE FILE...   import edge lists, CSV or .graph files (gdbsh load --help)
   gdbsh check STORE          verify every file of a store
-  gdbsh demo                 a tour on a small graph
+  gdbsh demo                 a tour on the code of the Python library
 
 A store that has one of these names is opened as ./load. Statements are read from
 standard input when it is no terminal.
@@ -116,61 +116,15 @@ def _run(session: Session, statements: Sequence[Statement]) -> int:
 
 
 def _load(words: Sequence[str]) -> int:
+    from gdb.repl import loading
+
     parser = _parser("gdbsh load", "Import files into a store, which is made where there is none.")
     parser.add_argument("store", metavar="STORE", help="folder of the store")
-    parser.add_argument("files", metavar="FILE", nargs="*", help="edge lists, CSV or .graph files")
-    parser.add_argument("--type", help="relationship type, where the files name none")
-    parser.add_argument("--label", help="node label, where the files name none")
-    parser.add_argument("--undirected", action="store_true", help="relationships go both ways")
-    for name in ("--multi-edges", "--self-loops"):
-        parser.add_argument(name, choices=["keep", "drop"], default="keep", help="default: keep")
-    for name, kind in (("--nodes", "LABEL"), ("--edges", "TYPE")):
-        parser.add_argument(
-            name,
-            metavar=f"[{kind}=]FILE",
-            action="append",
-            help="CSV file with a neo4j-admin header; may be repeated",
-        )
-    parser.add_argument(
-        "--on-error", choices=["raise", "skip"], default="raise", help="at a bad line (raise)"
-    )
-    given = parser.parse_args(words)
-    if not (given.files or given.nodes or given.edges):
-        parser.error("give a FILE, or --nodes and --edges")
-    nodes, edges = _named(parser, given.nodes), _named(parser, given.edges)
-    with gdb.connect(given.store) as db:
-        report = db.load(
-            given.files or None,
-            nodes=nodes,
-            edges=edges,
-            type=given.type,
-            label=given.label,
-            directed=not given.undirected,
-            multi_edges=given.multi_edges,
-            self_loops=given.self_loops,
-            on_error=given.on_error,
-        )
-    print(report)
+    loading.add_options(parser)
+    given = loading.parse(parser, words)
+    with gdb.connect(given.options.store) as db:
+        print(loading.load(db, given))
     return 0
-
-
-def _named(
-    parser: argparse.ArgumentParser, given: Sequence[str] | None
-) -> list[str] | dict[str, list[str]] | None:
-    """Files as they are, or by name where they are written NAME=FILE."""
-    if given is None:
-        return None
-    named: dict[str, list[str]] = {}
-    plain: list[str] = []
-    for word in given:
-        name, sign, file = word.partition("=")
-        if sign and name and not Path(word).exists():
-            named.setdefault(name, []).append(file)
-        else:
-            plain.append(word)
-    if named and plain:
-        parser.error(f"write NAME=FILE for all of them or for none: {plain[0]} has no name")
-    return named or plain
 
 
 def _check(words: Sequence[str]) -> int:
@@ -185,7 +139,7 @@ def _check(words: Sequence[str]) -> int:
 
 
 def _demo(words: Sequence[str]) -> int:
-    parser = _parser("gdbsh demo", "A tour on a small graph.")
+    parser = _parser("gdbsh demo", "A tour on the code graph of the Python library.")
     parser.add_argument("--store", metavar="PATH", type=Path, help="keep the graph there")
     given = parser.parse_args(words)
     from gdb.repl import demo

@@ -22,6 +22,7 @@ from prompt_toolkit.styles import Style
 from gdb.errors import GdbError
 from gdb.repl import commands
 from gdb.repl.complete import KEYWORDS, Names, complete
+from gdb.repl.loading import option_names
 from gdb.repl.session import Session
 from gdb.repl.statements import all_of, is_complete
 
@@ -128,11 +129,26 @@ def _keys() -> KeyBindings:
 
 def _names(session: Session) -> Names:
     known = {name: held.choices for name, held in commands.names().items()}
+    files = {name: option_names() for name, held in commands.names().items() if held.takes_files}
     try:
         schema = session.db.schema()
     except GdbError:  # it is told when a query is run; completion stays silent
-        return Names(commands=known)
-    return Names(schema.labels, schema.types, schema.keys, known)
+        return Names(commands=known, files=files, listed=_listed)
+    return Names(schema.labels, schema.types, schema.keys, known, files, _listed)
+
+
+def _listed(beginning: str) -> list[str]:
+    """The files and folders whose path begins so, as it was begun; hidden ones when asked for."""
+    folder, slash, start = beginning.rpartition("/")
+    try:
+        held = sorted(Path(folder + slash or ".").expanduser().iterdir())
+    except (OSError, ValueError, RuntimeError):  # it is no folder, or ~nobody
+        return []
+    return [
+        f"{folder}{slash}{path.name}{'/' if path.is_dir() else ''}"
+        for path in held
+        if path.name.startswith(start) and (start or not path.name.startswith("."))
+    ]
 
 
 class _Completer(Completer):

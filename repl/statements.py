@@ -16,7 +16,8 @@ _PIECE = re.compile(
     re.DOTALL,
 )
 _BLANK = re.compile(r"(?:\s|//[^\r\n]*|/\*.*?\*/)*", re.DOTALL)
-_COMMAND = re.compile(r"\.[^;\r\n]*")
+# A `;` in quotes is part of a command's argument: .load a.csv --delimiter ';'
+_COMMAND = re.compile(r"""\.(?:'[^'\r\n]*'|"[^"\r\n]*"|[^;\r\n])*""")
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from gdb.language import functions
+from gdb.repl import shell
 from gdb.repl.complete import FUNCTIONS, Names, complete
 
+FILES = ("a.csv", "my file.csv", "my folder/", "it's.csv")
 NAMES = Names(
     labels=("City", "Person", "Two words"),
     types=("KNOWS", "LIVES_IN"),
     keys=("age", "name"),
-    commands={".mode": ("csv", "json", "table"), ".schema": (), ".stats": ()},
+    commands={".load": (), ".mode": ("csv", "json", "table"), ".schema": (), ".stats": ()},
+    files={".load": ("--label", "--type")},
+    listed=lambda beginning: [path for path in FILES if path.startswith(beginning)],
 )
 
 
@@ -45,6 +51,15 @@ def texts(text: str) -> list[str]:
         (".mode ", ["csv", "json", "table"]),
         (".mode c", ["csv"]),
         (".nothing x", []),
+        (".load a", ["a.csv"]),
+        (".load my", ["'my file.csv'", "'my folder/"]),
+        (".load 'my fi", ["'my file.csv'"]),
+        ('.load "my fo', ['"my folder/']),
+        (".load it", ["'it'\"'\"'s.csv'"]),
+        (".load 'my file.csv' a", ["a.csv"]),
+        (".load 'my file.csv'", []),
+        (".load --nodes Person=a", ["a.csv"]),
+        (".load a.csv --t", ["--type"]),
     ],
 )
 def test_what_comes_next(text: str, expected: list[str]) -> None:
@@ -54,6 +69,26 @@ def test_what_comes_next(text: str, expected: list[str]) -> None:
 def test_a_candidate_replaces_the_word_before_the_cursor() -> None:
     (found,) = complete("MATCH (a:Pe", NAMES)
     assert (found.length, found.kind) == (2, "label")
+
+
+def test_a_file_replaces_only_its_part_of_the_word() -> None:
+    (found,) = complete(".load --nodes Person='my fi", NAMES)
+    assert (found.text, found.length, found.kind) == ("'my file.csv'", len("'my fi"), "file")
+
+
+def test_files_are_listed_as_they_were_begun(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "data").mkdir()
+    for name in ("data/one.csv", "data/.hidden", "dates.csv"):
+        (tmp_path / name).touch()
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    assert shell._listed("da") == ["data/", "dates.csv"]
+    assert shell._listed("data/") == ["data/one.csv"]
+    assert shell._listed("data/.") == ["data/.hidden"]
+    assert shell._listed("~/data/o") == ["~/data/one.csv"]
+    assert shell._listed("none/") == []
 
 
 def test_the_functions_are_those_of_the_language() -> None:

@@ -9,7 +9,7 @@ import json
 import pytest
 
 from gdb.entities import Node, Relationship
-from gdb.repl.format import cell, csv_lines, fitted, json_lines, places, table
+from gdb.repl.format import Format, cell, csv_lines, fitted, json_lines, lines, places, table
 
 ADA = Node(1, ("Person",), {"name": "Ada"})
 KNOWS = Relationship(0, "KNOWS", 1, "x", {"since": 1833})
@@ -101,3 +101,30 @@ def test_json_is_read_back() -> None:
 
 def test_json_of_no_rows_is_an_empty_array() -> None:
     assert list(json_lines(["x"], [])) == ["[]"]
+
+
+def test_jsonl_is_one_object_for_each_row() -> None:
+    rows = [(ADA, "a\nb"), ([KNOWS], float("inf"))]
+    shown = list(lines(Format.JSONL, ["x", "y"], rows, 10))
+    assert [json.loads(line) for line in shown] == [
+        {
+            "x": {"id": 1, "labels": ["Person"], "properties": {"name": "Ada"}},
+            "y": "a\nb",
+        },
+        {
+            "x": [{"type": "KNOWS", "start": 1, "end": "x", "properties": {"since": 1833}}],
+            "y": None,
+        },
+    ]
+    assert not any("\n" in line for line in shown)
+
+
+def test_jsonl_of_no_rows_is_nothing() -> None:
+    assert list(lines(Format.JSONL, ["x"], [], None)) == []
+
+
+def test_jsonl_holds_the_same_rows_as_json() -> None:
+    rows = [(ADA, None), (KNOWS, True)]
+    shown = lines(Format.JSONL, ["x", "y"], rows, None)
+    whole = "".join(lines(Format.JSON, ["x", "y"], rows, None))
+    assert [json.loads(line) for line in shown] == json.loads(whole)

@@ -151,6 +151,42 @@ def test_load_named_csv_files(tmp_path: Path, capsys: pytest.CaptureFixture[str]
     assert "(1:Person {name: 'Ada'})  (1)-[:KNOWS]->(2)" in capsys.readouterr().out
 
 
+def test_load_takes_files_behind_options(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "a.txt").write_text("1 2\n", encoding="utf-8")
+    (tmp_path / "b.txt").write_text("1 3\n", encoding="utf-8")
+    words = [str(tmp_path / "g.gdb"), str(tmp_path / "a.txt"), "--type", "TO"]
+    assert main(["load", *words, str(tmp_path / "b.txt")]) == 0
+    assert "added 3 nodes and 2 relationships" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        ([], "give a FILE"),
+        (["--edges", "A=a.csv", "--edges", "b.csv"], "b.csv has no name"),
+        (["a.csv", "--multi-edges", "some"], "invalid choice"),
+    ],
+)
+def test_a_wrong_use_of_load_makes_no_store(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], words: list[str], told: str
+) -> None:
+    with pytest.raises(SystemExit) as left:
+        main(["load", str(tmp_path / "g.gdb"), *words])
+    assert left.value.code == 2
+    assert told in capsys.readouterr().err
+    assert not (tmp_path / "g.gdb").exists()
+
+
+def test_jsonl_on_the_command_line(repository: Path, store: Path) -> None:
+    query = "MATCH (a)-[r]->(b) RETURN id(a) AS a, r ORDER BY a"
+    ran = gdbsh(repository, store, "--format", "jsonl", "-c", query)
+    rows = [json.loads(line) for line in ran.stdout.splitlines()]
+    assert [row["a"] for row in rows] == [1, 2, 3]
+    assert rows[0]["r"] == {"type": "TO", "start": 1, "end": 2, "properties": {}}
+
+
 def test_the_history_is_private(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
     shell._history()

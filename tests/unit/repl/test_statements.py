@@ -59,3 +59,13 @@ def test_commands_end_with_their_line_or_a_semicolon() -> None:
 
 def test_a_dot_within_a_query_is_no_command() -> None:
     assert all_of("MATCH (a) RETURN a\n.name;") == [Statement("MATCH (a) RETURN a\n.name", 1)]
+
+
+def test_a_semicolon_in_quotes_is_part_of_a_command() -> None:
+    found = all_of(""".load 'a;b.csv' --delimiter ";"; .stats\n.mode it's; .timer on""")
+    assert [statement.text for statement in found] == [
+        """.load 'a;b.csv' --delimiter ";\"""",
+        ".stats",
+        ".mode it's",
+        ".timer on",
+    ]
