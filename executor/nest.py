@@ -31,11 +31,13 @@ UNBOUNDED = 1 << 62
 
 
 class Kind(IntEnum):
-    """What an operand is: the candidates of a query vertex, a row of a view, a computed set."""
+    """What an operand is: the candidates of a query vertex, a row of a view, a computed set; FREE:
+    no list, the vertex is reached along the tail's edges."""
 
     LIST = 0
     ROW = 1
     SET = 2
+    FREE = 3
 
 
 class Op(IntEnum):
@@ -44,12 +46,20 @@ class Op(IntEnum):
 
 
 class Formula(IntEnum):
-    """How often a group of k alike query vertices can be bound to n candidates."""
+    """How often k alike query vertices (twins) can be bound to n candidates."""
 
     POWER = 0  # n^k: they may coincide
     FALLING = 1  # n (n-1) ... (n-k+1): all differ
     BINOMIAL = 2  # n over k: all differ and restrictions keep one order
-    PAIR = 3  # |A| |B| - |A & B|: this vertex and the next group's only have to differ
+    PAIR = 3  # |A| |B| - |A & B|: this vertex and the next node's only have to differ
+
+
+class Order(IntEnum):
+    """How the vid of a node's vertex compares with its parent's."""
+
+    NONE = 0
+    BELOW = 1
+    ABOVE = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,31 +177,48 @@ Level = VertexLevel | EdgeLevel
 
 
 @dataclass(frozen=True, slots=True)
-class Group:
-    """Levels `first` .. `first + size - 1` counted by `formula` over the first one's candidates."""
+class Node:
+    """Twin levels of the tail: counted together by `formula`, never looped over.
 
-    first: int
-    size: int
-    formula: Formula
+    levels : one or more alike levels. Their base and cut read loops only.
+    parent : position in the tail of the node that this one hangs on by a query edge, -1 for a root.
+    view, back : that edge as seen from the parent, and from this node.
+    order : restriction between the two.
+    free : no list of its own ties it to the loops: its base is all candidates.
+    """
+
+    levels: tuple[int, ...]
+    formula: Formula = Formula.POWER
+    parent: int = -1
+    view: int = -1
+    back: int = -1
+    order: Order = Order.NONE
+    free: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class LoopNest:
-    """Levels in binding order, the set operations between them, and in counting mode the groups
-    that end it.
+    """Levels in binding order, the set operations between them, and in counting mode the tail that
+    ends it.
 
-    Loops run over levels[:loops]; the rest is counted by `groups` (none: each full binding counts
-    one).
+    Loops run over levels[:loops]. The rest is the tail: a forest whose embeddings are counted by
+    dynamic programming from its leaves to its roots (thesis ch. 3); a node stands after its
+    children. () : each full binding counts one.
     """
 
     levels: tuple[Level, ...]
     sets: tuple[SetOp, ...] = ()
-    groups: tuple[Group, ...] = ()
+    tail: tuple[Node, ...] = ()
     counting: bool = False
 
     @property
     def loops(self) -> int:
-        return self.groups[0].first if self.groups else len(self.levels)
+        return min((n.levels[0] for n in self.tail), default=len(self.levels))
+
+    @property
+    def has_trees(self) -> bool:
+        """Whether query edges join levels of the tail."""
+        return any(n.parent >= 0 for n in self.tail)
 
 
 def lower(plan: Plan, last_vids: tuple[int, ...]) -> LoopNest:
@@ -333,7 +360,8 @@ def verify(nest: LoopNest) -> LoopNest:
         all(op.depth < nest.loops for op in nest.sets) or not nest.sets,
         "a set hangs on a counted level",
     )
-    sizes = [g.first for g in nest.groups] + [len(nest.levels)]
-    fits = all(g.first + g.size == after for g, after in zip(nest.groups, sizes[1:], strict=False))
-    require(fits, "groups do not cover the end of the nest")
+    counted = sorted(k for n in nest.tail for k in n.levels)
+    require(counted == list(range(nest.loops, len(nest.levels))), "the tail is not the last levels")
+    for k, node in enumerate(nest.tail):
+        require(node.parent == -1 or node.parent > k, f"tail node {k} stands after its parent")
     return nest

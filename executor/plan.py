@@ -196,6 +196,11 @@ class Plan:
     multiplicity : counts are multiplied by it (restrictions kept one of so many twins).
     twins : rows are written once for each; () when rows need no expansion.
     counting : only the number of embeddings is asked for.
+    tail : how many vertices at the end of the order are meant to be counted without loops; 0: as many as
+        can be.
+    terms : further plans whose counts, each times its coefficient, are added to this one's (conditions
+        that this plan leaves out, by inclusion and exclusion).
+    stages : what `gdb.executor.run` prepared of this plan and keeps with it.
     """
 
     vertices: int
@@ -208,6 +213,11 @@ class Plan:
     counting: bool = False
     names: tuple[str, ...] = ()
     notes: Notes = Notes()
+    tail: int = 0
+    terms: tuple[tuple[int, Plan], ...] = ()
+    stages: dict[tuple[int, bool], tuple[object, object]] = field(
+        default_factory=dict, compare=False, repr=False
+    )
 
     @property
     def order(self) -> tuple[int, ...]:
@@ -256,6 +266,9 @@ def verify(plan: Plan) -> Plan:
 
     Runs between planner passes, so that a bad pass fails at the pass.
     """
+    _require(not plan.terms or plan.counting, plan, "rows cannot be corrected by terms")
+    for _, term in plan.terms:
+        verify(term)
     bound: set[int] = set()
     bound_edges: set[int] = set()
     matched: set[int] = set()

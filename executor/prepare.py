@@ -3,14 +3,15 @@ numbers."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 import numpy.typing as npt
 
 from gdb.executor import nest_passes
-from gdb.executor.nest import LoopNest, lower
+from gdb.executor.nest import Level, LoopNest, Node, Order, SetOp, VertexLevel, lower
 from gdb.executor.plan import BindEdge, Eliminate, Extend, Plan, Scan, ViewSpec, verify
+from gdb.executor.scheduler import units
 from gdb.executor.source import GraphSource
 from gdb.executor.tables import Tables, bitset, encode
 from gdb.storage.adjacency import I64, U32, Adjacency
@@ -18,13 +19,16 @@ from gdb.storage.adjacency import I64, U32, Adjacency
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Prepared:
-    """A stage ready to launch.
+    """A stage ready to launch, any number of times.
 
-    views, eids : one for each of the plan's views; eids is None where no edge is bound through the
-        view.
+    specs, views, eids : the plan's views, then those that the tail reads from the other end; eids is
+        None where no edge is bound through the view.
     bit_sets, lists : arrays for `tables.bit_sets` and `tables.lists`.
     roots : what level 0 loops over, u32[r] ascending; weights : estimated work of each root,
-        i64[r].
+        i64[r]; work : their sum.
+    vids : number of data vertices.
+    restricted : some list is cut at a bound vertex.
+    idle : workers of a backend that wait to be used again.
     """
 
     plan: Plan
@@ -37,6 +41,11 @@ class Prepared:
     lists: tuple[U32, ...]
     roots: U32
     weights: I64
+    work: int
+    vids: int
+    restricted: bool
+    idle: list[object] = field(default_factory=list)
+    units: dict[int, list[tuple[int, int]]] = field(default_factory=dict)
 
     @property
     def bytes(self) -> int:
@@ -46,22 +55,43 @@ class Prepared:
             arrays += [view.first, view.length, view.row, view.offsets, view.neighbours]
         return sum(a.nbytes for a in arrays) + sum(e.nbytes for e in self.eids if e is not None)
 
+    def cut(self, workers: int) -> list[tuple[int, int]]:
+        """The work units for so many workers, kept."""
+        if workers not in self.units:
+            self.units[workers] = units(self.weights, workers)
+        return self.units[workers]
 
-def loop_nest(plan: Plan, graph: GraphSource) -> LoopNest:
-    """The improved nest of a plan (what EXPLAIN shows)."""
+
+def both_ways(plan: Plan) -> tuple[tuple[ViewSpec, ...], tuple[int, ...]]:
+    """The plan's views and what they are from the other end; for each the number of its other end's."""
+    specs = list(plan.views)
+    for spec in plan.views:
+        flipped = ViewSpec(spec.types, spec.direction.flipped)
+        if flipped not in specs:
+            specs.append(flipped)
+    back = tuple(specs.index(ViewSpec(s.types, s.direction.flipped)) for s in specs)
+    return tuple(specs), back
+
+
+def loop_nest(plan: Plan, graph: GraphSource, *, trees: bool = True) -> LoopNest:
+    """The improved nest of a plan (what EXPLAIN shows). trees : the backend counts tails with query
+    edges in them."""
     ends = tuple(_end(graph.adjacency(w.types, w.direction.flipped)) for w in plan.views)
-    return nest_passes.improve(lower(plan, ends), plan.notes.switched_off)
+    back = both_ways(plan)[1] if trees else ()
+    nest = lower(plan, ends)
+    return nest_passes.improve(nest, plan.notes.switched_off, back=back, tail=plan.tail)
 
 
-def prepare(plan: Plan, graph: GraphSource) -> Prepared:
+def prepare(plan: Plan, graph: GraphSource, *, trees: bool = True) -> Prepared:
     """Everything that a launch needs, in host memory; partitions stay where they are (mapped
     files)."""
     verify(plan)
-    views = tuple(graph.adjacency(w.types, w.direction) for w in plan.views)
-    nest = loop_nest(plan, graph)
+    nest = loop_nest(plan, graph, trees=trees)
+    specs = both_ways(plan)[0] if nest.has_trees else plan.views
+    views = tuple(graph.adjacency(w.types, w.direction) for w in specs)
     bound = {p.view for p in plan.phases if isinstance(p, BindEdge)}
     eids = tuple(
-        graph.eids(w.types, w.direction) if i in bound else None for i, w in enumerate(plan.views)
+        graph.eids(w.types, w.direction) if i in bound else None for i, w in enumerate(specs)
     )
     roots, weights = _roots(plan, views)
     members = {
@@ -77,7 +107,14 @@ def prepare(plan: Plan, graph: GraphSource) -> Prepared:
         for k in tables.bit_sets
     )
     lists = tuple(members[v] for v in tables.lists)
-    return Prepared(plan, nest, tables, views, plan.views, eids, bit_sets, lists, roots, weights)
+    return Prepared(
+        *(plan, nest, tables, views, specs, eids, bit_sets, lists, roots, weights),
+        *(
+            int(weights.sum()),
+            graph.vertex_count,
+            any(_cuts(x) for x in (*nest.levels, *nest.sets, *nest.tail)),
+        ),
+    )
 
 
 def _end(view: Adjacency) -> int:
@@ -117,3 +154,13 @@ def _views_from(plan: Plan, vertex: int) -> set[int]:
             case _:
                 pass
     return found
+
+
+def _cuts(part: Level | SetOp | Node) -> bool:
+    match part:
+        case VertexLevel(cut=cut) | SetOp(cut=cut):
+            return bool(cut.below or cut.above)
+        case Node(order=order):
+            return order is not Order.NONE
+        case _:
+            return False

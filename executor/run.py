@@ -83,21 +83,38 @@ def choose(plan: Plan, device: str) -> Choice:
 
 
 def count(plan: Plan, graph: GraphSource, options: Options) -> int:
-    """Number of embeddings of a counting plan.
+    """Number of embeddings of a counting plan: its own and those of its terms.
 
     Raises
     ------
-    Cancelled, QueryTimeout, OutOfBudget, DeviceError, RunError (a count over 2^63).
+    Cancelled, QueryTimeout, OutOfBudget, DeviceError, CountOverflow (2^63 or more in one work unit).
     """
-    prepared, watch, budget = _begin(plan, graph, options, None)
     choice = choose(plan, options.device)
-    if choice.device == "cpu":
-        from gdb.executor.cpu import launch as cpu
+    watch, budget = Watch(options.timeout, options.cancel, None), Budget(options.memory)
+    total = 0
+    for factor, term in ((1, plan), *plan.terms):
+        prepared = stage(term, graph, trees=choice.device == "cpu")
+        if choice.device == "cpu":
+            from gdb.executor.cpu import launch as cpu
 
-        return cpu.count(prepared, watch, budget, options.threads) * plan.multiplicity
-    from gdb.executor.gpu import launch as gpu
+            found = cpu.count(prepared, watch, budget, options.threads)
+        else:
+            from gdb.executor.gpu import launch as gpu
 
-    return gpu.count(prepared, watch, budget, choice.ordinal) * plan.multiplicity
+            found = gpu.count(prepared, watch, budget, choice.ordinal)
+        total += factor * term.multiplicity * found
+    return total
+
+
+def stage(plan: Plan, graph: GraphSource, *, trees: bool) -> Prepared:
+    """The plan's stage, prepared once for each plan and graph and kept as long as the plan."""
+    key = (id(graph), trees)
+    known = plan.stages.get(key)
+    if known is None or known[0] is not graph:
+        known = plan.stages[key] = (graph, prepare(plan, graph, trees=trees))
+    prepared = known[1]
+    assert isinstance(prepared, Prepared)
+    return prepared
 
 
 def rows(plan: Plan, graph: GraphSource, options: Options, limit: int | None = None) -> Embeddings:
@@ -110,8 +127,9 @@ def rows(plan: Plan, graph: GraphSource, options: Options, limit: int | None = N
     if limit == 0:
         empty = np.zeros((0, plan.vertices), np.uint32)
         return Embeddings(empty, np.zeros((0, plan.edges), np.int64))
-    prepared, watch, budget = _begin(plan, graph, options, limit)
+    watch, budget = Watch(options.timeout, options.cancel, limit), Budget(options.memory)
     choice = choose(plan, options.device)
+    prepared = stage(plan, graph, trees=choice.device == "cpu")
     if choice.device == "cpu":
         from gdb.executor.cpu import launch as cpu
 
@@ -126,10 +144,3 @@ def rows(plan: Plan, graph: GraphSource, options: Options, limit: int | None = N
     budget.take(copies * (found.vids.nbytes + found.eids.nbytes), "the twins of its rows")
     table = expand(found, plan.twins)
     return table if limit is None else Embeddings(table.vids[:limit], table.eids[:limit])
-
-
-def _begin(
-    plan: Plan, graph: GraphSource, options: Options, limit: int | None
-) -> tuple[Prepared, Watch, Budget]:
-    watch = Watch(options.timeout, options.cancel, limit)
-    return prepare(plan, graph), watch, Budget(options.memory)

@@ -9,17 +9,20 @@ addresses), so that host and device run the same code.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from enum import IntEnum
+from enum import IntEnum, IntFlag
 
 import numpy as np
 import numpy.typing as npt
 
+from gdb.errors import InternalError
 from gdb.executor.nest import (
     Check,
     EdgeLevel,
     Kind,
+    Level,
     LoopNest,
     Member,
+    Node,
     Operand,
     SetOp,
     Slice,
@@ -55,10 +58,23 @@ class LevelField(IntEnum):
     SIZE = 17
     FORMULA = 18
     COLUMN = 19
+    FLAGS = 20
+
+
+class Flag(IntFlag):
+    """What the elements of a level must pass, so that a kernel sees at once where there is nothing."""
+
+    EDGE = 1
+    DIFFERS = 2
+    BITS = 4
+    CHECKS = 8
+    REPEATS = 16  # a row of a view with parallel edges
+    SETS = 32
 
 
 class SetField(IntEnum):
-    """Columns of the set table; OFFSET is the set's place in a worker's buffer, in vids."""
+    """Columns of the set table; OFFSET is the set's place in a worker's buffer, in vids. MARK: the
+    mark of the left operand; HELD: the mark that may hold this set (-1: none)."""
 
     LEFT = 0
     LEFT_A = 1
@@ -75,6 +91,43 @@ class SetField(IntEnum):
     ABOVE = 12
     ABOVE_END = 13
     OFFSET = 14
+    MARK = 15
+    HELD = 16
+    DEPTH = 17
+
+
+class NodeField(IntEnum):
+    """Columns of the node table, the tail: a node's children are chained from CHILD by NEXT (-1 ends).
+
+    ROLE : see `Role`. PUSHER : the child from whose list a PUSHED node is reached.
+    """
+
+    LEVEL = 0
+    SIZE = 1
+    FORMULA = 2
+    ROLE = 3
+    PARENT = 4
+    VIEW = 5
+    BACK = 6
+    ORDER = 7
+    CHILD = 8
+    NEXT = 9
+    PUSHER = 10
+
+
+class Role(IntEnum):
+    """How a node of the tail is counted.
+
+    LONE : no query edge in the tail; by the length of its list. SLICE : a free leaf; by the length of the
+        parent vertex's row. MARK : a leaf with a list. INNER : a node with a list and children. PUSHED : a
+        free node with children, reached from one of them.
+    """
+
+    LONE = 0
+    SLICE = 1
+    MARK = 2
+    INNER = 3
+    PUSHED = 4
 
 
 class CheckField(IntEnum):
@@ -108,9 +161,12 @@ class Tables:
 
     levels, sets, checks : i64[n, fields]; refs : i64[k], level numbers that BELOW/ABOVE/DIFFERS
         ranges point into.
-    loops : levels that are looped over; the rest are groups (one table row at each group's first
-        level).
-    groups : i64[g], the level numbers of the groups' rows.
+    nodes : i64[n, fields], the tail, children before parents.
+    groups : i64[n], the first level of each node; SIZE and FORMULA of a tail without trees stand in
+        the level table as well.
+    marks : operands that set operations may hold as a byte for each vertex, in MARK order: (1, level)
+        for the row that a level's vertex has, (2, set).
+    loops : levels that are looped over; the rest is the tail.
     buffer : vids that one worker's sets need.
     bit_sets : query vertices (>= 0) whose candidates need a bitset and, as -1 - edge, query edges
         whose allowed edge ids do; BITS columns are positions in this tuple.
@@ -121,7 +177,9 @@ class Tables:
     sets: I64
     checks: I64
     refs: I64
+    nodes: I64
     groups: I64
+    marks: tuple[tuple[int, int, int], ...]
     loops: int
     counting: bool
     buffer: int
@@ -143,6 +201,7 @@ class _Encoder:
         self.bit_sets: list[int] = []
         self.lists: list[int] = []
         self.capacity: dict[int, int] = {}
+        self.marks: list[tuple[int, int, int]] = []
         self.used = 0
 
     def refer(self, levels: tuple[int, ...]) -> tuple[int, int]:
@@ -154,6 +213,21 @@ class _Encoder:
         if key not in self.bit_sets:
             self.bit_sets.append(key)
         return self.bit_sets.index(key)
+
+    def mark(self, op: SetOp) -> int:
+        """The mark of an operand that stays while the other changes: its rows are then looked up
+        instead of merged; -1 where both change at once."""
+        depth = {s.slot: s.depth for s in self.nest.sets}
+        left, right = op.left, op.right
+        if left.kind is Kind.LIST or right.kind is not Kind.ROW:
+            return -1
+        own = left.b if left.kind is Kind.ROW else depth[left.a]
+        if own >= op.depth or right.b != op.depth:
+            return -1
+        key = (int(left.kind), left.a, own)
+        if key not in self.marks:
+            self.marks.append(key)
+        return self.marks.index(key)
 
     def operand(self, operand: Operand) -> tuple[int, int, int]:
         if operand.kind is Kind.LIST:
@@ -170,6 +244,8 @@ class _Encoder:
                 return self.capacity[operand.a]
             case Kind.LIST:
                 return self.list_sizes[operand.a]
+            case Kind.FREE:
+                raise InternalError(f"A set reads {operand}.", "Please report it.")
 
     def cut(self, cut: Slice) -> list[int]:
         bits = self.bits(cut.bits) if cut.bits >= 0 else -1
@@ -193,6 +269,9 @@ class _Encoder:
             *self.operand(op.right),
             *self.cut(op.cut),
             self.used,
+            self.mark(op),
+            -1,
+            op.depth,
         ]
         self.used += longest + 1  # a merge stores before it compares
         return row
@@ -210,7 +289,62 @@ class _Encoder:
             head += [*self.refer(level.above), *self.refer(level.differs)]
         at = [i for i, op in enumerate(self.nest.sets) if op.depth == k]
         sets = [at[0], at[-1] + 1] if at else [0, 0]
-        return [*head, start, len(self.checks), *sets, 1, 0, column]
+        row = [*head, start, len(self.checks), *sets, 1, 0, column]
+        return [*row, int(self.flags(level, row))]
+
+    def flags(self, level: Level, row: list[int]) -> Flag:
+        """What there is to be tested on a level."""
+        found = Flag(0)
+        if isinstance(level, EdgeLevel):
+            found |= Flag.EDGE
+        elif level.base.kind is Kind.ROW and not self.views[level.base.a].simple:
+            found |= Flag.REPEATS
+        for flag, field in (
+            (Flag.DIFFERS, LevelField.DIFFERS),
+            (Flag.CHECKS, LevelField.CHECK),
+            (Flag.SETS, LevelField.SET),
+        ):
+            if row[field] != row[field + 1]:
+                found |= flag
+        return found | Flag.BITS if row[LevelField.BITS] >= 0 else found
+
+    def nodes(self) -> list[list[int]]:
+        """The node table; bases of the levels must have been written."""
+        tail = self.nest.tail
+        rows: list[list[int]] = []
+        for k, node in enumerate(tail):
+            children = [i for i, n in enumerate(tail) if n.parent == k]
+            siblings = [i for i, n in enumerate(tail) if n.parent == node.parent and i > k]
+            following = siblings[0] if siblings and node.parent >= 0 else -1
+            role = self.role(node, bool(children))
+            pusher = self.pusher(children, rows) if role is Role.PUSHED else -1
+            rows.append(
+                [
+                    *(node.levels[0], len(node.levels), int(node.formula), int(role)),
+                    *(node.parent, node.view, node.back, int(node.order)),
+                    *(children[0] if children else -1, following, pusher),
+                ]
+            )
+        return rows
+
+    @staticmethod
+    def role(node: Node, children: bool) -> Role:
+        if not children:
+            if node.parent < 0:
+                return Role.LONE
+            return Role.SLICE if node.free else Role.MARK
+        return Role.PUSHED if node.free else Role.INNER
+
+    @staticmethod
+    def pusher(children: list[int], rows: list[list[int]]) -> int:
+        """The child that reaches its parent: one with a list, a leaf rather than an inner node."""
+        for role in (Role.MARK, Role.INNER, Role.PUSHED):
+            for child in children:
+                if rows[child][NodeField.ROLE] == role:
+                    return child
+        raise InternalError(
+            "A free node of the tail has no child with a list.", "Please report it."
+        )
 
 
 def encode(
@@ -223,6 +357,9 @@ def encode(
     """
     encoder = _Encoder(nest, views, list_sizes)
     sets = [encoder.set_row(op) for op in nest.sets]
+    for mark, (kind, slot, _) in enumerate(encoder.marks):
+        if kind == Kind.SET:
+            sets[slot][SetField.HELD] = mark
     vertex_columns = tuple(x.vertex for x in nest.levels if isinstance(x, VertexLevel))
     edge_columns = tuple(x.edge for x in nest.levels if isinstance(x, EdgeLevel))
     rows, seen = [], [0, 0]
@@ -230,15 +367,17 @@ def encode(
         is_edge = isinstance(level, EdgeLevel)
         rows.append(encoder.level_row(k, seen[is_edge]))
         seen[is_edge] += 1
-    for group in nest.groups:
-        rows[group.first][LevelField.SIZE] = group.size
-        rows[group.first][LevelField.FORMULA] = int(group.formula)
+    for node in nest.tail:
+        rows[node.levels[0]][LevelField.SIZE] = len(node.levels)
+        rows[node.levels[0]][LevelField.FORMULA] = int(node.formula)
     return Tables(
         _table(rows, len(LevelField)),
         _table(sets, len(SetField)),
         _table(encoder.checks, len(CheckField)),
         np.array(encoder.refs or [0], np.int64),
-        np.array([g.first for g in nest.groups], np.int64),
+        _table(encoder.nodes(), len(NodeField)),
+        np.array([n.levels[0] for n in nest.tail], np.int64),
+        tuple(encoder.marks),
         nest.loops,
         nest.counting,
         max(encoder.used, 1),

@@ -186,6 +186,12 @@ class RunError(GdbError):
     code = "RUN"
 
 
+class CountOverflow(RunError, OverflowError):
+    """A count does not fit into 63 bits."""
+
+    code = "OVERFLOW"
+
+
 class Cancelled(RunError):
     """The query or import was cancelled (Ctrl-C); the store is as it was."""
 

@@ -31,7 +31,7 @@ class Direction(StrEnum):
         return {Direction.OUT: Direction.IN, Direction.IN: Direction.OUT}.get(self, self)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
 class Adjacency:
     """Neighbour lists of all vertices that have an edge of the given types in the given direction.
 

@@ -10,17 +10,20 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from gdb.errors import RunError
-from gdb.executor.cpu import address, kernel
+from gdb.errors import CountOverflow
+from gdb.executor.cpu import address
+from gdb.executor.cpu.workers import Worker, scratch_bytes
 from gdb.executor.embeddings import Embeddings
 from gdb.executor.prepare import Prepared
-from gdb.executor.scheduler import Budget, Watch, units
-from gdb.executor.tables import ViewField
-from gdb.storage.adjacency import I64, Adjacency
+from gdb.executor.scheduler import Budget, Watch
+from gdb.storage.adjacency import I64, U32
 
 # a launch's step budget: about 10 ms, so that a stop is seen in time and costs nothing
 STEPS = 2_000_000
 ROWS = 1 << 16  # rows of a worker's output buffer
+WORTH_A_THREAD = 20_000  # roots and their neighbours; below, handing out work takes longer than it
+_pool: ThreadPoolExecutor | None = None
+_pool_lock = threading.Lock()
 
 
 @dataclass(slots=True, eq=False)
@@ -28,13 +31,18 @@ class _Outcome:
     """What the workers found together."""
 
     total: int = 0
-    vids: list[np.ndarray[tuple[int, int], np.dtype[np.uint32]]] = field(default_factory=list)
-    eids: list[np.ndarray[tuple[int, int], np.dtype[np.int64]]] = field(default_factory=list)
+    vids: list[U32] = field(default_factory=list)
+    eids: list[I64] = field(default_factory=list)
     lock: threading.Lock = field(default_factory=threading.Lock)
 
 
 def count(prepared: Prepared, watch: Watch, budget: Budget, threads: int = 0) -> int:
-    """Number of embeddings that the nest counts (without the plan's multiplicity)."""
+    """Number of embeddings that the nest counts (without the plan's multiplicity).
+
+    Raises
+    ------
+    Cancelled, QueryTimeout, OutOfBudget; CountOverflow : 2^63 or more within one work unit.
+    """
     return _run(prepared, watch, budget, threads).total
 
 
@@ -45,41 +53,73 @@ def rows(
     worker."""
     found = _run(prepared, watch, budget, threads, capacity)
     plan, tables = prepared.plan, prepared.tables
-    n = sum(len(part) for part in found.vids)
-    vids = np.empty((n, plan.vertices), np.uint32)
-    eids = np.full((n, plan.edges), -1, np.int64)
-    if n:
-        vids[:, list(tables.vertex_columns)] = np.concatenate(found.vids)
-        if tables.edge_columns:
-            eids[:, list(tables.edge_columns)] = np.concatenate(found.eids)
-    return Embeddings(vids, eids)
+    n = sum(part.shape[1] for part in found.vids)
+    vids = np.empty((n, plan.vertices), np.uint32, order="F")
+    for column, vertex in enumerate(tables.vertex_columns):
+        if n:
+            np.concatenate([part[column] for part in found.vids], out=vids[:, vertex])
+    return Embeddings(vids, _eids(found, tables.edge_columns, n, plan.edges))
+
+
+def _eids(found: _Outcome, columns: tuple[int, ...], n: int, edges: int) -> I64:
+    if not columns:
+        return np.broadcast_to(np.int64(-1), (n, edges))  # nothing bound: no memory either
+    eids = np.full((n, edges), -1, np.int64, order="F")
+    for column, edge in enumerate(columns):
+        if n:
+            np.concatenate([part[column] for part in found.eids], out=eids[:, edge])
+    return eids
 
 
 def _run(
     prepared: Prepared, watch: Watch, budget: Budget, threads: int, capacity: int = 1
 ) -> _Outcome:
     threads = threads or len(os.sched_getaffinity(0))
+    if watch.limit is not None:
+        capacity = max(1, min(capacity, watch.limit))
+    if prepared.work < WORTH_A_THREAD:
+        threads = 1
     outcome = _Outcome()
     if prepared.tables.loops == 0:
         queue = deque([(0, 0)])
     else:
-        queue = deque(units(prepared.weights, threads))
+        queue = deque(prepared.cut(threads))
     threads = max(1, min(threads, len(queue)))
-    budget.take(threads * prepared.tables.buffer * 4, "the candidate sets of its workers")
-    if threads == 1:
-        _work(prepared, queue, watch, budget, outcome, capacity)
-    else:
-        with ThreadPoolExecutor(threads, thread_name_prefix="gdb") as pool:
-            args = (prepared, queue, watch, budget, outcome, capacity)
-            futures = [pool.submit(_work, *args) for _ in range(threads)]
-            try:
-                for future in futures:
-                    future.result()
-            except BaseException:
-                watch.stopped.set()
-                raise
+    budget.take(threads * scratch_bytes(prepared), "the candidate sets of its workers")
+    args = (prepared, queue, watch, budget, outcome, capacity)
+    futures = [_threads().submit(_work, *args) for _ in range(threads - 1)]
+    try:
+        _work(*args)
+        for future in futures:
+            if not future.cancel():  # one that has not begun finds an empty queue
+                future.result()
+    except BaseException:
+        watch.stopped.set()
+        for future in futures:
+            if not future.cancel():
+                future.exception()
+        raise
     watch.check()
     return outcome
+
+
+def _threads() -> ThreadPoolExecutor:
+    """The pool of this process, made when first needed; queries share it, and each also works on the
+    thread that asked."""
+    global _pool
+    with _pool_lock:
+        if _pool is None:
+            _pool = ThreadPoolExecutor(os.cpu_count() or 1, thread_name_prefix="gdb")
+        return _pool
+
+
+def _forget_pool() -> None:
+    """A forked child has none of its parent's threads."""
+    global _pool, _pool_lock
+    _pool, _pool_lock = None, threading.Lock()
+
+
+os.register_at_fork(after_in_child=_forget_pool)
 
 
 def _work(
@@ -91,7 +131,7 @@ def _work(
     capacity: int,
 ) -> None:
     """One worker: take units until none is left."""
-    worker = _Worker(prepared, capacity)
+    worker = _idle(prepared, capacity)
     try:
         while watch.going():
             try:
@@ -99,105 +139,50 @@ def _work(
             except IndexError:
                 break
             worker.begin(start, end)
-            while watch.going() and not worker.launch():
-                worker.drain(watch, budget, outcome)
-        worker.drain(watch, budget, outcome)
+            while watch.going() and not _launch(worker):
+                _drain(worker, watch, budget, outcome)
+        _drain(worker, watch, budget, outcome)
     except BaseException:
         watch.stopped.set()
         raise
     with outcome.lock:
         outcome.total += int(worker.control[address.TOTAL])
+    prepared.idle.append(worker)
 
 
-class _Worker:
-    """State and buffers of one thread; the kernel goes on from them at every launch."""
+def _idle(prepared: Prepared, capacity: int) -> Worker:
+    """A worker of an earlier run of this stage, or a new one."""
+    while prepared.idle:
+        try:
+            worker = prepared.idle.pop()
+        except IndexError:  # another thread took it
+            break
+        wanted = 1 if prepared.tables.counting else capacity
+        if isinstance(worker, Worker) and worker.capacity == wanted:
+            worker.reset()
+            return worker
+    return Worker(prepared, capacity)
 
-    def __init__(self, prepared: Prepared, capacity: int) -> None:
-        tables = prepared.tables
-        n = max(len(tables.levels), 1)
-        self.prepared, self.capacity = prepared, 1 if tables.counting else capacity
-        self.views = _addresses(prepared)
-        self.simple = np.array([int(v.simple) for v in prepared.views] or [1], np.int64)
-        self.lists = np.array([(x.ctypes.data, len(x)) for x in prepared.lists], np.int64).reshape(
-            -1, 2
+
+def _launch(worker: Worker) -> bool:
+    """Run for one step budget; whether the unit is done."""
+    status = worker.run(STEPS)
+    if status == address.OVERFLOW:
+        raise CountOverflow(
+            "The count exceeds 2^63 - 1 within one work unit.",
+            "Ask for a smaller pattern or part of it.",
         )
-        self.bits = np.array([b.ctypes.data for b in prepared.bit_sets] or [0], np.int64)
-        self.control = np.zeros(address.CONTROL, np.int64)
-        self.v, self.address, self.position, self.end, self.start = np.zeros((5, n), np.int64)
-        self.set_length = np.zeros(max(len(tables.sets), 1), np.int64)
-        self.buffer = np.empty(tables.buffer, np.uint32)
-        arrays = (
-            *(tables.levels, tables.sets, tables.refs, tables.checks, tables.groups),
-            *(self.views, self.simple, self.lists, self.bits, self.v, self.set_length, self.buffer),
-        )
-        self.pointers = tuple(x.ctypes.data for x in arrays)
-        self.out_vids = np.empty((self.capacity, max(len(tables.vertex_columns), 1)), np.uint32)
-        self.out_eids = np.empty((self.capacity, max(len(tables.edge_columns), 1)), np.int64)
-
-    def begin(self, start: int, end: int) -> None:
-        """Stand before the roots [start, end)."""
-        self.control[address.DEPTH] = 0
-        self.control[address.ENTERING] = 1
-        self.address[0] = self.prepared.roots.ctypes.data
-        self.position[0] = self.start[0] = start
-        self.end[0] = end
-
-    def launch(self) -> bool:
-        """Run for one step budget; whether the unit is done."""
-        t = self.prepared.tables
-        kernel.run(
-            self.pointers,
-            t.loops,
-            len(t.groups),
-            t.counting,
-            self.control.ctypes.data,
-            self.address.ctypes.data,
-            self.position.ctypes.data,
-            self.start.ctypes.data,
-            self.end.ctypes.data,
-            self.out_vids.ctypes.data,
-            self.out_vids.shape[1],
-            self.out_eids.ctypes.data,
-            self.out_eids.shape[1],
-            self.capacity,
-            STEPS,
-        )
-        status = self.control[address.STATUS]
-        if status == address.OVERFLOW:
-            raise RunError(
-                "The count exceeds 2^63 - 1 within one work unit.",
-                "Ask for a smaller pattern or part of it.",
-            )
-        return bool(status == address.DONE)
-
-    def drain(self, watch: Watch, budget: Budget, outcome: _Outcome) -> None:
-        """Hand the buffered rows over."""
-        n = int(self.control[address.ROWS])
-        if not n:
-            return
-        budget.take(self.out_vids[:n].nbytes + self.out_eids[:n].nbytes, "its rows")
-        with outcome.lock:
-            outcome.vids.append(self.out_vids[:n].copy())
-            outcome.eids.append(self.out_eids[:n].copy())
-        self.control[address.ROWS] = 0
-        watch.add_rows(n)
+    return status == address.DONE
 
 
-def _addresses(prepared: Prepared) -> I64:
-    """The view table: host addresses of each view's arrays (kept alive by `prepared`)."""
-    table = np.zeros((max(len(prepared.views), 1), len(ViewField)), np.int64)
-    for i, view in enumerate(prepared.views):
-        table[i] = _view_row(view, prepared.eids[i])
-    return table
-
-
-def _view_row(view: Adjacency, eids: I64 | None) -> list[int]:
-    return [
-        view.first.ctypes.data,
-        view.length.ctypes.data,
-        view.row.ctypes.data,
-        len(view.first),
-        view.offsets.ctypes.data,
-        view.neighbours.ctypes.data,
-        0 if eids is None else eids.ctypes.data,
-    ]
+def _drain(worker: Worker, watch: Watch, budget: Budget, outcome: _Outcome) -> None:
+    """Hand the buffered rows over."""
+    n = worker.rows
+    if not n:
+        return
+    vids, eids = worker.taken()
+    budget.take(vids.nbytes + eids.nbytes, "its rows")
+    with outcome.lock:
+        outcome.vids.append(vids)
+        outcome.eids.append(eids)
+    watch.add_rows(n)

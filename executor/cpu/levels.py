@@ -53,10 +53,10 @@ from gdb.executor.cpu.sets import (
 @compiled
 def passes(p: Pointers, d: int, x: int) -> bool:
     """Whether the checks of level d hold with its vertex at x."""
-    v = p[P_V]
+    v = load_i64(p, P_V)
     store_i64(v, d, x)
     for c in range(level(p, d, L_CHECK), level(p, d, L_CHECK_END)):
-        row = p[P_CHECKS] + c * N_CHECK * 8
+        row = load_i64(p, P_CHECKS) + c * N_CHECK * 8
         a, b = load_i64(row, C_A), load_i64(v, load_i64(row, C_B))
         e = load_i64(v, load_i64(row, C_C))
         if load_i64(row, C_PAIRS) == 1:
@@ -80,12 +80,12 @@ def passes(p: Pointers, d: int, x: int) -> bool:
 def accepts(p: Pointers, d: int, x: int) -> bool:
     """Whether element x (a vid, or an edge id on an edge level) passes level d's differences,
     bitset and id order."""
-    v, refs = p[P_V], p[P_REFS]
+    v, refs = load_i64(p, P_V), load_i64(p, P_REFS)
     for r in range(level(p, d, L_DIFFERS), level(p, d, L_DIFFERS_END)):
         if load_i64(v, load_i64(refs, r)) == x:
             return False
     bits = level(p, d, L_BITS)
-    if bits >= 0 and not has_bit(load_i64(p[P_BITS], bits), x):
+    if bits >= 0 and not has_bit(load_i64(load_i64(p, P_BITS), bits), x):
         return False
     if level(p, d, L_EDGE) == 1:
         for r in range(level(p, d, L_ABOVE), level(p, d, L_ABOVE_END)):
@@ -98,25 +98,23 @@ def accepts(p: Pointers, d: int, x: int) -> bool:
 def enter(p: Pointers, d: int) -> tuple[int, int, int]:
     """(address, start, end) of what level d loops over. Edge levels loop over positions of their
     view."""
-    row = p[P_LEVELS] + d * N_LEVEL * 8
+    row = load_i64(p, P_LEVELS) + d * N_LEVEL * 8
     if load_i64(row, L_EDGE) == 1:
         view = load_i64(row, L_A)
-        start, end = find_row(p, view, load_i64(p[P_V], load_i64(row, L_B)))
-        y = load_i64(p[P_V], load_i64(row, L_LO))
+        start, end = find_row(p, view, load_i64(load_i64(p, P_V), load_i64(row, L_B)))
+        y = load_i64(load_i64(p, P_V), load_i64(row, L_LO))
         address = neighbours(p, view)
         start = lower_bound(address, start, end, y)
         end = lower_bound(address, start, end, y + 1)
-        return load_i64(p[P_VIEWS] + view * N_VIEW * 8, V_EIDS), start, end
-    address, start, end = operand(p, row, L_BASE)
+        return load_i64(load_i64(p, P_VIEWS) + view * N_VIEW * 8, V_EIDS), start, end
     low, high = bounds(p, row, L_LO, L_BELOW, L_ABOVE)
-    start = lower_bound(address, start, end, low)
-    return address, start, lower_bound(address, start, end, high)
+    return operand(p, row, L_BASE, low, high)
 
 
 @compiled
 def is_repeat(p: Pointers, d: int, address: int, start: int, at: int) -> bool:
     """Whether a vertex level sees the same neighbour again (parallel edges repeat it in a row)."""
-    row = p[P_LEVELS] + d * N_LEVEL * 8
+    row = load_i64(p, P_LEVELS) + d * N_LEVEL * 8
     if at == start or load_i64(row, L_EDGE) == 1 or not repeats(p, row, L_BASE):
         return False
     return load_u32(address, at) == load_u32(address, at - 1)

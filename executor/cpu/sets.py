@@ -1,4 +1,9 @@
-"""Rows of views, slices, and set operations on ascending lists: merge or gallop by size."""
+"""Rows of views, slices, and set operations on ascending lists.
+
+An intersection takes one of three ways, by size: it merges; it searches the longer list; or, where
+one operand stays the same while the other changes, that one is held as a byte for each vertex and
+the other is looked up in it (one load for each element instead of two comparisons).
+"""
 
 from __future__ import annotations
 
@@ -6,46 +11,63 @@ from gdb.executor.cpu.address import (
     GALLOP,
     L_SET,
     L_SET_END,
+    M_BYTES,
+    M_END,
+    M_LIST,
+    M_STAMP,
+    M_START,
+    MOST,
     N_LEVEL,
+    N_MARK,
     N_SET,
     N_VIEW,
     P_BITS,
     P_BUFFER,
     P_LEVELS,
     P_LISTS,
+    P_MARKS,
     P_REFS,
     P_SET_LENGTH,
     P_SETS,
     P_SIMPLE,
+    P_STAMPS,
     P_V,
     P_VIEWS,
     S_ABOVE,
     S_BELOW,
     S_BITS,
+    S_DEPTH,
+    S_HELD,
     S_LEFT,
     S_LO,
+    S_MARK,
     S_OFFSET,
     S_OP,
     S_RIGHT,
     V_FIRST,
+    V_FIRST0,
     V_INTERVALS,
     V_LENGTH,
+    V_LENGTH0,
     V_NEIGHBOURS,
     V_OFFSETS,
     V_ROW,
+    V_ROW0,
+    V_SPLIT,
     Pointers,
     compiled,
     load_i64,
     load_u8,
     load_u32,
     store_i64,
+    store_u8,
     store_u32,
 )
 
 
 @compiled
 def level(p: Pointers, d: int, field: int) -> int:
-    return load_i64(p[P_LEVELS], d * N_LEVEL + field)
+    return load_i64(load_i64(p, P_LEVELS), d * N_LEVEL + field)
 
 
 @compiled
@@ -66,24 +88,65 @@ def has_bit(address: int, x: int) -> int:
 
 
 @compiled
-def find_row(p: Pointers, view: int, vid: int) -> tuple[int, int]:
-    """(start, end) of a vid's neighbours, by the interval index; (0, 0) where it has none."""
-    at = p[P_VIEWS] + view * N_VIEW * 8
-    first = load_i64(at, V_FIRST)
-    k = lower_bound(first, 0, load_i64(at, V_INTERVALS), vid + 1) - 1
+def row_number(view: int, vid: int) -> int:
+    """A vid's row in a view (the address of its table row), by the interval index; -1 where it has
+    none."""
+    step = vid - load_i64(view, V_FIRST0)
+    if step >= 0 and step < load_i64(view, V_LENGTH0):
+        return load_i64(view, V_ROW0) + step
+    first = load_i64(view, V_FIRST)
+    k = lower_bound(first, 0, load_i64(view, V_INTERVALS), vid + 1) - 1
     if k < 0:
-        return 0, 0
+        return -1
     step = vid - load_u32(first, k)
-    if step >= load_u32(load_i64(at, V_LENGTH), k):
+    if step >= load_u32(load_i64(view, V_LENGTH), k):
+        return -1
+    return load_u32(load_i64(view, V_ROW), k) + step
+
+
+@compiled
+def find_row(p: Pointers, view: int, vid: int) -> tuple[int, int]:
+    """(start, end) of a vid's neighbours; (0, 0) where it has none."""
+    at = load_i64(p, P_VIEWS) + view * N_VIEW * 8
+    row = row_number(at, vid)
+    if row < 0:
         return 0, 0
-    row = load_u32(load_i64(at, V_ROW), k) + step
     offsets = load_i64(at, V_OFFSETS)
     return load_i64(offsets, row), load_i64(offsets, row + 1)
 
 
 @compiled
 def neighbours(p: Pointers, view: int) -> int:
-    return load_i64(p[P_VIEWS] + view * N_VIEW * 8, V_NEIGHBOURS)
+    return load_i64(load_i64(p, P_VIEWS) + view * N_VIEW * 8, V_NEIGHBOURS)
+
+
+@compiled
+def clip(address: int, start: int, end: int, low: int, high: int) -> tuple[int, int]:
+    """The part [start, end) of an ascending list whose values lie in [low, high)."""
+    if start < end and load_u32(address, start) < low:
+        start = lower_bound(address, start + 1, end, low)
+    if start < end and load_u32(address, end - 1) >= high:
+        end = lower_bound(address, start, end - 1, high)
+    return start, end
+
+
+@compiled
+def row_slice(p: Pointers, view: int, vid: int, low: int, high: int) -> tuple[int, int]:
+    """The part of a vid's row whose values lie in [low, high). A bound at the vid itself, which is
+    what restrictions give, is looked up and not searched."""
+    at = load_i64(p, P_VIEWS) + view * N_VIEW * 8
+    row = row_number(at, vid)
+    if row < 0:
+        return 0, 0
+    offsets = load_i64(at, V_OFFSETS)
+    start, end = load_i64(offsets, row), load_i64(offsets, row + 1)
+    split = load_i64(at, V_SPLIT)
+    if split != 0:
+        if high <= vid:
+            end = load_i64(split, row)
+        elif low > vid:
+            start = load_i64(split, row)
+    return clip(load_i64(at, V_NEIGHBOURS), start, end, low, high)
 
 
 @compiled
@@ -92,30 +155,92 @@ def bounds(p: Pointers, row: int, lo: int, below: int, above: int) -> tuple[int,
     bound so far."""
     low, high = load_i64(row, lo), load_i64(row, lo + 1)
     for r in range(load_i64(row, below), load_i64(row, below + 1)):
-        high = min(high, load_i64(p[P_V], load_i64(p[P_REFS], r)))
+        high = min(high, load_i64(load_i64(p, P_V), load_i64(load_i64(p, P_REFS), r)))
     for r in range(load_i64(row, above), load_i64(row, above + 1)):
-        low = max(low, load_i64(p[P_V], load_i64(p[P_REFS], r)) + 1)
+        low = max(low, load_i64(load_i64(p, P_V), load_i64(load_i64(p, P_REFS), r)) + 1)
     return low, high
 
 
 @compiled
-def operand(p: Pointers, row: int, field: int) -> tuple[int, int, int]:
+def operand(p: Pointers, row: int, field: int, low: int, high: int) -> tuple[int, int, int]:
     """(address, start, end) of the list, row or computed set that the three columns from `field`
-    name."""
+    name, cut to [low, high)."""
     kind, a = load_i64(row, field), load_i64(row, field + 1)
     if kind == 1:
-        start, end = find_row(p, a, load_i64(p[P_V], load_i64(row, field + 2)))
+        start, end = row_slice(
+            p, a, load_i64(load_i64(p, P_V), load_i64(row, field + 2)), low, high
+        )
         return neighbours(p, a), start, end
     if kind == 2:
-        start = load_i64(p[P_SETS], a * N_SET + S_OFFSET)
-        return p[P_BUFFER], start, start + load_i64(p[P_SET_LENGTH], a)
-    return load_i64(p[P_LISTS], 2 * a), 0, load_i64(p[P_LISTS], 2 * a + 1)
+        address = load_i64(p, P_BUFFER)
+        start = load_i64(load_i64(p, P_SETS), a * N_SET + S_OFFSET)
+        end = start + load_i64(load_i64(p, P_SET_LENGTH), a)
+    else:
+        address = load_i64(load_i64(p, P_LISTS), 2 * a)
+        start, end = 0, load_i64(load_i64(p, P_LISTS), 2 * a + 1)
+    start, end = clip(address, start, end, low, high)
+    return address, start, end
 
 
 @compiled
 def repeats(p: Pointers, row: int, field: int) -> bool:
     """Whether an operand may hold a value twice: a row of a view with parallel edges."""
-    return load_i64(row, field) == 1 and load_i64(p[P_SIMPLE], load_i64(row, field + 1)) == 0
+    return (
+        load_i64(row, field) == 1 and load_i64(load_i64(p, P_SIMPLE), load_i64(row, field + 1)) == 0
+    )
+
+
+# ---- marks -----------------------------------------------------------------------------------------
+
+
+@compiled
+def fill(bytes_at: int, address: int, start: int, end: int, value: int) -> None:
+    for at in range(start, end):
+        store_u8(bytes_at, load_u32(address, at), value)
+
+
+@compiled
+def unmark(mark: int) -> None:
+    """Forget what a mark (its state's address) holds."""
+    if load_i64(mark, M_STAMP) != 0:
+        fill(
+            load_i64(mark, M_BYTES),
+            load_i64(mark, M_LIST),
+            load_i64(mark, M_START),
+            load_i64(mark, M_END),
+            0,
+        )
+        store_i64(mark, M_STAMP, 0)
+
+
+@compiled
+def marked(p: Pointers, mark: int, depth: int, row: int) -> int:
+    """The bytes of a mark that holds the left operand of a set, which level `depth` gave."""
+    stamp = load_i64(load_i64(p, P_STAMPS), depth)
+    if load_i64(mark, M_STAMP) != stamp:
+        unmark(mark)
+        address, start, end = operand(p, row, S_LEFT, 0, MOST)
+        fill(load_i64(mark, M_BYTES), address, start, end, 1)
+        store_i64(mark, M_STAMP, stamp)
+        store_i64(mark, M_LIST, address)
+        store_i64(mark, M_START, start)
+        store_i64(mark, M_END, end)
+    return load_i64(mark, M_BYTES)
+
+
+@compiled
+def look_up(bytes_at: int, b: int, j: int, je: int, out: int, at: int) -> int:
+    """Write the values of a list that are marked from `at` on; the number written."""
+    n = at
+    while j < je:
+        x = load_u32(b, j)
+        store_u32(out, n, x)
+        n += load_u8(bytes_at, x)
+        j += 1
+    return n - at
+
+
+# ---- set operations --------------------------------------------------------------------------------
 
 
 @compiled
@@ -180,31 +305,72 @@ def thin_out(out: int, at: int, n: int, test: int) -> int:
 
 
 @compiled
+def depth_of(p: Pointers, row: int) -> int:
+    """The level that gave the left operand of a set: a row's own, or the one the set hangs on."""
+    if load_i64(row, S_LEFT) == 1:
+        return load_i64(row, S_LEFT + 2)
+    return load_i64(load_i64(p, P_SETS) + load_i64(row, S_LEFT + 1) * N_SET * 8, S_DEPTH)
+
+
+@compiled
+def compute_set(p: Pointers, d: int, s: int) -> int:
+    """Run one set operation that hangs on level d; the elements looked at."""
+    row = load_i64(p, P_SETS) + s * N_SET * 8
+    held = load_i64(row, S_HELD)
+    if held >= 0:  # the list that it was marked from is overwritten now
+        unmark(load_i64(p, P_MARKS) + held * N_MARK * 8)
+    low, high = bounds(p, row, S_LO, S_BELOW, S_ABOVE)
+    b, j, je = operand(p, row, S_RIGHT, low, high)
+    offset = load_i64(row, S_OFFSET)
+    work = 1
+    n = 0
+    doubled = False
+    if load_i64(row, S_OP) == 0:
+        a, i, ie = operand(p, row, S_LEFT, low, high)
+        few, many = min(ie - i, je - j), max(ie - i, je - j)
+        mark = load_i64(row, S_MARK)
+        if mark >= 0 and few > 4 and (je - j) < GALLOP * (ie - i):
+            state = load_i64(p, P_MARKS) + mark * N_MARK * 8
+            depth = depth_of(p, row)
+            if many < GALLOP * few or load_i64(state, M_STAMP) == load_i64(
+                load_i64(p, P_STAMPS), depth
+            ):
+                bytes_at = marked(p, state, depth, row)
+                n = look_up(bytes_at, b, j, je, load_i64(p, P_BUFFER), offset)
+                doubled = repeats(p, row, S_RIGHT)
+                work += (je - j) >> 1
+            else:
+                n = intersect(a, i, ie, b, j, je, load_i64(p, P_BUFFER), offset)
+                doubled = repeats(p, row, S_LEFT) and repeats(p, row, S_RIGHT)
+                work += 8 * few
+        elif few > 0:
+            n = intersect(a, i, ie, b, j, je, load_i64(p, P_BUFFER), offset)
+            doubled = repeats(p, row, S_LEFT) and repeats(p, row, S_RIGHT)
+            work += min(few + many, 8 * few)
+    else:
+        a, i, ie = operand(p, row, S_LEFT, low, high)
+        n = subtract(a, i, ie, b, j, je, load_i64(p, P_BUFFER), offset)
+        doubled = repeats(p, row, S_LEFT)
+        work += 8 * (ie - i)
+    bits = load_i64(row, S_BITS)
+    if doubled or bits >= 0:
+        n = thin_out(
+            load_i64(p, P_BUFFER),
+            offset,
+            n,
+            load_i64(load_i64(p, P_BITS), bits) if bits >= 0 else 0,
+        )
+    store_i64(load_i64(p, P_SET_LENGTH), s, n)
+    return work
+
+
+@compiled
 def compute_sets(p: Pointers, d: int) -> int:
     """Run the set operations that hang on level d; -1 if one came out empty, else the elements
     looked at."""
     work = 0
     for s in range(level(p, d, L_SET), level(p, d, L_SET_END)):
-        row = p[P_SETS] + s * N_SET * 8
-        low, high = bounds(p, row, S_LO, S_BELOW, S_ABOVE)
-        a, i, ie = operand(p, row, S_LEFT)
-        b, j, je = operand(p, row, S_RIGHT)
-        i = lower_bound(a, i, ie, low)
-        ie = lower_bound(a, i, ie, high)
-        offset = load_i64(row, S_OFFSET)
-        if load_i64(row, S_OP) == 0:
-            j = lower_bound(b, j, je, low)
-            je = lower_bound(b, j, je, high)
-            n = intersect(a, i, ie, b, j, je, p[P_BUFFER], offset)
-            doubled = repeats(p, row, S_LEFT) and repeats(p, row, S_RIGHT)
-        else:
-            n = subtract(a, i, ie, b, j, je, p[P_BUFFER], offset)
-            doubled = repeats(p, row, S_LEFT)
-        bits = load_i64(row, S_BITS)
-        if doubled or bits >= 0:
-            n = thin_out(p[P_BUFFER], offset, n, load_i64(p[P_BITS], bits) if bits >= 0 else 0)
-        store_i64(p[P_SET_LENGTH], s, n)
-        work += 1 + min(ie - i + je - j, 32 * min(ie - i, je - j))
-        if n == 0:
+        work += compute_set(p, d, s)
+        if load_i64(load_i64(p, P_SET_LENGTH), s) == 0:
             return -1
     return work

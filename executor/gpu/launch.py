@@ -14,7 +14,7 @@ from typing import Protocol
 import numpy as np
 import numpy.typing as npt
 
-from gdb.errors import LimitExceeded, RunError
+from gdb.errors import InternalError, LimitExceeded, RunError
 from gdb.executor.embeddings import Embeddings
 from gdb.executor.gpu import device, layout, memory, render
 from gdb.executor.gpu.layout import Header, Job, Warp
@@ -77,6 +77,8 @@ def rows(
 
 
 def _run(prepared: Prepared, watch: Watch, budget: Budget, ordinal: int, capacity: int) -> _Found:
+    if prepared.nest.has_trees:
+        raise InternalError("The GPU was given a tail with query edges.", "Please report it.")
     _check_size(prepared.tables)
     found = _Found()
     unit_roots, first_unit = work_units(prepared)

@@ -5,12 +5,12 @@ from __future__ import annotations
 from gdb.executor.nest import (
     EdgeLevel,
     Formula,
-    Group,
     Kind,
     LoopNest,
     Member,
     Op,
     Operand,
+    Order,
     Slice,
     VertexLevel,
 )
@@ -26,7 +26,7 @@ from gdb.executor.plan import (
     Scan,
     ViewSpec,
 )
-from gdb.executor.prepare import loop_nest
+from gdb.executor.prepare import both_ways, loop_nest
 from gdb.executor.run import Options, choose
 from gdb.executor.source import GraphSource
 
@@ -120,7 +120,6 @@ def _label(plan: Plan, vertex: int) -> str:
 def _nest(nest: LoopNest, plan: Plan) -> list[str]:
     lines: list[str] = []
     tabs = 0
-    groups = {g.first: g for g in nest.groups}
     for k in range(nest.loops):
         lines.append("  " * tabs + f"for {_variable(nest, k, plan)} in {_base(nest, k, plan)}:")
         tabs += 1
@@ -132,26 +131,50 @@ def _nest(nest: LoopNest, plan: Plan) -> list[str]:
                 lines.append("  " * tabs + f"s{op.slot} = {left} {sign} {right}{cut}")
     if not nest.counting:
         return [*lines, "  " * tabs + "write a row"]
-    if not groups:
+    if not nest.tail:
         return [*lines, "  " * tabs + "count 1"]
-    seconds = {g.first + 1 for g in nest.groups if g.formula is Formula.PAIR}
-    factors = [_group(nest, g, plan) for g in nest.groups if g.first not in seconds]
-    return [*lines, "  " * tabs + "count " + " * ".join(factors)]
+    return [*lines, "  " * tabs + "count " + " * ".join(_tail(nest, plan))]
 
 
-def _group(nest: LoopNest, group: Group, plan: Plan) -> str:
-    base = _base(nest, group.first, plan)
-    if group.formula is Formula.PAIR:
-        other = _base(nest, group.first + 1, plan)
-        return f"different pairs of {base} and {other}"
-    if group.size == 1:
-        return f"|{base}|"
-    shape = {
-        Formula.POWER: f"|{base}|^{group.size}",
-        Formula.FALLING: f"falling(|{base}|, {group.size})",
-        Formula.BINOMIAL: f"binomial(|{base}|, {group.size})",
-    }
-    return shape[group.formula]
+def _tail(nest: LoopNest, plan: Plan) -> list[str]:
+    """A factor for each root of the tail."""
+    factors: list[str] = []
+    paired = False
+    for k, node in enumerate(nest.tail):
+        if node.parent >= 0:
+            continue
+        base = _base(nest, node.levels[0], plan)
+        if node.formula is Formula.PAIR:
+            paired = not paired
+            factors += [f"different pairs of {base} and"] if paired else []
+            factors[-1] += "" if paired else f" {base}"
+        else:
+            factors.append(_weight(nest, k, plan))
+    return factors
+
+
+def _weight(nest: LoopNest, at: int, plan: Plan) -> str:
+    """What a node of the tail counts, for one vertex of its parent."""
+    node = nest.tail[at]
+    children = [k for k, n in enumerate(nest.tail) if n.parent == at]
+    base = _base(nest, node.levels[0], plan)
+    if node.parent >= 0:
+        up = _variable(nest, nest.tail[node.parent].levels[0], plan)
+        row = f"N({up}{_view(both_ways(plan)[0][node.view])})"
+        order = {Order.NONE: "", Order.BELOW: f"[< {up}]", Order.ABOVE: f"[> {up}]"}[node.order]
+        base = f"{row}{order}{base}" if node.free else f"{row}{order} & {base}"
+    counted = f"|{base}|"
+    if children:
+        name = _variable(nest, node.levels[0], plan)
+        below = " * ".join(_weight(nest, k, plan) for k in children)
+        reached = "reached vertices" if node.free and node.parent < 0 else base
+        counted = f"sum({below} for {name} in {reached})"
+    size = len(node.levels)
+    if size == 1:
+        return counted
+    shape = {Formula.POWER: "^", Formula.FALLING: "falling", Formula.BINOMIAL: "binomial"}
+    word = shape[node.formula]
+    return f"{counted}^{size}" if word == "^" else f"{word}({counted}, {size})"
 
 
 def _variable(nest: LoopNest, k: int, plan: Plan) -> str:
@@ -167,6 +190,8 @@ def _operand(nest: LoopNest, operand: Operand, plan: Plan) -> str:
             return f"N({_variable(nest, operand.b, plan)}{_view(plan.views[operand.a])})"
         case Kind.SET:
             return f"s{operand.a}"
+        case Kind.FREE:
+            return ""
 
 
 def _base(nest: LoopNest, k: int, plan: Plan) -> str:

@@ -96,7 +96,9 @@ def bag(table: Embeddings) -> Counter[tuple[tuple[int, ...], tuple[int, ...]]]:
 def staged(
     query: QueryGraph, graph: SmallGraph, counting: bool, off: frozenset[str] = frozenset()
 ) -> Prepared:
-    return prepare(planner.plan(query, graph, counting=counting, switched_off=off), graph)
+    return prepare(
+        planner.plan(query, graph, counting=counting, switched_off=off), graph, trees=False
+    )
 
 
 def count_both(prepared: Prepared) -> tuple[int, int]:
@@ -160,7 +162,7 @@ def test_few_warps_do_all_units(monkeypatch: pytest.MonkeyPatch) -> None:
     """A budget with room for the sets of one warp only gives the same count."""
     graph = hub_graph(3)
     plan = planner.plan(pattern("clique", DIFFERENT_NODES), graph, counting=True)
-    prepared = prepare(plan, graph)
+    prepared = prepare(plan, graph, trees=False)
     roomy = launch.count(prepared, Watch(None, None, None), Budget())
     tight = Budget()
     launch.count(prepared, Watch(None, None, None), tight)
@@ -183,7 +185,7 @@ def test_count_over_63_bits_is_refused() -> None:
     )
     plan = planner.plan(star, graph, counting=True)
     with pytest.raises(RunError, match="2\\^63"):
-        launch.count(prepare(plan, graph), Watch(None, None, None), Budget())
+        launch.count(prepare(plan, graph, trees=False), Watch(None, None, None), Budget())
 
 
 def test_too_many_levels_are_refused() -> None:
@@ -196,7 +198,7 @@ def test_too_many_levels_are_refused() -> None:
     )
     plan = planner.plan(path, graph, counting=False)
     with pytest.raises(LimitExceeded, match="at most 64"):
-        launch.rows(prepare(plan, graph), Watch(None, None, None), Budget())
+        launch.rows(prepare(plan, graph, trees=False), Watch(None, None, None), Budget())
 
 
 def test_stops_at_the_limit() -> None:
@@ -209,7 +211,9 @@ def test_stops_at_the_limit() -> None:
 
 def test_cancel_and_timeout() -> None:
     graph = hub_graph(1)
-    prepared = prepare(planner.plan(pattern("path", DIFFERENT_EDGES), graph, counting=True), graph)
+    prepared = prepare(
+        planner.plan(pattern("path", DIFFERENT_EDGES), graph, counting=True), graph, trees=False
+    )
     cancel = threading.Event()
     cancel.set()
     with pytest.raises(Cancelled):
@@ -250,7 +254,7 @@ def test_copies_live_as_long_as_their_arrays() -> None:
 def test_a_query_again_uploads_no_graph() -> None:
     graph = hub_graph(2)
     plan = planner.plan(pattern("triangle", DIFFERENT_NODES), graph, counting=True)
-    prepared = prepare(plan, graph)
+    prepared = prepare(plan, graph, trees=False)
     launch.count(prepared, Watch(None, None, None), Budget())
     assert all(memory.RESIDENTS.has(v.neighbours, 0) for v in prepared.views)
     memory.RESIDENTS.forget(0)

@@ -168,15 +168,15 @@ __device__ inline i64 count_level(const Worker& w, i64 d, i64& spent) {
     return n;
 }
 
-// Number of vids that level d and level d + 1 would both bind, their difference from one another aside.
-__device__ inline i64 count_common(const Worker& w, i64 d, i64& spent) {
+// Number of vids that levels d and e would both bind.
+__device__ inline i64 count_common(const Worker& w, i64 d, i64 e, i64& spent) {
     i64 fewer = d;
-    Source few = enter(w, d), many = enter(w, d + 1);
+    Source few = enter(w, d), many = enter(w, e);
     if (many.span.end - many.span.start < few.span.end - few.span.start) {
         const Source other = few;
         few = many;
         many = other;
-        fewer = d + 1;
+        fewer = e;
     }
     const u32* list = (const u32*)many.address;
     i64 n = 0;
@@ -186,22 +186,19 @@ __device__ inline i64 count_common(const Worker& w, i64 d, i64& spent) {
         if (common) {
             const i64 x = ((const u32*)few.address)[at];
             const i64 found = lower_bound(list, many.span.start, many.span.end, x);
-            common = found < many.span.end && list[found] == x && admits(w, 2 * d + 1 - fewer, x);
+            common = found < many.span.end && list[found] == x && admits(w, d + e - fewer, x);
         }
         n += __popc(__ballot_sync(ALL_LANES, common));
     }
     return n;
 }
 
-// |A| |B| - |A & B| for levels d and d + 1: counted as if free of one another, less the pairs that are one vertex.
-__device__ inline bool count_pair(const Worker& w, i64 d, i64& ways, double& approximate, i64& spent) {
-    __syncwarp();
-    if (lane() == 0) w.at(AT_V, d) = -1;  // no vid, so that level d + 1 finds nothing to differ from
-    __syncwarp();
-    const i64 n = count_level(w, d, spent), other = n > 0 ? count_level(w, d + 1, spent) : 0;
+// |A| |B| - |A & B| for levels d and e: counted as if free of one another, less the pairs that are one vertex.
+__device__ inline bool count_pair(const Worker& w, i64 d, i64 e, i64& ways, double& approximate, i64& spent) {
+    const i64 n = count_level(w, d, spent), other = n > 0 ? count_level(w, e, spent) : 0;
     approximate = (double)n * (double)other;
     if (approximate > LARGEST_COUNT) return false;
-    ways = n * other - (other > 0 ? count_common(w, d, spent) : 0);
+    ways = n * other - (other > 0 ? count_common(w, d, e, spent) : 0);
     return true;
 }
 
@@ -230,7 +227,7 @@ __device__ inline bool count_groups(const Worker& w, i64& total, i64& spent) {
         i64 ways = 1;
         double approximate = 1.0;
         const bool fits = formula == FORMULA_PAIR
-                              ? count_pair(w, d, ways, approximate, spent)
+                              ? count_pair(w, d, w.table(JOB_GROUPS)[g + 1], ways, approximate, spent)
                               : count_alike(count_level(w, d, spent), w.level(d)[LEVEL_SIZE], formula, ways, approximate);
         if (!fits) return false;
         if (formula == FORMULA_PAIR) ++g;  // the next group was the other of the pair

@@ -1,0 +1,94 @@
+"""The tail: which levels are counted without loops, and that the count stays the same."""
+
+from __future__ import annotations
+
+import itertools
+import random
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from gdb import planner
+from gdb.executor import reference
+from gdb.executor.cpu import launch
+from gdb.executor.nest import Formula, LoopNest, Order
+from gdb.executor.plan import Plan
+from gdb.executor.prepare import loop_nest, prepare
+from gdb.executor.scheduler import Budget, Watch
+from gdb.query_graph import SUBGRAPHS, MatchMode, QueryEdge, QueryGraph, QueryVertex
+from gdb.storage.adjacency import Direction
+from tests.small_graph import SmallGraph
+
+PATTERNS = {
+    "triangle": [(0, 1), (1, 2), (0, 2)],
+    "4-cycle": [(0, 1), (1, 2), (2, 3), (3, 0)],
+    "diamond": [(0, 1), (1, 2), (0, 2), (1, 3), (0, 3)],
+    "4-clique": list(itertools.combinations(range(4), 2)),
+    "5-path": [(0, 1), (1, 2), (2, 3), (3, 4)],
+    "bowtie": [(0, 1), (1, 2), (0, 2), (2, 3), (3, 4), (2, 4)],
+}
+
+
+def pattern(name: str, mode: MatchMode = SUBGRAPHS) -> QueryGraph:
+    edges = PATTERNS[name]
+    n = max(map(max, edges)) + 1
+    return QueryGraph(
+        tuple(QueryVertex() for _ in range(n)),
+        tuple(QueryEdge(a, b, ("U",), Direction.ANY) for a, b in edges),
+        mode,
+    )
+
+
+def dense_graph(n: int = 30, seed: int = 4) -> SmallGraph:
+    draw = random.Random(seed)
+    pairs = [p for p in itertools.combinations(range(n), 2) if draw.random() < 0.3]
+    return SmallGraph([()] * n, [("U", a, b) for a, b in pairs], frozenset({"U"}))
+
+
+def nest_of(name: str) -> LoopNest:
+    graph = dense_graph()
+    return loop_nest(planner.plan(pattern(name), graph, counting=True), graph)
+
+
+def count(plan: Plan, graph: SmallGraph) -> int:
+    return launch.count(prepare(plan, graph), Watch(None, None, None), Budget(), 1)
+
+
+def test_a_triangle_loops_over_one_vertex() -> None:
+    nest = nest_of("triangle")
+    assert nest.loops == 1
+    assert [n.parent for n in nest.tail] == [1, -1]
+    assert nest.tail[0].order is Order.BELOW
+
+
+def test_the_far_vertex_of_a_4_cycle_is_reached_from_its_twins() -> None:
+    twins, far = nest_of("4-cycle").tail
+    assert (len(twins.levels), twins.formula) == (2, Formula.BINOMIAL)
+    assert far.free
+    assert far.parent == -1
+
+
+def test_a_clique_keeps_all_but_two_loops() -> None:
+    assert nest_of("4-clique").loops == 2
+
+
+@pytest.mark.parametrize("name", PATTERNS)
+@pytest.mark.parametrize("off", [(), ("trees",), ("formulas",), ("count_last",), ("symmetry",)])
+def test_every_way_counts_alike(name: str, off: tuple[str, ...]) -> None:
+    graph = dense_graph()
+    plan = planner.plan(pattern(name), graph, counting=True)
+    other = planner.plan(pattern(name), graph, counting=True, switched_off=frozenset(off))
+    found = launch.count(prepare(other, graph), Watch(None, None, None), Budget(), 1)
+    assert found * other.multiplicity == reference.count(plan, graph)
+
+
+def test_threads_that_meet_a_view_first_at_once_share_what_is_derived_of_it() -> None:
+    """Two split arrays were once made, and one freed under the worker that used it."""
+    for seed in range(20):
+        graph = dense_graph(60, seed)
+        plan = planner.plan(pattern("triangle"), graph, counting=True)
+        with ThreadPoolExecutor(4) as pool:
+            found = {
+                future.result() for future in [pool.submit(count, plan, graph) for _ in range(8)]
+            }
+        assert len(found) == 1
