@@ -13,6 +13,7 @@ import pytest
 
 import gdb
 from gdb import Database, errors
+from gdb.executor.cpu import launch
 
 
 @pytest.fixture(scope="module")
@@ -52,8 +53,11 @@ def test_ctrl_c_cancels_the_query_and_nothing_goes_on_running(heavy: Database) -
     threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT)).start()
     with pytest.raises(errors.Cancelled):
         heavy.execute(LONG, timeout=HANGS)
-    workers = [t.name for t in threading.enumerate() if t.name.startswith("gdb")]
-    assert not workers
+    assert not [t.name for t in threading.enumerate() if t.name.startswith("gdb-work")]
+    pool = launch._threads()  # its threads stay for the next query, but none is at work
+    together = threading.Barrier(pool._max_workers, timeout=10)
+    for arrived in [pool.submit(together.wait) for _ in range(pool._max_workers)]:
+        arrived.result(10)
 
 
 def test_close_ends_what_runs(files: Path, heavy: Database) -> None:

@@ -1,0 +1,162 @@
+"""Nodes of a nest's tail: their table and state, twins, and the marks of a leaf's list."""
+
+from __future__ import annotations
+
+from gdb.executor.cpu.address import (
+    BINOMIAL,
+    F_BITS,
+    F_CHECKS,
+    F_DIFFERS,
+    F_EDGE,
+    F_REPEATS,
+    GALLOP,
+    L_ABOVE,
+    L_ABOVE_END,
+    L_DIFFERS,
+    L_DIFFERS_END,
+    L_FLAGS,
+    LARGEST,
+    MARK,
+    N_NODE,
+    N_STATE,
+    P_NODES,
+    P_REFS,
+    P_STATES,
+    P_V,
+    POWER,
+    Q_END,
+    Q_LIST,
+    Q_SCRATCH,
+    Q_START,
+    Q_USED,
+    T_LEVEL,
+    T_ROLE,
+    Pointers,
+    compiled,
+    load_i64,
+    load_u32,
+    store_i64,
+    store_u8,
+)
+from gdb.executor.cpu.levels import accepts, element, is_repeat, passes
+from gdb.executor.cpu.sets import level, lower_bound
+
+INFINITE = 1.0e300
+
+
+@compiled
+def node(p: Pointers, c: int, field: int) -> int:
+    return load_i64(load_i64(p, P_NODES), c * N_NODE + field)
+
+
+@compiled
+def state(p: Pointers, c: int) -> int:
+    return load_i64(p, P_STATES) + c * N_STATE * 8
+
+
+@compiled
+def ways(n: int, approx: float, size: int, formula: int) -> tuple[int, float]:
+    """How often `size` twins can be bound to n candidates, and about how often (to see overflow)."""
+    if size == 1:
+        return n, approx
+    total, shadow = 1, 1.0
+    for i in range(size):
+        left = n if formula == POWER else max(n - i, 0)
+        shadow = shadow * (approx if formula == POWER else max(approx - i, 0.0))
+        if shadow > LARGEST:
+            return 0, INFINITE
+        total = total * left
+        if formula == BINOMIAL:
+            total = total // (i + 1)
+            shadow = shadow / (i + 1)
+    return total, shadow
+
+
+# ---- lists and marks -------------------------------------------------------------------------------
+
+
+@compiled
+def counted(p: Pointers, d: int, address: int, start: int, end: int) -> tuple[int, int]:
+    """(number of elements of a level's list that it would bind, elements looked at)."""
+    flags = level(p, d, L_FLAGS)
+    n = end - start
+    if flags == F_EDGE and level(p, d, L_ABOVE) == level(p, d, L_ABOVE_END):
+        return n, 4
+    if flags & (F_EDGE | F_BITS | F_REPEATS | F_CHECKS) == 0 or n == 0:
+        if flags & F_DIFFERS == 0:
+            return n, 4
+        first, last = level(p, d, L_DIFFERS), level(p, d, L_DIFFERS_END)
+        v, refs = load_i64(p, P_V), load_i64(p, P_REFS)
+        for r in range(first, last):
+            x = load_i64(v, load_i64(refs, r))
+            again = False  # homomorphic vertices may coincide: take each off once
+            for q in range(first, r):
+                again = again or load_i64(v, load_i64(refs, q)) == x
+            if not again:
+                at = lower_bound(address, start, end, x)
+                if at < end and load_u32(address, at) == x:
+                    n -= 1
+        return n, 4
+    n = 0
+    for at in range(start, end):
+        x = element(p, d, address, at)
+        fits = not is_repeat(p, d, address, start, at) and accepts(p, d, x)
+        if fits and (flags & F_CHECKS == 0 or passes(p, d, x)):
+            n += 1
+    return n, 4 + end - start
+
+
+@compiled
+def count_equal(a: int, i: int, ie: int, b: int, j: int, je: int) -> int:
+    """Number of common values of two ascending lists without repeats."""
+    n = 0
+    if (je - j) * GALLOP < ie - i:
+        a, i, ie, b, j, je = b, j, je, a, i, ie
+    if (ie - i) * GALLOP < je - j:
+        while i < ie:
+            x = load_u32(a, i)
+            i += 1
+            j = lower_bound(b, j, je, x)
+            if j == je:
+                break
+            n += load_u32(b, j) == x
+        return n
+    while i < ie and j < je:
+        x = load_u32(a, i)
+        y = load_u32(b, j)
+        n += x == y
+        i += x <= y
+        j += y <= x
+    return n
+
+
+@compiled
+def use(p: Pointers, c: int) -> None:
+    """Mark the accepted elements of a MARK node in its scratch."""
+    q = state(p, c)
+    if load_i64(q, Q_USED) != 0:
+        return
+    store_i64(q, Q_USED, 1)
+    d = node(p, c, T_LEVEL)
+    plain = level(p, d, L_FLAGS) & (F_DIFFERS | F_BITS) == 0
+    address, scratch = load_i64(q, Q_LIST), load_i64(q, Q_SCRATCH)
+    for at in range(load_i64(q, Q_START), load_i64(q, Q_END)):
+        x = load_u32(address, at)
+        if plain or accepts(p, d, x):
+            store_u8(scratch, x, 1)
+
+
+@compiled
+def clear(p: Pointers, nodes: int) -> None:
+    """Leave every scratch as it was: zero."""
+    for c in range(nodes):
+        q = state(p, c)
+        if load_i64(q, Q_USED) != 0:
+            store_i64(q, Q_USED, 0)
+            address, scratch = load_i64(q, Q_LIST), load_i64(q, Q_SCRATCH)
+            if node(p, c, T_ROLE) == MARK:
+                for at in range(load_i64(q, Q_START), load_i64(q, Q_END)):
+                    store_u8(scratch, load_u32(address, at), 0)
+            else:
+                for at in range(load_i64(q, Q_START), load_i64(q, Q_END)):
+                    store_i64(scratch, load_u32(address, at), 0)

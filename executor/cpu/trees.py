@@ -1,0 +1,372 @@
+"""Trees of a nest's tail: from children to parents.
+
+A node that others hang on gives each of its candidates a weight, the number of ways to embed what is
+below; a leaf's weight is a mark. Parents sum weights over their rows, or, where nothing but its
+children ties a node to the loops, children add theirs to it (thesis ch. 3).
+"""
+
+from __future__ import annotations
+
+from gdb.executor.cpu.address import (
+    ABOVE,
+    BELOW,
+    BINOMIAL,
+    F_BITS,
+    F_DIFFERS,
+    F_REPEATS,
+    FALLING,
+    GALLOP,
+    L_ABOVE,
+    L_BELOW,
+    L_FLAGS,
+    L_HI,
+    L_LO,
+    LARGEST,
+    MARK,
+    MOST,
+    N_LEVEL,
+    P_LEVELS,
+    P_SIMPLE,
+    POWER,
+    Q_END,
+    Q_LIST,
+    Q_SCRATCH,
+    Q_START,
+    Q_TOUCHED,
+    Q_USED,
+    SLICE,
+    T_BACK,
+    T_CHILD,
+    T_FORMULA,
+    T_LEVEL,
+    T_NEXT,
+    T_ORDER,
+    T_PARENT,
+    T_PUSHER,
+    T_ROLE,
+    T_SIZE,
+    T_VIEW,
+    Pointers,
+    compiled,
+    load_i64,
+    load_u8,
+    load_u32,
+    store_i64,
+    store_u32,
+)
+from gdb.executor.cpu.levels import accepts, enter, is_repeat
+from gdb.executor.cpu.nodes import (
+    INFINITE,
+    count_equal,
+    counted,
+    node,
+    state,
+    use,
+    ways,
+)
+from gdb.executor.cpu.sets import bounds, level, neighbours, row_slice
+
+
+@compiled
+def child_bounds(p: Pointers, c: int, x: int) -> tuple[int, int]:
+    """The vid range of child c's label below the parent's vertex x."""
+    d = node(p, c, T_LEVEL)
+    low, high = level(p, d, L_LO), level(p, d, L_HI)
+    order = node(p, c, T_ORDER)
+    if order == BELOW:
+        high = min(high, x)
+    elif order == ABOVE:
+        low = max(low, x + 1)
+    return low, high
+
+
+@compiled
+def pull(p: Pointers, c: int, x: int) -> tuple[int, float, int]:
+    """(weight that child c gives to its parent's vertex x, about the same, elements looked at)."""
+    d, view, role = node(p, c, T_LEVEL), node(p, c, T_VIEW), node(p, c, T_ROLE)
+    address = neighbours(p, view)
+    low, high = child_bounds(p, c, x)
+    if role == SLICE:
+        row = load_i64(p, P_LEVELS) + d * N_LEVEL * 8
+        more, less = bounds(p, row, L_LO, L_BELOW, L_ABOVE)
+        start, end = row_slice(p, view, x, max(low, more), min(high, less))
+        if load_i64(load_i64(p, P_SIMPLE), view) == 1:
+            n, work = counted(p, d, address, start, end)
+            return n, float(n), work
+        n, last = 0, -1
+        for at in range(start, end):
+            y = load_u32(address, at)
+            n += y != last and accepts(p, d, y)
+            last = y
+        return n, float(n), 4 + end - start
+    start, end = row_slice(p, view, x, low, high)
+    q = state(p, c)
+    simple = load_i64(load_i64(p, P_SIMPLE), view) == 1
+    total = 0
+    if role == MARK:
+        first, last = load_i64(q, Q_START), load_i64(q, Q_END)
+        plain = level(p, d, L_FLAGS) & (F_DIFFERS | F_BITS | F_REPEATS) == 0
+        if plain and simple and (last - first) * GALLOP < end - start:
+            n = count_equal(load_i64(q, Q_LIST), first, last, address, start, end)
+            return n, float(n), 4 + 8 * (last - first)
+        use(p, c)
+        scratch = load_i64(q, Q_SCRATCH)
+        if simple:
+            for at in range(start, end):
+                total += load_u8(scratch, load_u32(address, at))
+        else:
+            before = -1
+            for at in range(start, end):
+                y = load_u32(address, at)
+                if y != before:
+                    total += load_u8(scratch, y)
+                before = y
+        return total, float(total), 4 + ((end - start) >> 1)
+    scratch = load_i64(q, Q_SCRATCH)
+    approx, before = 0.0, -1
+    for at in range(start, end):
+        y = load_u32(address, at)
+        if simple or y != before:
+            w = load_i64(scratch, y)
+            total += w
+            approx += float(w)
+        before = y
+    return total, approx, 4 + end - start
+
+
+@compiled
+def weight(p: Pointers, c: int, x: int, but: int) -> tuple[int, float, int]:
+    """(product of what all children of c but one give to x, about the same, elements looked at)."""
+    total, shadow, work = 1, 1.0, 0
+    child = node(p, c, T_CHILD)
+    while child >= 0:
+        if child != but:
+            n, approx, looked = pull(p, child, x)
+            work += looked
+            n, approx = ways(n, approx, node(p, child, T_SIZE), node(p, child, T_FORMULA))
+            shadow = shadow * approx
+            if shadow > LARGEST:
+                return 0, INFINITE, work
+            total = total * n
+            if total == 0:
+                return 0, 0.0, work
+        child = node(p, child, T_NEXT)
+    return total, shadow, work
+
+
+@compiled
+def sum_marked(p: Pointers, c: int) -> tuple[int, int]:
+    """What a root with one MARK child, both without further tests, counts: (sum, elements looked
+    at). The tight loop of triangles, cliques and diamonds."""
+    q = state(p, c)
+    child = node(p, c, T_CHILD)
+    view, order = node(p, child, T_VIEW), node(p, child, T_ORDER)
+    size, formula = node(p, child, T_SIZE), node(p, child, T_FORMULA)
+    d = node(p, child, T_LEVEL)
+    low, high = level(p, d, L_LO), level(p, d, L_HI)
+    k = state(p, child)
+    theirs, first, last = load_i64(k, Q_LIST), load_i64(k, Q_START), load_i64(k, Q_END)
+    use(p, child)
+    scratch = load_i64(k, Q_SCRATCH)
+    address, near = load_i64(q, Q_LIST), neighbours(p, view)
+    plain = level(p, d, L_FLAGS) & (F_DIFFERS | F_BITS | F_REPEATS) == 0
+    few = (last - first) * GALLOP if plain else MOST
+    total, work = 0, last - first
+    for at in range(load_i64(q, Q_START), load_i64(q, Q_END)):
+        x = load_u32(address, at)
+        if order == BELOW:
+            start, end = row_slice(p, view, x, low, min(high, x))
+        elif order == ABOVE:
+            start, end = row_slice(p, view, x, max(low, x + 1), high)
+        else:
+            start, end = row_slice(p, view, x, low, high)
+        n = 0
+        if few < end - start:
+            n = count_equal(theirs, first, last, near, start, end)
+            work += 4 + few
+        else:
+            for e in range(start, end):
+                n += load_u8(scratch, load_u32(near, e))
+            work += 4 + ((end - start) >> 1)
+        if size == 1:
+            total += n
+        elif formula == POWER:
+            total += n * n
+        elif formula == FALLING:
+            total += n * (n - 1)
+        else:
+            total += n * (n - 1) // 2
+    return total, work
+
+
+@compiled
+def simple_child(p: Pointers, c: int, length: int) -> bool:
+    """Whether a node has one child, a MARK of a view without parallel edges and at most two twins,
+    whose counts surely fit."""
+    child = node(p, c, T_CHILD)
+    if node(p, child, T_NEXT) >= 0 or node(p, child, T_ROLE) != MARK:
+        return False
+    if node(p, child, T_SIZE) > 2 or load_i64(load_i64(p, P_SIMPLE), node(p, child, T_VIEW)) == 0:
+        return False
+    q = state(p, child)
+    most = float(load_i64(q, Q_END) - load_i64(q, Q_START))
+    return float(length) * most * most < LARGEST
+
+
+@compiled
+def fold(p: Pointers, c: int) -> tuple[int, float, int]:
+    """Weigh the candidates of an INNER node: (their sum, about the same, elements looked at); those
+    of a node that is no root are kept."""
+    q = state(p, c)
+    d = node(p, c, T_LEVEL)
+    address, start, end = enter(p, d)
+    store_i64(q, Q_LIST, address)
+    store_i64(q, Q_START, start)
+    store_i64(q, Q_END, end)
+    flags, root = level(p, d, L_FLAGS), node(p, c, T_PARENT) < 0
+    node(p, c, T_CHILD)
+    if root and flags & (F_DIFFERS | F_BITS | F_REPEATS) == 0 and simple_child(p, c, end - start):
+        total, work = sum_marked(p, c)
+        return total, 0.0, work
+    if not root:
+        store_i64(q, Q_USED, 1)
+    scratch = load_i64(q, Q_SCRATCH)
+    total, shadow, work = 0, 0.0, 4
+    for at in range(start, end):
+        x = load_u32(address, at)
+        if flags & F_REPEATS != 0 and is_repeat(p, d, address, start, at):
+            continue
+        if flags & (F_DIFFERS | F_BITS) != 0 and not accepts(p, d, x):
+            continue
+        n, approx, looked = weight(p, c, x, -1)
+        work += 2 + looked
+        shadow += approx
+        if shadow > LARGEST:
+            return 0, INFINITE, work
+        total += n
+        if not root:
+            store_i64(scratch, x, n)
+    return total, shadow, work
+
+
+@compiled
+def push_pairs(p: Pointers, c: int, child: int, low: int, high: int) -> tuple[int, int]:
+    """What a free root counts that only its one child reaches, a MARK of two twins: the sum over
+    its vertices of n (n - 1), or n^2 for POWER, n being how often it is reached."""
+    k = state(p, child)
+    view, order = node(p, child, T_BACK), node(p, child, T_ORDER)
+    address, near = load_i64(k, Q_LIST), neighbours(p, view)
+    scratch = load_i64(state(p, c), Q_SCRATCH)
+    total, work = 0, 0
+    first, last = load_i64(k, Q_START), load_i64(k, Q_END)
+    for at in range(first, last):
+        z = load_u32(address, at)
+        least = max(low, z + 1) if order == BELOW else low
+        most = min(high, z) if order == ABOVE else high
+        start, end = row_slice(p, view, z, least, most)
+        work += 4 + end - start
+        for e in range(start, end):
+            x = load_u32(near, e)
+            n = load_u32(scratch, x)
+            total += n
+            store_u32(scratch, x, n + 1)
+    reached = 0
+    for at in range(first, last):
+        z = load_u32(address, at)
+        least = max(low, z + 1) if order == BELOW else low
+        most = min(high, z) if order == ABOVE else high
+        start, end = row_slice(p, view, z, least, most)
+        reached += end - start
+        for e in range(start, end):
+            store_u32(scratch, load_u32(near, e), 0)
+    formula = node(p, child, T_FORMULA)
+    if formula == BINOMIAL:
+        return total, work
+    return (2 * total, work) if formula == FALLING else (2 * total + reached, work)
+
+
+@compiled
+def push(p: Pointers, c: int, nodes: int) -> tuple[int, float, int]:
+    """Weigh the vertices that a PUSHED node's pusher reaches: as `fold`."""
+    q = state(p, c)
+    d = node(p, c, T_LEVEL)
+    row = load_i64(p, P_LEVELS) + d * N_LEVEL * 8
+    low, high = bounds(p, row, L_LO, L_BELOW, L_ABOVE)
+    child = node(p, c, T_PUSHER)
+    k = state(p, child)
+    view, order = node(p, child, T_BACK), node(p, child, T_ORDER)
+    leaf = node(p, child, T_ROLE) == MARK
+    theirs = node(p, child, T_LEVEL)
+    tested = leaf and level(p, theirs, L_FLAGS) & (F_DIFFERS | F_BITS | F_REPEATS) != 0
+    simple = load_i64(load_i64(p, P_SIMPLE), view) == 1
+    root, flags = node(p, c, T_PARENT) < 0, level(p, d, L_FLAGS)
+    only = node(p, node(p, c, T_CHILD), T_NEXT) < 0
+    size = node(p, child, T_SIZE)
+    if (
+        root
+        and only
+        and leaf
+        and simple
+        and not tested
+        and size == 2
+        and flags & (F_DIFFERS | F_BITS) == 0
+    ):
+        total, work = push_pairs(p, c, child, low, high)
+        return total, 0.0, work
+    weights, address = load_i64(k, Q_SCRATCH), load_i64(k, Q_LIST)
+    near, scratch, touched = neighbours(p, view), load_i64(q, Q_SCRATCH), load_i64(q, Q_TOUCHED)
+    count, work = 0, 4
+    for at in range(load_i64(k, Q_START), load_i64(k, Q_END)):
+        z = load_u32(address, at)
+        if tested and (
+            (at > load_i64(k, Q_START) and load_u32(address, at - 1) == z)
+            or not accepts(p, theirs, z)
+        ):
+            continue
+        w = 1 if leaf else load_i64(weights, z)
+        if w == 0:
+            continue
+        least = max(low, z + 1) if order == BELOW else low
+        most = min(high, z) if order == ABOVE else high
+        start, end = row_slice(p, view, z, least, most)
+        work += 4 + end - start
+        before = -1
+        for e in range(start, end):
+            x = load_u32(near, e)
+            if simple or x != before:
+                n = load_i64(scratch, x)
+                if n == 0:
+                    store_u32(touched, count, x)
+                    count += 1
+                store_i64(scratch, x, n + w)
+                if float(n) + float(w) > LARGEST:
+                    store_i64(q, Q_LIST, touched)
+                    store_i64(q, Q_START, 0)
+                    store_i64(q, Q_END, count)
+                    store_i64(q, Q_USED, 1)
+                    return 0, INFINITE, work
+            before = x
+    store_i64(q, Q_LIST, touched)
+    store_i64(q, Q_START, 0)
+    store_i64(q, Q_END, count)
+    store_i64(q, Q_USED, 1)
+    total, shadow = 0, 0.0
+    formula = node(p, child, T_FORMULA)
+    for i in range(count):
+        x = load_u32(touched, i)
+        n = load_i64(scratch, x)
+        if flags & (F_DIFFERS | F_BITS) != 0 and not accepts(p, d, x):
+            store_i64(scratch, x, 0)
+            continue
+        n, approx = ways(n, float(n), size, formula)
+        if not only and n != 0:
+            more, about, looked = weight(p, c, x, child)
+            work += looked
+            approx = approx * about
+            n = n * more
+        shadow += approx
+        if shadow > LARGEST:
+            return 0, INFINITE, work
+        store_i64(scratch, x, n)
+        total += n
+    return total, shadow, work + count
