@@ -7,7 +7,7 @@ STAMP := .venv/.installed
 GPU_PYTHON ?= $(BIN)/python
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check format bench gpu-test clean
+.PHONY: help demo test check format bench bench-long gpu-test clean
 
 help: ## show this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -39,6 +39,15 @@ bench: $(STAMP) ## measure; writes benchmarks/RESULTS.md (graphs are read from .
 	$(BIN)/python benchmarks/import_time.py --save
 	$(BIN)/python benchmarks/storage.py --save
 	$(BIN)/python benchmarks/truth.py --save
+	$(BIN)/python benchmarks/cold_start.py --save
+	$(BIN)/python benchmarks/query_graphs.py --save
+	$(BIN)/python benchmarks/rows.py --save
+	$(BIN)/python benchmarks/floors.py --save
+	$(BIN)/python benchmarks/ablation.py --save
+
+bench-long: $(STAMP) ## measure what takes an hour and more: large patterns, and other engines (PEERS=a Python that has them)
+	$(BIN)/python benchmarks/decomposition.py --save
+	$(BIN)/python benchmarks/peers_cpu.py --save $(if $(PEERS),--peer-python $(PEERS))
 
 gpu-test: $(if $(filter $(BIN)/python,$(GPU_PYTHON)),$(STAMP)) ## the tests that need a CUDA device
 	PYTHON=$(GPU_PYTHON) scripts/gpu_test.sh

@@ -14,7 +14,7 @@ from pathlib import Path
 import results
 
 REPOSITORY = Path(__file__).resolve().parent.parent
-SUBJECTS = ("gdb", "gdb.api", "numpy", "duckdb", "numba", "sqlglot", "prompt_toolkit")
+SUBJECTS = ("gdb", "gdb.api", "numpy", "duckdb", "llvmlite", "sqlglot", "prompt_toolkit")
 _PROGRAM = "import time; t = time.process_time(); import {0}; print(time.process_time() - t, time.process_time())"
 
 
@@ -48,7 +48,7 @@ def main() -> int:
             f"Medians of {arguments.rounds} fresh processes. `import gdb` leaves the lower rows for later.\n\n{text}",
             "numpy",
             "duckdb",
-            "numba",
+            "llvmlite",
             "sqlglot",
             "prompt_toolkit",
         )

@@ -18,6 +18,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -47,8 +48,9 @@ class Installed:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What is measured, and how."""
+    """What is measured, and how; `source` is the folder that the graphs are made from."""
 
+    source: Path
     engines: dict[str, Installed]
     threads: list[int]
     edge_labels: str
@@ -118,9 +120,9 @@ def load(name: str, store: Path, files: data.GraphFiles, plan: Plan) -> measure.
     return loaded
 
 
-def compare(name: str, queries: list[str], plan: Plan, folder: Path) -> report.GraphReport:
+def compare(name: str, queries: Iterable[str], plan: Plan, folder: Path) -> report.GraphReport:
     """Measure all engines on a graph."""
-    files = data.made(name, folder / name)
+    files = data.made(name, folder / name, plan.source)
     known = workload.queries(name)
     found = report.GraphReport(
         name,
@@ -175,7 +177,7 @@ def save(found: report.GraphReport, plan: Plan) -> None:
         f"{plan.limits.run:g} s; the peers use all cores. ours: through `db.execute`, from a store on disk. "
         f"floor: kernels of one thread, by hand. Peers: {versions or 'none'}.\n\n{report.text(found)}"
     )
-    results.save(f"Peers on the CPU: {found.graph}", body, "numpy", "numba", "duckdb")
+    results.save(f"Peers on the CPU: {found.graph}", body, "numpy", "llvmlite", "numba", "duckdb")
 
 
 def arguments_of(line: list[str] | None) -> argparse.Namespace:
@@ -185,8 +187,19 @@ def arguments_of(line: list[str] | None) -> argparse.Namespace:
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
     gigabytes = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
     add = parser.add_argument
+    add(
+        "--data",
+        type=Path,
+        default=data.DATA,
+        help="the folder of graphs (default: ../shared/data)",
+    )
     add("--graph", nargs="+", default=list(data.MAKERS), choices=list(data.MAKERS))
-    add("--query", nargs="+", default=list(workload.NAMES), choices=workload.NAMES)
+    add(
+        "--query",
+        nargs="+",
+        choices=workload.NAMES,
+        help=f"(default: all; on rmat10m {' '.join(workload.SUBSETS['rmat10m'])})",
+    )
     add("--engine", nargs="+", default=engines, choices=engines)
     add("--reps", type=int, default=3, help="runs after the first (default: 3)")
     add("--limit", type=float, default=120.0, help="seconds for each run (default: 120)")
@@ -233,6 +246,7 @@ def plan_of(arguments: argparse.Namespace) -> Plan:
         print(f"left out, not installed: {', '.join(absent)}. To have them: {CURE}")
     memory = int(arguments.memory * 1.4 * 2**30)
     return Plan(
+        arguments.data,
         engines,
         arguments.threads,
         arguments.edge_labels,
@@ -245,7 +259,7 @@ def plan_of(arguments: argparse.Namespace) -> Plan:
 def main(line: list[str] | None = None) -> int:
     """Make the graphs, measure, print."""
     arguments = arguments_of(line)
-    if absent := data.missing(arguments.graph):
+    if absent := data.missing(arguments.graph, arguments.data):
         names = ", ".join(map(str, absent))
         print(f"there is nothing to compare on, not here: {names}", file=sys.stderr)
         return 2
@@ -254,7 +268,8 @@ def main(line: list[str] | None = None) -> int:
     with tempfile.TemporaryDirectory(prefix="gdb-peers-") as temporary:
         folder = arguments.folder.absolute() if arguments.folder else Path(temporary)
         for name in arguments.graph:
-            found = compare(name, arguments.query, plan, folder)
+            queries = arguments.query or workload.SUBSETS.get(name, workload.NAMES)
+            found = compare(name, queries, plan, folder)
             print(f"\n## {name}\n\n{report.text(found)}\n", flush=True)
             if arguments.save:
                 save(found, plan)

@@ -98,22 +98,6 @@ def tasks(stores: dict[str, Path], device: str, timeout: float) -> Iterator[Task
                 yield Task(store, graph, pattern, mode, device, timeout)
 
 
-def load(names: list[str], folder: Path) -> dict[str, Path]:
-    """Import the graphs into stores of their own."""
-    stores = {}
-    for name in names:
-        stores[name] = folder / f"{name}.gdb"
-        start = time.perf_counter()
-        with gdb.connect(stores[name]) as db:
-            graphs.LOADERS[name](db)
-            stats = db.stats()
-        seconds = time.perf_counter() - start
-        print(
-            f"{name}: {stats.vertices:,} vertices, {stats.edges:,} edges, loaded in {seconds:.2f} s"
-        )
-    return stores
-
-
 def run(work: list[Task], workers: int) -> Iterator[Outcome]:
     """The outcomes in the order of the tasks; with several workers each is a process that reads the same stores."""
     if workers == 1:
@@ -154,7 +138,7 @@ def save(outcomes: list[Outcome], arguments: argparse.Namespace) -> None:
         f"Truth on {arguments.device}",
         body,
         "numpy",
-        "numba",
+        "llvmlite",
         "duckdb",
         "cupy-cuda12x",
         "cupy-cuda13x",
@@ -188,7 +172,7 @@ def main(line: list[str] | None = None) -> int:
         return 2
     outcomes = []
     with tempfile.TemporaryDirectory(prefix="gdb-truth-") as folder:
-        stores = load(arguments.graph, Path(folder))
+        stores = {name: graphs.loaded(name, Path(folder)) for name in arguments.graph}
         work = list(tasks(stores, arguments.device, arguments.timeout))
         for outcome in run(work, arguments.workers):
             print(outcome, flush=True)

@@ -21,10 +21,11 @@ import numpy as np
 import numpy.typing as npt
 
 I64 = npt.NDArray[np.int64]
-_DATA = Path(__file__).resolve().parents[3] / "shared" / "data"
+DATA = Path(__file__).resolve().parents[3] / "shared" / "data"
+# in the data folder; rmat10m is made from nothing
 SOURCES = {
-    "enron": _DATA / "email-enron" / "email-Enron.txt.gz",
-    "hprd": _DATA / "hprd" / "HPRD.graph",
+    "enron": Path("email-enron") / "email-Enron.txt.gz",
+    "hprd": Path("hprd") / "HPRD.graph",
 }
 
 
@@ -65,11 +66,11 @@ def opened(folder: Path) -> GraphFiles:
     return GraphFiles(folder, text["name"], text["vertices"], text["edges"])
 
 
-def made(name: str, folder: Path) -> GraphFiles:
+def made(name: str, folder: Path, data: Path = DATA) -> GraphFiles:
     """Make a graph's folder, unless it is there already."""
     if not (folder / "graph.json").exists():
         folder.mkdir(parents=True, exist_ok=True)
-        graph = MAKERS[name]()
+        graph = MAKERS[name](data)
         np.save(folder / "vertices.npy", np.stack([graph.labels, graph.values]))
         np.save(folder / "edges.npy", np.stack([graph.sources, graph.targets, graph.edge_labels]))
         _write_tables(graph, folder)
@@ -78,9 +79,10 @@ def made(name: str, folder: Path) -> GraphFiles:
     return opened(folder)
 
 
-def missing(names: list[str]) -> list[Path]:
+def missing(names: list[str], data: Path = DATA) -> list[Path]:
     """Files that the graphs are made of and that are not here."""
-    return [SOURCES[name] for name in names if name in SOURCES and not SOURCES[name].exists()]
+    needed = [data / SOURCES[name] for name in names if name in SOURCES]
+    return [path for path in needed if not path.exists()]
 
 
 def _write_tables(graph: Graph, folder: Path) -> None:
@@ -122,8 +124,8 @@ def _simple(labels: I64, sources: I64, targets: I64, edge_labels: Callable[[int]
     return Graph(labels, values, keys // vertices, keys % vertices, edge_labels(len(keys)))
 
 
-def _enron() -> Graph:
-    with gzip.open(SOURCES["enron"], "rt") as file:
+def _enron(data: Path) -> Graph:
+    with gzip.open(data / SOURCES["enron"], "rt") as file:
         pairs = np.loadtxt(file, dtype=np.int64, comments="#")
     labels = np.random.default_rng(1).integers(0, 16, int(pairs.max()) + 1)
     return _simple(
@@ -131,10 +133,10 @@ def _enron() -> Graph:
     )
 
 
-def _hprd() -> Graph:
+def _hprd(data: Path) -> Graph:
     labels: dict[int, int] = {}
     pairs = []
-    for line in SOURCES["hprd"].read_text(encoding="utf-8").splitlines():
+    for line in (data / SOURCES["hprd"]).read_text(encoding="utf-8").splitlines():
         match line.split():
             case ["v", vertex, label, *_]:
                 labels[int(vertex)] = int(label)
@@ -167,10 +169,10 @@ def rmat_edges(scale: int, edges: int, seed: int) -> tuple[I64, I64]:
     return shuffled[keys // vertices], shuffled[keys % vertices]
 
 
-def _rmat10m() -> Graph:
+def _rmat10m(data: Path) -> Graph:
     sources, targets = rmat_edges(20, 10_000_000, 3)
     labels = _power_law(np.random.default_rng(4), 1 << 20)
     return _simple(labels, sources, targets, lambda n: _power_law(np.random.default_rng(5), n))
 
 
-MAKERS: dict[str, Callable[[], Graph]] = {"enron": _enron, "hprd": _hprd, "rmat10m": _rmat10m}
+MAKERS: dict[str, Callable[[Path], Graph]] = {"enron": _enron, "hprd": _hprd, "rmat10m": _rmat10m}

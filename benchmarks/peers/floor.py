@@ -44,12 +44,12 @@ class FloorSession:
     def __init__(self, graph: Graph, point_seconds: float) -> None:
         self._graph = graph
         self._point_seconds = point_seconds
-        one, other = _by_degree(graph)
-        self._oriented = _csr(graph.vertices, one, other)
-        self._ordered = _csr(
+        one, other = by_degree(graph)
+        self._oriented = csr(graph.vertices, one, other)
+        self._ordered = csr(
             graph.vertices, np.concatenate([one, other]), np.concatenate([other, one])
         )
-        self._both = _csr(
+        self._both = csr(
             graph.vertices,
             np.concatenate([graph.sources, graph.targets]),
             np.concatenate([graph.targets, graph.sources]),
@@ -108,7 +108,7 @@ def compiled(kernel: Kernel) -> Kernel:
     return found
 
 
-def _by_degree(graph: Graph) -> tuple[I64, I64]:
+def by_degree(graph: Graph) -> tuple[I64, I64]:
     """The edges with vertices renumbered by ascending degree, each from the smaller to the larger."""
     degrees = np.bincount(np.concatenate([graph.sources, graph.targets]), minlength=graph.vertices)
     rank = np.empty(graph.vertices, np.int64)
@@ -117,7 +117,8 @@ def _by_degree(graph: Graph) -> tuple[I64, I64]:
     return np.minimum(one, other), np.maximum(one, other)
 
 
-def _csr(vertices: int, sources: I64, targets: I64) -> tuple[I64, I32]:
+def csr(vertices: int, sources: I64, targets: I64) -> tuple[I64, I32]:
+    """Offsets and neighbours, ascending per row, of edges held from source to target."""
     order = np.lexsort((targets, sources))
     starts = np.zeros(vertices + 1, np.int64)
     np.cumsum(np.bincount(sources, minlength=vertices), out=starts[1:])

@@ -56,6 +56,46 @@ def cliques(starts: I64, ends: I32, size: int) -> int:
     return total
 
 
+def clique_elements(starts: I64, ends: I32, size: int) -> int:
+    """What the intersections of `cliques` must read: for each, the length of the shorter list."""
+    vertices = len(starts) - 1
+    mark = np.zeros(vertices, np.int8)
+    widest = 0
+    for v in range(vertices):
+        widest = max(widest, starts[v + 1] - starts[v])
+    candidates = np.empty((size, widest + 1), np.int32)
+    lengths = np.zeros(size, np.int64)
+    places = np.zeros(size, np.int64)
+    total = 0
+    for v in range(vertices):
+        degree = starts[v + 1] - starts[v]
+        for i in range(degree):
+            candidates[1, i] = ends[starts[v] + i]
+            mark[candidates[1, i]] = 1
+        lengths[1], places[1], level = degree, 0, 1
+        while level > 0:
+            if places[level] == lengths[level]:
+                for i in range(lengths[level]):
+                    mark[candidates[level, i]] = level - 1
+                level -= 1
+                continue
+            u = candidates[level, places[level]]
+            places[level] += 1
+            total += min(lengths[level], starts[u + 1] - starts[u])
+            if level == size - 2:
+                continue
+            kept = 0
+            for e in range(starts[u], starts[u + 1]):
+                if mark[ends[e]] == level:
+                    candidates[level + 1, kept] = ends[e]
+                    kept += 1
+            level += 1
+            for i in range(kept):
+                mark[candidates[level, i]] = level
+            lengths[level], places[level] = kept, 0
+    return total
+
+
 def four_cycles(starts: I64, ends: I32) -> int:
     """4-cycles of a graph numbered by degree: at its highest vertex, two paths to the opposite one."""
     vertices = len(starts) - 1

@@ -38,6 +38,14 @@ class Ours:
         return OurSession(gdb.connect(store, read_only=True), graph.vertices, settings)
 
 
+def stored(files: GraphFiles, kind: str = "plain") -> Path:
+    """The store of that kind beside a graph's files; it is loaded unless it is there."""
+    store = files.folder / f"ours-{kind}.gdb"
+    if not store.exists():
+        Ours().load(files, store)
+    return store
+
+
 class OurSession:
     """An open store."""
 

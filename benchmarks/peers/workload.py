@@ -19,6 +19,7 @@ import numpy as np
 SHAPES = ("tri", "c4", "diamond", "k4", "k5")
 LABELLED = ("star3", "path5", "rw6", "rw6e")
 NAMES = (*SHAPES, *LABELLED, "hop2", "agg")
+SUBSETS = {"rmat10m": ("tri", "c4", "diamond", "k4", "star3", "rw6", "hop2")}  # elsewhere all
 POINTS = 1000
 LEAST_VALUE = 900  # agg: WHERE a.val >= 900
 _PATTERNS = Path(__file__).with_name("patterns.json")
@@ -94,7 +95,7 @@ class Answer:
 
 def queries(graph: str) -> dict[str, Query]:
     """The queries of a graph, by name."""
-    found = {name: Query(name, _shape(name)) for name in SHAPES}
+    found = {name: Query(name, shape(name)) for name in SHAPES}
     for name, text in json.loads(_PATTERNS.read_text(encoding="utf-8"))[graph].items():
         labels = tuple(int(label) for label in text["labels"])
         edges = tuple(PatternEdge(i, j, False, label) for i, j, label in text["edges"])
@@ -105,13 +106,17 @@ def queries(graph: str) -> dict[str, Query]:
     return found | {name: Query(name) for name in ("hop2", "agg")}
 
 
-def _shape(name: str) -> Pattern:
+def shape(name: str) -> Pattern:
+    """A pattern without labels: one of SHAPES, or "house"."""
     if name == "c4":
         ring = ((0, 1, True), (0, 3, True), (1, 2, False), (3, 2, False))
         return Pattern(4, _edges(ring), less=((0, 2), (1, 3)), symmetries=8)
     if name == "diamond":
         chord = ((0, 1, True), (0, 2, False), (1, 2, False), (0, 3, False), (1, 3, False))
         return Pattern(4, _edges(chord), less=((2, 3),), symmetries=4)
+    if name == "house":  # a 4-cycle, and a triangle on its first edge
+        walls = ((0, 1, True), (1, 2, False), (2, 3, False), (3, 0, False))
+        return Pattern(5, _edges((*walls, (0, 4, False), (1, 4, False))), symmetries=2)
     size, symmetries = {"tri": (3, 6), "k4": (4, 24), "k5": (5, 120)}[name]
     pairs = itertools.combinations(range(size), 2)
     return Pattern(size, _edges((i, j, True) for i, j in pairs), symmetries=symmetries)

@@ -1,0 +1,131 @@
+"""Seconds from before `import gdb` to the first answer in a fresh process, its kernel cached or yet to be compiled.
+
+    python benchmarks/cold_start.py [--empty 3] [--warm 9] [--save]
+
+Each process opens a store of hprd read-only and answers one query: the triangle, or a published query graph of 16
+vertices. The kernels lie in the user's cache folder; here XDG_CACHE_HOME names one of its own, which is empty for the
+processes that compile and full for the others. Medians; the counts are compared. The exit code is 1 if a count
+differs, 2 if the graph is not here.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+
+import graphs
+import results
+from peers.report import figures
+
+REPOSITORY = Path(__file__).resolve().parent.parent
+TRIANGLE = "MATCH DIFFERENT NODES (a)-[]-(b)-[]-(c), (a)-[]-(c) RETURN count(*)"
+_PROGRAM = """
+import sys, time
+start = time.perf_counter()
+import gdb
+imported = time.perf_counter()
+db = gdb.connect(sys.argv[1], read_only=True)
+opened = time.perf_counter()
+result = db.execute(sys.argv[2], device="cpu")
+count = result.scalar()
+end = time.perf_counter()
+import json
+print(json.dumps({"count": count, "import": imported - start, "connect": opened - imported,
+                  "execute": end - opened, "all": end - start, "steps": dict(result.summary.seconds)}))
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Start:
+    """One fresh process: seconds of import, connect and the first execute, of its steps, and of all together."""
+
+    count: int
+    seconds: dict[str, float]
+
+
+def start(store: Path, query: str, cache: Path) -> Start:
+    """Run one process with a cache folder."""
+    environment = {k: v for k, v in os.environ.items() if k != "NUMBA_CACHE_DIR"}
+    done = subprocess.run(
+        [sys.executable, "-c", _PROGRAM, str(store), query],
+        cwd=REPOSITORY,
+        env=environment | {"XDG_CACHE_HOME": str(cache)},
+        capture_output=True,
+        text=True,
+    )
+    if done.returncode:
+        raise RuntimeError(f"the process ended with {done.returncode}: {done.stderr.strip()}")
+    told = json.loads(done.stdout)
+    steps = told.pop("steps")
+    between = told["execute"] - sum(steps.values())
+    return Start(told.pop("count"), told | steps | {"between": between})
+
+
+def starts(store: Path, query: str, empty: int, warm: int) -> dict[str, list[Start]]:
+    """So many processes with an empty cache folder, each with one of its own, and with the full one."""
+    with tempfile.TemporaryDirectory(prefix="gdb-cache-") as temporary:
+        caches = [Path(temporary) / str(k) for k in range(max(1, empty))]
+        compiled = [start(store, query, cache) for cache in caches]
+        full = [start(store, query, caches[-1]) for _ in range(warm)]
+    return {"empty": compiled[:empty], "warm": full}
+
+
+def table(found: dict[str, dict[str, list[Start]]]) -> str:
+    """One row for each query and state of the cache: medians by part."""
+    parts = ("all", "import", "connect", "execute", "parse", "bind", "plan", "run", "between")
+    rows = []
+    for query, states in found.items():
+        for state, several in states.items():
+            if several:
+                seconds = [
+                    statistics.median(one.seconds[part] for one in several) for part in parts
+                ]
+                rows.append((query, state, len(several), *map(figures, seconds)))
+    return results.table(("query", "cache", "processes", *parts), rows)
+
+
+def arguments_of(line: list[str] | None) -> argparse.Namespace:
+    """The command line."""
+    parser = graphs.command_line(__doc__)
+    parser.add_argument("--empty", type=int, default=3, help="processes that compile (default: 3)")
+    parser.add_argument("--warm", type=int, default=9, help="processes that do not (default: 9)")
+    return parser.parse_args(line)
+
+
+def main(line: list[str] | None = None) -> int:
+    """Load, start processes, print."""
+    arguments = arguments_of(line)
+    if graphs.absent(arguments.data / "hprd" / "query_graph"):
+        return 2
+    first = graphs.published(arguments.data)[0]
+    queries = {"triangle": TRIANGLE, first.name: first.cypher("isomorphisms")}
+    with tempfile.TemporaryDirectory(prefix="gdb-cold-start-") as temporary:
+        folder = (arguments.folder or Path(temporary)).absolute()
+        store = graphs.loaded("hprd", folder, arguments.data)
+        found = {
+            name: starts(store, text, arguments.empty, arguments.warm)
+            for name, text in queries.items()
+        }
+    text = table(found)
+    print(text)
+    if arguments.save:
+        about = (
+            "Seconds from before `import gdb` to the first count on hprd, a fresh process each, the files in memory; "
+            "medians. `empty`: the folder of compiled kernels is empty; parse, bind, plan and run are parts of "
+            "execute, and the modules that a part is the first to need are loaded in it; `between` is loaded outside "
+            f"them.\n\n{text}"
+        )
+        results.save("Cold start", about, "numpy", "llvmlite", "duckdb", "sqlglot")
+    counts = [one.count for states in found[first.name].values() for one in states]
+    return int(set(counts) != {first.counts["isomorphisms"]})
+
+
+if __name__ == "__main__":
+    sys.exit(main())

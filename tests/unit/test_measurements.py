@@ -1,0 +1,233 @@
+"""The measurements of benchmarks/: their command lines, and what they compute, on graphs small enough to check."""
+
+from __future__ import annotations
+
+import importlib.util
+import itertools
+import json
+import os
+import sys
+from pathlib import Path
+from types import ModuleType
+
+import numpy as np
+import pytest
+
+import ablation
+import cold_start
+import decomposition
+import floors
+import gdb
+import patterns
+import query_graphs
+import rows
+from gdb import planner
+from peers import data, floor, kernels, workload
+
+SCRIPTS = sorted(
+    file.stem
+    for file in (Path(__file__).resolve().parents[2] / "benchmarks").glob("*.py")
+    if "def main" in file.read_text(encoding="utf-8")
+)
+TRIANGLE = patterns.Pattern("tri", (None,) * 3, ((0, 1), (1, 2), (0, 2)))
+# a 4-clique with a tail
+EDGES = [*itertools.combinations(range(4), 2), (3, 4)]
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("measured")
+    (folder / "g.txt").write_text("".join(f"{u} {v}\n" for u, v in EDGES))
+    with gdb.connect(folder / "g.gdb") as db:
+        db.load(folder / "g.txt", format="snap", type="E", directed=False)
+    return folder / "g.gdb"
+
+
+@pytest.mark.parametrize("name", SCRIPTS)
+def test_a_script_has_help(
+    name: str,
+    repository: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """By its file: one has the name of a room."""
+    spec = importlib.util.spec_from_file_location(
+        f"{name}_program", repository / "benchmarks" / f"{name}.py"
+    )
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    monkeypatch.setitem(sys.modules, spec.name, module)  # where its dataclasses look
+    spec.loader.exec_module(module)
+    monkeypatch.setattr(sys, "argv", [f"{name}.py", "--help"])
+    with pytest.raises(SystemExit) as ended:
+        module.main()
+    assert ended.value.code == 0
+    assert "--save" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    "module", [ablation, cold_start, decomposition, floors, query_graphs, rows]
+)
+def test_absent_data_is_told(
+    module: ModuleType, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert module.main(["--data", str(tmp_path / "nowhere")]) == 2
+    assert "nowhere" in capsys.readouterr().err
+
+
+# ---- floors ------------------------------------------------------------------------------------
+
+
+def random_graph(vertices: int = 30, edges: int = 120) -> data.Graph:
+    rng = np.random.default_rng(5)
+    pairs = np.array(list(itertools.combinations(range(vertices), 2)))
+    chosen = pairs[rng.choice(len(pairs), edges, replace=False)]
+    labels = rng.integers(0, 3, vertices)
+    none = np.zeros(edges, np.int64)
+    return data.Graph(labels, labels, chosen[:, 0], chosen[:, 1], none)
+
+
+@pytest.mark.parametrize("size", [3, 4, 5])
+def test_clique_elements_are_the_shorter_lists(size: int) -> None:
+    graph = random_graph()
+    oriented = floor.csr(graph.vertices, *floor.by_degree(graph))
+    starts, ends = oriented
+    after = [set(ends[starts[v] : starts[v + 1]].tolist()) for v in range(graph.vertices)]
+
+    def read(candidates: set[int], levels: int) -> int:
+        total = 0
+        for u in candidates:
+            total += min(len(candidates), len(after[u]))
+            total += read(candidates & after[u], levels - 1) if levels > 1 else 0
+        return total
+
+    expected = sum(read(candidates, size - 2) for candidates in after)
+    assert kernels.clique_elements(starts, ends, size) == expected > 0
+
+
+def test_paths_below_their_highest_vertex() -> None:
+    graph = random_graph()
+    low, high = floor.by_degree(graph)
+    near: list[set[int]] = [set() for _ in range(graph.vertices)]
+    for u, v in zip(low.tolist(), high.tolist(), strict=True):
+        near[u].add(v)
+        near[v].add(u)
+    expected = sum(w < v for v in range(graph.vertices) for u in near[v] if u < v for w in near[u])
+    assert floors.paths_below(graph.vertices, low, high) == expected > 0
+
+
+def test_matching_edges_are_read_once() -> None:
+    graph = random_graph()
+    pattern = workload.Pattern(
+        4,
+        tuple(workload.PatternEdge(i, j) for i, j in ((0, 1), (0, 2), (2, 3))),
+        labels=(0, 1, 0, 1),  # 0-1 twice, 0-0 once
+    )
+    ends = [
+        {int(graph.labels[u]), int(graph.labels[v])}
+        for u, v in zip(graph.sources, graph.targets, strict=True)
+    ]
+    assert floors.matching_edges(graph, pattern) == ends.count({0, 1}) + ends.count({0})
+
+
+# ---- query graphs, decomposition, ablation, rows -------------------------------------------------
+
+
+def test_a_query_graph_is_asked_and_compared(store: Path) -> None:
+    right = patterns.Pattern("right", TRIANGLE.vertices, TRIANGLE.edges, {"isomorphisms": 24})
+    wrong = patterns.Pattern("wrong", TRIANGLE.vertices, TRIANGLE.edges, {"isomorphisms": 5})
+    with gdb.connect(store, read_only=True) as db:
+        asked = list(query_graphs.ask(db, [right, wrong], repeat=2))
+    assert [one.right for one in asked] == [True, False]
+    assert all(one.seconds > 0 and one.again > 0 for one in asked)
+    assert query_graphs.steps(asked)[:3] == ["parse", "bind", "plan"]
+    text = query_graphs.report(asked)
+    assert "1 of 2 counts are the published ones" in text
+    assert "wrong differs: 24, published 5" in text
+
+
+def test_the_distribution_counts_what_is_over_the_goals() -> None:
+    pattern = patterns.Pattern("p", (None,), (), {"isomorphisms": 1})
+    asked = [query_graphs.Asked(pattern, 1, s, {"plan": s / 2}) for s in (0.01, 0.02, 0.5)]
+    line = query_graphs.distribution(asked).splitlines()[2]
+    assert [cell.strip() for cell in line.split("|")][1:3] == ["end to end", "20.0"]
+    assert [cell.strip() for cell in line.split("|")][-3:-1] == ["2", "1"]
+
+
+@pytest.fixture
+def published(tmp_path: Path) -> Path:
+    """Two patterns, of which one has a published count and times."""
+    shape = {"vertices": 3, "labels": None, "edges": [[0, 1], [0, 2], [1, 2]]}
+    measured = {"g": {"q1": {"count": 24, "ms": {"one": 3.0, "two": "timeout", "three": None}}}}
+    (tmp_path / "patterns.json").write_text(json.dumps({"q1": shape, "q2": shape, "house": shape}))
+    (tmp_path / "gpu_h200.json").write_text(json.dumps(measured))
+    return tmp_path
+
+
+def test_published_counts_and_times(store: Path, published: Path) -> None:
+    subjects = decomposition.read_subjects(published, "g", [])
+    assert [subject.pattern.name for subject in subjects] == ["q1", "q2"]
+    assert subjects[0].best == pytest.approx(0.003)
+    assert subjects[1].best is None
+    with gdb.connect(store, read_only=True) as db:
+        outcomes = [decomposition.measure(db, one, 60, "cpu", 1) for one in subjects]
+    assert [(one.count, one.verdict) for one in outcomes] == [(24, "equal"), (24, "counted")]
+    text = decomposition.table(outcomes, 60)
+    assert "stopped" in text
+    assert "2 of 2 within 60 s; 1 of them" in decomposition.summary(outcomes, 60)
+
+
+def test_another_count_differs_and_a_limit_is_shown(store: Path, published: Path) -> None:
+    (subject,) = decomposition.read_subjects(published, "g", ["q1"])
+    other = decomposition.Subject(subject.pattern, 23, subject.milliseconds)
+    with gdb.connect(store, read_only=True) as db:
+        assert decomposition.measure(db, other, 60, "cpu", 1).verdict == "differs"
+        late = decomposition.measure(db, subject, 1e-9, "cpu", 1)
+    assert late.verdict == "over the limit"
+    assert ">60" in decomposition.table([late], 60)
+
+
+def test_passes_switched_off_give_the_same_answer(store: Path) -> None:
+    settings = ablation.Settings(limit=60.0, threads=1, runs=1)
+    with gdb.connect(store, read_only=True) as db:
+        question = ablation.Question("tri", TRIANGLE.cypher("isomorphisms"), db)
+        few = ablation.Question(
+            "rows", "MATCH DIFFERENT NODES (a)-[]-(b)-[]-(c) RETURN id(a) LIMIT 7", db
+        )
+        for name in planner.PASSES:
+            assert ablation.answer(question, frozenset({name}), settings) == 24
+            assert ablation.answer(few, frozenset({name}), settings) == 7
+
+
+def test_an_ablation_shows_limits_and_differences() -> None:
+    late = ablation.Cell(3.0, None, ablation.OVER)
+    off = {"a": ablation.Cell(2.0, 5), "b": late, "c": ablation.Cell(1.0, 6)}
+    row = ablation.Row("tri", ablation.Cell(1.0, 5), off)
+    assert row.differing() == ["c"]
+    line = ablation.table([row], "abc").splitlines()[-1]
+    assert [cell.strip() for cell in line.split("|")][2:6] == [
+        "1,000.0",
+        "2.00",
+        ">3.00",
+        "1.00 differs",
+    ]
+    assert "tri without c: 6 instead of 5" in ablation.report([row], "abc")
+
+
+def test_listings_reach_arrow(store: Path) -> None:
+    pytest.importorskip("nanoarrow")
+    found = {
+        name: rows.list_rows(store, name, query, 1, 2).rows
+        for name, query in rows.listings(10).items()
+    }
+    assert found == {"each triangle, all": 4, "each triangle, LIMIT": 4, "embeddings, LIMIT": 10}
+
+
+def test_a_fresh_process_tells_its_seconds(store: Path) -> None:
+    """With the user's own cache folder, so that nothing need be compiled."""
+    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+    told = cold_start.start(store, cold_start.TRIANGLE, cache)
+    assert told.count == 24
+    assert told.seconds["all"] >= told.seconds["execute"] >= told.seconds["run"] > 0
+    assert "| triangle" in cold_start.table({"triangle": {"warm": [told], "empty": []}})
