@@ -59,6 +59,27 @@ def column_array(column: Column) -> Array:
     return _array(na.c_array(column))
 
 
+def narrowed(array: Array) -> Array:
+    """A one-chunk array with the offsets that DuckDB gives its strings and lists, 32 bits, where they fit."""
+    view = _view(array)
+    kind = view.storage_type
+    if kind not in ("large_string", "large_list"):
+        return array
+    offsets = _buffer(view, 1, np.int64)
+    if len(offsets) and int(offsets[-1]) > np.iinfo(np.int32).max:
+        return array
+    valid = _buffer(view, 0, np.uint8)
+    buffers = [valid if len(valid) else None, offsets.astype(np.int32)]
+    if kind == "large_string":
+        buffers.append(_buffer(view, 2, np.uint8))
+        return _array(na.c_array_from_buffers(na.string(), len(array), buffers))
+    items = narrowed(array.child(0))
+    schema = na.list_(na.Schema(items.schema))
+    return _array(
+        na.c_array_from_buffers(schema, len(array), buffers, children=[na.c_array(items)])
+    )
+
+
 def null_array(length: int) -> Array:
     """A column of Arrow's null type: what a property key gives that nothing has."""
     return _array(na.c_array_from_buffers(na.null(), length, []))

@@ -3,23 +3,93 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
 
+from gdb.executor.plan import Twin
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Embeddings:
-    """Full assignments, one per row.
+    """Full assignments, one per row: a whole table, or a part of one.
 
-    vids : u32[n, query vertices]; column k is the data vertex of query vertex k.
+    vids : u32[n, query vertices]; column k is the data vertex of query vertex k, and holds anything
+        where that vertex was not wanted.
     eids : i64[n, query edges]; column k is the edge id of query edge k, -1 where the plan did not
         bind it.
+    turned : the automorphism by which the rows are read, None for as they stand.
     """
 
     vids: npt.NDArray[np.uint32]
     eids: npt.NDArray[np.int64]
+    turned: Twin | None = None
 
     def __len__(self) -> int:
         return int(self.vids.shape[0])
+
+    def vertex(self, index: int) -> npt.NDArray[np.uint32]:
+        """The column of a query vertex, u32[n]."""
+        return self.vids[:, index if self.turned is None else self.turned.vertices[index]]
+
+    def edge(self, index: int) -> npt.NDArray[np.int64]:
+        """The column of a query edge, i64[n]."""
+        return self.eids[:, index if self.turned is None else self.turned.edges[index]]
+
+    def first(self, rows: int) -> Embeddings:
+        """At most so many of its rows; shares memory."""
+        if rows >= len(self):
+            return self
+        return replace(self, vids=self.vids[:rows], eids=self.eids[:rows])
+
+    def copied(self) -> Embeddings:
+        """A table of its own memory, columns one after another."""
+        unbound = self.eids.strides[0] == 0  # all are -1, and no memory is behind them
+        eids = self.eids if unbound else np.array(self.eids, order="F")
+        return replace(self, vids=np.array(self.vids, order="F"), eids=eids)
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What is asked of the embeddings.
+
+    vertices, edges : query vertices and edges whose columns are read.
+    once : the query vertex of which only the distinct values are asked for, in any one row each; None
+        where every row counts.
+    """
+
+    vertices: tuple[int, ...]
+    edges: tuple[int, ...] = ()
+    once: int | None = None
+
+    def under(self, twins: tuple[Twin, ...]) -> Wanted:
+        """With the columns that these are read from when rows are turned."""
+        if not twins:
+            return self
+        vertices = {twin.vertices[v] for twin in twins for v in self.vertices}
+        edges = {twin.edges[e] for twin in twins for e in self.edges}
+        return Wanted(tuple(sorted(vertices)), tuple(sorted(edges)), self.once)
+
+
+NO_COLUMNS = Wanted(())
+
+
+def joined(parts: Sequence[Embeddings], vertices: int, edges: int) -> Embeddings:
+    """Parts, none of them turned, as one table."""
+    n = sum(map(len, parts))
+    vids = np.empty((n, vertices), np.uint32, order="F")
+    for column in range(vertices if n else 0):
+        np.concatenate([part.vids[:, column] for part in parts], out=vids[:, column])
+    if all(part.eids.strides[0] == 0 for part in parts):
+        return Embeddings(vids, unbound_edges(n, edges))
+    eids = np.empty((n, edges), np.int64, order="F")
+    for column in range(edges):
+        np.concatenate([part.eids[:, column] for part in parts], out=eids[:, column])
+    return Embeddings(vids, eids)
+
+
+def unbound_edges(rows: int, edges: int) -> npt.NDArray[np.int64]:
+    """The columns of edges of which none is bound, i64[rows, edges]: all -1, without memory."""
+    return np.broadcast_to(np.int64(-1), (rows, edges))

@@ -7,7 +7,10 @@ float64 columns of one key widen to float64.
 
 from __future__ import annotations
 
+import threading
+import weakref
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
@@ -51,6 +54,9 @@ def vertex_property(
         kind = common_kind((group.keys[key] for group in snapshot.groups if key in group.keys), key)
     if kind is None:
         return None
+    whole = _by_vid(snapshot, key, kind, len(vids))
+    if whole is not None:
+        return whole.take(vids.astype(np.int64))
     groups = snapshot.groups_of(vids)
     pieces: list[tuple[I64, Column]] = []
     for group in _present(groups):
@@ -95,6 +101,9 @@ def vertex_ids(snapshot: Snapshot, vids: U32, kind: Kind | None = None) -> Colum
     ------
     TypeProblem : some are numbers and some strings, and no kind is given.
     """
+    whole = None if kind is None else _by_vid(snapshot, None, kind, len(vids))
+    if whole is not None:
+        return whole.take(vids.astype(np.int64))
     groups = snapshot.groups_of(vids)
     pieces: list[tuple[I64, Column]] = []
     for group in _present(groups):
@@ -110,13 +119,70 @@ def vertex_ids(snapshot: Snapshot, vids: U32, kind: Kind | None = None) -> Colum
     return _assemble(pieces, len(vids), kinds.pop() if kinds else "int64")
 
 
+# ---- columns by vid --------------------------------------------------------------------------------
+
+
+@dataclass(slots=True)
+class _Wholes:
+    """The columns of one snapshot that are kept by vid, and how many values were asked of the others."""
+
+    columns: dict[tuple[str | None, Kind], Column] = field(default_factory=dict)
+    asked: dict[tuple[str | None, Kind], int] = field(default_factory=dict)
+    lock: threading.Lock = field(default_factory=threading.Lock)
+
+
+_wholes: weakref.WeakKeyDictionary[Snapshot, _Wholes] = weakref.WeakKeyDictionary()
+_wholes_lock = threading.Lock()
+_WORTH = 4  # a column is laid out by vid once a fourth of its values was asked for
+
+
+def _by_vid(snapshot: Snapshot, key: str | None, kind: Kind, asked: int) -> Column | None:
+    """Property `key` (None: the user's ids) of all vertices in the order of vids; None while too few values were
+    asked for to make it worth while, and where it is made of strings of several groups."""
+    if kind == "string" and len(snapshot.groups) != 1:
+        return None
+    with _wholes_lock:
+        wholes = _wholes.setdefault(snapshot, _Wholes())
+    with wholes.lock:
+        place = key, kind
+        if place not in wholes.columns:
+            wholes.asked[place] = wholes.asked.get(place, 0) + asked
+            if _WORTH * wholes.asked[place] < sum(group.count for group in snapshot.groups):
+                return None
+            wholes.columns[place] = _laid_out(snapshot, key, kind)
+        return wholes.columns[place]
+
+
+def _laid_out(snapshot: Snapshot, key: str | None, kind: Kind) -> Column:
+    """All groups' columns as one by vid; the column itself where there is one group, without a copy."""
+    columns = [
+        snapshot.id_column(number) if key is None else snapshot.vertex_column(number, key)
+        for number in range(len(snapshot.groups))
+    ]
+    ends = [stop for group in snapshot.groups for _, stop in group.ranges]
+    if len(columns) == 1 and columns[0] is not None and len(columns[0]) == max(ends):
+        return widen(columns[0], kind)
+    whole = Column.nulls(kind, max(ends, default=0))
+    valid = np.zeros(len(whole), np.bool_)
+    for group, column in zip(snapshot.groups, columns, strict=True):
+        if column is None or (column.kind != kind and (column.kind, kind) != ("int64", "float64")):
+            continue  # of another kind: no vertex of this group is asked for
+        values, row = widen(column, kind).values, 0
+        for start, stop in group.ranges:
+            end = row + stop - start
+            whole.values[start:stop] = values[row:end]
+            valid[start:stop] = True if column.valid is None else column.valid[row:end]
+            row = end
+    return Column(kind, whole.values, None, None if valid.all() else valid)
+
+
 def vertex_labels(snapshot: Snapshot, vids: U32) -> tuple[I64, Column]:
     """The labels of each vid: how many (i64[n]), and all of them one after the other."""
-    groups = snapshot.groups_of(vids).astype(np.int64)
     counts = np.array([len(group.labels) for group in snapshot.groups], np.int64)
     names = [label for group in snapshot.groups for label in group.labels]
     if not names:
         return np.zeros(len(vids), np.int64), strings([])
+    groups = snapshot.groups_of(vids).astype(np.int64)
     lengths = counts[groups]
     first = (np.cumsum(counts) - counts)[groups]
     ends = np.cumsum(lengths)

@@ -86,7 +86,8 @@ def _materialised(k: int, level: Level, made: list[SetOp], early: bool, loops: i
 def _emit(made: list[SetOp], op: SetOp, share: bool) -> Operand:
     if share:
         for other in made:
-            if replace(op, slot=other.slot) == other:
+            same = (op.depth, op.left, op.right) == (other.depth, other.left, other.right)
+            if same and (op.op, op.cut) == (other.op, other.cut):
                 return Operand(Kind.SET, other.slot)
     made.append(op)
     return Operand(Kind.SET, op.slot)

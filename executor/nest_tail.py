@@ -56,15 +56,31 @@ def grow(
     if wanted and formulas:
         first = max(first, len(nest.levels) - wanted)
     for start in range(first, last + 1):
-        found = _forest(nest, start, back, trees)
-        if found is not None:
-            return found
+        builder = _forest(nest, start, back, trees)
+        nodes = builder.build() if builder is not None else None
+        if builder is not None and nodes is not None and not builder.entangled:
+            return _with_tail(nest, builder.bare, nodes, start)
     return nest
 
 
-def _forest(nest: LoopNest, start: int, back: tuple[int, ...], trees: bool) -> LoopNest | None:
-    """The nest with levels[start:] as its tail, None where they are no forest."""
+def entangled(
+    nest: LoopNest, back: tuple[int, ...], wanted: int, *, trees: bool
+) -> frozenset[tuple[int, int]] | None:
+    """What keeps the last `wanted` levels from being a tail: pairs of levels that have to differ, the
+    later one first. None where something else does."""
+    builder = _forest(nest, len(nest.levels) - wanted, back, trees)
+    if builder is None or builder.build() is None:
+        return None
+    if any(isinstance(builder.relation[pair], Order) for pair in builder.entangled):
+        return None
+    return builder.entangled
+
+
+def _forest(nest: LoopNest, start: int, back: tuple[int, ...], trees: bool) -> _Builder | None:
+    """What makes a tail of levels[start:], None where they are no forest."""
     members = range(start, len(nest.levels))
+    if _inner(nest, start) >= len(members):
+        return None
     edges: list[_Edge] = []
     bare = list(nest.levels)
     for k in members:
@@ -88,9 +104,25 @@ def _forest(nest: LoopNest, start: int, back: tuple[int, ...], trees: bool) -> L
         bare[k] = replace(level, base=outer[0], sources=tuple(outer[1:]))
     if edges and (not trees or any(back[e.view] < 0 for e in edges)):
         return None
-    nodes = _Builder(nest, tuple(bare), start, edges, back).build()
-    if nodes is None:
-        return None
+    return _Builder(nest, tuple(bare), start, edges, back)
+
+
+def _inner(nest: LoopNest, start: int) -> int:
+    """Number of query edges within levels[start:]."""
+    found = 0
+    for level in nest.levels[start:]:
+        if isinstance(level, VertexLevel):
+            operands = (level.base, *level.sources)
+            found += sum(o.kind is Kind.ROW and o.b >= start for o in operands)
+    return found
+
+
+def _with_tail(
+    nest: LoopNest,
+    bare: tuple[VertexLevel | EdgeLevel, ...],
+    nodes: tuple[Node, ...],
+    start: int,
+) -> LoopNest:
     levels = tuple(_without_tail(x, start) if k >= start else x for k, x in enumerate(bare))
     return replace(nest, levels=levels, tail=nodes)
 
@@ -148,7 +180,13 @@ class _Builder:
         level = self.bare[k]
         return isinstance(level, VertexLevel) and level.base.kind is Kind.FREE
 
+    @property
+    def entangled(self) -> frozenset[tuple[int, int]]:
+        """Relations of the tail that no formula tells."""
+        return frozenset(self.relation) - self.explained
+
     def build(self) -> tuple[Node, ...] | None:
+        """The nodes, None where the levels are no forest."""
         left = list(self.members)
         while left:
             component = self._component(left[0])
@@ -163,7 +201,7 @@ class _Builder:
                 continue
             if not self._add_tree(component):
                 return None
-        return tuple(self.nodes) if set(self.relation) <= self.explained else None
+        return tuple(self.nodes)
 
     def _component(self, k: int) -> list[int] | None:
         """The levels joined to k, k first; None where they are no tree."""

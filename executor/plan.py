@@ -175,7 +175,12 @@ class Twin:
 
 @dataclass(frozen=True, slots=True)
 class Notes:
-    """What the planner found out, for EXPLAIN."""
+    """What the planner found out, for EXPLAIN.
+
+    estimates : expected partial embeddings after each vertex of the order, from mean degrees.
+    steps : expected steps of the CPU's kernel for the plan and its terms, from sampled walks; None where the
+        stage is too small to be worth it. bound : from the same walks, how often each loop is bound.
+    """
 
     core: tuple[int, ...] = ()
     forest: tuple[int, ...] = ()
@@ -184,6 +189,8 @@ class Notes:
     automorphisms: int = 1
     restrictions: tuple[tuple[int, int], ...] = ()
     estimates: tuple[float, ...] = ()
+    steps: float | None = None
+    bound: tuple[float, ...] = ()
     warnings: tuple[str, ...] = ()
     switched_off: frozenset[str] = frozenset()
 
@@ -196,8 +203,10 @@ class Plan:
     multiplicity : counts are multiplied by it (restrictions kept one of so many twins).
     twins : rows are written once for each; () when rows need no expansion.
     counting : only the number of embeddings is asked for.
+    ranked : vertices are numbered by degree (`gdb.storage.ranked`), which no answer of this plan shows.
     tail : how many vertices at the end of the order are meant to be counted without loops; 0: as many as
         can be.
+    divisor : the sum of all counts is divided by it (SUBGRAPHS: the embeddings of one subgraph).
     terms : further plans whose counts, each times its coefficient, are added to this one's (conditions
         that this plan leaves out, by inclusion and exclusion).
     stages : what `gdb.executor.run` prepared of this plan and keeps with it.
@@ -213,7 +222,9 @@ class Plan:
     counting: bool = False
     names: tuple[str, ...] = ()
     notes: Notes = Notes()
+    ranked: bool = False
     tail: int = 0
+    divisor: int = 1
     terms: tuple[tuple[int, Plan], ...] = ()
     stages: dict[tuple[int, bool], tuple[object, object]] = field(
         default_factory=dict, compare=False, repr=False

@@ -1,14 +1,14 @@
 """Predicates on one element, evaluated once over the columns of its label (design.md §3).
 
-Each group of vertices (or edge type) is one DuckDB query over its property columns, read in place; what
-passes comes back as vids or edge ids, which the executor uses as the candidate set of that query vertex or
-edge.
+One DuckDB query reads the property columns of all groups of vertices (or edge types) in place, a chunk for each;
+what passes comes back as vids or edge ids, which the executor uses as the candidate set of that query vertex
+or edge.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
@@ -47,15 +47,15 @@ def matching_vertices(
     TypeProblem, RunError : as `relational.query`; also where a key has kinds without a common one.
     """
     kinds = _kinds(keys, [snapshot.groups[group].keys for group in groups])
-    passed: list[I64] = []
+    parts: list[_Part] = []
     for group in groups:
         ranges = [
             np.arange(first, last, dtype=np.int64) for first, last in snapshot.groups[group].ranges
         ]
         elements = np.concatenate(ranges) if ranges else np.zeros(0, np.int64)
         columns = {name: snapshot.vertex_column(group, key) for name, key in keys.items()}
-        passed.append(_passing(elements, columns, kinds, sql_condition, parameters))
-    return _ascending(passed).astype(np.uint32)
+        parts.append((elements, columns))
+    return _passing(parts, kinds, sql_condition, parameters).astype(np.uint32)
 
 
 def matching_edges(
@@ -73,12 +73,12 @@ def matching_edges(
     """
     chosen = [type_ for type_ in snapshot.edge_types if not types or type_.name in types]
     kinds = _kinds(keys, [type_.keys for type_ in chosen])
-    passed: list[I64] = []
+    parts: list[_Part] = []
     for type_ in chosen:
         elements = np.arange(type_.first_eid, type_.first_eid + type_.edge_count, dtype=np.int64)
         columns = {name: snapshot.edge_column(type_.name, key) for name, key in keys.items()}
-        passed.append(_passing(elements, columns, kinds, sql_condition, parameters))
-    return _ascending(passed)
+        parts.append((elements, columns))
+    return _passing(parts, kinds, sql_condition, parameters)
 
 
 def _kinds(
@@ -90,16 +90,33 @@ def _kinds(
     }
 
 
+_Part: TypeAlias = tuple[I64, Mapping[str, Column | None]]
+"""Elements, i64[n], and their columns by name; None where they have not the key."""
+
+
 def _passing(
-    elements: I64,
-    columns: Mapping[str, Column | None],
+    parts: Sequence[_Part],
     kinds: Mapping[str, Kind | None],
     condition: str,
     parameters: Mapping[str, Value],
 ) -> I64:
-    """The elements whose row of `columns` satisfies the condition, i64[k]."""
-    if not len(elements):
-        return elements
+    """The elements whose row satisfies the condition, i64[k] ascending."""
+    chunks = [_chunk(elements, columns, kinds) for elements, columns in parts if len(elements)]
+    if not chunks:
+        return np.zeros(0, np.int64)
+    answer = relational.query(
+        {"elements": arrow.chunks_array(chunks)},
+        f"SELECT element FROM elements WHERE ({condition})",
+        parameters,
+    )
+    found = [arrow.int64_values(arrow.child(chunk, 0))[0] for chunk in answer.iter_chunks()]
+    return np.sort(np.concatenate(found)) if found else np.zeros(0, np.int64)
+
+
+def _chunk(
+    elements: I64, columns: Mapping[str, Column | None], kinds: Mapping[str, Kind | None]
+) -> arrow.Array:
+    """The rows of one group or type; the same types in all chunks."""
     names, children = ["element"], [arrow.int64_array(elements)]
     for name, column in columns.items():
         kind = kinds[name]
@@ -111,15 +128,4 @@ def _passing(
             )
         names.append(name)
         children.append(child)
-    answer = relational.query(
-        {"elements": arrow.struct_array(names, children, len(elements))},
-        f"SELECT element FROM elements WHERE ({condition})",
-        parameters,
-    )
-    found = [arrow.int64_values(arrow.child(chunk, 0))[0] for chunk in answer.iter_chunks()]
-    return np.concatenate(found) if found else np.zeros(0, np.int64)
-
-
-def _ascending(parts: Sequence[I64]) -> I64:
-    joined = np.concatenate(parts) if parts else np.zeros(0, np.int64)
-    return np.sort(joined)
+    return arrow.struct_array(names, children, len(elements))

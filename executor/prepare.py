@@ -8,13 +8,14 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
-from gdb.executor import nest_passes
+from gdb.executor import nest_passes, nest_tail
 from gdb.executor.nest import Level, LoopNest, Node, Order, SetOp, VertexLevel, lower
 from gdb.executor.plan import BindEdge, Eliminate, Extend, Plan, Scan, ViewSpec, verify
 from gdb.executor.scheduler import units
 from gdb.executor.source import GraphSource
 from gdb.executor.tables import Tables, bitset, encode
 from gdb.storage.adjacency import I64, U32, Adjacency
+from gdb.storage.ranked import RankedGraph, ranked
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -55,6 +56,14 @@ class Prepared:
             arrays += [view.first, view.length, view.row, view.offsets, view.neighbours]
         return sum(a.nbytes for a in arrays) + sum(e.nbytes for e in self.eids if e is not None)
 
+    @property
+    def kept_bytes(self) -> int:
+        """Bytes of memory that this stage keeps besides the graph, waiting workers included."""
+        own: list[npt.NDArray[np.generic]] = [*self.bit_sets, *self.lists]
+        own += [self.roots, self.weights]
+        waiting = [getattr(worker, "bytes", 0) for worker in self.idle]
+        return sum(array.nbytes for array in own) + sum(waiting)
+
     def cut(self, workers: int) -> list[tuple[int, int]]:
         """The work units for so many workers, kept."""
         if workers not in self.units:
@@ -73,19 +82,42 @@ def both_ways(plan: Plan) -> tuple[tuple[ViewSpec, ...], tuple[int, ...]]:
     return tuple(specs), back
 
 
+def numbered(plan: Plan, graph: GraphSource) -> GraphSource:
+    """The graph in the numbering that the plan asks for."""
+    return ranked(graph) if plan.ranked and not isinstance(graph, RankedGraph) else graph
+
+
 def loop_nest(plan: Plan, graph: GraphSource, *, trees: bool = True) -> LoopNest:
     """The improved nest of a plan (what EXPLAIN shows). trees : the backend counts tails with query
     edges in them."""
+    graph = numbered(plan, graph)
     ends = tuple(_end(graph.adjacency(w.types, w.direction.flipped)) for w in plan.views)
     back = both_ways(plan)[1] if trees else ()
     nest = lower(plan, ends)
     return nest_passes.improve(nest, plan.notes.switched_off, back=back, tail=plan.tail)
 
 
+def entangled(
+    plan: Plan, graph: GraphSource, *, trees: bool = True
+) -> frozenset[tuple[int, int]] | None:
+    """Pairs of query vertices that have to differ and for which alone the last `plan.tail` vertices cannot
+    be counted without loops; None where they cannot for another reason."""
+    graph = numbered(plan, graph)
+    ends = tuple(_end(graph.adjacency(w.types, w.direction.flipped)) for w in plan.views)
+    nest = nest_passes.fuse(lower(plan, ends))
+    found = nest_tail.entangled(nest, both_ways(plan)[1], plan.tail, trees=trees)
+    if found is None:
+        return None
+    vertex = [x.vertex if isinstance(x, VertexLevel) else -1 for x in nest.levels]
+    pairs = {(min(vertex[a], vertex[b]), max(vertex[a], vertex[b])) for a, b in found}
+    return frozenset(pairs)
+
+
 def prepare(plan: Plan, graph: GraphSource, *, trees: bool = True) -> Prepared:
     """Everything that a launch needs, in host memory; partitions stay where they are (mapped
     files)."""
     verify(plan)
+    graph = numbered(plan, graph)
     nest = loop_nest(plan, graph, trees=trees)
     specs = both_ways(plan)[0] if nest.has_trees else plan.views
     views = tuple(graph.adjacency(w.types, w.direction) for w in specs)
@@ -93,7 +125,7 @@ def prepare(plan: Plan, graph: GraphSource, *, trees: bool = True) -> Prepared:
     eids = tuple(
         graph.eids(w.types, w.direction) if i in bound else None for i, w in enumerate(specs)
     )
-    roots, weights = _roots(plan, views)
+    roots, weights = roots_of(plan, views)
     members = {
         v: roots if v == plan.order[0] else plan.candidates[v].vids() for v in _scanned(plan)
     }
@@ -130,13 +162,16 @@ def _scanned(plan: Plan) -> list[int]:
     return [p.vertex for p in plan.phases if isinstance(p, Scan)]
 
 
-def _roots(plan: Plan, views: tuple[Adjacency, ...]) -> tuple[U32, I64]:
+def roots_of(plan: Plan, views: tuple[Adjacency, ...]) -> tuple[U32, I64]:
     """Candidates of the first vertex that have a row in every view read from it, and their degrees
     there."""
-    first = plan.order[0]
-    roots = plan.candidates[first].vids()
+    return roots_among(plan, views, plan.candidates[plan.order[0]].vids())
+
+
+def roots_among(plan: Plan, views: tuple[Adjacency, ...], roots: U32) -> tuple[U32, I64]:
+    """Those of some vids, u32[r] ascending, and their degrees."""
     weights = np.ones(roots.shape, np.int64)
-    for w in sorted(_views_from(plan, first)):
+    for w in sorted(_views_from(plan, plan.order[0])):
         degrees = views[w].degrees_of(roots)
         kept = degrees > 0
         roots, weights = roots[kept], (weights + degrees)[kept]

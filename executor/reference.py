@@ -47,7 +47,7 @@ class Row:
 def count(plan: Plan, graph: GraphSource) -> int:
     """Number of embeddings: the plan's own and those of its terms."""
     own = sum(1 for _ in _walk(plan, graph)) * plan.multiplicity
-    return own + sum(factor * count(term, graph) for factor, term in plan.terms)
+    return (own + sum(factor * count(term, graph) for factor, term in plan.terms)) // plan.divisor
 
 
 def rows(plan: Plan, graph: GraphSource) -> Embeddings:

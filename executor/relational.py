@@ -14,6 +14,7 @@ import threading
 import time
 import uuid
 from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, TypeVar
 
 import duckdb
@@ -38,7 +39,9 @@ _lock = threading.Lock()
 _shared: dict[
     int, duckdb.DuckDBPyConnection
 ] = {}  # process id -> DuckDB, for queries without a budget of their own
+_waiting: dict[int, ThreadPoolExecutor] = {}  # process id -> threads, as for DuckDB itself
 _POLL_SECONDS = 0.02
+_AT_ONCE = 64  # queries in their relational part; more of them wait
 
 # DuckDB's own types become the language's, so that an answer holds int64, float64, bool and string.
 _OUTPUT_TYPES = {
@@ -140,23 +143,29 @@ def _stoppable(
     cancel: threading.Event | None,
     deadline: float | None,
 ) -> T:
-    """Call `work`, watched: `interrupt` is called once `cancel` is set or `deadline` has passed."""
+    """Call `work` beside this thread, which watches: `interrupt` is called once `cancel` is set or `deadline` has
+    passed. DuckDB stays outside of Python for long, and a thread that waits can take a Ctrl-C."""
     if cancel is None and deadline is None:
         return work()
-    done = threading.Event()
-
-    def watch() -> None:
-        while not done.wait(_POLL_SECONDS):
+    running = _beside().submit(work)
+    while True:
+        try:
+            return running.result(_POLL_SECONDS)
+        except TimeoutError:
+            if running.done():  # the error was the work's own
+                return running.result()
             if _stopped(cancel, deadline):
                 interrupt()  # repeated: one that comes before the query has begun is lost
 
-    watcher = threading.Thread(target=watch, name="gdb-tail-watch", daemon=True)
-    watcher.start()
-    try:
-        return work()
-    finally:
-        done.set()
-        watcher.join()
+
+def _beside() -> ThreadPoolExecutor:
+    """Threads that wait for DuckDB, kept: to start one takes as long as a small query."""
+    with _lock:
+        process = os.getpid()
+        if process not in _waiting:
+            _waiting.clear()
+            _waiting[process] = ThreadPoolExecutor(_AT_ONCE, thread_name_prefix="gdb-tail")
+        return _waiting[process]
 
 
 def _stopped(cancel: threading.Event | None, deadline: float | None) -> bool:

@@ -7,21 +7,27 @@ re-plans.
 from __future__ import annotations
 
 import threading
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import Generic, TypeVar
 
 import numpy as np
 
-from gdb.errors import DeviceError
-from gdb.executor.embeddings import Embeddings
+from gdb.errors import DeviceError, InternalError
+from gdb.executor.embeddings import Embeddings, Wanted, unbound_edges
+from gdb.executor.given import Given
 from gdb.executor.plan import Plan
 from gdb.executor.prepare import Prepared, prepare
 from gdb.executor.scheduler import Budget, Watch
 from gdb.executor.source import GraphSource
-from gdb.executor.twins import expand
+from gdb.storage.adjacency import U32
+
+Part = TypeVar("Part")
 
 # Below this many expected partial embeddings a query ends on the CPU before a GPU has its data: the
 # link gives 10 GB/s from pageable memory, a launch with its synchronisations takes about 0.1 ms.
 WORTH_A_GPU = 50_000_000.0
+PART_ROWS = 1 << 16  # rows of a GPU's answer that are handed on at once
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +45,14 @@ class Options:
     memory: int | None = None
     timeout: float | None = None
     cancel: threading.Event | None = None
+
+
+@dataclass(slots=True)
+class Found(Generic[Part]):
+    """What was made of the embeddings, part by part, and how many there were."""
+
+    parts: list[Part] = field(default_factory=list)
+    rows: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,19 +85,23 @@ def choose(plan: Plan, device: str) -> Choice:
         return Choice(f"cuda:{ordinal}", "asked for")
     if name != "auto":
         raise DeviceError(f"There is no device {device!r}.", "Use auto, cpu, cuda or cuda:N.")
-    expected = max(plan.notes.estimates, default=0.0)
+    sampled = plan.notes.steps
+    expected = max(plan.notes.estimates, default=0.0) if sampled is None else sampled
+    what = "partial embeddings" if sampled is None else "steps, by sampled walks,"
     if expected < WORTH_A_GPU:
-        return Choice("cpu", f"about {expected:.3g} partial embeddings are not worth a transfer")
+        return Choice("cpu", f"about {expected:.3g} {what} are not worth a transfer")
     from gdb.executor.gpu.device import absence
 
     missing = absence()
     if missing is not None:
         return Choice("cpu", missing)
-    return Choice("cuda:0", f"about {expected:.3g} partial embeddings are worth a transfer")
+    return Choice("cuda:0", f"about {expected:.3g} {what} are worth a transfer")
 
 
-def count(plan: Plan, graph: GraphSource, options: Options) -> int:
+def count(plan: Plan, graph: GraphSource, options: Options, given: Given | None = None) -> int:
     """Number of embeddings of a counting plan: its own and those of its terms.
+
+    given : other candidates than the plan's; a plan with terms takes none.
 
     Raises
     ------
@@ -93,7 +111,7 @@ def count(plan: Plan, graph: GraphSource, options: Options) -> int:
     watch, budget = Watch(options.timeout, options.cancel, None), Budget(options.memory)
     total = 0
     for factor, term in ((1, plan), *plan.terms):
-        prepared = stage(term, graph, trees=choice.device == "cpu")
+        prepared = stage(term, graph, given, trees=choice.device == "cpu")
         if choice.device == "cpu":
             from gdb.executor.cpu import launch as cpu
 
@@ -103,44 +121,141 @@ def count(plan: Plan, graph: GraphSource, options: Options) -> int:
 
             found = gpu.count(prepared, watch, budget, choice.ordinal)
         total += factor * term.multiplicity * found
-    return total
+    return total // plan.divisor
 
 
-def stage(plan: Plan, graph: GraphSource, *, trees: bool) -> Prepared:
-    """The plan's stage, prepared once for each plan and graph and kept as long as the plan."""
+def stage(plan: Plan, graph: GraphSource, given: Given | None = None, *, trees: bool) -> Prepared:
+    """The plan's stage, prepared once for each plan and graph and kept as long as the plan; with other
+    candidates where they are given."""
     key = (id(graph), trees)
     known = plan.stages.get(key)
     if known is None or known[0] is not graph:
         known = plan.stages[key] = (graph, prepare(plan, graph, trees=trees))
     prepared = known[1]
     assert isinstance(prepared, Prepared)
-    return prepared
+    return prepared if given is None else given.stage(prepared, graph)
 
 
-def rows(plan: Plan, graph: GraphSource, options: Options, limit: int | None = None) -> Embeddings:
-    """The embeddings table of a plan for rows, at most `limit` of them, in no promised order.
+def kept_bytes(plan: Plan) -> int:
+    """Bytes of memory that the stages of a plan keep, waiting workers included."""
+    stages = [stage for _, stage in plan.stages.values() if isinstance(stage, Prepared)]
+    terms = sum(kept_bytes(term) for _, term in plan.terms)
+    return terms + sum(stage.kept_bytes for stage in stages)
+
+
+def rows(
+    plan: Plan,
+    graph: GraphSource,
+    options: Options,
+    wanted: Wanted,
+    make: Callable[[Embeddings], Part],
+    limit: int | None = None,
+    given: Given | None = None,
+) -> Found[Part]:
+    """The embeddings of a plan for rows, twins written out, at most `limit` of them, in no promised order.
+
+    make : what to keep of some rows; called as they are found, from several threads. Their memory is used
+        again when it returns. It is called at least once, if need be with no rows.
 
     Raises
     ------
     Cancelled, QueryTimeout, OutOfBudget, DeviceError.
     """
-    if limit == 0:
-        empty = np.zeros((0, plan.vertices), np.uint32)
-        return Embeddings(empty, np.zeros((0, plan.edges), np.int64))
     watch, budget = Watch(options.timeout, options.cancel, limit), Budget(options.memory)
+    found: Found[Part] = Found()
+    lock = threading.Lock()
+    row_bytes = 8 * (len(wanted.vertices) + len(wanted.edges))
+    wanted = wanted.under(plan.twins)
+
+    def deliver(some: Embeddings) -> None:
+        for twin in plan.twins or (None,):
+            part = some if twin is None else replace(some, turned=twin)
+            part = part.first(watch.grant(len(part)))
+            if len(part):
+                budget.take(len(part) * row_bytes, "its rows")
+                made = make(part)
+                with lock:
+                    found.parts.append(made)
+                    found.rows += len(part)
+
+    if limit != 0:
+        _deliver(plan, graph, options, wanted, deliver, watch, budget, given)
+    if not found.parts:
+        empty = np.zeros((0, plan.vertices), np.uint32)
+        found.parts.append(make(Embeddings(empty, unbound_edges(0, plan.edges))))
+    return found
+
+
+def _deliver(
+    plan: Plan,
+    graph: GraphSource,
+    options: Options,
+    wanted: Wanted,
+    deliver: Callable[[Embeddings], None],
+    watch: Watch,
+    budget: Budget,
+    given: Given | None,
+) -> None:
+    """Hand over what a device finds, a part at a time."""
+    if wanted.once is not None:
+        vids = _distinct(plan, graph, options, wanted.once, watch, budget, given)
+        watch.found = 0  # rows are counted when they are delivered
+        columns = np.broadcast_to(vids[:, np.newaxis], (len(vids), plan.vertices))
+        deliver(Embeddings(columns, unbound_edges(len(vids), plan.edges)))
+        return
     choice = choose(plan, options.device)
-    prepared = stage(plan, graph, trees=choice.device == "cpu")
+    prepared = stage(plan, graph, given, trees=choice.device == "cpu")
     if choice.device == "cpu":
         from gdb.executor.cpu import launch as cpu
 
-        found = cpu.rows(prepared, watch, budget, options.threads)
-    else:
-        from gdb.executor.gpu import launch as gpu
+        cpu.deliver_rows(prepared, watch, budget, wanted, deliver, options.threads)
+        return
+    from gdb.executor.gpu import launch as gpu
 
-        found = gpu.rows(prepared, watch, budget, choice.ordinal)
-    if limit is not None:
-        found = Embeddings(found.vids[:limit], found.eids[:limit])
-    copies = max(len(plan.twins) - 1, 0)
-    budget.take(copies * (found.vids.nbytes + found.eids.nbytes), "the twins of its rows")
-    table = expand(found, plan.twins)
-    return table if limit is None else Embeddings(table.vids[:limit], table.eids[:limit])
+    found = gpu.rows(prepared, watch, budget, choice.ordinal)
+    watch.found = 0
+    for begin in range(0, len(found), PART_ROWS):
+        end = begin + PART_ROWS
+        deliver(Embeddings(found.vids[begin:end], found.eids[begin:end]))
+
+
+def count_distinct(
+    plan: Plan, graph: GraphSource, options: Options, vertex: int, given: Given | None = None
+) -> int:
+    """The number of data vertices of one query vertex over all embeddings of a plan without twins.
+    Raises as `rows`."""
+    watch, budget = Watch(options.timeout, options.cancel, None), Budget(options.memory)
+    if choose(plan, options.device).device != "cpu":
+        return len(_distinct(plan, graph, options, vertex, watch, budget, given))
+    from gdb.executor.cpu import launch as cpu
+
+    prepared = stage(_without_twins(plan), graph, given, trees=True)
+    return cpu.count_distinct(prepared, watch, budget, vertex, options.threads)
+
+
+def _distinct(
+    plan: Plan,
+    graph: GraphSource,
+    options: Options,
+    vertex: int,
+    watch: Watch,
+    budget: Budget,
+    given: Given | None,
+) -> U32:
+    choice = choose(plan, options.device)
+    prepared = stage(_without_twins(plan), graph, given, trees=choice.device == "cpu")
+    if choice.device == "cpu":
+        from gdb.executor.cpu import launch as cpu
+
+        return cpu.distinct(prepared, watch, budget, vertex, options.threads)
+    from gdb.executor.gpu import launch as gpu
+
+    unlimited = Watch(options.timeout, options.cancel, None)  # rows say nothing of distinct ones
+    return np.unique(gpu.rows(prepared, unlimited, budget, choice.ordinal).vids[:, vertex])
+
+
+def _without_twins(plan: Plan) -> Plan:
+    """The plan; rows that restrictions left out would hold values of their own."""
+    if plan.twins:
+        raise InternalError("Distinct values were asked of a plan with twins.", "Please report it.")
+    return plan

@@ -54,6 +54,21 @@ class Budget:
             self.used += size
 
 
+class Flag:
+    """A boolean that threads set and look at, and none waits for: an Event is too dear for a small query."""
+
+    __slots__ = ("_set",)
+
+    def __init__(self) -> None:
+        self._set = False
+
+    def set(self) -> None:
+        self._set = True
+
+    def is_set(self) -> bool:
+        return self._set
+
+
 class Watch:
     """Decides between launches whether a run goes on: cancelled, out of time, failed elsewhere, or
     rows enough."""
@@ -64,7 +79,10 @@ class Watch:
         self.deadline = None if timeout is None else time.monotonic() + timeout
         self.timeout, self.cancel, self.limit = timeout, cancel, limit
         self.found = 0
-        self.stopped = threading.Event()
+        self.bound: I64 | None = (
+            None  # of each level the times that it was bound, where that is wanted
+        )
+        self.stopped = Flag()
         self.lock = threading.Lock()
 
     def going(self) -> bool:
@@ -81,6 +99,16 @@ class Watch:
             self.found += n
             if self.limit is not None and self.found >= self.limit:
                 self.stopped.set()
+
+    def grant(self, n: int) -> int:
+        """Count n rows found, and say how many of them are still wanted."""
+        with self.lock:
+            if self.limit is not None:
+                n = max(min(n, self.limit - self.found), 0)
+                if self.found + n >= self.limit:
+                    self.stopped.set()
+            self.found += n
+            return n
 
     def check(self) -> None:
         """Raise what stopped the run, if it was not simply enough rows."""

@@ -1,4 +1,4 @@
-"""A nest written as integer tables, the one form that both generic kernels (Numba and CUDA)
+"""A nest written as integer tables, the one form that both generic kernels (CPU and CUDA)
 interpret.
 
 Every table is i64. Rows refer to views, bitsets and candidate lists by number; the addresses behind
@@ -259,9 +259,14 @@ class _Encoder:
                 self.checks.append([1, check.a, check.b, check.c, check.d, int(check.either_way)])
 
     def set_row(self, op: SetOp) -> list[int]:
-        longest = self.longest(op.left)
+        longest = written = self.longest(op.left)
+        mark = self.mark(op)
         if op.op == 0:
-            longest = min(longest, self.longest(op.right))
+            longest = written = min(longest, self.longest(op.right))
+        if (
+            mark >= 0
+        ):  # a row that is looked up gives its repeats as well, which are thinned out then
+            written = max(written, self.longest(op.right))
         self.capacity[op.slot] = longest
         row = [
             *self.operand(op.left),
@@ -269,11 +274,11 @@ class _Encoder:
             *self.operand(op.right),
             *self.cut(op.cut),
             self.used,
-            self.mark(op),
+            mark,
             -1,
             op.depth,
         ]
-        self.used += longest + 1  # a merge stores before it compares
+        self.used += written + 1  # a merge stores before it compares
         return row
 
     def level_row(self, k: int, column: int) -> list[int]:

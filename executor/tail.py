@@ -1,7 +1,8 @@
 """The relational tail: everything after MATCH, as SQL over columns of the embeddings (design.md §3).
 
-The binder writes a `Tail`; `run` gathers the columns that it names, hands them to a private in-memory
-DuckDB and gives the output columns back. Names and literals of the user never reach SQL: columns are c0,
+The binder writes a `Tail`; `part` gathers the columns that it names, for some of the embeddings at a time, and
+`finish` hands them to a private in-memory DuckDB and gives the output columns back. Where the columns are the answer
+(`Tail.direct`), gathering them is all there is to do. Names and literals of the user never reach SQL: columns are c0,
 c1, ... and o0, o1, ..., values travel as prepared parameters.
 """
 
@@ -15,7 +16,8 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 import numpy as np
 
 from gdb.errors import InternalError
-from gdb.executor.embeddings import Embeddings
+from gdb.executor.embeddings import Embeddings, Wanted
+from gdb.storage.model import I64, Column
 
 if TYPE_CHECKING:
     from gdb.executor.arrow import Array
@@ -23,6 +25,13 @@ if TYPE_CHECKING:
 
 Value: TypeAlias = int | float | bool | str | Sequence["Value"] | None
 """What a parameter of a query, or a value of a result, may hold (lists nest)."""
+
+
+def same(value: Value, other: Value) -> bool:
+    """Whether two values of one kind cannot be told apart: 0.0 and -0.0 can."""
+    if value is other:
+        return True
+    return value == other and (isinstance(value, (bool, int, str)) or repr(value) == repr(other))
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,8 +43,8 @@ class ColumnRef:
     key : the property's key; None unless `what` is "property".
     what : "element" (the vid or eid as BIGINT), "property" (its value), "id" (the user's id of a vertex,
         BIGINT or VARCHAR; of an edge its eid), "labels" (VARCHAR[] of a vertex), "type" (VARCHAR of an edge).
-    kind : of a property, the type that the SQL was written for (int64 columns widen to float64; "null" is a
-        key that nothing has). None takes it from the store, over all groups or edge types that have the key.
+    kind : of a property or an id, the type that the SQL was written for (int64 columns widen to float64; "null" is
+        a key that nothing has). None takes it from the store, over all groups or edge types that have the key.
     """
 
     name: str
@@ -65,9 +74,16 @@ class Tail:
     sql : one DuckDB SELECT over `embeddings` giving o0, o1, ...; `$p0`, `$p1`, ... are prepared parameters.
     parameters : their values, keys without the dollar sign ("p0").
     outputs : the columns of the answer.
-    count_only : RETURN is exactly count(*): `run` gets a number instead of embeddings and `sql` is not run.
+    count_only : the answer is the number of embeddings, or where `once` is given of its distinct values: `finish`
+        gets that number instead of columns and `sql` is not run.
     row_limit : rows that the executor need produce at most (SKIP + LIMIT where nothing sorts, filters or
         groups), or None.
+    once : the answer depends on nothing but the set of data vertices that this query vertex is bound to, so that the
+        executor may give each of them once; None where every embedding counts.
+    direct : the columns are the answer, and `sql` is not run: for each output the number of its column. Holds for
+        at most `row_limit` embeddings.
+    tally : the answer is the number of embeddings for each value of the only column, whole numbers, and `sql` is not
+        run: for each output whether it is that number (else it is the value).
     """
 
     columns: tuple[ColumnRef, ...]
@@ -76,17 +92,43 @@ class Tail:
     outputs: tuple[Output, ...] = ()
     count_only: bool = False
     row_limit: int | None = None
+    once: int | None = None
+    direct: tuple[int, ...] | None = None
+    tally: tuple[bool, ...] | None = None
+
+    @property
+    def wanted(self) -> Wanted:
+        """What the executor is asked for."""
+        used = {
+            element: {c.index for c in self.columns if c.element == element}
+            for element in _ELEMENTS
+        }
+        return Wanted(tuple(sorted(used["vertex"])), tuple(sorted(used["edge"])), self.once)
+
+
+_ELEMENTS: tuple[Literal["vertex", "edge"], ...] = ("vertex", "edge")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TailResult:
-    """The answer: a struct array in chunks, one field per output; nodes and relationships are vids and eids."""
+    """The answer: a struct array in chunks, one field per output, in which nodes and relationships are vids and eids;
+    or the one number that it consists of."""
 
     outputs: tuple[Output, ...]
-    table: Array
+    answer: Array | int
+
+    @property
+    def table(self) -> Array:
+        """The answer as a struct array."""
+        if not isinstance(self.answer, int):
+            return self.answer
+        from gdb.executor import arrow
+
+        count = arrow.int64_array(np.array([self.answer], np.int64))
+        return arrow.struct_array(["o0"], [count], 1)
 
     def __len__(self) -> int:
-        return len(self.table)
+        return 1 if isinstance(self.answer, int) else len(self.answer)
 
 
 def run(
@@ -98,11 +140,40 @@ def run(
     cancel: threading.Event | None = None,
     deadline: float | None = None,
 ) -> TailResult:
-    """Gather the columns of `tail` and run its SQL over them.
+    """`part` and `finish` over all embeddings at once, or over their number (exactly where tail.count_only).
+
+    Raises
+    ------
+    As `finish`.
+    """
+    parts = [part(tail, found, snapshot)] if isinstance(found, Embeddings) else found
+    return finish(tail, parts, memory=memory, cancel=cancel, deadline=deadline)
+
+
+def part(tail: Tail, some: Embeddings, snapshot: Snapshot) -> Array:
+    """What the tail needs of some embeddings, in memory of its own: the columns it names, or its outputs."""
+    if tail.direct is None:
+        return gather(tail.columns, some, snapshot)
+    from gdb.executor import arrow
+
+    columns = [arrow.narrowed(_gather_one(ref, some, snapshot)) for ref in tail.columns]
+    names = [f"o{k}" for k in range(len(tail.direct))]
+    return arrow.struct_array(names, [columns[k] for k in tail.direct], len(some))
+
+
+def finish(
+    tail: Tail,
+    parts: Sequence[Array] | int,
+    *,
+    memory: int | None = None,
+    cancel: threading.Event | None = None,
+    deadline: float | None = None,
+) -> TailResult:
+    """The answer, from what `part` made of all embeddings.
 
     Parameters
     ----------
-    found : the embeddings; or, exactly where tail.count_only, their number.
+    parts : at least one; or, exactly where tail.count_only, the number.
     memory : bytes for DuckDB before it spills to disk.
     cancel, deadline : stop once the event is set, or at this time.monotonic().
 
@@ -110,17 +181,19 @@ def run(
     ------
     Cancelled, QueryTimeout, OutOfBudget, TypeProblem, RunError : see `relational.query`.
     """
-    from gdb.executor import (
-        arrow,
-    )  # here and below: whoever only builds tails needs neither Arrow nor DuckDB
+    if isinstance(parts, int):
+        return TailResult(tail.outputs, parts)
+    from gdb.executor import arrow  # who only builds tails needs neither Arrow nor DuckDB
 
-    if not isinstance(found, Embeddings):
-        count = arrow.int64_array(np.array([found], np.int64))
-        return TailResult(tail.outputs, arrow.struct_array(["o0"], [count], 1))
+    relation = parts[0] if len(parts) == 1 else arrow.chunks_array(parts)
+    if tail.direct is not None:
+        return TailResult(tail.outputs, relation)
+    if tail.tally is not None:
+        return TailResult(tail.outputs, _tallied(parts, tail.tally))
     from gdb.executor.relational import query
 
     table = query(
-        {"embeddings": gather(tail.columns, found, snapshot)},
+        {"embeddings": relation},
         tail.sql,
         tail.parameters,
         memory=memory,
@@ -128,6 +201,36 @@ def run(
         deadline=deadline,
     )
     return TailResult(tail.outputs, table)
+
+
+def _tallied(parts: Sequence[Array], numbers: tuple[bool, ...]) -> Array:
+    """Each value of the only column of `parts`, null among them, and how often it occurs."""
+    from gdb.executor import arrow
+
+    columns = [arrow.int64_values(arrow.child(some, 0)) for some in parts]
+    known = [values if valid is None else values[valid] for values, valid in columns]
+    values, counts = _counted(np.concatenate(known))
+    nulls = sum(len(column[0]) for column in columns) - sum(map(len, known))
+    valid = None
+    if nulls:
+        values, counts = np.append(values, 0), np.append(counts, nulls)
+        valid = np.arange(len(values)) < len(values) - 1
+    keys = arrow.column_array(Column("int64", values, None, valid))
+    tally = arrow.int64_array(counts)
+    names = [f"o{k}" for k in range(len(numbers))]
+    return arrow.struct_array(names, [tally if x else keys for x in numbers], len(values))
+
+
+def _counted(values: I64) -> tuple[I64, I64]:
+    """The distinct values, ascending, and how often each occurs."""
+    if len(values):
+        low, high = int(values.min()), int(values.max())
+        if high - low < len(values):  # a count for each number between is shorter than sorting
+            counts = np.bincount(values - low)
+            found = np.flatnonzero(counts)
+            return found + low, counts[found]
+    distinct, counts = np.unique(values, return_counts=True)
+    return distinct, counts
 
 
 def gather(columns: Sequence[ColumnRef], embeddings: Embeddings, snapshot: Snapshot) -> Array:
@@ -144,18 +247,19 @@ def gather(columns: Sequence[ColumnRef], embeddings: Embeddings, snapshot: Snaps
 def _gather_one(ref: ColumnRef, embeddings: Embeddings, snapshot: Snapshot) -> Array:
     from gdb.executor import arrow, lookup
 
-    vids = embeddings.vids[:, ref.index] if ref.element == "vertex" else np.zeros(0, np.uint32)
-    eids = embeddings.eids[:, ref.index] if ref.element == "edge" else np.zeros(0, np.int64)
+    vids = embeddings.vertex(ref.index) if ref.element == "vertex" else np.zeros(0, np.uint32)
+    eids = embeddings.edge(ref.index) if ref.element == "edge" else np.zeros(0, np.int64)
     match ref.element, ref.what:
         case "vertex", "element":
             return arrow.int64_array(vids.astype(np.int64))
         case "vertex", "id":
-            return arrow.column_array(lookup.vertex_ids(snapshot, vids))
+            kind = None if ref.kind == "null" else ref.kind
+            return arrow.column_array(lookup.vertex_ids(snapshot, vids, kind))
         case "vertex", "labels":
             lengths, names = lookup.vertex_labels(snapshot, vids)
             return arrow.list_array(lengths, arrow.column_array(names))
         case "edge", "element" | "id":
-            return arrow.int64_array(eids)
+            return arrow.int64_array(eids.copy())
         case "edge", "type":
             return arrow.column_array(lookup.edge_types(snapshot, eids))
         case element, "property" if ref.key is not None:

@@ -5,8 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Literal, TypeAlias, TypeVar
@@ -22,10 +21,11 @@ from gdb.errors import (
     ReadOnlyError,
     TypeProblem,
 )
-from gdb.interrupt import run_interruptibly
+from gdb.interrupt import run_beside, run_interruptibly
 from gdb.pipeline import Request, answer, explained
 from gdb.result import Result
 from gdb.schema import Schema, schema_of
+from gdb.statements import Statements
 
 if TYPE_CHECKING:
     from gdb.storage.importer import Edges, LoadReport, Nodes
@@ -89,6 +89,7 @@ class Database:
         self._state = threading.Condition()  # guards the next two
         self._running: set[threading.Event] = set()
         self._closed = False
+        self._statements = Statements()
         self._store = Store.open(self._path, create=create and not read_only, read_only=read_only)
 
     @property
@@ -128,6 +129,7 @@ class Database:
             for cancel in self._running:
                 cancel.set()
             self._state.wait_for(lambda: not self._running)
+        self._statements.clear()
         self._store.close()
 
     def interrupt(self) -> None:
@@ -149,7 +151,8 @@ class Database:
         match: str | None = None,
         threads: int = 0,
     ) -> Result:
-        """Run one query.
+        """Run one query. What was understood and planned of its text is kept, for when it comes again with the same
+        or with other parameters.
 
         Parameters
         ----------
@@ -170,7 +173,9 @@ class Database:
         """
         request = self._request(text, parameters, device, memory, timeout, match, threads)
         try:
-            return self._work(lambda: answer(request, self._store.snapshot()), request.cancel)
+            return self._work(
+                lambda: answer(request, self._store.snapshot(), self._statements), request.cancel
+            )
         except KeyboardInterrupt:  # it came when the answer was ready
             raise Cancelled("the query was cancelled.") from None
 
@@ -273,6 +278,7 @@ class Database:
         from gdb.storage.importer import load
 
         cancel = threading.Event()
+        self._statements.clear()  # or they would hold the snapshot, and so its files
         with shown(sys.stderr) as progress:
             return self._work(
                 lambda: load(
@@ -298,6 +304,7 @@ class Database:
                     cancel=cancel,
                 ),
                 cancel,
+                run_beside,
             )
 
     # ---- about the graph ---------------------------------------------------------------------------
@@ -317,39 +324,40 @@ class Database:
         ------
         CorruptStore : a file is not the one that was committed; the message names it.
         """
-        self._work(lambda: self._store.snapshot().check())
+        self._work(lambda: self._store.snapshot().check(), None, run_beside)
 
     # ---- work --------------------------------------------------------------------------------------
 
-    def _work(self, work: Callable[[], T], cancel: threading.Event | None = None) -> T:
+    def _work(
+        self,
+        work: Callable[[], T],
+        cancel: threading.Event | None = None,
+        run: Callable[[Callable[[], T], threading.Event], T] = run_interruptibly,
+    ) -> T:
         """Do some work that `interrupt` and `close` know of; faults that are not ours to tell become InternalError."""
-        with self._registered(cancel or threading.Event()) as registered:
-            try:
-                return run_interruptibly(work, registered)
-            except GdbError:
-                raise
-            except MemoryError:
-                raise OutOfBudget(
-                    "the machine has no more memory for this.", "Ask for less at once."
-                ) from None
-            except Exception as error:
-                raise InternalError(
-                    f"an unexpected {error.__class__.__name__}: {error}.",
-                    "This is a fault of gdb; please report it.",
-                ) from error
-
-    @contextmanager
-    def _registered(self, cancel: threading.Event) -> Iterator[threading.Event]:
+        cancel = cancel or threading.Event()
         with self._state:
             if self._closed:
                 raise ClosedError("the database is closed.", "Open it again with gdb.connect().")
             self._running.add(cancel)
         try:
-            yield cancel
+            return run(work, cancel)
+        except GdbError:
+            raise
+        except MemoryError:
+            raise OutOfBudget(
+                "the machine has no more memory for this.", "Ask for less at once."
+            ) from None
+        except Exception as error:
+            raise InternalError(
+                f"an unexpected {error.__class__.__name__}: {error}.",
+                "This is a fault of gdb; please report it.",
+            ) from error
         finally:
             with self._state:
                 self._running.discard(cancel)
-                self._state.notify_all()
+                if self._closed:
+                    self._state.notify_all()
 
 
 def _folder(path: str | os.PathLike[str]) -> Path:

@@ -6,7 +6,7 @@ import difflib
 import math
 import numbers
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Hashable, Mapping
 
 from gdb.errors import NameProblem, QueryError, TypeProblem
 from gdb.executor.tail import Value
@@ -123,7 +123,7 @@ def thread_count(threads: int) -> int:
     ------
     QueryError, TypeProblem : it is no number of threads.
     """
-    if isinstance(threads, bool) or not isinstance(threads, numbers.Integral):
+    if isinstance(threads, bool) or not isinstance(threads, (int, numbers.Integral)):
         raise TypeProblem(f"threads= takes a whole number, not {type(threads).__name__}.")
     if not 0 <= threads <= 4096:
         raise QueryError(f"threads={threads} is not between 0 (all cores) and 4096.")
@@ -139,7 +139,7 @@ def checked_parameters(parameters: Mapping[str, object] | None) -> dict[str, Val
     """
     if parameters is None:
         return {}
-    if not isinstance(parameters, Mapping):
+    if not isinstance(parameters, (dict, Mapping)):
         raise TypeProblem(
             f"parameters must be a dict, not {type(parameters).__name__}.",
             'Write them as {"age": 30} for $age.',
@@ -157,6 +157,8 @@ def checked_parameters(parameters: Mapping[str, object] | None) -> dict[str, Val
 
 
 def _checked_value(name: str, value: object) -> Value:
+    if type(value) is int and value in _INT64:
+        return value
     if isinstance(value, (list, tuple)):
         return [_checked_value(name, item) for item in value]
     if value is None or isinstance(value, (bool, str)):
@@ -187,3 +189,14 @@ def _checked_text(name: str, value: str) -> str:
             f"parameter ${name} is not valid Unicode: it holds a lone surrogate."
         ) from None
     return str(value)
+
+
+def kind_of(value: Value) -> Hashable:
+    """What of a parameter's value decides on types and SQL: among values of one kind, a query is understood only
+    once."""
+    if isinstance(value, float):
+        return "a number" if value == value else "not a number"
+    if isinstance(value, (list, tuple)):
+        kinds = tuple(kind_of(item) for item in value)
+        return ("a list", frozenset(kinds) if len(set(kinds)) <= 1 else kinds)
+    return value.__class__.__name__

@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING, TypeVar
 
 from gdb.errors import Cancelled, QueryTimeout
+from gdb.executor import run as executor
+from gdb.executor import tail as tails
+from gdb.options import kind_of
 from gdb.result import Result, Summary
+from gdb.statements import Statement, Statements
 
 if TYPE_CHECKING:
-    from gdb.executor.embeddings import Embeddings
+    from gdb.executor.arrow import Array
     from gdb.executor.plan import Plan
-    from gdb.executor.run import Options
     from gdb.executor.tail import Value
     from gdb.language.binder import BoundQuery
     from gdb.query_graph import MatchMode
@@ -71,77 +75,125 @@ class _Clock:
         return value
 
 
-def answer(request: Request, snapshot: Snapshot) -> Result:
+def answer(request: Request, snapshot: Snapshot, statements: Statements | None = None) -> Result:
     """Run a query over a snapshot; a query that begins with EXPLAIN gives its plan instead.
+
+    statements : where what was understood and planned is kept, and found when the text comes again; None keeps
+        nothing.
 
     Raises
     ------
-    GdbError : SyntaxProblem, NameProblem, TypeProblem, NotSupported, LimitExceeded, Cancelled, QueryTimeout,
-        OutOfBudget, DeviceError.
+    GdbError : SyntaxProblem, NameProblem, TypeProblem, NotSupported, Cancelled, QueryTimeout, OutOfBudget,
+        DeviceError.
     """
     clock = _Clock(request.cancel, request.timeout)
-    bound, plan = _prepared(request, snapshot, clock)
-    if bound.explain:
-        lines = clock.step("explain", lambda: _explained(request, bound, plan, snapshot))
-        summary = Summary(dict(clock.seconds), "", len(lines))
-        return Result.of_lines("plan", lines, summary)
-    return _run(request, bound, plan, snapshot, clock)
+    statements = Statements() if statements is None else statements
+    key = _key(request)
+    known = statements.find(key, snapshot)
+    if known is None:
+        bound, plan = _understood(request, snapshot, clock)
+        if bound.explain:
+            lines = clock.step("explain", lambda: _explained(request, bound, plan, snapshot))
+            summary = Summary(dict(clock.seconds), "", len(lines))
+            return Result.of_lines("plan", lines, summary)
+        statement = Statement.of(bound, plan)
+    else:
+        statement = _with_values(request, known, snapshot, clock)
+    result = _run(request, statement, snapshot, clock)
+    if statement is not known:
+        statements.keep(key, snapshot, statement)
+    return result
 
 
 def explained(request: Request, snapshot: Snapshot) -> str:
     """The plan of a query as text, whether or not it begins with EXPLAIN."""
-    bound, plan = _prepared(request, snapshot, _Clock(request.cancel, request.timeout))
+    bound, plan = _understood(request, snapshot, _Clock(request.cancel, request.timeout))
     return "\n".join(_explained(request, bound, plan, snapshot))
 
 
-def _prepared(request: Request, snapshot: Snapshot, clock: _Clock) -> tuple[BoundQuery, Plan]:
+def _key(request: Request) -> Hashable:
+    """What a statement is found by; a plan is made for a kind of device."""
+    device = request.device.partition(":")[0].lower()
+    if not request.parameters:
+        return request.text, request.mode, device
+    kinds = [(name, kind_of(value)) for name, value in request.parameters.items()]
+    return request.text, request.mode, device, frozenset(kinds)
+
+
+def _understood(request: Request, snapshot: Snapshot, clock: _Clock) -> tuple[BoundQuery, Plan]:
     from gdb.language.binder import bind  # here and below: `import gdb` stays light
     from gdb.language.parser import parse
-    from gdb.planner import plan as make_plan
 
     query = clock.step("parse", lambda: parse(request.text))
     bound = clock.step("bind", lambda: bind(query, snapshot, request.parameters, request.mode))
-    plan = clock.step(
-        "plan", lambda: make_plan(bound.graph, snapshot, counting=bound.tail.count_only)
-    )
+    plan = clock.step("plan", lambda: _planned(bound, snapshot, request.device))
     return bound, plan
 
 
-def _run(
-    request: Request, bound: BoundQuery, plan: Plan, snapshot: Snapshot, clock: _Clock
-) -> Result:
-    from gdb.executor import run as executor
-    from gdb.executor import tail
+def _planned(bound: BoundQuery, snapshot: Snapshot, device: str) -> Plan:
+    from gdb.executor.run import choose
+    from gdb.planner import plan as make_plan
 
-    options = replace(_options(request), timeout=clock.left())
+    tail = bound.tail
+    if tail.once is None:
+        on_cpu = device.lower() in ("cpu", "auto")
+        plan = make_plan(bound.graph, snapshot, counting=tail.count_only, trees=on_cpu)
+        if on_cpu and choose(plan, device).device != "cpu":  # it is worth a GPU
+            plan = make_plan(bound.graph, snapshot, counting=tail.count_only, trees=False)
+        return plan
+    # one row of each value is enough, whichever; twins would have to be written out first
+    off = frozenset({"symmetry"})
+    return make_plan(bound.graph, snapshot, counting=False, switched_off=off)
+
+
+def _with_values(
+    request: Request, known: Statement, snapshot: Snapshot, clock: _Clock
+) -> Statement:
+    """The kept statement, for the values of this request."""
+    if not request.parameters or known.has(request.parameters):
+        return known
+
+    def plan(changed: BoundQuery) -> Plan:
+        return _planned(changed, snapshot, request.device)
+
+    return clock.step("bind", lambda: known.with_values(request.parameters, plan))
+
+
+def _run(request: Request, statement: Statement, snapshot: Snapshot, clock: _Clock) -> Result:
+    plan, tail, given = statement.plan, statement.tail, statement.given
+    options = _options(request, clock.left())
     device = executor.choose(plan, request.device).device
 
-    def match() -> Embeddings | int:
-        if bound.tail.count_only:
-            return executor.count(plan, snapshot, options)
-        return executor.rows(plan, snapshot, options, bound.tail.row_limit)
+    def match() -> tuple[Sequence[Array] | int, int]:
+        if tail.count_only and tail.once is None:
+            number = executor.count(plan, snapshot, options, given)
+        elif tail.count_only and tail.once is not None:
+            number = executor.count_distinct(plan, snapshot, options, tail.once, given)
+        else:
+            part = partial(tails.part, tail, snapshot=snapshot)
+            found = executor.rows(plan, snapshot, options, tail.wanted, part, tail.row_limit, given)
+            return found.parts, found.rows
+        return number, number
 
-    found = clock.step("run", match)
-    table = clock.step(
+    parts, embeddings = clock.step("run", match)
+    answer = clock.step(
         "tail",
-        lambda: tail.run(
-            bound.tail,
-            found,
-            snapshot,
+        lambda: tails.finish(
+            tail,
+            parts,
             memory=request.memory,
             cancel=request.cancel,
             deadline=clock.deadline,
         ),
     )
-    embeddings = found if isinstance(found, int) else len(found)
-    summary = Summary(dict(clock.seconds), device, len(table), embeddings)
-    return Result(table, snapshot, warnings=_warnings(bound, plan), summary=summary)
+    summary = Summary(clock.seconds, device, len(answer), embeddings)
+    return Result(answer, snapshot, warnings=_warnings(statement.bound, plan), summary=summary)
 
 
 def _explained(request: Request, bound: BoundQuery, plan: Plan, snapshot: Snapshot) -> list[str]:
     from gdb.planner.explain import explain
 
-    lines = explain(plan, snapshot, _options(request)).splitlines()
+    lines = explain(plan, snapshot, _options(request, request.timeout)).splitlines()
     known = "\n".join(lines)
     return [*lines, *(f"warning: {text}" for text in bound.warnings if text not in known)]
 
@@ -150,13 +202,7 @@ def _warnings(bound: BoundQuery, plan: Plan) -> tuple[str, ...]:
     return tuple(dict.fromkeys((*bound.warnings, *plan.notes.warnings)))
 
 
-def _options(request: Request) -> Options:
-    from gdb.executor.run import Options
-
-    return Options(
-        device=request.device,
-        threads=request.threads,
-        memory=request.memory,
-        timeout=request.timeout,
-        cancel=request.cancel,
+def _options(request: Request, timeout: float | None) -> executor.Options:
+    return executor.Options(
+        request.device, request.threads, request.memory, timeout, request.cancel
     )

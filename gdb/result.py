@@ -73,7 +73,7 @@ class Result:
         summary: Summary | None = None,
     ) -> None:
         self._outputs = answer.outputs
-        self._table = answer.table
+        self._answer = answer
         self._snapshot = snapshot
         if snapshot is not None and any(output.kind != "value" for output in answer.outputs):
             entities.touch(snapshot)
@@ -96,10 +96,13 @@ class Result:
         return [output.name for output in self._outputs]
 
     def __len__(self) -> int:
-        return len(self._table)
+        return len(self._answer)
 
     def __iter__(self) -> Iterator[Row]:
-        for chunk in self._table.iter_chunks():
+        if isinstance(self._answer.answer, int):
+            yield (self._answer.answer,)
+            return
+        for chunk in self._answer.table.iter_chunks():
             yield from zip(*self._cells(chunk), strict=True)
 
     def fetchone(self) -> Row | None:
@@ -137,7 +140,7 @@ class Result:
         Nodes become structs of id, labels and properties; relationships structs of type, start, end and
         properties.
         """
-        return exported(self._outputs, self._table, self._snapshot).__arrow_c_stream__(
+        return exported(self._outputs, self._answer.table, self._snapshot).__arrow_c_stream__(
             requested_schema
         )
 
@@ -164,7 +167,7 @@ class Result:
         except ImportError:
             raise _missing("df", "pandas") from None
         columns: list[list[Cell]] = [[] for _ in self._outputs]
-        for chunk in self._table.iter_chunks():
+        for chunk in self._answer.table.iter_chunks():
             for column, cells in zip(columns, self._cells(chunk), strict=True):
                 column.extend(cells)
         series = [pandas.Series(cells, dtype=_pandas_dtype(cells)) for cells in columns]

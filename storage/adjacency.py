@@ -67,6 +67,10 @@ class Adjacency:
         """Row number of each vid, -1 where it has none; i64[n]."""
         if not self.first.shape[0]:
             return np.full(vids.shape, -1, np.int64)
+        if self.first.shape[0] == 1:
+            steps = vids.astype(np.int64) - int(self.first[0])
+            known = (steps >= 0) & (steps < int(self.length[0]))
+            return np.where(known, steps + int(self.row[0]), -1)
         at = np.searchsorted(self.first, vids, side="right").astype(np.int64) - 1
         inside = np.maximum(at, 0)
         step = vids.astype(np.int64) - self.first[inside]

@@ -67,6 +67,11 @@ class Files(Protocol):
         """The whole of a small file; FileNotFoundError where there is none."""
         ...
 
+    def read_again(self, name: str) -> bytes:
+        """As `read`, for a file that is asked for at every turn and only ever replaced by another: costs
+        little while it is the same."""
+        ...
+
     def map(self, name: str, length: int) -> U8:
         """The file as a read-only u8[length], not copied; CorruptStore if it is not there."""
         ...
@@ -134,6 +139,7 @@ class PosixFiles:
     def __init__(self, path: Path, *, create: bool = False) -> None:
         self._writer: int | None = None
         self._reader: int | None = None
+        self._again: tuple[str, int, tuple[int, ...], bytes] | None = None
         self._path = path
         self._poisoned = False
         with _translated(str(path)):
@@ -167,6 +173,33 @@ class PosixFiles:
     def read(self, name: str) -> bytes:
         with _translated(str(self._path / name)):
             return (self._path / name).read_bytes()
+
+    def read_again(self, name: str) -> bytes:
+        path = f"{self._path}{os.sep}{name}"
+        if self._again is not None:
+            known, _, state, content = self._again
+            with suppress(OSError):  # `read` will say it
+                if known == name and _state(os.stat(path)) == state:
+                    return content
+            self._let_go()
+        with _translated(path):
+            # held open, so that no other file gets the number by which it is known again
+            fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+            try:
+                state = _state(os.fstat(fd))
+                with open(fd, "rb", buffering=0, closefd=False) as file:
+                    content = file.readall()
+            except BaseException:
+                os.close(fd)
+                raise
+        self._again = (name, fd, state, content)
+        return content
+
+    def _let_go(self) -> None:
+        """Close the file that `read_again` holds."""
+        if self._again is not None:
+            again, self._again = self._again, None
+            os.close(again[1])
 
     def map(self, name: str, length: int) -> U8:
         with _translated(str(self._path / name)):
@@ -254,6 +287,7 @@ class PosixFiles:
 
     def close(self) -> None:
         self.unlock_writer()
+        self._let_go()
         if self._reader is not None:
             os.close(self._reader)
             self._reader = None
@@ -275,6 +309,10 @@ class PosixFiles:
                 f"The store {self.where} takes no more writes since the disk failed an fsync.",
                 "Check the disk, then open the store again.",
             )
+
+
+def _state(stat: os.stat_result) -> tuple[int, ...]:
+    return stat.st_dev, stat.st_ino, stat.st_size, stat.st_mtime_ns
 
 
 class _PosixNewFile:

@@ -107,6 +107,12 @@ def find_integers(index: IdIndex, wanted: I64) -> I64:
     return np.where(index.keys[at] == wanted, index.vids[at].astype(np.int64), -1)
 
 
+def find_integer(index: IdIndex, wanted: int) -> int:
+    """The vid of one id, -1 where there is none: a query by id looks up one, and arrays cost more than the search."""
+    at = int(index.keys.searchsorted(np.int64(wanted)))
+    return int(index.vids[at]) if at < len(index.keys) and index.keys[at] == wanted else -1
+
+
 def find_strings(
     index: IdIndex, wanted: Sequence[str], ids_of: Callable[[U32], Sequence[int | str]]
 ) -> I64:

@@ -153,6 +153,8 @@ class Snapshot:
 
     def groups_of(self, vids: U32) -> I32:
         """The number of each vid's group, i32[n]."""
+        if len(self._range_group) == 1:
+            return np.full(vids.shape[0], self._range_group[0])
         return self._range_group[np.searchsorted(self._range_start, vids, side="right") - 1]
 
     def group_rows(self, vids: U32, group: int) -> I64:
@@ -253,6 +255,10 @@ class Snapshot:
             if space.kind == "int64":
                 return ids.find_integers(index, user_ids)
             return np.full(user_ids.shape[0], -1, np.int64)
+        if len(user_ids) == 1 and space.kind == "int64" and type(user_ids[0]) is int:
+            known = -(1 << 63) <= user_ids[0] < 1 << 63
+            vid = ids.find_integer(index, user_ids[0]) if known else -1
+            return np.array((vid,), np.int64)
         found = np.full(len(user_ids), -1, np.int64)
         if space.kind == "string":
             texts = [(n, value) for n, value in enumerate(user_ids) if isinstance(value, str)]

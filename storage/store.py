@@ -83,10 +83,10 @@ class Store:
         with self._lock:
             self._check_open()
             try:
-                raw = self.files.read(MANIFEST)
+                raw = self.files.read_again(MANIFEST)
             except FileNotFoundError:
                 raw, _ = manifests.read(self.files)  # raises what fits
-            if self._snapshot is None or raw != self._raw:
+            if self._snapshot is None or (raw is not self._raw and raw != self._raw):
                 found = manifests.decode(raw, self.files.where)
                 self._snapshot, self._raw = Snapshot(self.files, found, len(raw)), raw
                 self._alive.add(self._snapshot)

@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, settings
 REPOSITORY = Path(__file__).resolve().parent.parent
 SHARED_DATA = REPOSITORY.parent / "shared" / "data"
 
-# Numba compiles inside the first example, so a deadline would only measure the compiler.
+# The kernel is compiled inside the first example, so a deadline would only measure the compiler.
 settings.register_profile(
     "ci", deadline=None, max_examples=25, suppress_health_check=[HealthCheck.too_slow]
 )

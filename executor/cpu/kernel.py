@@ -1,5 +1,7 @@
-"""The generic kernel: one function, compiled once by Numba, that interprets any nest given as
-tables.
+"""The generic kernel: one function, compiled once, that interprets any nest given as tables.
+
+Where only the distinct values of one vertex are wanted, the level that binds it passes over what it
+has given already, and what is bound after it need only exist: the first full binding ends the search.
 
 A worker's whole state (depth, position in every level's list, sets) lies in arrays that the caller
 owns, so the kernel may return at any step and be entered again: when its step budget is used (the
@@ -13,7 +15,9 @@ from gdb.executor.cpu.address import (
     DEPTH,
     DONE,
     ENTERING,
+    F_BITS,
     F_CHECKS,
+    F_DIFFERS,
     F_EDGE,
     F_REPEATS,
     F_SETS,
@@ -23,22 +27,26 @@ from gdb.executor.cpu.address import (
     L_FLAGS,
     LARGEST,
     OVERFLOW,
+    P_BOUND,
     P_STAMPS,
     P_V,
     ROWS,
+    SPENT,
     STAMP,
     STATUS,
     TOTAL,
     YIELDED,
     Pointers,
-    compiled,
     load_i64,
+    load_u8,
     load_u32,
     store_i64,
+    store_u8,
     store_u32,
 )
+from gdb.executor.cpu.compile import compiled
 from gdb.executor.cpu.levels import accepts, element, enter, is_repeat, passes
-from gdb.executor.cpu.sets import compute_sets, level
+from gdb.executor.cpu.sets import compute_sets, has_bit, level
 from gdb.executor.cpu.tail import count_tail
 
 
@@ -46,8 +54,10 @@ from gdb.executor.cpu.tail import count_tail
 def write_prefix(
     p: Pointers, levels: int, r: int, n: int, out_vids: int, out_eids: int, capacity: int
 ) -> None:
-    """Write what the first levels are bound to into rows [r, r + n) of their columns."""
+    """Write what the first levels are bound to into rows [r, r + n) of their columns (-1: not wanted)."""
     for k in range(levels):
+        if level(p, k, L_COLUMN) < 0:
+            continue
         x = load_i64(load_i64(p, P_V), k)
         at = level(p, k, L_COLUMN) * capacity + r
         if level(p, k, L_EDGE) == 1:
@@ -63,9 +73,40 @@ def write_run(
     p: Pointers, d: int, address: int, at: int, n: int, r: int, out_vids: int, capacity: int
 ) -> None:
     """Write n elements of a vertex level's list, from position `at`, into rows [r, r + n)."""
+    if level(p, d, L_COLUMN) < 0:
+        return
     to = level(p, d, L_COLUMN) * capacity + r
     for i in range(n):
         store_u32(out_vids, to + i, load_u32(address, at + i))
+
+
+@compiled
+def set_bit(address: int, x: int) -> None:
+    store_u8(address, x >> 3, load_u8(address, x >> 3) | (1 << (x & 7)))
+
+
+@compiled
+def write_unseen(
+    p: Pointers, d: int, address: int, at: int, n: int, seen: int, r: int, out_vids: int
+) -> int:
+    """Of n elements of a vertex level's list, from position `at`, write those that pass and are not in
+    bitset `seen` into the only column, from row r on, and put them there; the number written."""
+    tested = level(p, d, L_FLAGS) & (F_DIFFERS | F_BITS) != 0
+    rows = r
+    for i in range(at, at + n):
+        x = load_u32(address, i)
+        if has_bit(seen, x) == 0 and (not tested or accepts(p, d, x)):
+            set_bit(seen, x)
+            store_u32(out_vids, rows, x)
+            rows += 1
+    return rows - r
+
+
+@compiled
+def count_bound(p: Pointers, d: int, n: int) -> None:
+    """Level d was bound n times more (what PROFILE shows)."""
+    bound = load_i64(p, P_BOUND)
+    store_i64(bound, d, load_i64(bound, d) + n)
 
 
 def _run(
@@ -82,12 +123,16 @@ def _run(
     out_eids: int,
     capacity: int,
     budget: int,
+    once: int,
+    seen: int,
 ) -> None:
     """Go on from the worker's state until done, `budget` steps are spent or the row buffer is full.
 
     Level 0 loops over what the caller put in address[0], position[0], end[0]. Status and counts
     come back in `control`. All arguments but `counting` are i64; `p` and those named for arrays are
-    addresses; the columns of rows stand one after another, `capacity` long.
+    addresses; the columns of rows stand one after another, `capacity` long. once : the level whose
+    distinct values are wanted, in the only column, -1 where all rows are; seen : a bitset of those
+    that were found.
     """
     d = load_i64(control, DEPTH)
     entering = load_i64(control, ENTERING) == 1
@@ -105,7 +150,7 @@ def _run(
             spent += 1
             if d == loops:
                 n, shadow, work = count_tail(p, nodes)
-                spent += work >> 2
+                spent += 4 * nodes + (work >> 2)
                 if shadow > LARGEST or total > 9223372036854775807 - n:
                     status = OVERFLOW
                     break
@@ -126,13 +171,25 @@ def _run(
         list_at = load_i64(address, d)
         spent += 1
         flags = level(p, d, L_FLAGS)
-        if not counting and d == last and flags == 0:
+        if d == once and d == last and flags & (F_CHECKS | F_EDGE) == 0:
+            if rows == capacity:
+                status = FULL
+                break
+            n = min(final - at, capacity - rows)
+            unseen = write_unseen(p, d, list_at, at, n, seen, rows, out_vids)
+            count_bound(p, d, unseen)
+            rows += unseen
+            spent += n >> 1
+            store_i64(position, d, at + n)
+            continue
+        if not counting and once < 0 and d == last and flags == 0:
             if rows == capacity:
                 status = FULL
                 break
             n = min(final - at, capacity - rows)
             write_prefix(p, d, rows, n, out_vids, out_eids, capacity)
             write_run(p, d, list_at, at, n, rows, out_vids, capacity)
+            count_bound(p, d, n)
             rows += n
             spent += n >> 2
             store_i64(position, d, at + n)
@@ -142,6 +199,8 @@ def _run(
             x = element(p, d, list_at, at)
         else:
             x = load_u32(list_at, at)
+        if d == once and has_bit(seen, x) != 0:
+            continue
         if flags & ~F_SETS != 0:
             if flags & F_REPEATS != 0 and is_repeat(p, d, list_at, load_i64(start, d), at):
                 continue
@@ -152,30 +211,36 @@ def _run(
         store_i64(load_i64(p, P_V), d, x)
         stamp += 1
         store_i64(load_i64(p, P_STAMPS), d, stamp)
+        count_bound(p, d, 1)
         if flags & F_SETS != 0:
             work = compute_sets(p, d)
             if work < 0:
                 spent += 8
                 continue
-            spent += work >> 2
+            spent += 4 + (work >> 2)
         if d < last or nodes > 0:
             d += 1
             entering = True
         elif counting:
             total += 1
         elif rows == capacity:
-            store_i64(position, d, at)
+            store_i64(position, d, at)  # it will be bound again
+            count_bound(p, d, -1)
             status = FULL
             break
         else:
             write_prefix(p, loops, rows, 1, out_vids, out_eids, capacity)
             rows += 1
+            if once >= 0:
+                set_bit(seen, load_i64(load_i64(p, P_V), once))
+                d = once
     store_i64(control, DEPTH, d)
     store_i64(control, ENTERING, 1 if entering else 0)
     store_i64(control, TOTAL, total)
     store_i64(control, ROWS, rows)
     store_i64(control, STAMP, stamp)
     store_i64(control, STATUS, status)
+    store_i64(control, SPENT, load_i64(control, SPENT) + spent)
 
 
 run = compiled(_run, entry=True)

@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 import threading
 from collections import deque
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -13,27 +14,54 @@ import numpy as np
 from gdb.errors import CountOverflow
 from gdb.executor.cpu import address
 from gdb.executor.cpu.workers import Worker, scratch_bytes
-from gdb.executor.embeddings import Embeddings
+from gdb.executor.embeddings import NO_COLUMNS, Embeddings, Wanted, joined
 from gdb.executor.prepare import Prepared
 from gdb.executor.scheduler import Budget, Watch
-from gdb.storage.adjacency import I64, U32
+from gdb.storage.adjacency import U32
 
 # a launch's step budget: about 10 ms, so that a stop is seen in time and costs nothing
 STEPS = 2_000_000
+# a run that may stop early begins with launches of 0.1 ms, and goes no further than a millisecond: then
+# helpers are worth calling, and nobody waits longer for one that works on
+FIRST_STEPS, EARLY_STEPS = 20_000, 160_000
 ROWS = 1 << 16  # rows of a worker's output buffer
+MOST_IDLE = 2 * (os.cpu_count() or 1)  # workers that wait with a stage
 WORTH_A_THREAD = 20_000  # roots and their neighbours; below, handing out work takes longer than it
 _pool: ThreadPoolExecutor | None = None
 _pool_lock = threading.Lock()
 
+Deliver = Callable[[Embeddings], None]
+"""Takes rows that were found, in any worker's thread; their memory is overwritten afterwards."""
+
 
 @dataclass(slots=True, eq=False)
-class _Outcome:
-    """What the workers found together."""
+class _Run:
+    """One run of a stage: what its workers share.
 
+    deliver : takes the rows; None where there are none, or only distinct values.
+    counts : of distinct values, found by one worker, only the number is wanted.
+    total : what was counted. once : the distinct values that each worker found.
+    """
+
+    prepared: Prepared
+    watch: Watch
+    budget: Budget
+    queue: deque[tuple[int, int]]
+    capacity: int
+    wanted: Wanted
+    deliver: Deliver | None = None
+    counts: bool = False
     total: int = 0
-    vids: list[U32] = field(default_factory=list)
-    eids: list[I64] = field(default_factory=list)
+    once: list[U32] = field(default_factory=list)
+    threads: int = 1
     lock: threading.Lock = field(default_factory=threading.Lock)
+
+    @property
+    def due(self) -> int:
+        """Rows that a worker gathers before it hands them over: a buffer, or its share of what is missing."""
+        if self.watch.limit is None:
+            return self.capacity
+        return min(self.capacity, max((self.watch.limit - self.watch.found) // self.threads, 1))
 
 
 def count(prepared: Prepared, watch: Watch, budget: Budget, threads: int = 0) -> int:
@@ -43,64 +71,128 @@ def count(prepared: Prepared, watch: Watch, budget: Budget, threads: int = 0) ->
     ------
     Cancelled, QueryTimeout, OutOfBudget; CountOverflow : 2^63 or more within one work unit.
     """
-    return _run(prepared, watch, budget, threads).total
+    return _run(prepared, watch, budget, threads, 1, NO_COLUMNS).total
 
 
 def rows(
     prepared: Prepared, watch: Watch, budget: Budget, threads: int = 0, capacity: int = ROWS
 ) -> Embeddings:
-    """Embeddings that the nest finds (without twins); `capacity` rows are buffered in each
-    worker."""
-    found = _run(prepared, watch, budget, threads, capacity)
-    plan, tables = prepared.plan, prepared.tables
-    n = sum(part.shape[1] for part in found.vids)
-    vids = np.empty((n, plan.vertices), np.uint32, order="F")
-    for column, vertex in enumerate(tables.vertex_columns):
-        if n:
-            np.concatenate([part[column] for part in found.vids], out=vids[:, vertex])
-    return Embeddings(vids, _eids(found, tables.edge_columns, n, plan.edges))
+    """Embeddings that the nest finds (without twins), as one table; `capacity` rows are buffered in
+    each worker."""
+    plan = prepared.plan
+    parts: list[Embeddings] = []
+
+    def deliver(part: Embeddings) -> None:
+        watch.add_rows(len(part))
+        parts.append(part.copied())
+
+    wanted = Wanted(tuple(range(plan.vertices)), tuple(range(plan.edges)))
+    deliver_rows(prepared, watch, budget, wanted, deliver, threads, capacity)
+    return joined(parts, plan.vertices, plan.edges)
 
 
-def _eids(found: _Outcome, columns: tuple[int, ...], n: int, edges: int) -> I64:
-    if not columns:
-        return np.broadcast_to(np.int64(-1), (n, edges))  # nothing bound: no memory either
-    eids = np.full((n, edges), -1, np.int64, order="F")
-    for column, edge in enumerate(columns):
-        if n:
-            np.concatenate([part[column] for part in found.eids], out=eids[:, edge])
-    return eids
+def deliver_rows(
+    prepared: Prepared,
+    watch: Watch,
+    budget: Budget,
+    wanted: Wanted,
+    deliver: Deliver,
+    threads: int = 0,
+    capacity: int = ROWS,
+) -> None:
+    """Hand the embeddings that the nest finds (without twins) to `deliver`, a buffer at a time, from
+    several threads.
+
+    `deliver` counts them in `watch`.
+    """
+    _run(prepared, watch, budget, threads, capacity, wanted, deliver)
+
+
+def distinct(
+    prepared: Prepared,
+    watch: Watch,
+    budget: Budget,
+    vertex: int,
+    threads: int = 0,
+    capacity: int = ROWS,
+) -> U32:
+    """The data vertices that a query vertex is bound to in any embedding, each once, u32[n]."""
+    if watch.limit is not None:
+        threads = 1  # several would find, and count, the same ones
+    wanted = Wanted((vertex,), once=vertex)
+    found = _run(prepared, watch, budget, threads, capacity, wanted).once
+    if len(found) == 1:
+        return found[0]
+    flags = np.zeros(prepared.vids, np.bool_)
+    for part in found:
+        flags[part] = True
+    return np.flatnonzero(flags).astype(np.uint32)
+
+
+def count_distinct(
+    prepared: Prepared,
+    watch: Watch,
+    budget: Budget,
+    vertex: int,
+    threads: int = 0,
+    capacity: int = ROWS,
+) -> int:
+    """How many data vertices a query vertex is bound to in any embedding; one worker's are not even
+    copied."""
+    wanted = Wanted((vertex,), once=vertex)
+    if prepared.work >= WORTH_A_THREAD and threads != 1:
+        return len(distinct(prepared, watch, budget, vertex, threads, capacity))
+    return _run(prepared, watch, budget, 1, capacity, wanted, counts=True).total
 
 
 def _run(
-    prepared: Prepared, watch: Watch, budget: Budget, threads: int, capacity: int = 1
-) -> _Outcome:
-    threads = threads or len(os.sched_getaffinity(0))
+    prepared: Prepared,
+    watch: Watch,
+    budget: Budget,
+    threads: int,
+    capacity: int,
+    wanted: Wanted,
+    deliver: Deliver | None = None,
+    *,
+    counts: bool = False,
+) -> _Run:
     if watch.limit is not None:
         capacity = max(1, min(capacity, watch.limit))
     if prepared.work < WORTH_A_THREAD:
         threads = 1
-    outcome = _Outcome()
-    if prepared.tables.loops == 0:
-        queue = deque([(0, 0)])
-    else:
-        queue = deque(prepared.cut(threads))
+    threads = threads or cores()
+    queue = deque([(0, 0)] if prepared.tables.loops == 0 else prepared.cut(threads))
     threads = max(1, min(threads, len(queue)))
-    budget.take(threads * scratch_bytes(prepared), "the candidate sets of its workers")
-    args = (prepared, queue, watch, budget, outcome, capacity)
-    futures = [_threads().submit(_work, *args) for _ in range(threads - 1)]
+    if budget.limit is not None:
+        scratch = scratch_bytes(prepared) + (prepared.vids // 8 if wanted.once is not None else 0)
+        budget.take(threads * scratch, "the candidate sets of its workers")
+    run = _Run(prepared, watch, budget, queue, capacity, wanted, deliver, counts, threads=threads)
+    helpers: list[Future[None]] = []
+
+    def call_helpers() -> None:
+        while len(helpers) < threads - 1:
+            helpers.append(_threads().submit(_work, run))
+
+    if watch.limit is None:
+        call_helpers()
     try:
-        _work(*args)
-        for future in futures:
-            if not future.cancel():  # one that has not begun finds an empty queue
-                future.result()
+        _work(run, call_helpers)
+        for helper in helpers:
+            if not helper.cancel():  # one that has not begun finds an empty queue
+                helper.result()
     except BaseException:
         watch.stopped.set()
-        for future in futures:
-            if not future.cancel():
-                future.exception()
+        for helper in helpers:
+            if not helper.cancel():
+                helper.exception()
         raise
     watch.check()
-    return outcome
+    return run
+
+
+def cores() -> int:
+    """Cores that this process may use."""
+    return len(os.sched_getaffinity(0))
 
 
 def _threads() -> ThreadPoolExecutor:
@@ -122,51 +214,65 @@ def _forget_pool() -> None:
 os.register_at_fork(after_in_child=_forget_pool)
 
 
-def _work(
-    prepared: Prepared,
-    queue: deque[tuple[int, int]],
-    watch: Watch,
-    budget: Budget,
-    outcome: _Outcome,
-    capacity: int,
-) -> None:
-    """One worker: take units until none is left."""
-    worker = _idle(prepared, capacity)
+def _work(run: _Run, call_helpers: Callable[[], None] | None = None) -> None:
+    """One worker: take units until none is left. Where the run may stop early, launches begin small, and
+    helpers are called in by the first one that did not end it."""
+    worker = _idle(run)
+    early = run.watch.limit is not None
+    steps, most = (FIRST_STEPS, EARLY_STEPS) if early else (STEPS, STEPS)
+    once: list[U32] = []
     try:
-        while watch.going():
+        while run.watch.going():
             try:
-                start, end = queue.popleft()
+                start, end = run.queue.popleft()
             except IndexError:
                 break
             worker.begin(start, end)
-            while watch.going() and not _launch(worker):
-                _drain(worker, watch, budget, outcome)
-        _drain(worker, watch, budget, outcome)
+            done = False
+            while run.watch.going() and not done:
+                done = _launch(worker, steps)
+                if worker.rows >= run.due:
+                    _drain(run, worker, once)
+                steps = min(2 * steps, most)
+                if early and steps == most and call_helpers is not None:
+                    call_helpers()
+        if run.wanted.once is None:
+            _drain(run, worker, once)
+        else:
+            _finish_once(run, worker, once)
     except BaseException:
-        watch.stopped.set()
+        run.watch.stopped.set()
         raise
-    with outcome.lock:
-        outcome.total += int(worker.control[address.TOTAL])
-    prepared.idle.append(worker)
+    with run.lock:
+        run.total += int(worker.control[address.TOTAL])
+        if run.watch.bound is not None:
+            run.watch.bound += worker.bound[: len(run.watch.bound)]
+    if len(run.prepared.idle) < MOST_IDLE:
+        run.prepared.idle.append(worker)
 
 
-def _idle(prepared: Prepared, capacity: int) -> Worker:
+def _idle(run: _Run) -> Worker:
     """A worker of an earlier run of this stage, or a new one."""
+    prepared = run.prepared
+    capacity = 1 if prepared.tables.counting else run.capacity
     while prepared.idle:
         try:
             worker = prepared.idle.pop()
         except IndexError:  # another thread took it
             break
-        wanted = 1 if prepared.tables.counting else capacity
-        if isinstance(worker, Worker) and worker.capacity == wanted:
+        if isinstance(worker, Worker) and (worker.capacity, worker.wanted) == (
+            capacity,
+            run.wanted,
+        ):
+            worker.attach(prepared)
             worker.reset()
             return worker
-    return Worker(prepared, capacity)
+    return Worker(prepared, capacity, run.wanted)
 
 
-def _launch(worker: Worker) -> bool:
+def _launch(worker: Worker, steps: int) -> bool:
     """Run for one step budget; whether the unit is done."""
-    status = worker.run(STEPS)
+    status = worker.run(steps)
     if status == address.OVERFLOW:
         raise CountOverflow(
             "The count exceeds 2^63 - 1 within one work unit.",
@@ -175,14 +281,29 @@ def _launch(worker: Worker) -> bool:
     return status == address.DONE
 
 
-def _drain(worker: Worker, watch: Watch, budget: Budget, outcome: _Outcome) -> None:
+def _drain(run: _Run, worker: Worker, once: list[U32]) -> None:
     """Hand the buffered rows over."""
     n = worker.rows
     if not n:
         return
-    vids, eids = worker.taken()
-    budget.take(vids.nbytes + eids.nbytes, "its rows")
-    with outcome.lock:
-        outcome.vids.append(vids)
-        outcome.eids.append(eids)
-    watch.add_rows(n)
+    if run.wanted.once is not None:
+        run.budget.take(4 * n, "its distinct values")
+        once.append(worker.taken_once().copy())
+        run.watch.add_rows(n)
+    elif run.deliver is not None:
+        run.deliver(worker.taken())
+
+
+def _finish_once(run: _Run, worker: Worker, once: list[U32]) -> None:
+    """Hand over the distinct values that a worker found, and make it forget them."""
+    rest = worker.taken_once()
+    if run.counts and not once:
+        worker.unsee(rest)
+        run.total = len(rest)
+        return
+    found = np.concatenate([*once, rest])
+    worker.unsee(found)
+    run.watch.add_rows(len(rest))
+    with run.lock:
+        run.total += len(found) if run.counts else 0
+        run.once.append(found)

@@ -33,11 +33,11 @@ from gdb.executor.cpu.address import (
     P_VIEWS,
     V_EIDS,
     Pointers,
-    compiled,
     load_i64,
     load_u32,
     store_i64,
 )
+from gdb.executor.cpu.compile import compiled
 from gdb.executor.cpu.sets import (
     bounds,
     find_row,

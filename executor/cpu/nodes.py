@@ -32,12 +32,12 @@ from gdb.executor.cpu.address import (
     T_LEVEL,
     T_ROLE,
     Pointers,
-    compiled,
     load_i64,
     load_u32,
     store_i64,
     store_u8,
 )
+from gdb.executor.cpu.compile import compiled
 from gdb.executor.cpu.levels import accepts, element, is_repeat, passes
 from gdb.executor.cpu.sets import level, lower_bound
 

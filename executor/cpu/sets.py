@@ -11,6 +11,7 @@ from gdb.executor.cpu.address import (
     GALLOP,
     L_SET,
     L_SET_END,
+    LOOK_UP,
     M_BYTES,
     M_END,
     M_LIST,
@@ -55,7 +56,6 @@ from gdb.executor.cpu.address import (
     V_ROW0,
     V_SPLIT,
     Pointers,
-    compiled,
     load_i64,
     load_u8,
     load_u32,
@@ -63,6 +63,7 @@ from gdb.executor.cpu.address import (
     store_u8,
     store_u32,
 )
+from gdb.executor.cpu.compile import compiled
 
 
 @compiled
@@ -326,10 +327,11 @@ def compute_set(p: Pointers, d: int, s: int) -> int:
     n = 0
     doubled = False
     if load_i64(row, S_OP) == 0:
-        a, i, ie = operand(p, row, S_LEFT, low, high)
+        # what lies from `high` on is not in the right list either: not worth a search for its place
+        a, i, ie = operand(p, row, S_LEFT, low, MOST)
         few, many = min(ie - i, je - j), max(ie - i, je - j)
         mark = load_i64(row, S_MARK)
-        if mark >= 0 and few > 4 and (je - j) < GALLOP * (ie - i):
+        if mark >= 0 and few > 0 and (je - j) < LOOK_UP * (ie - i):
             state = load_i64(p, P_MARKS) + mark * N_MARK * 8
             depth = depth_of(p, row)
             if many < GALLOP * few or load_i64(state, M_STAMP) == load_i64(

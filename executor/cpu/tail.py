@@ -23,10 +23,10 @@ from gdb.executor.cpu.address import (
     T_ROLE,
     T_SIZE,
     Pointers,
-    compiled,
     load_u32,
     store_i64,
 )
+from gdb.executor.cpu.compile import compiled
 from gdb.executor.cpu.levels import accepts, enter, is_repeat
 from gdb.executor.cpu.nodes import (
     INFINITE,

@@ -22,8 +22,8 @@ from gdb.executor.cpu.address import (
     L_HI,
     L_LO,
     LARGEST,
+    LOOK_UP,
     MARK,
-    MOST,
     N_LEVEL,
     P_LEVELS,
     P_SIMPLE,
@@ -47,13 +47,13 @@ from gdb.executor.cpu.address import (
     T_SIZE,
     T_VIEW,
     Pointers,
-    compiled,
     load_i64,
     load_u8,
     load_u32,
     store_i64,
     store_u32,
 )
+from gdb.executor.cpu.compile import compiled
 from gdb.executor.cpu.levels import accepts, enter, is_repeat
 from gdb.executor.cpu.nodes import (
     INFINITE,
@@ -166,14 +166,24 @@ def sum_marked(p: Pointers, c: int) -> tuple[int, int]:
     low, high = level(p, d, L_LO), level(p, d, L_HI)
     k = state(p, child)
     theirs, first, last = load_i64(k, Q_LIST), load_i64(k, Q_START), load_i64(k, Q_END)
-    use(p, child)
     scratch = load_i64(k, Q_SCRATCH)
     address, near = load_i64(q, Q_LIST), neighbours(p, view)
     plain = level(p, d, L_FLAGS) & (F_DIFFERS | F_BITS | F_REPEATS) == 0
-    few = (last - first) * GALLOP if plain else MOST
     total, work = 0, last - first
+    i, ie = (
+        first,
+        first if order == BELOW else last,
+    )  # their list on the right side of x, which ascends
     for at in range(load_i64(q, Q_START), load_i64(q, Q_END)):
         x = load_u32(address, at)
+        if order == BELOW:
+            while ie < last and load_u32(theirs, ie) < x:
+                ie += 1
+        elif order == ABOVE:
+            while i < last and load_u32(theirs, i) <= x:
+                i += 1
+        if i == ie:
+            continue
         if order == BELOW:
             start, end = row_slice(p, view, x, low, min(high, x))
         elif order == ABOVE:
@@ -181,10 +191,11 @@ def sum_marked(p: Pointers, c: int) -> tuple[int, int]:
         else:
             start, end = row_slice(p, view, x, low, high)
         n = 0
-        if few < end - start:
-            n = count_equal(theirs, first, last, near, start, end)
-            work += 4 + few
+        if plain and (ie - i) * LOOK_UP < end - start:
+            n = count_equal(theirs, i, ie, near, start, end)
+            work += 4 + 8 * (ie - i)
         else:
+            use(p, child)
             for e in range(start, end):
                 n += load_u8(scratch, load_u32(near, e))
             work += 4 + ((end - start) >> 1)

@@ -11,12 +11,15 @@ import numpy as np
 import numpy.typing as npt
 
 from gdb.executor.cpu import address, kernel
-from gdb.executor.cpu.address import compiled, load_i64, load_u32, store_i64
+from gdb.executor.cpu.address import load_i64, load_u32, store_i64
+from gdb.executor.cpu.compile import compiled
 from gdb.executor.cpu.sets import lower_bound
+from gdb.executor.embeddings import NO_COLUMNS, Embeddings, Wanted, unbound_edges
 from gdb.executor.prepare import Prepared
-from gdb.executor.tables import NodeField, Role
+from gdb.executor.tables import LevelField, NodeField, Role
 from gdb.storage.adjacency import I64, U32, Adjacency
 
+_WIPED = 256  # bytes that are wiped in the time in which one bit is found and cleared
 _splits_lock = threading.Lock()
 _splits: weakref.WeakKeyDictionary[Adjacency, I64] = weakref.WeakKeyDictionary()
 
@@ -61,31 +64,62 @@ class Worker:
     Parameters
     ----------
     capacity : rows that its output buffer holds.
+    wanted : the columns that are written; a buffer has one for each query vertex and edge, or, where
+        distinct values are wanted, one.
     """
 
-    def __init__(self, prepared: Prepared, capacity: int) -> None:
+    def __init__(self, prepared: Prepared, capacity: int, wanted: Wanted = NO_COLUMNS) -> None:
         tables = prepared.tables
         n = max(len(tables.levels), 1)
-        self.prepared, self.capacity = prepared, 1 if tables.counting else capacity
+        self.prepared, self.wanted = prepared, wanted
+        self.capacity = 1 if tables.counting else capacity
         self.kept: list[npt.NDArray[np.generic]] = []
         self.control = np.zeros(address.CONTROL, np.int64)
         self.v, self.address, self.position, self.end, self.start = np.zeros((5, n), np.int64)
+        self.bound = np.zeros(n, np.int64)  # how often each level was bound
+        levels, self.once = _columns(prepared, wanted)
+        views, simple, self.lists, self.bits = self._graph()
         arrays = (
-            *(tables.levels, tables.sets, tables.refs, tables.checks, tables.nodes),
-            *self._graph(),
+            *(levels, tables.sets, tables.refs, tables.checks, tables.nodes),
+            *(views, simple, self.lists, self.bits),
             self.v,
             np.zeros(max(len(tables.sets), 1), np.int64),
             np.empty(tables.buffer, np.uint32),
             np.zeros(n, np.int64),
-            *(self._marks(), self._states()),
+            *(self._marks(), self._states(), self.bound),
         )
         self.kept += arrays
         self.pointers = np.array([x.ctypes.data for x in arrays], np.int64)
-        self.out_vids = np.empty((max(len(tables.vertex_columns), 1), self.capacity), np.uint32)
-        self.out_eids = np.empty((max(len(tables.edge_columns), 1), self.capacity), np.int64)
+        self.seen = np.zeros(prepared.vids // 8 + 1 if self.once >= 0 else 0, np.uint8)
+        columns = 1 if self.once >= 0 or tables.counting else max(prepared.plan.vertices, 1)
+        self.out_vids = np.empty((columns, self.capacity), np.uint32)
+        edges = prepared.plan.edges if tables.edge_columns and self.once < 0 else 0
+        self.out_eids = np.full((edges, self.capacity), -1, np.int64)
         state = (self.address, self.position, self.start, self.end)
-        self.state = tuple(x.ctypes.data for x in (self.control, *state))
-        self.out = (self.out_vids.ctypes.data, self.out_eids.ctypes.data)
+        a, b, c, d, e = (x.ctypes.data for x in (self.control, *state))
+        self.state = (a, b, c, d, e)
+        self.out = (self.out_vids.ctypes.data, self.out_eids.ctypes.data, self.capacity)
+        self.fixed = (self.pointers.ctypes.data, tables.loops, len(tables.nodes), tables.counting)
+        self.distinct = (self.once, self.seen.ctypes.data)
+        self.root_address = prepared.roots.ctypes.data
+
+    @property
+    def bytes(self) -> int:
+        """Bytes of its buffers and scratch."""
+        own = sum(array.nbytes for array in self.kept)
+        return own + self.seen.nbytes + self.out_vids.nbytes + self.out_eids.nbytes
+
+    def attach(self, prepared: Prepared) -> None:
+        """Go over to the same stage with other candidates."""
+        if prepared is self.prepared:
+            return
+        self.prepared = prepared
+        self.root_address = _address(prepared.roots)
+        for k, members in enumerate(prepared.lists):
+            at = self.root_address if members is prepared.roots else _address(members)
+            self.lists[k, 0], self.lists[k, 1] = at, len(members)
+        for k, bits in enumerate(prepared.bit_sets):
+            self.bits[k] = _address(bits)
 
     def _zeros(self, size: int, dtype: type[np.generic]) -> int:
         self.kept.append(np.zeros(size, dtype))
@@ -129,36 +163,71 @@ class Worker:
     def reset(self) -> None:
         """Forget what was counted and found. Marks stay: stamps tell whether they hold."""
         self.control[address.TOTAL] = self.control[address.ROWS] = 0
+        self.bound.fill(0)
+
+    def unsee(self, found: U32) -> None:
+        """Forget the distinct values that were found, u32[n], which are all; where they are few, one by one."""
+        if _WIPED * len(found) < len(self.seen):
+            self.seen[found >> np.uint32(3)] = 0
+        else:
+            self.seen.fill(0)
 
     def begin(self, start: int, end: int) -> None:
         """Stand before the roots [start, end)."""
         self.control[address.DEPTH] = 0
         self.control[address.ENTERING] = 1
-        self.address[0] = self.prepared.roots.ctypes.data
+        self.address[0] = self.root_address
         self.position[0] = self.start[0] = start
         self.end[0] = end
 
     def run(self, budget: int) -> int:
         """Launch for a step budget; the status."""
-        t = self.prepared.tables
-        control, at, position, start, end = self.state
-        kernel.run(
-            *(self.pointers.ctypes.data, t.loops, len(t.nodes), t.counting),
-            *(control, at, position, start, end),
-            *(*self.out, self.capacity, budget),
-        )
+        kernel.run(*self.fixed, *self.state, *self.out, budget, *self.distinct)
         return int(self.control[address.STATUS])
 
     @property
     def rows(self) -> int:
         return int(self.control[address.ROWS])
 
-    def taken(self) -> tuple[U32, I64]:
-        """The buffered rows, u32[columns, n] and i64[columns, n]; the buffer is empty then."""
+    def taken(self) -> Embeddings:
+        """The buffered rows, whose memory the next launch overwrites; the buffer is empty then."""
         n = self.rows
         self.control[address.ROWS] = 0
-        eids = self.out_eids[:, :n] if self.prepared.tables.edge_columns else self.out_eids[:0, :n]
-        return self.out_vids[:, :n].copy(), eids.copy()
+        plan = self.prepared.plan
+        eids = self.out_eids[:, :n].T if len(self.out_eids) else unbound_edges(n, plan.edges)
+        return Embeddings(self.out_vids[:, :n].T, eids)
+
+    def taken_once(self) -> U32:
+        """The buffered distinct values, u32[n], whose memory the next launch overwrites; the buffer is
+        empty then."""
+        n = self.rows
+        self.control[address.ROWS] = 0
+        return self.out_vids[0, :n]
+
+
+def _address(array: npt.NDArray[np.generic]) -> int:
+    """As `array.ctypes.data`, in a tenth of its time."""
+    at: int = array.__array_interface__["data"][0]
+    return at
+
+
+def _columns(prepared: Prepared, wanted: Wanted) -> tuple[I64, int]:
+    """The level table with the column that each level's rows go to (-1: nowhere), and the level whose
+    distinct values are wanted (-1: none)."""
+    tables = prepared.tables
+    levels, once = tables.levels.copy(), -1
+    for k, row in enumerate(levels):
+        column = int(row[LevelField.COLUMN])
+        if row[LevelField.IS_EDGE]:
+            edge = tables.edge_columns[column]
+            row[LevelField.COLUMN] = edge if edge in wanted.edges else -1
+            continue
+        vertex = tables.vertex_columns[column]
+        row[LevelField.COLUMN] = vertex if vertex in wanted.vertices else -1
+        if wanted.once is not None:
+            row[LevelField.COLUMN] = 0 if vertex == wanted.once else -1
+            once = k if vertex == wanted.once else once
+    return levels, once
 
 
 def scratch_bytes(prepared: Prepared) -> int:

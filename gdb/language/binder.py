@@ -6,12 +6,12 @@ the `Tail`, SQL over the embeddings.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from gdb.errors import LimitExceeded, SyntaxProblem
-from gdb.executor.tail import Tail
+from gdb.executor.tail import Tail, same
 from gdb.language import functions, pushdown
 from gdb.language.canonical import canonical, numbered
 from gdb.language.projection import project
@@ -20,11 +20,25 @@ from gdb.language.report import problem
 from gdb.language.resolve import conjuncts, elements, measure, parameters, resolve
 from gdb.language.scope import Scope
 from gdb.language.syntax import Element, Expression, HasLabels, Query, walk
-from gdb.query_graph import MatchMode, QueryEdge, QueryGraph, QueryVertex
+from gdb.query_graph import MatchMode, QueryEdge, QueryGraph, QueryVertex, Renamed
 
 if TYPE_CHECKING:
     from gdb.executor.tail import Value
+    from gdb.storage.adjacency import I64, U32
     from gdb.storage.snapshot import Snapshot
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Sources:
+    """What the parts of a bound query were made of, so that they can be made again with other values.
+
+    scope : holds the values. pushed : conditions on one element. rest : the other conditions.
+    """
+
+    query: Query
+    scope: Scope
+    pushed: Mapping[Element, Conditions]
+    rest: Sequence[Expression]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -34,12 +48,85 @@ class BoundQuery:
     graph : what to match. tail : what to make of the embeddings.
     explain : the plan is wanted, not the answer.
     warnings : one sentence each, with line and column.
+    sources : what graph and tail were made of.
     """
 
     graph: QueryGraph
     tail: Tail
     explain: bool
     warnings: tuple[str, ...]
+    sources: Sources
+
+    @property
+    def values(self) -> Mapping[str, Value]:
+        """Of the parameters."""
+        return self.sources.scope.parameters
+
+    @property
+    def conditions(self) -> list[tuple[Element, frozenset[str]]]:
+        """The elements with conditions of their own, and the parameters that each mentions."""
+        return [(element, known.names()) for element, known in self.sources.pushed.items()]
+
+    @property
+    def tail_names(self) -> frozenset[str]:
+        """The parameters that the tail was made with."""
+        made_of = [*self.sources.rest, *_returned(self.sources.query)]
+        return frozenset(name for e in made_of for name, _ in parameters(e))
+
+    def changed(self, values: Mapping[str, Value]) -> frozenset[str]:
+        """The parameters that have another value here than the query was bound with."""
+        known = self.values
+        return frozenset(name for name, value in values.items() if not same(value, known[name]))
+
+    def allowed_again(
+        self, values: Mapping[str, Value], changed: Set[str], touched: Iterable[Element]
+    ) -> tuple[dict[int, U32], dict[int, I64]]:
+        """The allowed vids of query vertices and edge ids of query edges, by number, with other values of the
+        parameters, each of the same kind as before.
+
+        touched : the elements whose conditions mention a parameter in `changed`.
+        """
+        scope, pushed = self.sources.scope, self.sources.pushed
+        vertices: dict[int, U32] = {}
+        edges: dict[int, I64] = {}
+        for element in touched:
+            again, k = pushed[element].with_values(changed), element.index
+            if element.kind == "vertex":
+                vertices[k] = pushdown.allowed_vertices(scope, element, again, values)
+            else:
+                edges[k] = pushdown.allowed_edges(scope, element, again, values)
+        return vertices, edges
+
+    def with_values(self, values: Mapping[str, Value]) -> BoundQuery:
+        """The query with other values of its parameters, each of the same kind as before.
+
+        Only what mentions a parameter whose value changed is evaluated again.
+
+        Raises
+        ------
+        TypeProblem : SKIP or LIMIT is negative.
+        """
+        before, changed = self.sources, self.changed(values)
+        scope = before.scope.with_parameters(values)
+        touched = {e: known for e, known in before.pushed.items() if known.names() & changed}
+        again = {element: known.with_values(changed) for element, known in touched.items()}
+        pushed = {**before.pushed, **again}
+        vertices, edges = list(self.graph.vertices), list(self.graph.edges)
+        for element in touched:
+            k = element.index
+            if element.kind == "vertex":
+                vertices[k] = _vertex(scope, k, pushed)
+            else:
+                edges[k] = _edge(scope, k, pushed, edges[k].wanted)
+        graph = replace(self.graph, vertices=tuple(vertices), edges=tuple(edges))
+        if graph.mode.distinct and _mention(before.rest, changed):
+            texts, renamed = _compared(scope, before.rest)
+            graph = replace(graph, symmetric_under=texts, renamed=renamed)
+        tail = self.tail
+        if self.tail_names & changed:
+            tail = project(scope, before.query.returning, before.rest)
+        sources = replace(before, scope=scope, pushed=pushed)
+        return replace(self, graph=graph, tail=tail, sources=sources)
 
 
 def bind(
@@ -77,7 +164,23 @@ def _bind(
     pushed, rest = pushdown.distribute(scope, _conditions(scope, query))
     scope.warn_of_unknown_names()
     tail = project(scope, query.returning, rest)
+    wanted = {ref.index for ref in tail.columns if ref.element == "edge"}
+    texts, renamed = _compared(scope, rest)
+    graph = QueryGraph(
+        tuple(_vertex(scope, k, pushed) for k in range(len(scope.vertices))),
+        tuple(_edge(scope, k, pushed, k in wanted) for k in range(len(scope.edges))),
+        query.match.mode or default_mode,
+        texts,
+        renamed,
+    )
+    warnings = tuple(scope.warnings)
+    return BoundQuery(graph, tail, query.explain, warnings, Sources(query, scope, pushed, rest))
+
+
+def _compared(scope: Scope, rest: Sequence[Expression]) -> tuple[tuple[str, ...], Renamed]:
+    """The texts of the conditions that compare elements, and what they are under an automorphism."""
     compared = [condition for condition in rest if elements(condition)]
+    params = scope.parameters
 
     def renamed(vertices: tuple[int, ...], edges: tuple[int, ...]) -> frozenset[str]:
         def name(element: Element) -> str:
@@ -86,15 +189,19 @@ def _bind(
 
         return frozenset(canonical(condition, params, name) for condition in compared)
 
-    wanted = {ref.index for ref in tail.columns if ref.element == "edge"}
-    graph = QueryGraph(
-        tuple(_vertex(scope, k, pushed) for k in range(len(scope.vertices))),
-        tuple(_edge(scope, k, pushed, k in wanted) for k in range(len(scope.edges))),
-        query.match.mode or default_mode,
-        tuple(sorted({canonical(condition, params) for condition in compared})),
-        renamed,
-    )
-    return BoundQuery(graph, tail, query.explain, tuple(scope.warnings))
+    return tuple(sorted({canonical(condition, params) for condition in compared})), renamed
+
+
+def _mention(expressions: Iterable[Expression], names: Set[str]) -> bool:
+    return any(name in names for e in expressions for name, _ in parameters(e))
+
+
+def _returned(query: Query) -> list[Expression]:
+    """Everything in RETURN that may hold a parameter."""
+    returning = query.returning
+    found = [item.expression for item in returning.items]
+    found += [item.expression for item in returning.order]
+    return found + [count for count in (returning.skip, returning.limit) if count is not None]
 
 
 def _conditions(scope: Scope, query: Query) -> list[Expression]:

@@ -112,7 +112,9 @@ class EmbeddingColumns:
         return Typed(column, type_)
 
     def identity(self, element: Element, place: Place) -> Typed:
-        return Typed(self._column(element, "id"), self.scope.id_type(element, place))
+        type_ = self.scope.id_type(element, place)
+        kind = STORE_KIND[type_.kind] if element.kind == "vertex" else None
+        return Typed(self._column(element, "id", kind=kind), type_)
 
     def labels(self, element: Element) -> Typed:
         return Typed(self._column(element, "labels"), Type(Kind.LIST, Kind.STRING))

@@ -96,6 +96,13 @@ def is_aggregate(expression: Expression) -> bool:
     return isinstance(expression, Call) and expression.function.text.lower() in AGGREGATES
 
 
+def ignores_repeats(expression: Expression) -> bool:
+    """Whether an aggregate is the same however often each value occurs."""
+    if not isinstance(expression, Call):
+        return False
+    return expression.distinct or expression.function.text.lower() in ("min", "max")
+
+
 def check_arguments(expression: Call, name: str, text: str) -> None:
     """Refuse a wrong number of arguments, DISTINCT and *."""
     if expression.star or expression.distinct:

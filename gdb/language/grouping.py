@@ -7,6 +7,7 @@ in ORDER BY, must be made of keys, of constants, of aggregates, or belong to a n
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import TypeGuard
 
 from sqlglot import exp
 
@@ -158,9 +159,14 @@ class _GroupedColumns:
         )
 
 
+def is_count(expression: Expression) -> TypeGuard[Call]:
+    """count of anything."""
+    return isinstance(expression, Call) and expression.function.text.lower() == "count"
+
+
 def counts_rows(expression: Expression) -> bool:
     """count(*), or count of a node or relationship, which is never null."""
-    if not isinstance(expression, Call) or expression.function.text.lower() != "count":
+    if not is_count(expression):
         return False
     arguments = expression.arguments
     if expression.star:

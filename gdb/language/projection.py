@@ -15,12 +15,12 @@ from typing import Literal as OneOf
 from sqlglot import exp
 
 from gdb.errors import SyntaxProblem, TypeProblem
-from gdb.executor.tail import Output, Tail
+from gdb.executor.tail import ColumnRef, Output, Tail
 from gdb.language import functions
 from gdb.language.columns import EmbeddingColumns, Parameters
-from gdb.language.grouping import GroupedTranslator, Grouping, counts_rows
+from gdb.language.grouping import GroupedTranslator, Grouping, counts_rows, is_count
 from gdb.language.report import problem
-from gdb.language.resolve import measure, resolve
+from gdb.language.resolve import elements, is_id, measure, resolve
 from gdb.language.scalar import Translator
 from gdb.language.scope import Scope
 from gdb.language.syntax import (
@@ -32,6 +32,7 @@ from gdb.language.syntax import (
     ReturnItem,
     SortItem,
     Variable,
+    walk,
 )
 from gdb.language.types import Kind, Typed, joined, written
 
@@ -158,13 +159,19 @@ class _Projection:
             for item, typed in zip(self.items, items, strict=True)
         )
         select = self._cut(self._sorted(select))
+        refs = tuple(self.columns.refs.values())
+        once = self._once(refs)
+        direct = self._direct(items, refs, once)
         return Tail(
-            tuple(self.columns.refs.values()),
+            refs,
             written(select),
             self.parameters.used(select),
             outputs,
-            self._counts_only(),
-            self._row_limit(),
+            self._counts_only(once),
+            self._row_limit(once, direct),
+            once,
+            direct,
+            self._tally(refs),
         )
 
     def _from_embeddings(self, select: exp.Select) -> exp.Select:
@@ -199,20 +206,81 @@ class _Projection:
 
     # ---- what the executor is told ---------------------------------------------------------------
 
-    def _counts_only(self) -> bool:
-        """Whether the number of embeddings is the whole answer."""
-        return (
-            len(self.items) == 1
-            and counts_rows(self.items[0].expression)
-            and self.where is None
-            and not self.skip
-            and self.limit != 0
-        )
+    def _counts_only(self, once: int | None) -> bool:
+        """Whether the number of embeddings, or of distinct values, is the whole answer."""
+        if len(self.items) != 1 or self.where is not None or self.skip or self.limit == 0:
+            return False
+        item = self.items[0].expression
+        if once is None:
+            return counts_rows(item)
+        return is_count(item) and self._tells_apart(item.arguments[0])
 
-    def _row_limit(self) -> int | None:
-        if self.limit is None or self.grouping or self.order or self.where is not None:
+    def _row_limit(self, once: int | None, direct: tuple[int, ...] | None) -> int | None:
+        rows_are_embeddings = not self.grouping or (once is not None and direct is not None)
+        if self.limit is None or not rows_are_embeddings or self.order or self.where is not None:
             return None
         return self.limit + (self.skip or 0)
+
+    def _once(self, refs: Sequence[ColumnRef]) -> int | None:
+        """The query vertex of which the distinct values are enough: nothing else is asked for, and how often it
+        occurs shows nowhere."""
+        of = {(ref.element, ref.index) for ref in refs}
+        items = [item.expression for item in self.items]
+        aggregates = [part for item in items for part in walk(item) if functions.is_aggregate(part)]
+        aggregates += [
+            part
+            for item in self.order
+            for part in walk(item.expression)
+            if functions.is_aggregate(part)
+        ]
+        repeats_show = not all(functions.ignores_repeats(part) for part in aggregates)
+        if not self.grouping or repeats_show or len(of) != 1:
+            return None
+        element, index = of.pop()
+        return index if element == "vertex" else None
+
+    def _direct(
+        self, items: Sequence[Typed], refs: Sequence[ColumnRef], once: int | None
+    ) -> tuple[int, ...] | None:
+        """The column of each output, where the columns are the answer."""
+        if self.where is not None or self.order or self.skip:
+            return None
+        expressions = [item.expression for item in self.items]
+        if self.grouping:
+            # DISTINCT of what tells the values of one vertex apart, and of anything else that belongs to it
+            plain = once is not None and not any(map(functions.has_aggregate, expressions))
+            if not plain or not any(map(self._tells_apart, expressions)):
+                return None
+            items = [self.over_embeddings.translate(expression) for expression in expressions]
+        if not all(isinstance(item.sql, exp.Column) for item in items):
+            return None
+        names = [ref.name for ref in refs]
+        return tuple(names.index(item.sql.name) for item in items)
+
+    def _tally(self, refs: Sequence[ColumnRef]) -> tuple[bool, ...] | None:
+        """For each output whether it is the number of embeddings, where all others are the one key, a whole
+        number."""
+        cut = self.limit is not None or self.skip is not None
+        if self.where is not None or self.order or cut or len(refs) != 1:
+            return None
+        numbers = tuple(counts_rows(item.expression) for item in self.items)
+        keys = [i.expression for i, n in zip(self.items, numbers, strict=True) if not n]
+        if not any(numbers) or not keys or any(map(functions.has_aggregate, keys)):
+            return None
+        translated = [self.over_embeddings.translate(key) for key in keys]
+        plain = all(isinstance(key.sql, exp.Column) for key in translated)
+        kinds = {key.kind for key in translated}
+        return numbers if plain and kinds <= {Kind.INTEGER, Kind.NODE, Kind.RELATIONSHIP} else None
+
+    def _tells_apart(self, expression: Expression) -> bool:
+        """Whether two vertices never have the same value of this."""
+        if isinstance(expression, Element):
+            return True
+        if not is_id(expression):
+            return False
+        (element,) = elements(expression)
+        groups = self.scope.groups(element.index)
+        return len({self.scope.snapshot.groups[group].id_space for group in groups}) <= 1
 
 
 def _output_kind(typed: Typed) -> OneOf["value", "node", "relationship"]:

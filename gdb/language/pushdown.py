@@ -7,7 +7,7 @@ contains (a division) stays in the tail, so that matching decides what is read.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -18,7 +18,7 @@ from sqlglot import exp
 from gdb.language import functions
 from gdb.language.canonical import canonical, conjunction
 from gdb.language.columns import ElementColumns, Parameters
-from gdb.language.resolve import elements
+from gdb.language.resolve import elements, is_id, parameters
 from gdb.language.scalar import Translator
 from gdb.language.scope import Scope, has_labels
 from gdb.language.syntax import (
@@ -45,15 +45,35 @@ if TYPE_CHECKING:
 I64 = npt.NDArray[np.int64]
 
 
+IdTerms = Parameter | tuple[Literal | Parameter, ...]
+"""The constants that id(x) must be one of: a parameter that holds a list, or each by itself."""
+
+
 @dataclass(slots=True)
 class Conditions:
-    """What was found for one element: on its id, and on its properties."""
+    """What was found for one element: on its id, and on its properties.
 
-    on_id: list[tuple[Expression, tuple[int | str, ...]]] = field(default_factory=list)
+    answer : what passes those on its properties, once they were evaluated, i64[k] ascending.
+    """
+
+    on_id: list[tuple[Expression, IdTerms]] = field(default_factory=list)
     on_properties: list[Expression] = field(default_factory=list)
+    answer: I64 | None = None
 
     def all(self) -> list[Expression]:
         return [condition for condition, _ in self.on_id] + self.on_properties
+
+    def names(self) -> frozenset[str]:
+        """The parameters that they mention."""
+        return frozenset(name for c in self.all() for name, _ in parameters(c))
+
+    def with_values(self, changed: Set[str]) -> Conditions:
+        """The conditions where the parameters named in `changed` have other values: those on properties that
+        mention none of them keep their answer."""
+        if not self.on_properties:
+            return self
+        stale = any(name in changed for c in self.on_properties for name, _ in parameters(c))
+        return Conditions(self.on_id, self.on_properties, None if stale else self.answer)
 
 
 def distribute(
@@ -72,7 +92,7 @@ def distribute(
             rest.append(condition)
         elif isinstance(condition, HasLabels) and only.kind == "vertex":
             scope.vertices[only.index].labels += condition.labels
-        elif (ids := _ids(scope, condition)) is not None:
+        elif (ids := _id_terms(scope, condition)) is not None:
             pushed.setdefault(only, Conditions()).on_id.append((condition, ids))
         elif _on_properties(condition):
             pushed.setdefault(only, Conditions()).on_properties.append(condition)
@@ -118,42 +138,34 @@ def _safe_divisor(expression: Expression) -> bool:
     return isinstance(expression, Literal) and bool(expression.value)
 
 
-def _ids(scope: Scope, condition: Expression) -> tuple[int | str, ...] | None:
-    """The ids that a condition admits, if it is id(x) = constant or id(x) IN constants."""
+def _id_terms(scope: Scope, condition: Expression) -> IdTerms | None:
+    """What a condition compares an id with, if it is id(x) = constant or id(x) IN constants."""
     match condition:
         case Comparison(operator=Comparator.EQUAL, left=left, right=right):
-            subject, given = (left, right) if _is_id(left) else (right, left)
+            subject, given = (left, right) if is_id(left) else (right, left)
             values = (given,)
         case In(item=subject, list=ListLiteral(items=values)):
             pass
-        case In(item=subject, list=Parameter(name=name, place=place)):
+        case In(item=subject, list=Parameter(name=name, place=place) as whole):
             value = scope.parameter(name, place)
-            if not _is_id(subject) or not isinstance(value, (list, tuple)):
-                return None
-            return _usable(value)
+            return whole if is_id(subject) and isinstance(value, (list, tuple)) else None
         case _:
             return None
-    if not _is_id(subject):
+    constants = tuple(part for part in values if isinstance(part, (Literal, Parameter)))
+    if not is_id(subject) or len(constants) < len(values):
         return None
-    found: list[object] = []
-    for part in values:
-        if isinstance(part, Literal):
-            found.append(part.value)
-        elif isinstance(part, Parameter):
-            found.append(scope.parameter(part.name, part.place))
-        else:
-            return None
-    return _usable(found)
+    for part in constants:
+        if isinstance(part, Parameter):
+            scope.parameter(part.name, part.place)  # it has a value
+    return constants
 
 
-def _is_id(expression: Expression) -> bool:
-    return (
-        isinstance(expression, Call)
-        and expression.function.text.lower() == "id"
-        and not expression.distinct
-        and len(expression.arguments) == 1
-        and isinstance(expression.arguments[0], Element)
-    )
+def _ids(terms: IdTerms, values: Mapping[str, Value]) -> tuple[int | str, ...]:
+    """The ids that are admitted."""
+    if isinstance(terms, Parameter):
+        held = values[terms.name]
+        return _usable(held if isinstance(held, (list, tuple)) else ())
+    return _usable([t.value if isinstance(t, Literal) else values[t.name] for t in terms])
 
 
 def _usable(values: Sequence[object]) -> tuple[int | str, ...]:
@@ -171,40 +183,72 @@ def _usable(values: Sequence[object]) -> tuple[int | str, ...]:
 
 
 def allowed_vertices(
-    scope: Scope, element: Element, conditions: Conditions
+    scope: Scope,
+    element: Element,
+    conditions: Conditions,
+    values: Mapping[str, Value] | None = None,
 ) -> npt.NDArray[np.uint32]:
-    """The vids that satisfy all conditions on a query vertex, u32[k] ascending."""
+    """The vids that satisfy all conditions on a query vertex, u32[k] ascending.
+
+    values : of the parameters, instead of the scope's.
+    """
     groups = scope.groups(element.index)
-    parts: list[I64] = [_with_id(scope, groups, ids) for _, ids in conditions.on_id]
+    known = scope.parameters if values is None else values
+    parts = [_with_id(scope, groups, _ids(terms, known)) for _, terms in conditions.on_id]
     if conditions.on_properties:
-        parts.append(_with_properties(scope, groups, conditions.on_properties))
+        if conditions.answer is None:
+            scope = scope if values is None else scope.with_parameters(values)
+            conditions.answer = _with_properties(scope, groups, conditions.on_properties)
+        parts.append(conditions.answer)
     return _common(parts).astype(np.uint32)
 
 
-def allowed_edges(scope: Scope, element: Element, conditions: Conditions) -> I64:
-    """The edge ids that satisfy all conditions on a query edge, i64[k] ascending."""
+def allowed_edges(
+    scope: Scope,
+    element: Element,
+    conditions: Conditions,
+    values: Mapping[str, Value] | None = None,
+) -> I64:
+    """The edge ids that satisfy all conditions on a query edge, i64[k] ascending; values as `allowed_vertices`."""
+    scope = scope if values is None else scope.with_parameters(values)
     count = scope.snapshot.edge_count
     parts: list[I64] = []
-    for _, ids in conditions.on_id:
+    for _, terms in conditions.on_id:
+        ids = _ids(terms, scope.parameters)
         numbers = [value for value in ids if isinstance(value, int) and 0 <= value < count]
         parts.append(np.unique(np.array(numbers, np.int64)))
     if conditions.on_properties:
-        parts.append(_edges_with_properties(scope, element, conditions.on_properties))
+        if conditions.answer is None:
+            conditions.answer = _edges_with_properties(scope, element, conditions.on_properties)
+        parts.append(conditions.answer)
     return _common(parts)
 
 
 def _common(parts: Sequence[I64]) -> I64:
-    found = parts[0]
-    for part in parts[1:]:
-        found = np.intersect1d(found, part, assume_unique=True)
+    """What is in all of the ascending arrays, each looked up in the next larger."""
+    if len(parts) == 1:
+        return parts[0]
+    found, *larger = sorted(parts, key=len)
+    for part in larger:
+        at = np.searchsorted(part, found)
+        inside = at < len(part)
+        inside[inside] = part[at[inside]] == found[inside]
+        found = found[inside]
     return found
 
 
 def _with_id(scope: Scope, groups: Sequence[int], ids: tuple[int | str, ...]) -> I64:
-    spaces = {scope.snapshot.groups[group].id_space for group in groups}
-    found = [scope.snapshot.find_many(ids, space) for space in sorted(spaces)]
-    vids = np.unique(np.concatenate([np.zeros(0, np.int64), *found]))
-    return vids[vids >= 0]
+    snapshot = scope.snapshot
+    spaces = {snapshot.groups[group].id_space for group in groups}
+    found = [snapshot.find_many(ids, space) for space in spaces]
+    vids = found[0] if len(found) == 1 else np.concatenate([np.zeros(0, np.int64), *found])
+    if len(vids) > 1:
+        vids = np.unique(vids)
+    if len(vids) and vids[0] < 0:
+        vids = vids[vids >= 0]
+    if len(groups) == len(snapshot.groups):
+        return vids
+    return vids[np.isin(snapshot.groups_of(vids.astype(np.uint32)), groups)]
 
 
 def _with_properties(scope: Scope, groups: Sequence[int], conditions: Sequence[Expression]) -> I64:
@@ -245,9 +289,9 @@ def _condition(
     scope: Scope, conditions: Sequence[Expression], names: tuple[str, ...], casts: bool
 ) -> tuple[ElementColumns, dict[str, Value], str]:
     """The conditions as one SQL text over the columns of one element, with its parameters."""
-    parameters = Parameters()
-    columns = ElementColumns(scope, parameters, names, casts)
-    translator = Translator(scope, columns, parameters)
+    values = Parameters()
+    columns = ElementColumns(scope, values, names, casts)
+    translator = Translator(scope, columns, values)
     parts = [translator.condition(condition) for condition in conditions]
     condition = joined(exp.And, parts)
-    return columns, parameters.used(condition), written(condition)
+    return columns, values.used(condition), written(condition)

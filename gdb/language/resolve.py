@@ -81,6 +81,17 @@ def elements(expression: Expression) -> frozenset[Element]:
     return frozenset(part for part in walk(expression) if isinstance(part, Element))
 
 
+def is_id(expression: Expression) -> bool:
+    """id() of an element of the pattern."""
+    return (
+        isinstance(expression, Call)
+        and expression.function.text.lower() == "id"
+        and not expression.distinct
+        and len(expression.arguments) == 1
+        and isinstance(expression.arguments[0], Element)
+    )
+
+
 def measure(expression: Expression, text: str) -> None:
     """Refuse an expression that is too deep for SQL, or (through chains of comparisons) too large.
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -68,6 +69,12 @@ class Scope:
         self.tests: list[HasLabels] = []  # of WHERE, wherever they stand in it
         self.warnings: list[str] = []
         self._types: dict[tuple[Element, str], Type] = {}
+
+    def with_parameters(self, parameters: Mapping[str, Value]) -> Scope:
+        """The same pattern and names with other values; its warnings are its own."""
+        scope = copy(self)
+        scope.parameters, scope.warnings = parameters, []
+        return scope
 
     # ---- patterns ---------------------------------------------------------------------------------
 
@@ -211,6 +218,8 @@ class Scope:
     def groups(self, vertex: int) -> tuple[int, ...]:
         """The vertex groups that the labels of a query vertex admit."""
         terms = self.vertices[vertex].labels
+        if not terms:
+            return tuple(range(len(self.snapshot.groups)))
         return tuple(
             number
             for number, group in enumerate(self.snapshot.groups)

@@ -6,19 +6,32 @@ same. The nest passes of `gdb.executor.nest_passes` take part in the same list.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from gdb.errors import LimitExceeded
 from gdb.executor import nest_passes
 from gdb.executor.plan import Notes, Plan, Twin, verify
 from gdb.planner import cost
 from gdb.planner.decompose import Decomposition, decompose
-from gdb.planner.distinct import conditions, surely_different, with_twins_bound
+from gdb.planner.distinct import Conditions, conditions, surely_different, with_twins_bound
 from gdb.planner.order import components, independent_last, matching_order, written_order
 from gdb.planner.phases import build
+from gdb.planner.problem import Problem, conditions_of, problem_of
 from gdb.planner.resolve import PlannerSource, Resolved, resolve
+from gdb.planner.structure import EFFORT, Effort, by_structure
 from gdb.planner.symmetry import MAX_TWINS, Symmetry, break_symmetry, parallel_twins, twins
 from gdb.query_graph import QueryGraph
+from gdb.storage.ranked import ranked
 
-PASSES = ("decompose", "order", "symmetry", "patterns", *nest_passes.PASSES)
+PASSES = (
+    "decompose",
+    "order",
+    "symmetry",
+    "orientation",
+    "patterns",
+    "structure",
+    *nest_passes.PASSES,
+)
 
 
 def plan(
@@ -27,12 +40,16 @@ def plan(
     *,
     counting: bool,
     switched_off: frozenset[str] = frozenset(),
+    trees: bool = True,
+    effort: Effort = EFFORT,
 ) -> Plan:
     """The plan of a query graph over a snapshot.
 
     Parameters
     ----------
     counting : only the number of embeddings is wanted.
+    trees : the executor counts tails with query edges in them (the CPU does).
+    effort : from when on, and how long, better ways to count are looked for.
     switched_off : names from `PASSES` to leave out. SUBGRAPHS needs its restrictions, so there
         "symmetry" stays on.
 
@@ -50,11 +67,64 @@ def plan(
         order = independent_last(query, order)
     parallel = parallel_twins(query) if graph.mode.distinct else {}
     broken, copies = _symmetry(query, order, counting, switched_off)
-    phases, views = build(
+    found = _assembled(
         query,
         order,
         parts,
         with_twins_bound(conditions(query, parallel), copies),
+        broken,
+        switched_off,
+        parallel,
+        counting=counting,
+    )
+    multiplicity = broken.multiplicity if counting and not graph.mode.distinct else 1
+    found = verify(replace(found, multiplicity=multiplicity, twins=copies))
+    if counting and not {"structure", "order", "formulas", "count_last", "fuse"} & switched_off:
+
+        def arrange(problem: Problem, order: tuple[int, ...], broken: Symmetry, tail: int) -> Plan:
+            given = conditions_of(problem.apart)
+            parts = decompose(problem.query)
+            return _assembled(
+                problem.query,
+                order,
+                parts,
+                given,
+                broken,
+                switched_off,
+                {},
+                counting=True,
+                tail=tail,
+            )
+
+        return by_structure(
+            found,
+            lambda: problem_of(query, conditions(query, {})),
+            source,
+            arrange,
+            effort,
+            trees=trees,
+        )
+    return found
+
+
+def _assembled(
+    query: Resolved,
+    order: tuple[int, ...],
+    parts: Decomposition,
+    found: Conditions,
+    broken: Symmetry,
+    switched_off: frozenset[str],
+    parallel: dict[int, int],
+    *,
+    counting: bool,
+    tail: int = 0,
+) -> Plan:
+    """The plan of a matching order."""
+    phases, views = build(
+        query,
+        order,
+        parts,
+        found,
         parallel,
         broken.restrictions,
         patterns="patterns" not in switched_off,
@@ -70,22 +140,28 @@ def plan(
         warnings=_warnings(query),
         switched_off=switched_off,
     )
-    names = tuple(v.name or f"_{k}" for k, v in enumerate(graph.vertices))
-    multiplicity = broken.multiplicity if counting and not graph.mode.distinct else 1
-    return verify(
-        Plan(
-            len(graph.vertices),
-            len(graph.edges),
-            views,
-            query.candidates,
-            phases,
-            multiplicity,
-            copies,
-            counting,
-            names,
-            notes,
-        )
+    plan = Plan(
+        len(query.candidates),
+        len(query.edges),
+        views,
+        query.candidates,
+        phases,
+        multiplicity=broken.multiplicity,
+        counting=counting,
+        names=tuple(v.name or f"_{k}" for k, v in enumerate(query.graph.vertices)),
+        notes=notes,
+        ranked="orientation" not in switched_off and counting and _any_vertex(query, broken),
+        tail=tail,
     )
+    return verify(plan if not (plan.ranked and plan.bound_edges) else replace(plan, ranked=False))
+
+
+def _any_vertex(query: Resolved, broken: Symmetry) -> bool:
+    """Whether every vertex of the graph may be matched by every query vertex, restrictions compare them,
+    and their vids do not lie by degree."""
+    everyone = ((0, query.source.vertex_count),)
+    free = all(c.allowed is None and c.ranges == everyone for c in query.candidates)
+    return free and bool(broken.restrictions) and not ranked(query.source).ordered
 
 
 def _symmetry(
@@ -97,7 +173,12 @@ def _symmetry(
     if "symmetry" in switched_off and not distinct:
         return Symmetry(), ()
     try:
-        broken = break_symmetry(query, order, lambda u, v: surely_different(query, u, v))
+        broken = break_symmetry(
+            query,
+            order,
+            lambda u, v: surely_different(query, u, v),
+            hubs_first="orientation" not in switched_off and not _is_clique(query),
+        )
         if distinct or counting:
             return broken, ()
         if broken.multiplicity > MAX_TWINS:
@@ -107,6 +188,13 @@ def _symmetry(
         if distinct:
             raise
         return Symmetry(), ()
+
+
+def _is_clique(query: Resolved) -> bool:
+    """Whether all vertices are joined: then the lists of low degrees are the ones to be cut, which never
+    are long; else those of hubs, so that a hub is not reached from below."""
+    n = len(query.candidates)
+    return all(len(query.neighbours(v)) == n - 1 for v in range(n))
 
 
 def _warnings(query: Resolved) -> tuple[str, ...]:

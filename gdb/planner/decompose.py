@@ -25,7 +25,7 @@ def decompose(query: Resolved) -> Decomposition:
     that had degree one (or none) from the start are leaves, the others the forest. Parallel query
     edges and self-loops do not make a core."""
     n = len(query.candidates)
-    near = {v: query.neighbours(v) for v in range(n)}
+    near = {v: set(query.neighbours(v)) for v in range(n)}
     left = {v: set(near[v]) for v in range(n)}
     ready = deque(v for v in range(n) if len(left[v]) <= 1)
     peeled: set[int] = set()

@@ -38,9 +38,12 @@ def conditions(query: Resolved, parallel: dict[int, int]) -> Conditions:
     edges = {(f, e) for e, f in parallel.items()}
     apart: list[Apart] = []
     if mode.edges_differ or mode.nodes_differ:
+        ends = [frozenset((x.source, x.target)) for x in query.edges]
         for f in range(len(query.edges)):
             for e in range(f):
-                _edges_differ(query, e, f, vertices, edges, apart)
+                # where nodes differ, edges with different ends do
+                if not mode.nodes_differ or ends[e] == ends[f]:
+                    _edges_differ(query, e, f, vertices, edges, apart)
     if mode.nodes_differ:
         n = len(query.candidates)
         vertices |= {(u, v) for v in range(n) for u in range(v) if not _apart_anyway(query, u, v)}

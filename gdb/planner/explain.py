@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+
 from gdb.executor.nest import (
     EdgeLevel,
     Formula,
@@ -33,9 +35,17 @@ from gdb.executor.source import GraphSource
 UNLIMITED = 1 << 60
 
 
-def explain(plan: Plan, graph: GraphSource, options: Options) -> str:
-    """The plan in lines: decomposition, restrictions, phases with estimates, loop nest, device."""
+Bound = Mapping[int, Sequence[int]]
+
+
+def explain(plan: Plan, graph: GraphSource, options: Options, bound: Bound | None = None) -> str:
+    """The plan in lines: decomposition, restrictions, phases with estimates, loop nest, device.
+
+    bound : for the plan and each term, by its `id`, how often a run bound each loop (PROFILE). Estimates are
+        marked by ~, what was counted by =.
+    """
     notes, name = plan.notes, plan.names
+    bound = bound or {}
     choice = choose(plan, options.device)
     lines = [
         f"core: {_names(notes.core, name)}   forest: {_names(notes.forest, name)}   "
@@ -46,13 +56,25 @@ def explain(plan: Plan, graph: GraphSource, options: Options) -> str:
     ]
     if notes.switched_off:
         lines.append(f"passes switched off: {', '.join(sorted(notes.switched_off))}")
+    if plan.ranked:
+        lines.append("vertices are numbered by degree, the highest first")
     lines.append("stage 1 (fused: every partition in memory):")
     expected = dict(zip(plan.order, notes.estimates, strict=True))
     lines += [f"  {line}" for p in plan.phases for line in _phase(p, plan, expected)]
     lines.append("loop nest:")
-    lines += [f"  {line}" for line in _nest(loop_nest(plan, graph), plan)]
+    lines += [f"  {line}" for line in _nest(loop_nest(plan, graph), plan, bound)]
+    for factor, term in plan.terms:
+        lines.append(f"{_times(factor)} the embeddings in which some are the same vertex:")
+        lines += [f"  {line}" for line in _nest(loop_nest(term, graph), term, bound)]
+    if plan.divisor > 1:
+        lines.append(f"divided by {plan.divisor}: the embeddings of one subgraph")
     lines.append(f"device: {choice.device} ({choice.why})")
     return "\n".join(lines)
+
+
+def _times(factor: int) -> str:
+    sign = "less" if factor < 0 else "and again"
+    return sign if abs(factor) == 1 else f"{sign} {abs(factor)} times"
 
 
 def _names(vertices: tuple[int, ...], name: tuple[str, ...]) -> str:
@@ -117,11 +139,14 @@ def _label(plan: Plan, vertex: int) -> str:
     return f":{label}" if label else ""
 
 
-def _nest(nest: LoopNest, plan: Plan) -> list[str]:
+def _nest(nest: LoopNest, plan: Plan, bound: Bound) -> list[str]:
     lines: list[str] = []
     tabs = 0
+    sampled, counted = plan.notes.bound, bound.get(id(plan), ())
     for k in range(nest.loops):
-        lines.append("  " * tabs + f"for {_variable(nest, k, plan)} in {_base(nest, k, plan)}:")
+        line = "  " * tabs + f"for {_variable(nest, k, plan)} in {_base(nest, k, plan)}:"
+        line += f"  ~{sampled[k]:.3g}" if k < len(sampled) else ""
+        lines.append(line + (f"  ={counted[k]:,}" if k < len(counted) else ""))
         tabs += 1
         for op in nest.sets:
             if op.depth == k:

@@ -20,6 +20,10 @@ def matching_order(query: Resolved, parts: Decomposition) -> tuple[int, ...]:
     components.sort(key=lambda c: (not c & parts.core, min(cost.first(query, v) for v in c)))
     for component in components:
         bound: set[int] = set()
+        start = _selective(query, component)
+        if start is not None:
+            order += _from(query, start, component, stages)
+            continue
         for stage in stages:
             left = set(stage & component) - bound
             while left:
@@ -28,6 +32,31 @@ def matching_order(query: Resolved, parts: Decomposition) -> tuple[int, ...]:
                 bound.add(chosen)
                 left.discard(chosen)
     return tuple(order)
+
+
+SELECTIVE = 64  # so few candidates: lists that were found by id, not by a scan
+
+
+def _selective(query: Resolved, component: frozenset[int]) -> int | None:
+    """The vertex with the fewest candidates, where these are a handful and others' are not: wherever
+    in the pattern it stands, matching begins there."""
+    counts = {v: query.candidates[v].count for v in component}
+    first = min(component, key=lambda v: (counts[v], cost.first(query, v), v))
+    few = query.candidates[first].allowed is not None and counts[first] <= SELECTIVE
+    return first if few and max(counts.values()) > SELECTIVE else None
+
+
+def _from(
+    query: Resolved, start: int, component: frozenset[int], stages: tuple[frozenset[int], ...]
+) -> list[int]:
+    """The component in an order from `start`: next is what is joined to it, of the earliest stage."""
+    order = [start]
+    while len(order) < len(component):
+        bound = set(order)
+        joined = {v for v in component - bound if query.neighbours(v) & bound}
+        stage = next(joined & stage for stage in stages if joined & stage)
+        order.append(_next(query, set(stage), bound, component))
+    return order
 
 
 def _next(query: Resolved, left: set[int], bound: set[int], component: frozenset[int]) -> int:
@@ -51,8 +80,12 @@ def independent_last(query: Resolved, order: tuple[int, ...]) -> tuple[int, ...]
     still prunes early.
     """
     place = {v: k for k, v in enumerate(order)}
+    few = query.candidates[order[0]].allowed is not None
+    kept = order[0] if few and query.candidates[order[0]].count <= SELECTIVE else None
     for last in reversed(order):
         for before in sorted(order, key=lambda v: -place[v]):
+            if kept in (before, last):
+                continue
             if place[before] < place[last] and before not in query.neighbours(last):
                 rest = _joined(query, [v for v in order if v not in (last, before)])
                 if rest is not None and _hangs(query, rest, before) and _hangs(query, rest, last):

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import weakref
+from dataclasses import dataclass, field
 from typing import Protocol
 
 import numpy as np
@@ -11,6 +12,8 @@ from gdb.executor.plan import Candidates, ViewSpec
 from gdb.executor.source import GraphSource
 from gdb.query_graph import QueryEdge, QueryGraph, QueryVertex
 from gdb.storage.adjacency import Adjacency, Direction
+
+Ranges = tuple[tuple[int, int], ...]
 
 
 class Group(Protocol):
@@ -78,17 +81,35 @@ class Resolved:
     source: PlannerSource
     candidates: tuple[Candidates, ...]
     edges: tuple[Edge, ...]
+    _incident: list[list[int]] = field(init=False, repr=False, compare=False)
+    _near: list[frozenset[int]] = field(init=False, repr=False, compare=False)
+    _views: dict[ViewSpec, Adjacency] = field(
+        init=False, repr=False, compare=False, default_factory=dict
+    )
+
+    def __post_init__(self) -> None:
+        n = len(self.candidates)
+        incident: list[list[int]] = [[] for _ in range(n)]
+        near: list[set[int]] = [set() for _ in range(n)]
+        for e, x in enumerate(self.edges):
+            for v in {x.source, x.target}:
+                incident[v].append(e)
+                near[v].add(x.other(v))
+        object.__setattr__(self, "_incident", incident)
+        object.__setattr__(self, "_near", [frozenset(u - {v}) for v, u in enumerate(near)])
 
     def view(self, spec: ViewSpec) -> Adjacency:
-        return self.source.adjacency(spec.types, spec.direction)
+        if spec not in self._views:
+            self._views[spec] = self.source.adjacency(spec.types, spec.direction)
+        return self._views[spec]
 
     def incident(self, vertex: int) -> list[int]:
         """Query edges at a query vertex, self-loops once."""
-        return [e for e, x in enumerate(self.edges) if vertex in (x.source, x.target)]
+        return self._incident[vertex]
 
-    def neighbours(self, vertex: int) -> set[int]:
+    def neighbours(self, vertex: int) -> frozenset[int]:
         """Other query vertices joined to it."""
-        return {self.edges[e].other(vertex) for e in self.incident(vertex)} - {vertex}
+        return self._near[vertex]
 
     def disjoint(self, u: int, v: int) -> bool:
         """Whether no data vertex is a candidate of both."""
@@ -99,7 +120,8 @@ class Resolved:
 def resolve(graph: QueryGraph, source: PlannerSource) -> Resolved:
     """Look up every label and type of the query graph; what does not exist matches nothing."""
     known = {t.name: t.directed for t in source.edge_types}
-    candidates = tuple(_candidates(v, source.groups) for v in graph.vertices)
+    labelled = _by_label(source)
+    candidates = tuple(_candidates(v, _ranges(v.labels, source, labelled)) for v in graph.vertices)
     edges = tuple(_edge(e, known) for e in graph.edges)
     return Resolved(graph, source, candidates, edges)
 
@@ -116,9 +138,38 @@ def _edge(edge: QueryEdge, known: dict[str, bool]) -> Edge:
     return Edge(edge.source, edge.target, types, edge.direction, either_way)
 
 
-def _candidates(vertex: QueryVertex, groups: tuple[Group, ...]) -> Candidates:
-    admitted = [g for g in groups if all(any(x in g.labels for x in alt) for alt in vertex.labels)]
-    ranges = _merge(sorted(r for g in admitted for r in g.ranges))
+_labelled: weakref.WeakKeyDictionary[PlannerSource, dict[str, frozenset[int]]]
+_labelled = weakref.WeakKeyDictionary()
+
+
+def _by_label(source: PlannerSource) -> dict[str, frozenset[int]]:
+    """For each label the groups whose vertices have it; found once for each snapshot."""
+    found = _labelled.get(source)
+    if found is None:
+        members: dict[str, set[int]] = {}
+        for k, group in enumerate(source.groups):
+            for label in group.labels:
+                members.setdefault(label, set()).add(k)
+        found = {label: frozenset(groups) for label, groups in members.items()}
+        _labelled[source] = found
+    return found
+
+
+def _ranges(
+    labels: tuple[tuple[str, ...], ...],
+    source: PlannerSource,
+    labelled: dict[str, frozenset[int]],
+) -> Ranges:
+    """The vids of the vertices that have one label of each alternative."""
+    admitted: frozenset[int] | None = None
+    for alternatives in labels:
+        some = frozenset().union(*(labelled.get(x, frozenset()) for x in alternatives))
+        admitted = some if admitted is None else admitted & some
+    chosen = range(len(source.groups)) if admitted is None else admitted
+    return _merge(sorted(r for k in chosen for r in source.groups[k].ranges))
+
+
+def _candidates(vertex: QueryVertex, ranges: Ranges) -> Candidates:
     label = "&".join("|".join(alt) for alt in vertex.labels)
     if vertex.allowed is None:
         return Candidates(ranges, None, sum(b - a for a, b in ranges), label)

@@ -37,16 +37,17 @@ class Symmetry:
 
 class Automorphisms:
     """Searches automorphisms of a query graph: vertex permutations that keep labels, predicates and
-    edges."""
+    edges, and the pairs `apart` (both ways round), which have to differ where others need not."""
 
-    def __init__(self, query: Resolved) -> None:
-        self.query = query
+    def __init__(self, query: Resolved, apart: frozenset[tuple[int, int]] = frozenset()) -> None:
+        self.query, self.apart = query, apart
         self.n = len(query.candidates)
         mode = query.graph.mode
         self.texts = frozenset(query.graph.symmetric_under) if mode.distinct else frozenset()
         named = {int(k) for t in self.texts for k in _EDGE.findall(t)}
         self.signature = [
-            [self._signature(u, v, named) for v in range(self.n)] for u in range(self.n)
+            [self._signature(u, v, named) if self._related(u, v) else () for v in range(self.n)]
+            for u in range(self.n)
         ]
         self.colour: list[Colour] = [self._colour(v) for v in range(self.n)]
         self.steps = 0
@@ -59,6 +60,9 @@ class Automorphisms:
         around = Counter(self.signature[v][u] for u in range(self.n) if u != v)
         return (labels, vertex.predicate, self.signature[v][v], frozenset(around.items()))
 
+    def _related(self, u: int, v: int) -> bool:
+        return u == v or v in self.query.neighbours(u) or (u, v) in self.apart
+
     def _signature(self, u: int, v: int, named: set[int]) -> Signature:
         """The edges between two vertices as seen from u, in an order that does not depend on the
         query's text."""
@@ -67,6 +71,8 @@ class Automorphisms:
             edge = self.query.edges[e]
             if edge.other(u) == v and (u != v or edge.source == edge.target):
                 found.append(self._edge_colour(e, u, named))
+        if (u, v) in self.apart:
+            found.append(("apart",))
         return tuple(sorted(found, key=str))
 
     def _edge_colour(self, e: int, u: int, named: set[int]) -> tuple[object, ...]:
@@ -78,6 +84,22 @@ class Automorphisms:
         alone = e if e in named and len(parallel) > 1 else -1
         way = "loop" if edge.source == edge.target else edge.spec(u).direction.value
         return (tuple(sorted(set(asked.types))), way, asked.predicate, alone)
+
+    def onto(self, other: Automorphisms) -> bool:
+        """Whether some isomorphism takes this query graph to another."""
+        if sorted(map(str, self.colour)) != sorted(map(str, other.colour)):
+            return False
+        return self._onto(other, ())
+
+    def _onto(self, other: Automorphisms, image: tuple[int, ...]) -> bool:
+        u = len(image)
+        return u == self.n or any(
+            self._onto(other, (*image, x))
+            for x in range(self.n)
+            if x not in image
+            and self.colour[u] == other.colour[x]
+            and all(self.signature[u][w] == other.signature[x][y] for w, y in enumerate(image))
+        )
 
     def find(self, start: dict[int, int]) -> tuple[int, ...] | None:
         """One automorphism that extends a partial map, or None."""
@@ -141,16 +163,21 @@ class Automorphisms:
 
 
 def break_symmetry(
-    query: Resolved, order: tuple[int, ...], surely_different: Callable[[int, int], bool]
+    query: Resolved,
+    order: tuple[int, ...],
+    surely_different: Callable[[int, int], bool],
+    *,
+    hubs_first: bool = False,
+    group: Automorphisms | None = None,
 ) -> Symmetry:
     """Restrictions along a matching order: each vertex gets the largest vid of its orbit under the
-    stabilizer of those
-    before it. An orbit whose vertices may share a data vertex is left alone (its vertex is fixed
+    stabilizer of those before it; with `hubs_first` the smallest, which has the highest degree. An
+    orbit whose vertices may share a data vertex is left alone (its vertex is fixed
     instead): an embedding that maps two of them alike would satisfy no strict order."""
-    group = Automorphisms(query)
+    group = group or Automorphisms(query)
     left_alone: list[int] = []
     while True:
-        found = _chain(group, order, surely_different, left_alone)
+        found = _chain(group, order, surely_different, left_alone, hubs_first)
         if isinstance(found, Symmetry):
             return found
         # start again in the subgroup that fixes it, so that what is broken is a group and twins can
@@ -163,6 +190,7 @@ def _chain(
     order: tuple[int, ...],
     surely_different: Callable[[int, int], bool],
     left_alone: list[int],
+    hubs_first: bool,
 ) -> Symmetry | int:
     """The stabilizer chain of the subgroup that fixes `left_alone`, or a vertex whose orbit cannot
     be broken."""
@@ -173,10 +201,11 @@ def _chain(
         if u in fixed:
             continue
         others = [x for x in range(group.n) if x not in fixed and x != u]
-        orbit = [u, *(x for x in others if group.find({**fixed, u: x}))]
+        alike = (x for x in others if group.colour[x] == group.colour[u])
+        orbit = [u, *(x for x in alike if group.find({**fixed, u: x}))]
         if not all(surely_different(a, b) for a in orbit for b in orbit if a < b):
             return u
-        restrictions += [(u, x) for x in orbit[1:]]
+        restrictions += [(x, u) if hubs_first else (u, x) for x in orbit[1:]]
         multiplicity *= len(orbit)
         fixed[u] = u
     return Symmetry(tuple(restrictions), multiplicity, tuple(left_alone))

@@ -42,6 +42,21 @@ def test_the_public_names_import_nothing_heavy(repository: Path, name: str) -> N
     assert not modules_after(f"from gdb import {name}", repository).intersection(HEAVY)
 
 
+def test_a_count_needs_neither_duckdb_nor_arrow(repository: Path, tmp_path: Path) -> None:
+    """The first answer of a process waits for what it imports."""
+    store = tmp_path / "ring.gdb"
+    (tmp_path / "ring.txt").write_text("0 1\n1 2\n2 0\n")
+    modules_after(
+        f"import gdb; gdb.connect({str(store)!r}).load({str(tmp_path / 'ring.txt')!r})", repository
+    )
+    count = "db.execute('MATCH (a)--(b)--(c) RETURN count(*)', device='cpu').scalar()"
+    after = modules_after(
+        f"import gdb; db = gdb.connect({str(store)!r}); assert {count}", repository
+    )
+    assert "llvmlite" in after
+    assert not after.intersection({"duckdb", "numba", "cupy", "pandas", "polars", "pyarrow"})
+
+
 def test_the_test_can_see(repository: Path) -> None:
     """A module imported on purpose shows up."""
     assert "duckdb" in modules_after("import gdb, duckdb", repository)

@@ -60,6 +60,29 @@ def test_ctrl_c_cancels_the_query_and_nothing_goes_on_running(heavy: Database) -
         arrived.result(10)
 
 
+def test_ctrl_c_cancels_the_relational_part(heavy: Database) -> None:
+    text = (
+        "MATCH DIFFERENT NODES (a)-->(b)-->(c) "
+        "RETURN id(a), collect(DISTINCT id(b) * id(c) + id(a)) ORDER BY size(collect(id(b)))"
+    )
+    heavy.execute(text)  # the second time, most of it is DuckDB's
+    threading.Timer(0.2, os.kill, (os.getpid(), signal.SIGINT)).start()
+
+    def again() -> None:
+        for _ in range(HANGS):
+            heavy.execute(text)
+
+    with pytest.raises(errors.Cancelled):
+        again()
+    assert heavy.execute("MATCH (a) RETURN count(*)").scalar() == 300
+
+
+def test_ctrl_c_cancels_rows(heavy: Database) -> None:
+    threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT)).start()
+    with pytest.raises(errors.Cancelled):
+        heavy.execute(LONG.replace("count(*)", "sum(id(a) + id(h))"), timeout=HANGS)
+
+
 def test_close_ends_what_runs(files: Path, heavy: Database) -> None:
     source = next(iter(files.glob("edges.txt")))
     db = gdb.connect()

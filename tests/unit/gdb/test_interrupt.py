@@ -6,44 +6,113 @@ import os
 import signal
 import threading
 import time
+from collections.abc import Callable
 
 import pytest
 
 from gdb.errors import Cancelled
-from gdb.interrupt import run_interruptibly
+from gdb.interrupt import run_beside, run_interruptibly
 from gdb.progress import line, shown
+
+Run = Callable[[Callable[[], object], threading.Event], object]
 
 
 def press_ctrl_c(after: float) -> None:
     threading.Timer(after, os.kill, (os.getpid(), signal.SIGINT)).start()
 
 
-def test_work_gives_its_value_and_its_error() -> None:
-    assert run_interruptibly(lambda: 3, threading.Event()) == 3
-    assert run_interruptibly(lambda: None, threading.Event()) is None
+WAYS = pytest.mark.parametrize("run", [run_interruptibly, run_beside])
+
+
+@WAYS
+def test_work_gives_its_value_and_its_error(run: Run) -> None:
+    assert run(lambda: 3, threading.Event()) == 3
+    assert run(lambda: None, threading.Event()) is None
     with pytest.raises(ZeroDivisionError):
-        run_interruptibly(lambda: 1 // 0, threading.Event())
+        run(lambda: 1 // 0, threading.Event())
 
 
-def test_ctrl_c_sets_the_event_and_waits_for_the_work() -> None:
+@WAYS
+def test_ctrl_c_sets_the_event_and_waits_for_the_work(run: Run) -> None:
     cancel, stopped = threading.Event(), threading.Event()
 
     def work() -> None:
-        cancel.wait(10)
+        while not cancel.is_set():
+            time.sleep(0.01)
         time.sleep(0.1)
         stopped.set()
         raise Cancelled("stopped.")
 
     press_ctrl_c(0.1)
     with pytest.raises(Cancelled):
-        run_interruptibly(work, cancel)
+        run(work, cancel)
     assert stopped.is_set()
 
 
-def test_ctrl_c_that_the_work_did_not_see_is_not_lost() -> None:
+@WAYS
+def test_ctrl_c_that_the_work_did_not_see_is_not_lost(run: Run) -> None:
     press_ctrl_c(0.1)
     with pytest.raises(KeyboardInterrupt):
-        run_interruptibly(lambda: time.sleep(0.3), threading.Event())
+        run(lambda: time.sleep(0.3), threading.Event())
+
+
+@WAYS
+def test_the_handler_of_the_program_comes_back_and_is_asked_meanwhile(run: Run) -> None:
+    told: list[int] = []
+    before = signal.signal(signal.SIGINT, lambda number, _: told.append(number))
+    try:
+        ours = signal.getsignal(signal.SIGINT)
+        cancel = threading.Event()
+        press_ctrl_c(0.05)
+        run(lambda: time.sleep(0.2), cancel)  # a handler that raises nothing stops nothing
+        assert told == [signal.SIGINT]
+        assert signal.getsignal(signal.SIGINT) is ours
+        with pytest.raises(ZeroDivisionError):
+            run(lambda: 1 // 0, cancel)
+        assert signal.getsignal(signal.SIGINT) is ours
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+@WAYS
+def test_what_a_handler_raises_is_told_when_the_work_has_stopped(run: Run) -> None:
+    class Odd(Exception):
+        pass
+
+    def handler(_: int, __: object) -> None:
+        raise Odd
+
+    cancel, stopped = threading.Event(), threading.Event()
+
+    def work() -> None:
+        while not cancel.is_set():
+            time.sleep(0.01)
+        stopped.set()
+        raise Cancelled("stopped.")
+
+    before = signal.signal(signal.SIGINT, handler)
+    try:
+        press_ctrl_c(0.05)
+        with pytest.raises(Odd):
+            run(work, cancel)
+        assert stopped.is_set()
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+def test_an_ignored_ctrl_c_stays_ignored() -> None:
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        press_ctrl_c(0.05)
+        assert run_interruptibly(lambda: time.sleep(0.2), threading.Event()) is None
+        assert signal.getsignal(signal.SIGINT) is signal.SIG_IGN
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+def test_work_that_ends_soon_starts_no_thread() -> None:
+    where = run_interruptibly(threading.current_thread, threading.Event())
+    assert where is threading.main_thread()
 
 
 def test_other_threads_do_their_own_work() -> None:

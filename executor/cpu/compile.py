@@ -1,0 +1,168 @@
+"""Machine code for the kernel: made by LLVM at the first call, kept in the user's cache folder.
+
+An entry is a function that Python calls. Those that it calls are its parts and are compiled with it, so
+that LLVM sees the whole at once and only once: about two seconds for the kernel, and some milliseconds
+where the cache has it.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import hashlib
+import os
+import tempfile
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeVar, cast
+
+import llvmlite
+import llvmlite.binding as llvm
+
+from gdb.executor import nest, tables
+from gdb.executor.cpu.expressions import PARTS, signature
+from gdb.executor.cpu.translate import translate
+
+Function = TypeVar("Function", bound=Callable[..., object])
+
+_C_TYPES: dict[object, Any] = {
+    int: ctypes.c_int64,
+    bool: ctypes.c_int64,
+    float: ctypes.c_double,
+    None: None,
+}
+_DIGEST = 32  # bytes of a checksum
+_engines: list[Any] = []  # they own the machine code
+
+
+def compiled(function: Function, *, entry: bool = False) -> Function:
+    """A function of the kernel (`translate` says what it may be).
+
+    entry : Python calls it, as machine code, which does not hold the GIL. The others are parts: entries
+        call them, and in Python they stay what they are.
+    """
+    PARTS.add(function)
+    return cast(Function, _Entry(function)) if entry else function
+
+
+class _Entry:
+    """A function that becomes machine code when first called."""
+
+    def __init__(self, function: Callable[..., object]) -> None:
+        self._function = function
+        self._code: Callable[..., object] | None = None
+        self._lock = threading.Lock()
+
+    def __call__(self, *arguments: float) -> object:
+        code = self._code
+        if code is None:
+            with self._lock:  # whoever comes second waits for the first
+                code = self._code = self._code or _machine_code(self._function)
+        return code(*arguments)
+
+
+def _machine_code(function: Callable[..., object]) -> Callable[..., object]:
+    """The function as machine code, from the cache or compiled now."""
+    llvm.initialize_native_target()
+    llvm.initialize_native_asmprinter()
+    cpu, features = llvm.get_host_cpu_name(), _features()
+    path = _cache_path(function, cpu, features)
+    code = _read(path) if path is not None else None
+    machine = _target_machine(cpu, features)
+    if code is None:
+        code = _optimised(translate(function), machine)
+        if path is not None:
+            _write(path, code)
+    engine = llvm.create_mcjit_compiler(_module(""), machine)
+    engine.add_object_file(llvm.ObjectFileRef.from_data(code))
+    engine.finalize_object()
+    _engines.append(engine)
+    arguments, result = signature(function)
+    prototype = ctypes.CFUNCTYPE(_C_TYPES[result], *(_C_TYPES[t] for t in arguments))
+    return prototype(engine.get_function_address(function.__name__))
+
+
+# ---- LLVM ------------------------------------------------------------------------------------------
+
+
+def _features() -> str:
+    try:
+        return str(llvm.get_host_cpu_features().flatten())
+    except RuntimeError:  # LLVM does not know them on every machine
+        return ""
+
+
+def _target_machine(cpu: str, features: str) -> Any:
+    target = llvm.Target.from_triple(llvm.get_process_triple())
+    # code that is loaded in place lies near what it refers to: x86 wants no indirection
+    reloc = "static" if target.name.startswith("x86") else "default"
+    return target.create_target_machine(
+        cpu=cpu, features=features, opt=3, reloc=reloc, codemodel="jitdefault", jit=True
+    )
+
+
+def _module(text: str) -> Any:
+    module = llvm.parse_assembly(text)
+    module.triple = llvm.get_process_triple()
+    return module
+
+
+def _optimised(text: str, machine: Any) -> bytes:
+    """The object file of an LLVM module."""
+    module = _module(text)
+    module.data_layout = str(machine.target_data)
+    module.verify()
+    options = llvm.create_pipeline_tuning_options(speed_level=3)
+    builder = llvm.create_pass_builder(machine, options)
+    builder.getModulePassManager().run(module, builder)
+    return bytes(machine.emit_object(module))
+
+
+# ---- the cache -------------------------------------------------------------------------------------
+
+
+def _cache_path(function: Callable[..., object], cpu: str, features: str) -> Path | None:
+    """Where an entry's machine code is kept: it is run as it is, so only where nobody but the user can
+    write, and never in a store (design.md §2). Its name tells all that it depends on. None where there
+    is no such folder."""
+    home = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")
+    folder = Path(home) / "gdb" / "kernels"
+    try:
+        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        if folder.stat().st_uid != os.getuid():
+            return None
+        folder.chmod(0o700)
+        sources = {*Path(__file__).parent.glob("*.py"), Path(function.__code__.co_filename)}
+        sources |= {Path(str(module.__file__)) for module in (nest, tables)}  # their constants
+        text = b"".join(path.read_bytes() for path in sorted(sources))
+    except OSError:
+        return None
+    state = hashlib.blake2b(text, digest_size=16)
+    versions = (llvmlite.__version__, llvm.llvm_version_info, cpu, features)
+    state.update(repr((function.__qualname__, *versions)).encode())
+    return folder / f"{function.__name__}-{state.hexdigest()}.o"
+
+
+def _read(path: Path) -> bytes | None:
+    """The machine code of a cache file, None where it is absent or was cut short."""
+    try:
+        content = path.read_bytes()
+    except OSError:
+        return None
+    digest, code = content[:_DIGEST], content[_DIGEST:]
+    whole = hashlib.blake2b(code, digest_size=_DIGEST).digest() == digest
+    return code if whole else None
+
+
+def _write(path: Path, code: bytes) -> None:
+    """Keep machine code for the next process; a folder that cannot be written to is no error."""
+    try:
+        handle, name = tempfile.mkstemp(dir=path.parent)
+        try:
+            with os.fdopen(handle, "wb") as file:
+                file.write(hashlib.blake2b(code, digest_size=_DIGEST).digest() + code)
+            os.replace(name, path)  # readers see all of it or nothing
+        except OSError:
+            os.unlink(name)
+    except OSError:
+        pass

@@ -1,0 +1,97 @@
+"""Candidates that a run is given instead of its plan's: what a prepared statement needs when the values of its
+parameters change.
+
+Phases, nest and tables of the stage stay, and so do the workers that wait with it; only what is made of the candidates
+(the roots, lists and bitsets) is made again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+import numpy.typing as npt
+
+from gdb.executor.prepare import Prepared, roots_among
+from gdb.executor.source import GraphSource
+from gdb.executor.tables import bitset
+from gdb.storage.adjacency import I64, U32
+
+_ONE = np.ones(1, np.int64)
+_FEW = 64  # members that are put into a bitset one by one
+
+
+class Given:
+    """Other candidates of some query vertices and edges, each of which the plan holds to some as well.
+
+    vertices : query vertex -> vids, u32[k] ascending, within the ranges of the plan's. edges : query edge -> edge
+        ids, i64[k] ascending.
+    stages : what was made of a stage with them, by its address.
+    """
+
+    __slots__ = ("edges", "stages", "vertices")
+
+    def __init__(self, vertices: Mapping[int, U32], edges: Mapping[int, I64]) -> None:
+        self.vertices, self.edges = vertices, edges
+        self.stages: dict[int, Prepared] = {}
+
+    def stage(self, stage: Prepared, graph: GraphSource) -> Prepared:
+        """The stage with these candidates; it shares the waiting workers. `graph` keeps the stage alive."""
+        made = self.stages.get(id(stage))
+        if made is None:
+            made = self.stages[id(stage)] = restaged(stage, self.vertices, self.edges, graph)
+        return made
+
+
+def restaged(
+    stage: Prepared, vertices: Mapping[int, U32], edges: Mapping[int, I64], graph: GraphSource
+) -> Prepared:
+    """The prepared stage with what depends on the candidates made anew."""
+    plan, first = stage.plan, stage.tables.vertex_columns[0]
+    roots, weights, work, units = stage.roots, stage.weights, stage.work, stage.units
+    if first in vertices:
+        roots = vertices[first]
+        if len(roots) == 1:  # whether it has neighbours shows soon enough
+            weights, work, units = _ONE, 1, {1: [(0, 1)]}
+        else:
+            roots, weights = roots_among(plan, stage.views, roots)
+            work, units = int(weights.sum()), {}
+    lists = [
+        known if v not in vertices else roots if v == first else vertices[v]
+        for v, known in zip(stage.tables.lists, stage.lists, strict=True)
+    ]
+    bits = [
+        bitset_of(vertices[k], stage.vids)
+        if k in vertices
+        else bitset_of(edges[-1 - k], graph.edge_count)
+        if -1 - k in edges
+        else known
+        for k, known in zip(stage.tables.bit_sets, stage.bit_sets, strict=True)
+    ]
+    return Prepared(  # not `replace`, which takes as long as all the rest
+        plan,
+        stage.nest,
+        stage.tables,
+        stage.views,
+        stage.specs,
+        stage.eids,
+        tuple(bits),
+        tuple(lists),
+        roots,
+        weights,
+        work,
+        stage.vids,
+        stage.restricted,
+        stage.idle,
+        units,
+    )
+
+
+def bitset_of(members: U32 | I64, size: int) -> npt.NDArray[np.uint8]:
+    """As `tables.bitset`; a few members cost nothing that grows with `size` but untouched memory."""
+    if len(members) > _FEW:
+        return bitset(members, size)
+    bits = np.zeros(size // 8 + 1, np.uint8)
+    for member in members.tolist():
+        bits[member >> 3] |= 1 << (member & 7)
+    return bits

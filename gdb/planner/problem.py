@@ -1,0 +1,139 @@
+"""A counting problem, and the smaller ones that are left when conditions are taken off.
+
+`count(Q, D)`, the embeddings of Q in which the pairs D differ, is `count(Q, D - S)` less those in
+which some pairs of S are equal; these are the embeddings of Q with such pairs made one vertex
+(shrinkages of DecoMine; thesis ch. 3):
+
+    count(Q, D) = count(Q, D - S) - sum over partitions p made of pairs of S: count(Q / p, D / p)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from gdb.executor.plan import Candidates
+from gdb.planner.distinct import Conditions
+from gdb.planner.resolve import Edge, Resolved
+from gdb.query_graph import MatchMode, QueryEdge, QueryGraph, QueryVertex
+from gdb.storage.adjacency import Direction
+
+Pairs = frozenset[tuple[int, int]]
+Block = frozenset[int]
+
+_PLAIN = MatchMode(edges_differ=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """Count the embeddings of `query` in which each pair of `apart` (smaller vertex first) differs."""
+
+    query: Resolved
+    apart: Pairs
+
+    @property
+    def both_ways(self) -> Pairs:
+        return self.apart | {(v, u) for u, v in self.apart}
+
+
+def problem_of(query: Resolved, conditions: Conditions) -> Problem | None:
+    """The query as a counting problem; None where more has to hold than that vertices differ, or an edge
+    may be matched more than once."""
+    if conditions.apart or conditions.between or conditions.bound or conditions.edges:
+        return None
+    for edge in query.edges:
+        view = query.view(edge.spec(edge.source))
+        if edge.source == edge.target or not view.simple or view.loops:
+            return None
+    pairs = frozenset((min(p), max(p)) for p in conditions.vertices)
+    graph = replace(query.graph, mode=_PLAIN, symmetric_under=(), renamed=None)
+    return Problem(replace(query, graph=graph), pairs)
+
+
+def conditions_of(apart: Pairs) -> Conditions:
+    """The conditions of a problem, for building a plan."""
+    return Conditions(apart, frozenset(), (), frozenset(), ())
+
+
+def different(problem: Problem, u: int, v: int) -> bool:
+    """Whether no embedding maps both vertices alike."""
+    query = problem.query
+    pair = (min(u, v), max(u, v))
+    return pair in problem.apart or v in query.neighbours(u) or query.disjoint(u, v)
+
+
+def quotients(problem: Problem, taken: Pairs) -> Iterator[Problem]:
+    """What is to be taken off when the pairs `taken` need not differ: one problem for each way to make
+    some of them equal that has embeddings at all."""
+    identity = frozenset(frozenset([v]) for v in range(len(problem.query.candidates)))
+    seen = {identity}
+    frontier = [identity]
+    for partition in frontier:
+        for u, v in taken:
+            merged = _merged(partition, u, v)
+            if merged not in seen:
+                seen.add(merged)
+                if all(_may_be_one(problem, taken, block) for block in merged):
+                    frontier.append(merged)
+    for partition in frontier[1:]:
+        found = _quotient(problem, partition)
+        if found is not None:
+            yield found
+
+
+def _merged(partition: frozenset[Block], u: int, v: int) -> frozenset[Block]:
+    joined = [b for b in partition if u in b or v in b]
+    return partition - frozenset(joined) | {frozenset().union(*joined)}
+
+
+def _may_be_one(problem: Problem, taken: Pairs, block: Block) -> bool:
+    kept = replace(problem, apart=problem.apart - taken)
+    return not any(different(kept, u, v) for u in block for v in block if u < v)
+
+
+def _quotient(problem: Problem, partition: frozenset[Block]) -> Problem | None:
+    """The problem with each block made one vertex; None where one has no candidates."""
+    query = problem.query
+    blocks = sorted(partition, key=min)
+    place = {v: k for k, block in enumerate(blocks) for v in block}
+    vertices = tuple(_one_vertex(query.graph, block) for block in blocks)
+    candidates = tuple(_common([query.candidates[v] for v in sorted(b)]) for b in blocks)
+    if any(c.count == 0 for c in candidates):
+        return None
+    edges: dict[tuple[object, ...], tuple[Edge, QueryEdge]] = {}
+    for edge, asked in zip(query.edges, query.graph.edges, strict=True):
+        u, v = place[edge.source], place[edge.target]
+        if edge.direction is Direction.ANY:
+            u, v = min(u, v), max(u, v)
+        found = replace(edge, source=u, target=v), replace(asked, source=u, target=v, name=None)
+        edges.setdefault((u, v, edge.types, edge.direction), found)
+    graph = replace(query.graph, vertices=vertices, edges=tuple(a for _, a in edges.values()))
+    smaller = Resolved(graph, query.source, candidates, tuple(e for e, _ in edges.values()))
+    pairs = {(place[u], place[v]) for u, v in problem.apart}
+    apart = {(min(p), max(p)) for p in pairs if p[0] != p[1]}
+    plain = Problem(smaller, frozenset())
+    return Problem(smaller, frozenset(p for p in apart if not different(plain, *p)))
+
+
+def _one_vertex(graph: QueryGraph, block: Block) -> QueryVertex:
+    members = [graph.vertices[v] for v in sorted(block)]
+    if len(members) == 1:
+        return members[0]
+    labels = tuple(sorted({alternatives for m in members for alternatives in m.labels}))
+    predicates = sorted({m.predicate for m in members} - {""})
+    names = "=".join(m.name or "_" for m in members)
+    return QueryVertex(names, labels, predicate=" AND ".join(predicates))
+
+
+def _common(all_of: list[Candidates]) -> Candidates:
+    """The vertices that are candidates of all."""
+    first = all_of[0]
+    if all(c.ranges == first.ranges and c.allowed is first.allowed for c in all_of):
+        return first
+    vids = first.vids()
+    for other in all_of[1:]:
+        vids = np.intersect1d(vids, other.vids(), assume_unique=True)
+    label = "&".join(dict.fromkeys(c.label for c in all_of if c.label))
+    return Candidates(first.ranges, vids, len(vids), label)

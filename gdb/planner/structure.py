@@ -1,0 +1,273 @@
+"""Counting by structure: which vertices are looped over, what is counted below them without loops,
+and which smaller patterns are taken off again (thesis ch. 3, DecoMine).
+
+For each set of loops that leaves a forest there is a nest whose tail counts that forest; vertices of
+the forest that must differ and are no twins are let be equal, and the embeddings in which they are
+are counted by further plans (`gdb.planner.problem`), each chosen in the same way. The choice is by
+measured steps: `gdb.planner.moments` says which alternatives are worth a look,
+`gdb.executor.cpu.sample` walks a random part of them.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+from gdb.errors import LimitExceeded
+from gdb.executor.plan import Plan, verify
+from gdb.executor.prepare import entangled
+from gdb.executor.run import stage
+from gdb.executor.source import GraphSource
+from gdb.planner.moments import MOST_VERTICES, Moments
+from gdb.planner.problem import Problem, different, quotients
+from gdb.planner.symmetry import Automorphisms, Symmetry, break_symmetry
+
+if TYPE_CHECKING:
+    from gdb.executor.cpu.sample import Estimate
+
+Arrange = Callable[[Problem, tuple[int, ...], Symmetry, int], Plan]
+Measure = Callable[[Plan], float]
+Entangled = Callable[[Plan], "frozenset[tuple[int, int]] | None"]
+
+
+@dataclass(frozen=True, slots=True)
+class Effort:
+    """When a search begins, and how much of what the first plan would cost it may cost.
+
+    sample_from : roots and their neighbours. search_from : steps of the first plan. draws, share, least, most :
+        pairs of one sample, and its steps: a share of the first plan's within bounds. tries : alternatives
+        of one problem that are measured. search_share, longest : time of the search: a share of the first
+        plan's, and seconds at most.
+    """
+
+    sample_from: int = 20_000
+    search_from: float = 4e6
+    draws: int = 32
+    share: float = 0.01
+    least: int = 400_000
+    most: int = 10_000_000
+    tries: int = 6
+    search_share: float = 0.5
+    longest: float = 1.5
+
+
+EFFORT = Effort()
+
+
+@dataclass(slots=True)
+class Solution:
+    """The best way known to count a problem: `plan`, less the problems `less`; steps of all of it."""
+
+    steps: float
+    plan: Plan
+    less: tuple[int, ...] = ()
+
+
+@dataclass(slots=True, eq=False)
+class Known:
+    """A problem looked at: its solution, None if there seems to be none of `most` steps."""
+
+    shape: Automorphisms
+    most: float
+    solution: Solution | None
+
+
+@dataclass(slots=True)
+class Search:
+    """A search for the cheapest way to count a problem and all that it leads to.
+
+    arrange : a plan of a problem from an order, its symmetry and the length of its tail.
+    measure : expected steps of a plan. entangled : `gdb.executor.prepare.entangled`.
+    tries : alternatives of one problem that are measured. deadline : time.monotonic() at which no further
+        one is tried.
+    """
+
+    arrange: Arrange
+    measure: Measure
+    entangled: Entangled
+    tries: int
+    deadline: float
+    known: list[Known] = field(default_factory=list)
+
+    def solve(self, problem: Problem, most: float) -> int | None:
+        """The number, in `known`, of a solution of at most `most` steps; None if there seems to be none."""
+        shape = Automorphisms(problem.query, problem.both_ways)
+        for k, known in enumerate(self.known):
+            if shape.n == known.shape.n and shape.onto(known.shape):
+                if known.solution is None and most > 2 * known.most:
+                    known.most, known.solution = most, self._best(problem, most)
+                fits = known.solution is not None and known.solution.steps <= most
+                return k if fits else None
+        known = Known(shape, most, None)
+        self.known.append(known)
+        known.solution = self._best(problem, most)
+        return self.known.index(known) if known.solution is not None else None
+
+    def _best(self, problem: Problem, most: float) -> Solution | None:
+        if len(problem.query.candidates) == 1 or len(problem.query.candidates) > MOST_VERTICES:
+            return None
+        best: Solution | None = None
+        scale = float("inf")
+        for tried, (expected, order, loops) in enumerate(_alternatives(problem)):
+            late = tried > 0 and time.monotonic() > self.deadline
+            if tried == self.tries or late or (tried and expected * scale > most * 4):
+                break
+            for found in self._alternative(problem, order, loops, most):
+                scale = min(scale, found.steps / expected)
+                if found.steps <= most:
+                    best, most = found, found.steps
+        return best
+
+    def _alternative(
+        self, problem: Problem, order: tuple[int, ...], loops: int, most: float
+    ) -> Iterator[Solution]:
+        """The nest of one set of loops; where the rest is no tail as it is, with more loops and all
+        conditions, and with fewer of both."""
+        plan = self._symmetric(problem, order, len(order), len(order) - loops)
+        pairs = self.entangled(plan) if plan is not None else None
+        if plan is not None:
+            exact = plan if pairs == frozenset() else replace(plan, tail=0)
+            steps = self.measure(exact)
+            yield Solution(steps, exact)
+            most = min(most, steps)
+        if pairs != frozenset():
+            yield from self._relaxed(problem, order, loops, most)
+
+    def _relaxed(
+        self, problem: Problem, order: tuple[int, ...], loops: int, most: float
+    ) -> Iterator[Solution]:
+        tail = len(order) - loops
+        plan = self._symmetric(problem, order, loops, tail)
+        pairs = self.entangled(plan) if plan is not None else None
+        if pairs is None:
+            return
+        plan = self._symmetric(replace(problem, apart=problem.apart - pairs), order, loops, tail)
+        if plan is None or self.entangled(plan) != frozenset():
+            return
+        steps = self.measure(plan)
+        less: list[int] = []
+        for smaller in quotients(problem, pairs):
+            number = self.solve(smaller, most - steps) if steps <= most else None
+            if number is None:
+                return
+            solution = self.known[number].solution
+            steps += solution.steps if solution is not None and number not in less else 0.0
+            less.append(number)
+        yield Solution(steps, plan, tuple(less))
+
+    def _symmetric(
+        self, problem: Problem, order: tuple[int, ...], broken: int, tail: int
+    ) -> Plan | None:
+        """The plan with the symmetry of its first vertices broken."""
+        group = Automorphisms(problem.query, problem.both_ways)
+        clique = all(len(problem.query.neighbours(v)) == group.n - 1 for v in range(group.n))
+        try:
+            symmetry = break_symmetry(
+                problem.query,
+                order[:broken],
+                lambda u, v: different(problem, u, v),
+                hubs_first=not clique,
+                group=group,
+            )
+        except LimitExceeded:
+            return None
+        return self.arrange(problem, order, symmetry, tail)
+
+    def terms(self, number: int) -> tuple[tuple[int, Plan], ...]:
+        """All plans that a solution consists of, with their coefficients; its own first."""
+        weights: Counter[int] = Counter()
+        self._weigh(number, 1, weights)
+        found = []
+        for k, weight in weights.items():
+            solution = self.known[k].solution
+            if weight and solution is not None:
+                found.append((weight, solution.plan))
+        return tuple(found)
+
+    def _weigh(self, number: int, weight: int, weights: Counter[int]) -> None:
+        weights[number] += weight
+        solution = self.known[number].solution
+        for smaller in solution.less if solution is not None else ():
+            self._weigh(smaller, -weight, weights)
+
+
+def by_structure(
+    first: Plan,
+    asked: Callable[[], Problem | None],
+    source: GraphSource,
+    arrange: Arrange,
+    effort: Effort,
+    *,
+    trees: bool,
+) -> Plan:
+    """The cheapest way found to count what `first` counts: `first` itself where that is cheap enough.
+
+    asked : the same as a counting problem, None where it is none.
+    trees : the executor counts tails with query edges in them.
+    """
+    if stage(first, source, trees=trees).work < effort.sample_from:
+        return first
+    from gdb.executor.cpu.sample import SECONDS_A_STEP, estimate  # compiles kernels
+
+    def measure(plan: Plan, most: int) -> Estimate:
+        return estimate(stage(plan, source, trees=trees), effort.draws, most)
+
+    found = measure(first, effort.least)
+    problem = asked() if found.steps >= effort.search_from else None
+    if problem is None:
+        return _noted(first, found.steps, found)
+    most = max(effort.least, min(effort.most, int(effort.share * found.steps)))
+    found = max(found, measure(first, most), key=lambda e: e.steps)
+    seconds = min(effort.search_share * found.steps * SECONDS_A_STEP, effort.longest)
+    search = Search(
+        arrange,
+        lambda plan: measure(plan, most).steps,
+        lambda plan: entangled(plan, source, trees=trees),
+        effort.tries,
+        time.monotonic() + seconds,
+    )
+    number = search.solve(problem, found.steps)
+    solution = search.known[number].solution if number is not None else None
+    if number is None or solution is None:
+        return _noted(first, found.steps, found)
+    (_, plan), *terms = search.terms(number)
+    divisor = first.notes.automorphisms if first.multiplicity == 1 else 1  # 1 only in SUBGRAPHS
+    plan = replace(plan, terms=tuple(terms), divisor=divisor)
+    return verify(_noted(plan, solution.steps, measure(plan, most)))
+
+
+def _noted(plan: Plan, steps: float, found: Estimate) -> Plan:
+    return replace(plan, notes=replace(plan.notes, steps=steps, bound=found.bound))
+
+
+def _alternatives(problem: Problem) -> list[tuple[float, tuple[int, ...], int]]:
+    """Expected steps, order and number of loops, the cheapest first. Of those that cost exactly the same,
+    which nearly always are images of one another, one is enough."""
+    moments = Moments(problem.query)
+    everyone = (1 << moments.n) - 1
+    found: dict[tuple[float, int], tuple[float, tuple[int, ...], int]] = {}
+    for loops, (cost, order) in moments.loops().items():
+        if loops != everyone and moments.leaves_forest(loops):
+            rest = _joined(problem, order)
+            if rest is not None:
+                steps = cost + moments.tail(loops)
+                key = float(f"{steps:.9g}"), len(order)
+                found.setdefault(key, (steps, (*order, *rest), len(order)))
+    return sorted(found.values())
+
+
+def _joined(problem: Problem, order: tuple[int, ...]) -> tuple[int, ...] | None:
+    """The other vertices, each joined to one before it; None if some are not."""
+    found: list[int] = []
+    left = [v for v in range(len(problem.query.candidates)) if v not in order]
+    while left:
+        near = {*order, *found}
+        following = next((v for v in left if problem.query.neighbours(v) & near), None)
+        if following is None:
+            return None
+        found.append(following)
+        left.remove(following)
+    return tuple(found)

@@ -1,0 +1,148 @@
+"""Machine code is made once, kept where only the user can write, and made again where it does not fit."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import threading
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from gdb.executor.cpu import compile as machine
+from gdb.executor.cpu.compile import compiled
+
+
+def _add(a: int, b: int) -> int:
+    return a + b
+
+
+@pytest.fixture
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty cache folder."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    return tmp_path / "gdb" / "kernels"
+
+
+@pytest.fixture
+def compilations(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The functions that are compiled from here on."""
+    seen: list[str] = []
+
+    def watched(function: Callable[..., object]) -> str:
+        seen.append(function.__name__)
+        return translate(function)
+
+    translate = machine.translate
+    monkeypatch.setattr(machine, "translate", watched)
+    return seen
+
+
+def test_the_next_process_takes_it_from_the_cache(cache: Path, compilations: list[str]) -> None:
+    for _ in range(3):  # an entry of its own looks as another process would
+        assert compiled(_add, entry=True)(2, 3) == 5
+    assert compilations == ["_add"]
+    assert len(list(cache.iterdir())) == 1
+
+
+def test_nothing_is_compiled_before_the_first_call(cache: Path, compilations: list[str]) -> None:
+    compiled(_add, entry=True)
+    assert not compilations
+    assert not cache.exists()
+
+
+def test_the_folder_is_the_users_own(cache: Path) -> None:
+    cache.mkdir(parents=True, mode=0o777)
+    cache.chmod(0o777)
+    compiled(_add, entry=True)(1, 1)
+    assert cache.stat().st_mode & 0o777 == 0o700
+
+
+def test_a_folder_of_somebody_else_is_not_used(
+    cache: Path, compilations: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    compiled(_add, entry=True)(1, 1)
+    kept = {path: path.read_bytes() for path in cache.iterdir()}
+    mine = os.getuid()
+    monkeypatch.setattr(os, "getuid", lambda: mine + 1)
+    assert compiled(_add, entry=True)(2, 2) == 4
+    assert compilations == ["_add", "_add"]
+    assert {path: path.read_bytes() for path in cache.iterdir()} == kept
+
+
+def test_it_works_without_a_folder(
+    tmp_path: Path, compilations: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "file").touch()
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
+    assert compiled(_add, entry=True)(2, 3) == 5
+    assert compilations == ["_add"]
+
+
+def test_it_works_where_nothing_can_be_written(
+    cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(source: object, target: object) -> None:
+        raise OSError("no space left on device")
+
+    monkeypatch.setattr(os, "replace", full)
+    assert compiled(_add, entry=True)(2, 3) == 5
+    assert not list(cache.iterdir())
+
+
+@pytest.mark.parametrize("damage", [lambda b: b[: len(b) // 2], lambda b: b"", lambda b: b"x" + b])
+def test_a_damaged_file_is_made_again(
+    cache: Path, compilations: list[str], damage: Callable[[bytes], bytes]
+) -> None:
+    compiled(_add, entry=True)(1, 1)
+    (path,) = cache.iterdir()
+    whole = path.read_bytes()
+    path.write_bytes(damage(whole))
+    assert compiled(_add, entry=True)(2, 3) == 5
+    assert compilations == ["_add", "_add"]
+    assert path.read_bytes()[: machine._DIGEST] == whole[: machine._DIGEST]
+
+
+def _loaded(path: Path, text: str) -> Callable[[int], int]:
+    """The function `f` of a module written to a file."""
+    path.write_text(f"from __future__ import annotations\n\n\n{text}\n", encoding="utf-8")
+    spec = importlib.util.spec_from_file_location("changing", path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    exec(compile(path.read_text(encoding="utf-8"), str(path), "exec"), module.__dict__)
+    found: Callable[[int], int] = module.f
+    return found
+
+
+def test_a_changed_source_is_compiled_again(cache: Path, tmp_path: Path) -> None:
+    path = tmp_path / "changing.py"
+    for k in (1, 2):
+        f = _loaded(path, f"def f(a: int) -> int:\n    return a + {k}")
+        assert compiled(f, entry=True)(10) == 10 + k
+    assert len(list(cache.iterdir())) == 2
+
+
+def test_another_processor_is_another_file(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    here, features = machine.llvm.get_host_cpu_name(), machine._features()
+    paths = {
+        machine._cache_path(_add, cpu, known)
+        for cpu in (here, "other")
+        for known in (features, f"{features},-avx512f")
+    }
+    assert len(paths) == 4
+
+
+def test_threads_that_call_at_once_compile_once(cache: Path, compilations: list[str]) -> None:
+    add = compiled(_add, entry=True)
+    together = threading.Barrier(4)
+
+    def ask(a: int) -> int:
+        together.wait()
+        return add(a, 1)
+
+    with ThreadPoolExecutor(4) as pool:
+        assert list(pool.map(ask, range(4))) == [1, 2, 3, 4]
+    assert compilations == ["_add"]

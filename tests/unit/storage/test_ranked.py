@@ -1,0 +1,58 @@
+"""A ranked graph is the same graph under other vids, by descending degree."""
+
+from __future__ import annotations
+
+import random
+
+import numpy as np
+import pytest
+
+from gdb.errors import InternalError
+from gdb.storage import ranked as room
+from gdb.storage.adjacency import Direction
+from gdb.storage.ranked import ranked
+from tests.small_graph import SmallGraph
+
+
+def graph(seed: int) -> SmallGraph:
+    """Twenty vertices, some without edges, three types, hubs at high vids."""
+    rng = random.Random(seed)
+    edges = []
+    for _ in range(60):
+        a, b = max(rng.randrange(18), rng.randrange(18)), rng.randrange(18)
+        edges.append((rng.choice("RSU"), a, b))
+    return SmallGraph([()] * 20, edges, frozenset("U"))
+
+
+@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("block", [1, 7, 1 << 21])
+def test_rows_are_the_same_under_ranks(
+    seed: int, block: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(room, "_BLOCK", block)
+    small = graph(seed)
+    again = room.RankedGraph(small)
+    everyone = np.arange(20, dtype=np.uint32)
+    degrees = small.adjacency((), Direction.ANY).degrees_of(everyone)
+    order = sorted(range(20), key=lambda v: (-degrees[v], v))
+    rank = {v: r for r, v in enumerate(order)}
+    for types in ((), ("R",), ("S", "U")):
+        for direction in Direction:
+            old, new = small.adjacency(types, direction), again.adjacency(types, direction)
+            for v in range(20):
+                want = sorted(rank[u] for u in old.neighbours_of(v).tolist())
+                assert new.neighbours_of(rank[v]).tolist() == want
+            assert again.adjacency(types, direction) is new
+
+
+def test_it_is_made_once_and_tells_whether_it_was_needed() -> None:
+    small = graph(1)
+    assert ranked(small) is ranked(small)
+    assert not ranked(small).ordered
+    star = SmallGraph([()] * 4, [("U", 0, k) for k in range(1, 4)], frozenset("U"))
+    assert ranked(star).ordered
+
+
+def test_it_has_no_edge_ids() -> None:
+    with pytest.raises(InternalError):
+        ranked(graph(1)).eids((), Direction.ANY)
