@@ -165,6 +165,8 @@ def _scanned(plan: Plan) -> list[int]:
 def roots_of(plan: Plan, views: tuple[Adjacency, ...]) -> tuple[U32, I64]:
     """Candidates of the first vertex that have a row in every view read from it, and their degrees
     there."""
+    if any(c.count == 0 for c in plan.candidates):  # nothing matches: fail before anything is read
+        return np.zeros(0, np.uint32), np.zeros(0, np.int64)
     return roots_among(plan, views, plan.candidates[plan.order[0]].vids())
 
 

@@ -20,7 +20,7 @@ from gdb.executor.plan import Plan
 from gdb.executor.prepare import Prepared, prepare
 from gdb.executor.scheduler import Budget, Watch
 from gdb.executor.source import GraphSource
-from gdb.storage.adjacency import U32
+from gdb.storage.adjacency import I64, U32
 
 Part = TypeVar("Part")
 
@@ -30,6 +30,14 @@ WORTH_A_GPU = 50_000_000.0
 PART_ROWS = 1 << 16  # rows of a GPU's answer that are handed on at once
 
 
+@dataclass(slots=True)
+class Profile:
+    """What a run did. bound : for each plan that ran on the CPU, by its `id`, how often each loop of its nest was
+    bound, i64[loops]."""
+
+    bound: dict[int, I64] = field(default_factory=dict)
+
+
 @dataclass(frozen=True, slots=True)
 class Options:
     """How a query may run.
@@ -37,7 +45,7 @@ class Options:
     device : "auto", "cpu", "gpu" (or "cuda"), "cuda:N". threads : 0 for all cores. memory : bytes
         for candidate sets and rows,
     None for no bound. timeout : seconds. cancel : when set, the run stops within about 10 ms of
-    work.
+    work. profile : where to put how often each loop was bound, None to forget it.
     """
 
     device: str = "auto"
@@ -45,6 +53,7 @@ class Options:
     memory: int | None = None
     timeout: float | None = None
     cancel: threading.Event | None = None
+    profile: Profile | None = None
 
 
 @dataclass(slots=True)
@@ -115,6 +124,7 @@ def count(plan: Plan, graph: GraphSource, options: Options, given: Given | None 
         if choice.device == "cpu":
             from gdb.executor.cpu import launch as cpu
 
+            _profile(term, prepared, options, watch)
             found = cpu.count(prepared, watch, budget, options.threads)
         else:
             from gdb.executor.gpu import launch as gpu
@@ -134,6 +144,13 @@ def stage(plan: Plan, graph: GraphSource, given: Given | None = None, *, trees: 
     prepared = known[1]
     assert isinstance(prepared, Prepared)
     return prepared if given is None else given.stage(prepared, graph)
+
+
+def _profile(plan: Plan, prepared: Prepared, options: Options, watch: Watch) -> None:
+    """Have the workers count how often each loop is bound, where that is asked for."""
+    if options.profile is not None:
+        watch.bound = np.zeros(prepared.tables.loops, np.int64)
+        options.profile.bound[id(plan)] = watch.bound
 
 
 def kept_bytes(plan: Plan) -> int:
@@ -208,6 +225,7 @@ def _deliver(
     if choice.device == "cpu":
         from gdb.executor.cpu import launch as cpu
 
+        _profile(plan, prepared, options, watch)
         cpu.deliver_rows(prepared, watch, budget, wanted, deliver, options.threads)
         return
     from gdb.executor.gpu import launch as gpu
@@ -230,6 +248,7 @@ def count_distinct(
     from gdb.executor.cpu import launch as cpu
 
     prepared = stage(_without_twins(plan), graph, given, trees=True)
+    _profile(plan, prepared, options, watch)
     return cpu.count_distinct(prepared, watch, budget, vertex, options.threads)
 
 
@@ -247,6 +266,7 @@ def _distinct(
     if choice.device == "cpu":
         from gdb.executor.cpu import launch as cpu
 
+        _profile(plan, prepared, options, watch)
         return cpu.distinct(prepared, watch, budget, vertex, options.threads)
     from gdb.executor.gpu import launch as gpu
 

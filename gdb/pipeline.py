@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, TypeVar
 
-from gdb.errors import Cancelled, QueryTimeout
+from gdb.errors import Cancelled, CountOverflow, QueryTimeout
 from gdb.executor import run as executor
 from gdb.executor import tail as tails
 from gdb.options import kind_of
@@ -18,6 +18,7 @@ from gdb.statements import Statement, Statements
 
 if TYPE_CHECKING:
     from gdb.executor.arrow import Array
+    from gdb.executor.given import Given
     from gdb.executor.plan import Plan
     from gdb.executor.tail import Value
     from gdb.language.binder import BoundQuery
@@ -76,7 +77,8 @@ class _Clock:
 
 
 def answer(request: Request, snapshot: Snapshot, statements: Statements | None = None) -> Result:
-    """Run a query over a snapshot; a query that begins with EXPLAIN gives its plan instead.
+    """Run a query over a snapshot; a query that begins with EXPLAIN gives its plan instead, with PROFILE its plan
+    and what the run did.
 
     statements : where what was understood and planned is kept, and found when the text comes again; None keeps
         nothing.
@@ -97,6 +99,8 @@ def answer(request: Request, snapshot: Snapshot, statements: Statements | None =
             summary = Summary(dict(clock.seconds), "", len(lines))
             return Result.of_lines("plan", lines, summary)
         statement = Statement.of(bound, plan)
+        if bound.profile:
+            return _profiled(request, statement, snapshot, clock)
     else:
         statement = _with_values(request, known, snapshot, clock)
     result = _run(request, statement, snapshot, clock)
@@ -159,14 +163,36 @@ def _with_values(
     return clock.step("bind", lambda: known.with_values(request.parameters, plan))
 
 
-def _run(request: Request, statement: Statement, snapshot: Snapshot, clock: _Clock) -> Result:
+def _profiled(request: Request, statement: Statement, snapshot: Snapshot, clock: _Clock) -> Result:
+    """The plan in lines, with what its run counted and the seconds of each step."""
+    from gdb.planner.explain import explain
+
+    profile = executor.Profile()
+    summary = _run(request, statement, snapshot, clock, profile).summary
+    options = _options(request, None)
+    lines = explain(statement.plan, snapshot, options, profile.bound).splitlines()
+    steps = ", ".join(f"{step} {seconds * 1e3:.1f}" for step, seconds in summary.seconds.items())
+    lines += [
+        f"embeddings: {summary.embeddings:,}   rows: {summary.rows:,}",
+        f"milliseconds: {steps}",
+    ]
+    return Result.of_lines("plan", lines, Summary(summary.seconds, summary.device, len(lines)))
+
+
+def _run(
+    request: Request,
+    statement: Statement,
+    snapshot: Snapshot,
+    clock: _Clock,
+    profile: executor.Profile | None = None,
+) -> Result:
     plan, tail, given = statement.plan, statement.tail, statement.given
-    options = _options(request, clock.left())
+    options = _options(request, clock.left(), profile)
     device = executor.choose(plan, request.device).device
 
     def match() -> tuple[Sequence[Array] | int, int]:
         if tail.count_only and tail.once is None:
-            number = executor.count(plan, snapshot, options, given)
+            number = _counted(plan, statement.bound, snapshot, options, given)
         elif tail.count_only and tail.once is not None:
             number = executor.count_distinct(plan, snapshot, options, tail.once, given)
         else:
@@ -190,6 +216,26 @@ def _run(request: Request, statement: Statement, snapshot: Snapshot, clock: _Clo
     return Result(answer, snapshot, warnings=_warnings(statement.bound, plan), summary=summary)
 
 
+def _counted(
+    plan: Plan,
+    bound: BoundQuery,
+    snapshot: Snapshot,
+    options: executor.Options,
+    given: Given | None,
+) -> int:
+    """The count of a plan. What is counted before terms are taken off may pass 2^63 where the answer
+    does not: then it is counted without."""
+    try:
+        return executor.count(plan, snapshot, options, given)
+    except CountOverflow:
+        if not plan.terms:
+            raise
+    from gdb.planner import plan as make_plan
+
+    plain = make_plan(bound.graph, snapshot, counting=True, switched_off=frozenset({"structure"}))
+    return executor.count(plain, snapshot, options, given)
+
+
 def _explained(request: Request, bound: BoundQuery, plan: Plan, snapshot: Snapshot) -> list[str]:
     from gdb.planner.explain import explain
 
@@ -202,7 +248,9 @@ def _warnings(bound: BoundQuery, plan: Plan) -> tuple[str, ...]:
     return tuple(dict.fromkeys((*bound.warnings, *plan.notes.warnings)))
 
 
-def _options(request: Request, timeout: float | None) -> executor.Options:
+def _options(
+    request: Request, timeout: float | None, profile: executor.Profile | None = None
+) -> executor.Options:
     return executor.Options(
-        request.device, request.threads, request.memory, timeout, request.cancel
+        request.device, request.threads, request.memory, timeout, request.cancel, profile
     )

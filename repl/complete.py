@@ -12,7 +12,15 @@ from gdb.repl.statements import split
 KEYWORDS = (
     *("MATCH", "WHERE", "RETURN", "DISTINCT", "AS", "ORDER BY", "ASC", "DESC", "SKIP", "LIMIT"),
     *("AND", "OR", "XOR", "NOT", "IN", "IS NULL", "IS NOT NULL", "TRUE", "FALSE", "NULL"),
-    *("STARTS WITH", "ENDS WITH", "CONTAINS", "EXPLAIN", "DIFFERENT NODES", "DIFFERENT EDGES"),
+    *(
+        "STARTS WITH",
+        "ENDS WITH",
+        "CONTAINS",
+        "EXPLAIN",
+        "PROFILE",
+        "DIFFERENT NODES",
+        "DIFFERENT EDGES",
+    ),
     *("REPEATABLE ELEMENTS", "SUBGRAPHS", "INDUCED"),
 )
 FUNCTIONS = (

@@ -46,7 +46,7 @@ class BoundQuery:
     """A query over one snapshot.
 
     graph : what to match. tail : what to make of the embeddings.
-    explain : the plan is wanted, not the answer.
+    explain : the plan is wanted, not the answer. profile : the plan, and what a run of it did.
     warnings : one sentence each, with line and column.
     sources : what graph and tail were made of.
     """
@@ -56,6 +56,7 @@ class BoundQuery:
     explain: bool
     warnings: tuple[str, ...]
     sources: Sources
+    profile: bool = False
 
     @property
     def values(self) -> Mapping[str, Value]:
@@ -174,7 +175,9 @@ def _bind(
         renamed,
     )
     warnings = tuple(scope.warnings)
-    return BoundQuery(graph, tail, query.explain, warnings, Sources(query, scope, pushed, rest))
+    return BoundQuery(
+        graph, tail, query.explain, warnings, Sources(query, scope, pushed, rest), query.profile
+    )
 
 
 def _compared(scope: Scope, rest: Sequence[Expression]) -> tuple[tuple[str, ...], Renamed]:

@@ -59,7 +59,6 @@ _REFUSED = {
     "UNWIND": ("UNWIND is", "Use IN with a list, or call the query once for each value."),
     "UNION": ("UNION is", "Run two queries."),
     "CALL": ("CALL is", "See db.schema() and db.stats() for what the graph holds."),
-    "PROFILE": ("PROFILE is", "Use EXPLAIN; Result.summary has the seconds of each step."),
     "USE": ("USE is", "Open the other store with gdb.connect()."),
     "SHOW": ("SHOW is", "See db.schema() and db.stats()."),
     "FILTER": ("FILTER is", "Write WHERE after the last pattern."),
@@ -103,6 +102,7 @@ class _Parser:
     def query(self) -> Query:
         cursor = self.cursor
         explain = cursor.accept_word("EXPLAIN") is not None
+        profile = not explain and cursor.accept_word("PROFILE") is not None
         if cursor.peek().kind is Kind.END:
             raise cursor.error(
                 cursor.peek().place, "the query is empty.", "Write MATCH ... RETURN ..."
@@ -113,7 +113,7 @@ class _Parser:
                 raise cursor.not_supported(
                     cursor.peek().place, "RETURN without MATCH is", "Begin with MATCH."
                 )
-            raise cursor.unexpected("MATCH", ("MATCH", "EXPLAIN", *_REFUSED))
+            raise cursor.unexpected("MATCH", ("MATCH", "EXPLAIN", "PROFILE", *_REFUSED))
         match = self._match()
         returning = self._return()
         ended = cursor.accept_sign(";") is not None
@@ -123,7 +123,7 @@ class _Parser:
             self._refuse_clause()
             cure = "Columns are separated by commas; AS names one."
             raise cursor.unexpected("the end of the query", self._words_after(returning), cure)
-        return Query(self.text, explain, match, returning)
+        return Query(self.text, explain, match, returning, profile)
 
     def _refuse_clause(self) -> None:
         token = self.cursor.peek()

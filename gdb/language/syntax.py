@@ -336,9 +336,10 @@ class Return:
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """[EXPLAIN] MATCH ... RETURN ...; `text` is the whole query, for errors."""
+    """[EXPLAIN | PROFILE] MATCH ... RETURN ...; `text` is the whole query, for errors."""
 
     text: str = field(compare=False)
     explain: bool
     match: Match
     returning: Return
+    profile: bool = False

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
+
+import numpy as np
 
 from gdb.executor.nest import (
     EdgeLevel,
@@ -31,11 +33,13 @@ from gdb.executor.plan import (
 from gdb.executor.prepare import both_ways, loop_nest
 from gdb.executor.run import Options, choose
 from gdb.executor.source import GraphSource
+from gdb.storage.adjacency import I64
 
 UNLIMITED = 1 << 60
 
 
-Bound = Mapping[int, Sequence[int]]
+Bound = Mapping[int, I64]
+_NOTHING = np.zeros(0, np.int64)
 
 
 def explain(plan: Plan, graph: GraphSource, options: Options, bound: Bound | None = None) -> str:
@@ -142,7 +146,7 @@ def _label(plan: Plan, vertex: int) -> str:
 def _nest(nest: LoopNest, plan: Plan, bound: Bound) -> list[str]:
     lines: list[str] = []
     tabs = 0
-    sampled, counted = plan.notes.bound, bound.get(id(plan), ())
+    sampled, counted = plan.notes.bound, bound.get(id(plan), _NOTHING)
     for k in range(nest.loops):
         line = "  " * tabs + f"for {_variable(nest, k, plan)} in {_base(nest, k, plan)}:"
         line += f"  ~{sampled[k]:.3g}" if k < len(sampled) else ""
