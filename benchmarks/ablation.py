@@ -112,8 +112,10 @@ def switched_off(names: frozenset[str]) -> Iterator[list[Plan]]:
         *,
         counting: bool,
         switched_off: frozenset[str] = frozenset(),
+        trees: bool = True,
     ) -> Plan:
-        made.append(whole(graph, source, counting=counting, switched_off=switched_off | names))
+        off = switched_off | names
+        made.append(whole(graph, source, counting=counting, switched_off=off, trees=trees))
         return made[-1]
 
     with patch.object(planner, "plan", plan):
