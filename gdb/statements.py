@@ -163,6 +163,8 @@ class Statements:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._kept: OrderedDict[Hashable, Statement] = OrderedDict()
+        self._bytes: dict[Hashable, int] = {}  # of each when it was kept, and their sum
+        self._held = 0
         self._of: Snapshot | None = None
 
     def find(self, key: Hashable, snapshot: Snapshot) -> Statement | None:
@@ -182,21 +184,26 @@ class Statements:
             if self._of is not snapshot:
                 if self._of is not None and self._of.version > snapshot.version:
                     return  # the query ended late
-                self._kept.clear()
-                self._of = snapshot
+                self._forget(snapshot)
             known = key in self._kept
             self._kept[key] = statement
             if known:
                 return
-            held = sum(kept.bytes for kept in self._kept.values())
-            while self._kept and (len(self._kept) > MOST or held > MOST_BYTES):
-                held -= self._kept.popitem(last=False)[1].bytes
+            self._bytes[key] = statement.bytes
+            self._held += self._bytes[key]
+            while self._kept and (len(self._kept) > MOST or self._held > MOST_BYTES):
+                oldest, _ = self._kept.popitem(last=False)
+                self._held -= self._bytes.pop(oldest)
 
     def clear(self) -> None:
         """Forget all, so that nothing holds the snapshot."""
         with self._lock:
-            self._kept.clear()
-            self._of = None
+            self._forget(None)
+
+    def _forget(self, snapshot: Snapshot | None) -> None:
+        self._kept.clear()
+        self._bytes.clear()
+        self._held, self._of = 0, snapshot
 
     def __len__(self) -> int:
         return len(self._kept)

@@ -33,6 +33,8 @@ PASSES = (
     *nest_passes.PASSES,
 )
 
+_WITHOUT_STRUCTURE = {"structure", "order", "symmetry", "fuse", "count_last", "formulas"}
+
 
 def plan(
     graph: QueryGraph,
@@ -79,7 +81,7 @@ def plan(
     )
     multiplicity = broken.multiplicity if counting and not graph.mode.distinct else 1
     found = verify(replace(found, multiplicity=multiplicity, twins=copies))
-    if counting and not {"structure", "order", "formulas", "count_last", "fuse"} & switched_off:
+    if counting and not _WITHOUT_STRUCTURE & switched_off:
 
         def arrange(problem: Problem, order: tuple[int, ...], broken: Symmetry, tail: int) -> Plan:
             given = conditions_of(problem.apart)
@@ -103,6 +105,7 @@ def plan(
             arrange,
             effort,
             trees=trees,
+            hubs_first="orientation" not in switched_off,
         )
     return found
 

@@ -81,6 +81,7 @@ class Search:
 
     arrange : a plan of a problem from an order, its symmetry and the length of its tail.
     measure : expected steps of a plan. entangled : `gdb.executor.prepare.entangled`.
+    hubs_first : restrictions begin at high degrees, but in cliques.
     tries : alternatives of one problem that are measured. deadline : time.monotonic() at which no further
         one is tried.
     """
@@ -88,6 +89,7 @@ class Search:
     arrange: Arrange
     measure: Measure
     entangled: Entangled
+    hubs_first: bool
     tries: int
     deadline: float
     known: list[Known] = field(default_factory=list)
@@ -169,7 +171,7 @@ class Search:
                 problem.query,
                 order[:broken],
                 lambda u, v: different(problem, u, v),
-                hubs_first=not clique,
+                hubs_first=self.hubs_first and not clique,
                 group=group,
             )
         except LimitExceeded:
@@ -202,6 +204,7 @@ def by_structure(
     effort: Effort,
     *,
     trees: bool,
+    hubs_first: bool = True,
 ) -> Plan:
     """The cheapest way found to count what `first` counts: `first` itself where that is cheap enough.
 
@@ -226,6 +229,7 @@ def by_structure(
         arrange,
         lambda plan: measure(plan, most).steps,
         lambda plan: entangled(plan, source, trees=trees),
+        hubs_first,
         effort.tries,
         time.monotonic() + seconds,
     )

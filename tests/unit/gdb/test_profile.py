@@ -102,7 +102,7 @@ def test_a_count_that_overflows_with_terms_is_counted_without(
 def _eager(found):  # type: ignore[no-untyped-def]
     """The search, as if every query were heavy."""
 
-    def eager(first, asked, source, arrange, effort, *, trees):  # type: ignore[no-untyped-def]
-        return found(first, asked, source, arrange, ALWAYS, trees=trees)
+    def eager(first, asked, source, arrange, effort, **how):  # type: ignore[no-untyped-def]
+        return found(first, asked, source, arrange, ALWAYS, **how)
 
     return eager
