@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Protocol
 
 from gdb.storage.adjacency import I64, Adjacency, Direction
+from gdb.storage.ranked import NamedType
 
 
 class GraphSource(Protocol):
@@ -15,6 +17,9 @@ class GraphSource(Protocol):
 
     @property
     def edge_count(self) -> int: ...
+
+    @property
+    def edge_types(self) -> Sequence[NamedType]: ...
 
     def adjacency(self, types: tuple[str, ...], direction: Direction) -> Adjacency:
         """Neighbour lists of the given types (() = all); the same object for the same question."""

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import threading
 import weakref
+from collections.abc import Sequence
 from typing import Protocol
 
 import numpy as np
@@ -20,8 +21,21 @@ from gdb.storage.adjacency import I64, U32, Adjacency, Direction
 _BLOCK = 1 << 21  # neighbours renumbered at once: bounds the temporary arrays to about 100 MB
 
 
+class NamedType(Protocol):
+    """An edge type of a snapshot."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def directed(self) -> bool: ...
+
+
 class Numbered(Protocol):
     """What is renumbered: a snapshot."""
+
+    @property
+    def edge_types(self) -> Sequence[NamedType]: ...
 
     @property
     def vertex_count(self) -> int: ...
@@ -35,7 +49,7 @@ class Numbered(Protocol):
 
 
 class RankedGraph:
-    """A snapshot whose vertex of rank r, by number of neighbours over all edges, is vid r.
+    """A snapshot whose vertex of rank r, by number of its edges, is vid r.
 
     Adjacencies are renumbered when first asked for (one sort of their edges) and kept. Edge ids have
     no place here.
@@ -43,11 +57,15 @@ class RankedGraph:
 
     def __init__(self, base: Numbered) -> None:
         self.vertex_count, self.edge_count = base.vertex_count, base.edge_count
+        self.edge_types = base.edge_types
         self._base = weakref.ref(base)
         self._lock = threading.Lock()
         self._known: dict[tuple[tuple[str, ...], Direction], Adjacency] = {}
         everyone = np.arange(base.vertex_count, dtype=np.uint32)
-        degrees = base.adjacency((), Direction.ANY).degrees_of(everyone)
+        degrees = np.zeros(base.vertex_count, np.int64)
+        for kind in base.edge_types:  # type by type: their union would be a copy of all edges
+            for direction in (Direction.OUT, Direction.IN) if kind.directed else (Direction.ANY,):
+                degrees += base.adjacency((kind.name,), direction).degrees_of(everyone)
         self.ordered = bool((degrees[1:] <= degrees[:-1]).all())
         self._vid = np.argsort(-degrees, kind="stable").astype(np.uint32)  # rank -> vid
         self._rank = np.empty_like(self._vid)

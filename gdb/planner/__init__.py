@@ -33,6 +33,9 @@ PASSES = (
     *nest_passes.PASSES,
 )
 
+MOST_RANKED_BYTES = (
+    256 << 20
+)  # of neighbours that are renumbered; above, the lists stay as they are
 _WITHOUT_STRUCTURE = {"structure", "order", "symmetry", "fuse", "count_last", "formulas"}
 
 
@@ -164,7 +167,10 @@ def _any_vertex(query: Resolved, broken: Symmetry) -> bool:
     and their vids do not lie by degree."""
     everyone = ((0, query.source.vertex_count),)
     free = all(c.allowed is None and c.ranges == everyone for c in query.candidates)
-    return free and bool(broken.restrictions) and not ranked(query.source).ordered
+    views = {e.spec(v) for e in query.edges for v in (e.source, e.target)}
+    size = sum(query.view(spec).neighbours.nbytes for spec in views)
+    small = size <= MOST_RANKED_BYTES
+    return free and small and bool(broken.restrictions) and not ranked(query.source).ordered
 
 
 def _symmetry(

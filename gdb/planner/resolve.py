@@ -26,24 +26,11 @@ class Group(Protocol):
     def ranges(self) -> tuple[tuple[int, int], ...]: ...
 
 
-class NamedType(Protocol):
-    """An edge type of a snapshot."""
-
-    @property
-    def name(self) -> str: ...
-
-    @property
-    def directed(self) -> bool: ...
-
-
 class PlannerSource(GraphSource, Protocol):
     """A snapshot, as the planner sees it."""
 
     @property
     def groups(self) -> tuple[Group, ...]: ...
-
-    @property
-    def edge_types(self) -> tuple[NamedType, ...]: ...
 
 
 @dataclass(frozen=True, slots=True)
