@@ -113,9 +113,11 @@ def switched_off(names: frozenset[str]) -> Iterator[list[Plan]]:
         counting: bool,
         switched_off: frozenset[str] = frozenset(),
         trees: bool = True,
+        few: bool = False,
     ) -> Plan:
         off = switched_off | names
-        made.append(whole(graph, source, counting=counting, switched_off=off, trees=trees))
+        how = {"counting": counting, "trees": trees, "few": few}
+        made.append(whole(graph, source, switched_off=off, **how))
         return made[-1]
 
     with patch.object(planner, "plan", plan):

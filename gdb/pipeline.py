@@ -141,9 +141,10 @@ def _planned(bound: BoundQuery, snapshot: Snapshot, device: str) -> Plan:
     tail = bound.tail
     if tail.once is None:
         on_cpu = device.lower() in ("cpu", "auto")
-        plan = make_plan(bound.graph, snapshot, counting=tail.count_only, trees=on_cpu)
+        make = partial(make_plan, bound.graph, snapshot, counting=tail.count_only)
+        plan = make(trees=on_cpu, few=tail.row_limit is not None)
         if on_cpu and choose(plan, device).device != "cpu":  # it is worth a GPU
-            plan = make_plan(bound.graph, snapshot, counting=tail.count_only, trees=False)
+            plan = make(trees=False, few=tail.row_limit is not None)
         return plan
     # one row of each value is enough, whichever; twins would have to be written out first
     off = frozenset({"symmetry"})

@@ -47,6 +47,7 @@ def plan(
     switched_off: frozenset[str] = frozenset(),
     trees: bool = True,
     effort: Effort = EFFORT,
+    few: bool = False,
 ) -> Plan:
     """The plan of a query graph over a snapshot.
 
@@ -55,6 +56,7 @@ def plan(
     counting : only the number of embeddings is wanted.
     trees : the executor counts tails with query edges in them (the CPU does).
     effort : from when on, and how long, better ways to count are looked for.
+    few : only some rows are wanted, so matching begins where embeddings are dense.
     switched_off : names from `PASSES` to leave out. SUBGRAPHS needs its restrictions, so there
         "symmetry" stays on.
 
@@ -71,7 +73,7 @@ def plan(
     if counting and not graph.mode.induced and not {"order", "formulas"} & switched_off:
         order = independent_last(query, order)
     parallel = parallel_twins(query) if graph.mode.distinct else {}
-    broken, copies = _symmetry(query, order, counting, switched_off)
+    broken, copies = _symmetry(query, order, counting, switched_off, few)
     found = _assembled(
         query,
         order,
@@ -174,7 +176,11 @@ def _any_vertex(query: Resolved, broken: Symmetry) -> bool:
 
 
 def _symmetry(
-    query: Resolved, order: tuple[int, ...], counting: bool, switched_off: frozenset[str]
+    query: Resolved,
+    order: tuple[int, ...],
+    counting: bool,
+    switched_off: frozenset[str],
+    few: bool,
 ) -> tuple[Symmetry, tuple[Twin, ...]]:
     """The restrictions, and for rows the twins that they leave out. Too many twins: rather no
     restrictions."""
@@ -186,7 +192,7 @@ def _symmetry(
             query,
             order,
             lambda u, v: surely_different(query, u, v),
-            hubs_first="orientation" not in switched_off and not _is_clique(query),
+            hubs_first="orientation" not in switched_off and (few or not _is_clique(query)),
         )
         if distinct or counting:
             return broken, ()

@@ -103,3 +103,16 @@ def test_edges_with_parallels_are_no_counting_problem() -> None:
     edges = (QueryEdge(0, 1, ("U",), Direction.ANY), QueryEdge(1, 2, ("U",), Direction.ANY))
     query = resolve(QueryGraph((QueryVertex(),) * 3, edges, DIFFERENT_NODES), graph)
     assert problem_of(query, conditions(query, {})) is None
+
+
+def test_a_clique_begins_at_low_degrees_and_few_rows_of_it_at_hubs() -> None:
+    graph = data_graph(random.Random(1))
+    pairs = [(0, 1), (0, 2), (1, 2)]
+    edges = tuple(QueryEdge(a, b, ("U",), Direction.ANY) for a, b in pairs)
+    query = QueryGraph((QueryVertex(),) * 3, edges, SUBGRAPHS)
+    plan = planner.plan(query, graph, counting=False)
+    few = planner.plan(query, graph, counting=False, few=True)
+    first = plan.order[0]
+    assert all(u == first for u, v in plan.notes.restrictions if first in (u, v))  # the largest vid
+    assert all(v == first for u, v in few.notes.restrictions if first in (u, v))  # the smallest
+    assert len(reference.rows(few, graph)) == len(reference.rows(plan, graph))
