@@ -19,6 +19,7 @@ import time
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from unittest.mock import patch
 
@@ -29,6 +30,7 @@ from gdb import planner
 from gdb.errors import GdbError, QueryTimeout
 from gdb.executor.plan import Plan
 from gdb.planner.resolve import PlannerSource
+from gdb.planner.structure import EFFORT, Effort
 from gdb.query_graph import QueryGraph
 from peers import data, ours, workload
 from peers.report import figures
@@ -114,10 +116,11 @@ def switched_off(names: frozenset[str]) -> Iterator[list[Plan]]:
         switched_off: frozenset[str] = frozenset(),
         trees: bool = True,
         few: bool = False,
+        effort: Effort = EFFORT,
     ) -> Plan:
         off = switched_off | names
-        how = {"counting": counting, "trees": trees, "few": few}
-        made.append(whole(graph, source, switched_off=off, **how))
+        how = partial(whole, graph, source, counting=counting, switched_off=off)
+        made.append(how(trees=trees, few=few, effort=effort))
         return made[-1]
 
     with patch.object(planner, "plan", plan):

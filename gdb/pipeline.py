@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, TypeVar
 
@@ -130,18 +130,22 @@ def _understood(request: Request, snapshot: Snapshot, clock: _Clock) -> tuple[Bo
 
     query = clock.step("parse", lambda: parse(request.text))
     bound = clock.step("bind", lambda: bind(query, snapshot, request.parameters, request.mode))
-    plan = clock.step("plan", lambda: _planned(bound, snapshot, request.device))
+    plan = clock.step("plan", lambda: _planned(request, bound, snapshot))
     return bound, plan
 
 
-def _planned(bound: BoundQuery, snapshot: Snapshot, device: str) -> Plan:
+def _planned(request: Request, bound: BoundQuery, snapshot: Snapshot) -> Plan:
     from gdb.executor.run import choose
     from gdb.planner import plan as make_plan
+    from gdb.planner.structure import EFFORT
 
-    tail = bound.tail
+    tail, device = bound.tail, request.device
     if tail.once is None:
         on_cpu = device.lower() in ("cpu", "auto")
         make = partial(make_plan, bound.graph, snapshot, counting=tail.count_only)
+        if request.timeout is not None:  # a search is no reason to be late
+            longest = min(EFFORT.longest, request.timeout / 4)
+            make = partial(make, effort=replace(EFFORT, longest=longest))
         plan = make(trees=on_cpu, few=tail.row_limit is not None)
         if on_cpu and choose(plan, device).device != "cpu":  # it is worth a GPU
             plan = make(trees=False, few=tail.row_limit is not None)
@@ -159,7 +163,7 @@ def _with_values(
         return known
 
     def plan(changed: BoundQuery) -> Plan:
-        return _planned(changed, snapshot, request.device)
+        return _planned(request, changed, snapshot)
 
     return clock.step("bind", lambda: known.with_values(request.parameters, plan))
 
