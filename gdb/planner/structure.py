@@ -10,6 +10,7 @@ measured steps: `gdb.planner.moments` says which alternatives are worth a look,
 
 from __future__ import annotations
 
+import math
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -220,8 +221,8 @@ def by_structure(
 
     found = measure(first, effort.least)
     problem = asked() if found.steps >= effort.search_from else None
-    if problem is None:
-        return _noted(first, found.steps, found)
+    if problem is None or first.notes.automorphisms == math.factorial(first.vertices):
+        return _noted(first, found.steps, found)  # in a clique all vertices are alike
     most = max(effort.least, min(effort.most, int(effort.share * found.steps)))
     found = max(found, measure(first, most), key=lambda e: e.steps)
     seconds = min(effort.search_share * found.steps * SECONDS_A_STEP, effort.longest)
