@@ -102,7 +102,13 @@ class _Parser:
     def query(self) -> Query:
         cursor = self.cursor
         explain = cursor.accept_word("EXPLAIN") is not None
-        profile = not explain and cursor.accept_word("PROFILE") is not None
+        profile = cursor.accept_word("PROFILE") is not None
+        if (explain and profile) or (profile and cursor.is_word("EXPLAIN")):
+            raise cursor.error(
+                cursor.peek().place,
+                "EXPLAIN and PROFILE stand together.",
+                "Write one of them: PROFILE shows the plan as well.",
+            )
         if cursor.peek().kind is Kind.END:
             raise cursor.error(
                 cursor.peek().place, "the query is empty.", "Write MATCH ... RETURN ..."
