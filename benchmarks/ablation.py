@@ -16,10 +16,9 @@ import statistics
 import sys
 import tempfile
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
-from functools import partial
 from pathlib import Path
 from unittest.mock import patch
 
@@ -29,9 +28,6 @@ import results
 from gdb import planner
 from gdb.errors import GdbError, QueryTimeout
 from gdb.executor.plan import Plan
-from gdb.planner.resolve import PlannerSource
-from gdb.planner.structure import EFFORT, Effort
-from gdb.query_graph import QueryGraph
 from peers import data, ours, workload
 from peers.report import figures
 
@@ -105,22 +101,11 @@ def shape_text(name: str) -> str:
 @contextmanager
 def switched_off(names: frozenset[str]) -> Iterator[list[Plan]]:
     """Leave passes out of every plan that is made meanwhile; the plans that were made."""
-    whole = planner.plan
+    whole: Callable[..., Plan] = planner.plan
     made: list[Plan] = []
 
-    def plan(
-        graph: QueryGraph,
-        source: PlannerSource,
-        *,
-        counting: bool,
-        switched_off: frozenset[str] = frozenset(),
-        trees: bool = True,
-        few: bool = False,
-        effort: Effort = EFFORT,
-    ) -> Plan:
-        off = switched_off | names
-        how = partial(whole, graph, source, counting=counting, switched_off=off)
-        made.append(how(trees=trees, few=few, effort=effort))
+    def plan(*asked: object, switched_off: frozenset[str] = frozenset(), **how: object) -> Plan:
+        made.append(whole(*asked, switched_off=switched_off | names, **how))
         return made[-1]
 
     with patch.object(planner, "plan", plan):

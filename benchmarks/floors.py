@@ -52,9 +52,9 @@ def elements(graph: data.Graph, query: workload.Query) -> int:
     one, other = floor.by_degree(graph)
     oriented = floor.csr(graph.vertices, one, other)
     if query.name in _CLIQUES:
-        return int(floor.compiled(kernels.clique_elements)(*oriented, _CLIQUES[query.name]))
+        return int(floor.compiled(kernels.cliques)(*oriented, _CLIQUES[query.name], True))
     if query.name == "diamond":
-        triangles = int(floor.compiled(kernels.clique_elements)(*oriented, 3))
+        triangles = int(floor.compiled(kernels.cliques)(*oriented, 3, True))
         return triangles + len(graph.sources)
     if query.name == "c4":
         return paths_below(graph.vertices, one, other)

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -44,12 +43,6 @@ class Embeddings:
             return self
         return replace(self, vids=self.vids[:rows], eids=self.eids[:rows])
 
-    def copied(self) -> Embeddings:
-        """A table of its own memory, columns one after another."""
-        unbound = self.eids.strides[0] == 0  # all are -1, and no memory is behind them
-        eids = self.eids if unbound else np.array(self.eids, order="F")
-        return replace(self, vids=np.array(self.vids, order="F"), eids=eids)
-
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
@@ -74,20 +67,6 @@ class Wanted:
 
 
 NO_COLUMNS = Wanted(())
-
-
-def joined(parts: Sequence[Embeddings], vertices: int, edges: int) -> Embeddings:
-    """Parts, none of them turned, as one table."""
-    n = sum(map(len, parts))
-    vids = np.empty((n, vertices), np.uint32, order="F")
-    for column in range(vertices if n else 0):
-        np.concatenate([part.vids[:, column] for part in parts], out=vids[:, column])
-    if all(part.eids.strides[0] == 0 for part in parts):
-        return Embeddings(vids, unbound_edges(n, edges))
-    eids = np.empty((n, edges), np.int64, order="F")
-    for column in range(edges):
-        np.concatenate([part.eids[:, column] for part in parts], out=eids[:, column])
-    return Embeddings(vids, eids)
 
 
 def unbound_edges(rows: int, edges: int) -> npt.NDArray[np.int64]:

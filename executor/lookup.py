@@ -147,7 +147,7 @@ def _by_vid(snapshot: Snapshot, key: str | None, kind: Kind, asked: int) -> Colu
         place = key, kind
         if place not in wholes.columns:
             wholes.asked[place] = wholes.asked.get(place, 0) + asked
-            if _WORTH * wholes.asked[place] < sum(group.count for group in snapshot.groups):
+            if _WORTH * wholes.asked[place] < snapshot.vertex_count:
                 return None
             wholes.columns[place] = _laid_out(snapshot, key, kind)
         return wholes.columns[place]

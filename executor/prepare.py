@@ -15,7 +15,7 @@ from gdb.executor.scheduler import units
 from gdb.executor.source import GraphSource
 from gdb.executor.tables import Tables, bitset, encode
 from gdb.storage.adjacency import I64, U32, Adjacency
-from gdb.storage.ranked import RankedGraph, ranked
+from gdb.storage.ranked import ranked
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -84,17 +84,21 @@ def both_ways(plan: Plan) -> tuple[tuple[ViewSpec, ...], tuple[int, ...]]:
 
 def numbered(plan: Plan, graph: GraphSource) -> GraphSource:
     """The graph in the numbering that the plan asks for."""
-    return ranked(graph) if plan.ranked and not isinstance(graph, RankedGraph) else graph
+    return ranked(graph) if plan.ranked else graph
 
 
 def loop_nest(plan: Plan, graph: GraphSource, *, trees: bool = True) -> LoopNest:
     """The improved nest of a plan (what EXPLAIN shows). trees : the backend counts tails with query
     edges in them."""
+    back = both_ways(plan)[1] if trees else ()
+    nest = _lowered(plan, graph)
+    return nest_passes.improve(nest, plan.notes.switched_off, back=back, tail=plan.tail)
+
+
+def _lowered(plan: Plan, graph: GraphSource) -> LoopNest:
     graph = numbered(plan, graph)
     ends = tuple(_end(graph.adjacency(w.types, w.direction.flipped)) for w in plan.views)
-    back = both_ways(plan)[1] if trees else ()
-    nest = lower(plan, ends)
-    return nest_passes.improve(nest, plan.notes.switched_off, back=back, tail=plan.tail)
+    return lower(plan, ends)
 
 
 def entangled(
@@ -102,9 +106,7 @@ def entangled(
 ) -> frozenset[tuple[int, int]] | None:
     """Pairs of query vertices that have to differ and for which alone the last `plan.tail` vertices cannot
     be counted without loops; None where they cannot for another reason."""
-    graph = numbered(plan, graph)
-    ends = tuple(_end(graph.adjacency(w.types, w.direction.flipped)) for w in plan.views)
-    nest = nest_passes.fuse(lower(plan, ends))
+    nest = nest_passes.fuse(_lowered(plan, graph))
     found = nest_tail.entangled(nest, both_ways(plan)[1], plan.tail, trees=trees)
     if found is None:
         return None
@@ -117,8 +119,8 @@ def prepare(plan: Plan, graph: GraphSource, *, trees: bool = True) -> Prepared:
     """Everything that a launch needs, in host memory; partitions stay where they are (mapped
     files)."""
     verify(plan)
-    graph = numbered(plan, graph)
     nest = loop_nest(plan, graph, trees=trees)
+    graph = numbered(plan, graph)
     specs = both_ways(plan)[0] if nest.has_trees else plan.views
     views = tuple(graph.adjacency(w.types, w.direction) for w in specs)
     bound = {p.view for p in plan.phases if isinstance(p, BindEdge)}

@@ -18,16 +18,17 @@ from gdb.errors import Cancelled, OutOfBudget, QueryTimeout
 from gdb.storage.adjacency import I64
 
 UNITS_PER_WORKER = 64
+LEAST_WEIGHT = 4096  # of a unit: to take one costs as much as some hundred neighbours
 
 
 def units(weights: I64, workers: int) -> list[tuple[int, int]]:
-    """Cut a first loop into half-open ranges of about equal estimated work; at least one root
-    each."""
+    """Cut a first loop into half-open ranges of about equal estimated work, at least one root each;
+    one worker has nobody to share with."""
     n = len(weights)
-    if n == 0:
-        return []
+    if n == 0 or workers == 1:
+        return [(0, n)] if n else []
     total = np.cumsum(weights)
-    wanted = max(1, min(n, workers * UNITS_PER_WORKER))
+    wanted = max(1, min(n, workers * UNITS_PER_WORKER, int(total[-1]) // LEAST_WEIGHT))
     marks = np.arange(1, wanted) * (int(total[-1]) / wanted)
     cuts = np.unique(np.concatenate([[0], np.searchsorted(total, marks) + 1, [n]])).clip(0, n)
     cuts = np.unique(cuts)
@@ -79,9 +80,8 @@ class Watch:
         self.deadline = None if timeout is None else time.monotonic() + timeout
         self.timeout, self.cancel, self.limit = timeout, cancel, limit
         self.found = 0
-        self.bound: I64 | None = (
-            None  # of each level the times that it was bound, where that is wanted
-        )
+        # how often each loop was bound, i64[loops], where that is wanted
+        self.bound: I64 | None = None
         self.stopped = Flag()
         self.lock = threading.Lock()
 

@@ -263,9 +263,8 @@ class _Encoder:
         mark = self.mark(op)
         if op.op == 0:
             longest = written = min(longest, self.longest(op.right))
-        if (
-            mark >= 0
-        ):  # a row that is looked up gives its repeats as well, which are thinned out then
+        if mark >= 0:
+            # a row that is looked up gives its repeats as well, which are thinned out then
             written = max(written, self.longest(op.right))
         self.capacity[op.slot] = longest
         row = [

@@ -131,25 +131,6 @@ class TailResult:
         return 1 if isinstance(self.answer, int) else len(self.answer)
 
 
-def run(
-    tail: Tail,
-    found: Embeddings | int,
-    snapshot: Snapshot,
-    *,
-    memory: int | None = None,
-    cancel: threading.Event | None = None,
-    deadline: float | None = None,
-) -> TailResult:
-    """`part` and `finish` over all embeddings at once, or over their number (exactly where tail.count_only).
-
-    Raises
-    ------
-    As `finish`.
-    """
-    parts = [part(tail, found, snapshot)] if isinstance(found, Embeddings) else found
-    return finish(tail, parts, memory=memory, cancel=cancel, deadline=deadline)
-
-
 def part(tail: Tail, some: Embeddings, snapshot: Snapshot) -> Array:
     """What the tail needs of some embeddings, in memory of its own: the columns it names, or its outputs."""
     if tail.direct is None:

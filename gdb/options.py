@@ -123,6 +123,7 @@ def thread_count(threads: int) -> int:
     ------
     QueryError, TypeProblem : it is no number of threads.
     """
+    # int is named here, and dict below, because asking an abstract class takes a microsecond
     if isinstance(threads, bool) or not isinstance(threads, (int, numbers.Integral)):
         raise TypeProblem(f"threads= takes a whole number, not {type(threads).__name__}.")
     if not 0 <= threads <= 4096:

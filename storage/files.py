@@ -178,9 +178,11 @@ class PosixFiles:
         path = f"{self._path}{os.sep}{name}"
         if self._again is not None:
             known, _, state, content = self._again
-            with suppress(OSError):  # `read` will say it
+            try:
                 if known == name and _state(os.stat(path)) == state:
                     return content
+            except OSError:
+                pass  # opening it will say it
             self._let_go()
         with _translated(path):
             # held open, so that no other file gets the number by which it is known again

@@ -7,7 +7,9 @@ import os
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from gdb.executor.embeddings import Embeddings
+import numpy as np
+
+from gdb.executor.embeddings import Embeddings, Wanted
 from gdb.executor.prepare import Prepared
 from gdb.executor.scheduler import Budget, Watch
 
@@ -19,11 +21,31 @@ class Backend:
     rows: Callable[[Prepared, Watch, Budget, int], Embeddings]
 
 
+def rows_on_cpu(
+    prepared: Prepared, watch: Watch, budget: Budget, threads: int, capacity: int
+) -> Embeddings:
+    """Whole rows, as one table; `capacity` of them are buffered in each worker."""
+    from gdb.executor.cpu import launch
+
+    plan = prepared.plan
+    vids = [np.zeros((0, plan.vertices), np.uint32)]
+    eids = [np.zeros((0, plan.edges), np.int64)]
+
+    def deliver(part: Embeddings) -> None:
+        watch.add_rows(len(part))
+        vids.append(np.array(part.vids))
+        eids.append(np.array(part.eids))
+
+    wanted = Wanted(tuple(range(plan.vertices)), tuple(range(plan.edges)))
+    launch.deliver_rows(prepared, watch, budget, wanted, deliver, threads, capacity)
+    return Embeddings(np.concatenate(vids), np.concatenate(eids))
+
+
 def _cpu() -> Backend:
     from gdb.executor.cpu import launch
 
     def rows(prepared: Prepared, watch: Watch, budget: Budget, capacity: int) -> Embeddings:
-        return launch.rows(prepared, watch, budget, 2, capacity)
+        return rows_on_cpu(prepared, watch, budget, 2, capacity)
 
     return Backend("cpu", lambda p, w, b: launch.count(p, w, b, 2), rows)
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import importlib
 from collections.abc import Callable
 from pathlib import Path
-from typing import TypeVar
+from typing import TypeVar, cast
 
 import numpy as np
 
@@ -62,7 +62,7 @@ class FloorSession:
         graph = self._graph
         match query.name:
             case "tri" | "k4" | "k5":
-                count = compiled(kernels.cliques)(*self._oriented, _SIZES[query.name])
+                count = compiled(kernels.cliques)(*self._oriented, _SIZES[query.name], False)
             case "c4":
                 count = compiled(kernels.four_cycles)(*self._ordered)
             case "diamond":
@@ -104,8 +104,7 @@ def compiled(kernel: Kernel) -> Kernel:
     name = kernel.__name__
     if name not in _COMPILED:
         _COMPILED[name] = importlib.import_module("numba").njit(cache=True)(kernel)
-    found: Kernel = _COMPILED[name]  # type: ignore[assignment]  # stored under the kernel's own name
-    return found
+    return cast(Kernel, _COMPILED[name])
 
 
 def by_degree(graph: Graph) -> tuple[I64, I64]:

@@ -13,8 +13,9 @@ I64 = npt.NDArray[np.int64]
 I32 = npt.NDArray[np.int32]
 
 
-def cliques(starts: I64, ends: I32, size: int) -> int:
-    """Cliques of 3 or more vertices in an oriented graph: candidates of a level carry its mark."""
+def cliques(starts: I64, ends: I32, size: int, reads: bool) -> int:
+    """Cliques of 3 or more vertices in an oriented graph: candidates of a level carry its mark. With `reads`
+    instead what the intersections must read: for each, the length of the shorter list."""
     vertices = len(starts) - 1
     mark = np.zeros(vertices, np.int8)
     widest = 0
@@ -26,7 +27,7 @@ def cliques(starts: I64, ends: I32, size: int) -> int:
     total = 0
     for v in range(vertices):
         degree = starts[v + 1] - starts[v]
-        if degree < size - 1:
+        if degree < size - 1 and not reads:
             continue
         for i in range(degree):
             candidates[1, i] = ends[starts[v] + i]
@@ -40,49 +41,12 @@ def cliques(starts: I64, ends: I32, size: int) -> int:
                 continue
             u = candidates[level, places[level]]
             places[level] += 1
+            if reads:
+                total += min(lengths[level], starts[u + 1] - starts[u])
             if level == size - 2:
-                for e in range(starts[u], starts[u + 1]):
-                    total += mark[ends[e]] == level
-                continue
-            kept = 0
-            for e in range(starts[u], starts[u + 1]):
-                if mark[ends[e]] == level:
-                    candidates[level + 1, kept] = ends[e]
-                    kept += 1
-            level += 1
-            for i in range(kept):
-                mark[candidates[level, i]] = level
-            lengths[level], places[level] = kept, 0
-    return total
-
-
-def clique_elements(starts: I64, ends: I32, size: int) -> int:
-    """What the intersections of `cliques` must read: for each, the length of the shorter list."""
-    vertices = len(starts) - 1
-    mark = np.zeros(vertices, np.int8)
-    widest = 0
-    for v in range(vertices):
-        widest = max(widest, starts[v + 1] - starts[v])
-    candidates = np.empty((size, widest + 1), np.int32)
-    lengths = np.zeros(size, np.int64)
-    places = np.zeros(size, np.int64)
-    total = 0
-    for v in range(vertices):
-        degree = starts[v + 1] - starts[v]
-        for i in range(degree):
-            candidates[1, i] = ends[starts[v] + i]
-            mark[candidates[1, i]] = 1
-        lengths[1], places[1], level = degree, 0, 1
-        while level > 0:
-            if places[level] == lengths[level]:
-                for i in range(lengths[level]):
-                    mark[candidates[level, i]] = level - 1
-                level -= 1
-                continue
-            u = candidates[level, places[level]]
-            places[level] += 1
-            total += min(lengths[level], starts[u + 1] - starts[u])
-            if level == size - 2:
+                if not reads:
+                    for e in range(starts[u], starts[u + 1]):
+                        total += mark[ends[e]] == level
                 continue
             kept = 0
             for e in range(starts[u], starts[u + 1]):

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import importlib
 from pathlib import Path
+from typing import Protocol
 
 from peers.data import GraphFiles
 from peers.engine import Settings
@@ -51,10 +52,20 @@ class Kuzu:
         return KuzuSession(connection, graph.vertices, settings.point_seconds)
 
 
-class KuzuSession:
-    """An open connection, whose type depends on the module."""
+class _Answer(Protocol):
+    def get_all(self) -> list[list[int]]: ...
 
-    def __init__(self, connection: object, vertices: int, point_seconds: float) -> None:
+
+class _Connection(Protocol):
+    """What both modules' connections can do."""
+
+    def execute(self, query: str, parameters: dict[str, int]) -> _Answer: ...
+
+
+class KuzuSession:
+    """An open connection of either module."""
+
+    def __init__(self, connection: _Connection, vertices: int, point_seconds: float) -> None:
         self._connection = connection
         self._vertices = vertices
         self._point_seconds = point_seconds
@@ -74,9 +85,7 @@ class KuzuSession:
         return self._rows(_HOP2, {"x": vertex})[0][0]
 
     def _rows(self, text: str, parameters: dict[str, int] | None = None) -> list[list[int]]:
-        run = getattr(self._connection, "execute")  # noqa: B009 - its class is not known here
-        rows: list[list[int]] = run(text, parameters or {}).get_all()
-        return rows
+        return self._connection.execute(text, parameters or {}).get_all()
 
 
 def cypher(pattern: Pattern) -> str:

@@ -20,7 +20,7 @@ import llvmlite
 import llvmlite.binding as llvm
 
 from gdb.executor import nest, tables
-from gdb.executor.cpu.expressions import PARTS, signature
+from gdb.executor.cpu.expressions import INLINED, PARTS, signature
 from gdb.executor.cpu.translate import translate
 
 Function = TypeVar("Function", bound=Callable[..., object])
@@ -43,6 +43,12 @@ def compiled(function: Function, *, entry: bool = False) -> Function:
     """
     PARTS.add(function)
     return cast(Function, _Entry(function)) if entry else function
+
+
+def inlined(function: Function) -> Function:
+    """A part that is written out wherever it is called, which LLVM would not do with a large one by itself."""
+    INLINED.add(function)
+    return compiled(function)
 
 
 class _Entry:

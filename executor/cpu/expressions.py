@@ -19,6 +19,7 @@ Value = (
 I64, F64, BOOL = ir.IntType(64), ir.DoubleType(), ir.IntType(1)
 TYPES: dict[object, Any] = {int: I64, float: F64, bool: BOOL}
 PARTS: set[Function] = set()  # the functions of the kernel
+INLINED: set[Function] = set()  # those of them that LLVM must write out where they are called
 _COMPARISONS: dict[type, str] = {
     ast.Eq: "==",
     ast.NotEq: "!=",

@@ -14,7 +14,7 @@ import numpy as np
 from gdb.errors import CountOverflow
 from gdb.executor.cpu import address
 from gdb.executor.cpu.workers import Worker, scratch_bytes
-from gdb.executor.embeddings import NO_COLUMNS, Embeddings, Wanted, joined
+from gdb.executor.embeddings import NO_COLUMNS, Embeddings, Wanted
 from gdb.executor.prepare import Prepared
 from gdb.executor.scheduler import Budget, Watch
 from gdb.storage.adjacency import U32
@@ -72,23 +72,6 @@ def count(prepared: Prepared, watch: Watch, budget: Budget, threads: int = 0) ->
     Cancelled, QueryTimeout, OutOfBudget; CountOverflow : 2^63 or more within one work unit.
     """
     return _run(prepared, watch, budget, threads, 1, NO_COLUMNS).total
-
-
-def rows(
-    prepared: Prepared, watch: Watch, budget: Budget, threads: int = 0, capacity: int = ROWS
-) -> Embeddings:
-    """Embeddings that the nest finds (without twins), as one table; `capacity` rows are buffered in
-    each worker."""
-    plan = prepared.plan
-    parts: list[Embeddings] = []
-
-    def deliver(part: Embeddings) -> None:
-        watch.add_rows(len(part))
-        parts.append(part.copied())
-
-    wanted = Wanted(tuple(range(plan.vertices)), tuple(range(plan.edges)))
-    deliver_rows(prepared, watch, budget, wanted, deliver, threads, capacity)
-    return joined(parts, plan.vertices, plan.edges)
 
 
 def deliver_rows(

@@ -63,7 +63,7 @@ from gdb.executor.cpu.address import (
     store_u8,
     store_u32,
 )
-from gdb.executor.cpu.compile import compiled
+from gdb.executor.cpu.compile import compiled, inlined
 
 
 @compiled
@@ -131,10 +131,10 @@ def clip(address: int, start: int, end: int, low: int, high: int) -> tuple[int, 
     return start, end
 
 
-@compiled
+@inlined
 def row_slice(p: Pointers, view: int, vid: int, low: int, high: int) -> tuple[int, int]:
     """The part of a vid's row whose values lie in [low, high). A bound at the vid itself, which is
-    what restrictions give, is looked up and not searched."""
+    what restrictions give, is looked up and not searched. Where rows are short it is half the work."""
     at = load_i64(p, P_VIEWS) + view * N_VIEW * 8
     row = row_number(at, vid)
     if row < 0:

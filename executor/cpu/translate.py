@@ -19,6 +19,7 @@ from llvmlite import ir
 
 from gdb.executor.cpu.expressions import (
     I64,
+    INLINED,
     TYPES,
     Expressions,
     Function,
@@ -64,6 +65,8 @@ class _Module:
                 name if entry else f"{function.__module__}.{name}",
             )
             made.attributes.add("nounwind")
+            if function in INLINED:
+                made.attributes.add("alwaysinline")
             if not entry:
                 made.linkage = "internal"
             self.known[function] = made

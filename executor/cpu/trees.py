@@ -157,7 +157,8 @@ def weight(p: Pointers, c: int, x: int, but: int) -> tuple[int, float, int]:
 @compiled
 def sum_marked(p: Pointers, c: int) -> tuple[int, int]:
     """What a root with one MARK child, both without further tests, counts: (sum, elements looked
-    at). The tight loop of triangles, cliques and diamonds."""
+    at). The tight loop of triangles, cliques and diamonds: nothing is stored in it, so that what it
+    reads of the tables stays in registers."""
     q = state(p, c)
     child = node(p, c, T_CHILD)
     view, order = node(p, child, T_VIEW), node(p, child, T_ORDER)
@@ -168,34 +169,29 @@ def sum_marked(p: Pointers, c: int) -> tuple[int, int]:
     theirs, first, last = load_i64(k, Q_LIST), load_i64(k, Q_START), load_i64(k, Q_END)
     scratch = load_i64(k, Q_SCRATCH)
     address, near = load_i64(q, Q_LIST), neighbours(p, view)
+    begin, finish = load_i64(q, Q_START), load_i64(q, Q_END)
     plain = level(p, d, L_FLAGS) & (F_DIFFERS | F_BITS | F_REPEATS) == 0
+    # roots that have none of the marked on their side: often all, where both lists are short
+    if order == BELOW:
+        while begin < finish and load_u32(address, begin) <= load_u32(theirs, first):
+            begin += 1
+    elif order == ABOVE:
+        while begin < finish and load_u32(address, finish - 1) >= load_u32(theirs, last - 1):
+            finish -= 1
+    if begin == finish:
+        return 0, 4
+    use(p, child)
     total, work = 0, last - first
-    i, ie = (
-        first,
-        first if order == BELOW else last,
-    )  # their list on the right side of x, which ascends
-    for at in range(load_i64(q, Q_START), load_i64(q, Q_END)):
+    for at in range(begin, finish):
         x = load_u32(address, at)
-        if order == BELOW:
-            while ie < last and load_u32(theirs, ie) < x:
-                ie += 1
-        elif order == ABOVE:
-            while i < last and load_u32(theirs, i) <= x:
-                i += 1
-        if i == ie:
-            continue
-        if order == BELOW:
-            start, end = row_slice(p, view, x, low, min(high, x))
-        elif order == ABOVE:
-            start, end = row_slice(p, view, x, max(low, x + 1), high)
-        else:
-            start, end = row_slice(p, view, x, low, high)
+        least = max(low, x + 1) if order == ABOVE else low
+        most = min(high, x) if order == BELOW else high
+        start, end = row_slice(p, view, x, least, most)
         n = 0
-        if plain and (ie - i) * LOOK_UP < end - start:
-            n = count_equal(theirs, i, ie, near, start, end)
-            work += 4 + 8 * (ie - i)
+        if plain and (last - first) * LOOK_UP < end - start:
+            n = count_equal(theirs, first, last, near, start, end)
+            work += 4 + 8 * (last - first)
         else:
-            use(p, child)
             for e in range(start, end):
                 n += load_u8(scratch, load_u32(near, e))
             work += 4 + ((end - start) >> 1)
@@ -235,7 +231,6 @@ def fold(p: Pointers, c: int) -> tuple[int, float, int]:
     store_i64(q, Q_START, start)
     store_i64(q, Q_END, end)
     flags, root = level(p, d, L_FLAGS), node(p, c, T_PARENT) < 0
-    node(p, c, T_CHILD)
     if root and flags & (F_DIFFERS | F_BITS | F_REPEATS) == 0 and simple_child(p, c, end - start):
         total, work = sum_marked(p, c)
         return total, 0.0, work

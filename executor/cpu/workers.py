@@ -45,17 +45,21 @@ def split(view: Adjacency) -> I64:
         if found is not None:
             return found
         found = np.empty(max(view.rows, 1), np.int64)
-        _fill_split(
-            view.first.ctypes.data,
-            view.length.ctypes.data,
-            view.row.ctypes.data,
-            len(view.first),
-            view.offsets.ctypes.data,
-            view.neighbours.ctypes.data,
-            found.ctypes.data,
-        )
+        _fill_split(*_lists_of(view), found.ctypes.data)
         _splits[view] = found
     return found
+
+
+def _lists_of(view: Adjacency) -> tuple[int, int, int, int, int, int]:
+    """The addresses of a view's arrays, in the order in which the kernel has them, and its intervals."""
+    return (
+        view.first.ctypes.data,
+        view.length.ctypes.data,
+        view.row.ctypes.data,
+        len(view.first),
+        view.offsets.ctypes.data,
+        view.neighbours.ctypes.data,
+    )
 
 
 class Worker:
@@ -241,12 +245,7 @@ def scratch_bytes(prepared: Prepared) -> int:
 def _view_row(view: Adjacency, eids: I64 | None, *, restricted: bool) -> list[int]:
     has = len(view.first) > 0
     return [
-        view.first.ctypes.data,
-        view.length.ctypes.data,
-        view.row.ctypes.data,
-        len(view.first),
-        view.offsets.ctypes.data,
-        view.neighbours.ctypes.data,
+        *_lists_of(view),
         0 if eids is None else eids.ctypes.data,
         *((int(view.first[0]), int(view.length[0]), int(view.row[0])) if has else (0, 0, 0)),
         split(view).ctypes.data if restricted and has else 0,

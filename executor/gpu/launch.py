@@ -14,7 +14,7 @@ from typing import Protocol
 import numpy as np
 import numpy.typing as npt
 
-from gdb.errors import InternalError, LimitExceeded, RunError
+from gdb.errors import CountOverflow, InternalError, LimitExceeded
 from gdb.executor.embeddings import Embeddings
 from gdb.executor.gpu import device, layout, memory, render
 from gdb.executor.gpu.layout import Header, Job, Warp
@@ -52,7 +52,7 @@ def count(prepared: Prepared, watch: Watch, budget: Budget, ordinal: int = 0) ->
     ------
     DeviceError : no such device, it failed, or it has too little memory.
     LimitExceeded : the nest is too deep for the kernel.
-    Cancelled, QueryTimeout, OutOfBudget, RunError (a count over 2^63).
+    Cancelled, QueryTimeout, OutOfBudget, CountOverflow (2^63 or more in one work unit).
     """
     return _run(prepared, watch, budget, ordinal, 1).total
 
@@ -290,7 +290,7 @@ class _Stage:
         )
         counters = memory.download(self.header)
         if counters[Header.OVERFLOWED]:
-            raise RunError(
+            raise CountOverflow(
                 "The count exceeds 2^63 - 1 within one work unit.",
                 "Ask for a smaller pattern or part of it.",
             )

@@ -54,11 +54,13 @@ class Conditions:
     """What was found for one element: on its id, and on its properties.
 
     answer : what passes those on its properties, once they were evaluated, i64[k] ascending.
+    among : the groups that a vertex may be in, and their id spaces, once they were asked for.
     """
 
     on_id: list[tuple[Expression, IdTerms]] = field(default_factory=list)
     on_properties: list[Expression] = field(default_factory=list)
     answer: I64 | None = None
+    among: tuple[tuple[int, ...], tuple[str, ...]] | None = None
 
     def all(self) -> list[Expression]:
         return [condition for condition, _ in self.on_id] + self.on_properties
@@ -73,7 +75,8 @@ class Conditions:
         if not self.on_properties:
             return self
         stale = any(name in changed for c in self.on_properties for name, _ in parameters(c))
-        return Conditions(self.on_id, self.on_properties, None if stale else self.answer)
+        answer = None if stale else self.answer
+        return Conditions(self.on_id, self.on_properties, answer, self.among)
 
 
 def distribute(
@@ -192,9 +195,13 @@ def allowed_vertices(
 
     values : of the parameters, instead of the scope's.
     """
-    groups = scope.groups(element.index)
+    if conditions.among is None:
+        groups = scope.groups(element.index)
+        names = (scope.snapshot.groups[group].id_space for group in groups)
+        conditions.among = groups, tuple(dict.fromkeys(names))
+    groups, spaces = conditions.among
     known = scope.parameters if values is None else values
-    parts = [_with_id(scope, groups, _ids(terms, known)) for _, terms in conditions.on_id]
+    parts = [_with_id(scope, groups, spaces, _ids(terms, known)) for _, terms in conditions.on_id]
     if conditions.on_properties:
         if conditions.answer is None:
             scope = scope if values is None else scope.with_parameters(values)
@@ -237,9 +244,11 @@ def _common(parts: Sequence[I64]) -> I64:
     return found
 
 
-def _with_id(scope: Scope, groups: Sequence[int], ids: tuple[int | str, ...]) -> I64:
+def _with_id(
+    scope: Scope, groups: Sequence[int], spaces: Sequence[str], ids: tuple[int | str, ...]
+) -> I64:
+    """The vids of some ids in the id spaces of some groups, ascending."""
     snapshot = scope.snapshot
-    spaces = {snapshot.groups[group].id_space for group in groups}
     found = [snapshot.find_many(ids, space) for space in spaces]
     vids = found[0] if len(found) == 1 else np.concatenate([np.zeros(0, np.int64), *found])
     if len(vids) > 1:

@@ -33,9 +33,7 @@ PASSES = (
     *nest_passes.PASSES,
 )
 
-MOST_RANKED_BYTES = (
-    256 << 20
-)  # of neighbours that are renumbered; above, the lists stay as they are
+MOST_RANKED_BYTES = 256 << 20  # of neighbours renumbered; above, the lists stay as they are
 _WITHOUT_STRUCTURE = {"structure", "order", "symmetry", "fuse", "count_last", "formulas"}
 
 
@@ -111,6 +109,7 @@ def plan(
             effort,
             trees=trees,
             hubs_first="orientation" not in switched_off,
+            divisor=broken.multiplicity if graph.mode.distinct else 1,
         )
     return found
 
@@ -158,13 +157,13 @@ def _assembled(
         counting=counting,
         names=tuple(v.name or f"_{k}" for k, v in enumerate(query.graph.vertices)),
         notes=notes,
-        ranked="orientation" not in switched_off and counting and _any_vertex(query, broken),
         tail=tail,
     )
-    return verify(plan if not (plan.ranked and plan.bound_edges) else replace(plan, ranked=False))
+    by_degree = counting and "orientation" not in switched_off and not plan.bound_edges
+    return verify(replace(plan, ranked=by_degree and _gains_by_rank(query, broken)))
 
 
-def _any_vertex(query: Resolved, broken: Symmetry) -> bool:
+def _gains_by_rank(query: Resolved, broken: Symmetry) -> bool:
     """Whether every vertex of the graph may be matched by every query vertex, restrictions compare them,
     and their vids do not lie by degree."""
     everyone = ((0, query.source.vertex_count),)
@@ -192,7 +191,7 @@ def _symmetry(
             query,
             order,
             lambda u, v: surely_different(query, u, v),
-            hubs_first="orientation" not in switched_off and (few or not _is_clique(query)),
+            hubs_first="orientation" not in switched_off and (few or not query.is_clique),
         )
         if distinct or counting:
             return broken, ()
@@ -203,13 +202,6 @@ def _symmetry(
         if distinct:
             raise
         return Symmetry(), ()
-
-
-def _is_clique(query: Resolved) -> bool:
-    """Whether all vertices are joined: then the lists of low degrees are the ones to be cut, which never
-    are long; else those of hubs, so that a hub is not reached from below."""
-    n = len(query.candidates)
-    return all(len(query.neighbours(v)) == n - 1 for v in range(n))
 
 
 def _warnings(query: Resolved) -> tuple[str, ...]:

@@ -87,7 +87,7 @@ def independent_last(query: Resolved, order: tuple[int, ...]) -> tuple[int, ...]
             if kept in (before, last):
                 continue
             if place[before] < place[last] and before not in query.neighbours(last):
-                rest = _joined(query, [v for v in order if v not in (last, before)])
+                rest = joined(query, [v for v in order if v not in (last, before)])
                 if rest is not None and _hangs(query, rest, before) and _hangs(query, rest, last):
                     return (*rest, before, last)
     return order
@@ -97,7 +97,7 @@ def _hangs(query: Resolved, rest: tuple[int, ...], vertex: int) -> bool:
     return bool(query.neighbours(vertex) & set(rest))
 
 
-def _joined(query: Resolved, vertices: list[int]) -> tuple[int, ...] | None:
+def joined(query: Resolved, vertices: list[int]) -> tuple[int, ...] | None:
     """These vertices so that each is joined to an earlier one, as near to the given order as can
     be; None if impossible."""
     left, found = vertices[1:], vertices[:1]

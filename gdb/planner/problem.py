@@ -11,12 +11,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 
 from gdb.executor.plan import Candidates
 from gdb.planner.distinct import Conditions
 from gdb.planner.resolve import Edge, Resolved
+from gdb.planner.symmetry import Automorphisms
 from gdb.query_graph import MatchMode, QueryEdge, QueryGraph, QueryVertex
 from gdb.storage.adjacency import Direction
 
@@ -26,16 +28,17 @@ Block = frozenset[int]
 _PLAIN = MatchMode(edges_differ=False)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Problem:
     """Count the embeddings of `query` in which each pair of `apart` (smaller vertex first) differs."""
 
     query: Resolved
     apart: Pairs
 
-    @property
-    def both_ways(self) -> Pairs:
-        return self.apart | {(v, u) for u, v in self.apart}
+    @cached_property
+    def group(self) -> Automorphisms:
+        """Its automorphisms: those of the query graph that keep what differs."""
+        return Automorphisms(self.query, self.apart | {(v, u) for u, v in self.apart})
 
 
 def problem_of(query: Resolved, conditions: Conditions) -> Problem | None:

@@ -98,6 +98,11 @@ class Resolved:
         """Other query vertices joined to it."""
         return self._near[vertex]
 
+    @property
+    def is_clique(self) -> bool:
+        """Whether all query vertices are joined to one another."""
+        return all(len(near) == len(self._near) - 1 for near in self._near)
+
     def disjoint(self, u: int, v: int) -> bool:
         """Whether no data vertex is a candidate of both."""
         ours, theirs = self.candidates[u].ranges, self.candidates[v].ranges

@@ -23,6 +23,7 @@ from gdb.executor.prepare import entangled
 from gdb.executor.run import stage
 from gdb.executor.source import GraphSource
 from gdb.planner.moments import MOST_VERTICES, Moments
+from gdb.planner.order import joined
 from gdb.planner.problem import Problem, different, quotients
 from gdb.planner.symmetry import Automorphisms, Symmetry, break_symmetry
 
@@ -97,7 +98,7 @@ class Search:
 
     def solve(self, problem: Problem, most: float) -> int | None:
         """The number, in `known`, of a solution of at most `most` steps; None if there seems to be none."""
-        shape = Automorphisms(problem.query, problem.both_ways)
+        shape = problem.group
         for k, known in enumerate(self.known):
             if shape.n == known.shape.n and shape.onto(known.shape):
                 if known.solution is None and most > 2 * known.most:
@@ -165,15 +166,13 @@ class Search:
         self, problem: Problem, order: tuple[int, ...], broken: int, tail: int
     ) -> Plan | None:
         """The plan with the symmetry of its first vertices broken."""
-        group = Automorphisms(problem.query, problem.both_ways)
-        clique = all(len(problem.query.neighbours(v)) == group.n - 1 for v in range(group.n))
         try:
             symmetry = break_symmetry(
                 problem.query,
                 order[:broken],
                 lambda u, v: different(problem, u, v),
-                hubs_first=self.hubs_first and not clique,
-                group=group,
+                hubs_first=self.hubs_first and not problem.query.is_clique,
+                group=problem.group,
             )
         except LimitExceeded:
             return None
@@ -205,12 +204,14 @@ def by_structure(
     effort: Effort,
     *,
     trees: bool,
-    hubs_first: bool = True,
+    hubs_first: bool,
+    divisor: int,
 ) -> Plan:
     """The cheapest way found to count what `first` counts: `first` itself where that is cheap enough.
 
     asked : the same as a counting problem, None where it is none.
-    trees : the executor counts tails with query edges in them.
+    trees : the executor counts tails with query edges in them. hubs_first : as `Search` has it.
+    divisor : embeddings of one subgraph, where those are counted.
     """
     if stage(first, source, trees=trees).work < effort.sample_from:
         return first
@@ -239,7 +240,6 @@ def by_structure(
     if number is None or solution is None:
         return _noted(first, found.steps, found)
     (_, plan), *terms = search.terms(number)
-    divisor = first.notes.automorphisms if first.multiplicity == 1 else 1  # 1 only in SUBGRAPHS
     plan = replace(plan, terms=tuple(terms), divisor=divisor)
     return verify(_noted(plan, solution.steps, measure(plan, most)))
 
@@ -256,23 +256,11 @@ def _alternatives(problem: Problem) -> list[tuple[float, tuple[int, ...], int]]:
     found: dict[tuple[float, int], tuple[float, tuple[int, ...], int]] = {}
     for loops, (cost, order) in moments.loops().items():
         if loops != everyone and moments.leaves_forest(loops):
-            rest = _joined(problem, order)
-            if rest is not None:
+            whole = joined(
+                problem.query, [*order, *(v for v in range(moments.n) if v not in order)]
+            )
+            if whole is not None:
                 steps = cost + moments.tail(loops)
                 key = float(f"{steps:.9g}"), len(order)
-                found.setdefault(key, (steps, (*order, *rest), len(order)))
+                found.setdefault(key, (steps, whole, len(order)))
     return sorted(found.values())
-
-
-def _joined(problem: Problem, order: tuple[int, ...]) -> tuple[int, ...] | None:
-    """The other vertices, each joined to one before it; None if some are not."""
-    found: list[int] = []
-    left = [v for v in range(len(problem.query.candidates)) if v not in order]
-    while left:
-        near = {*order, *found}
-        following = next((v for v in left if problem.query.neighbours(v) & near), None)
-        if following is None:
-            return None
-        found.append(following)
-        left.remove(following)
-    return tuple(found)

@@ -171,8 +171,9 @@ def break_symmetry(
     group: Automorphisms | None = None,
 ) -> Symmetry:
     """Restrictions along a matching order: each vertex gets the largest vid of its orbit under the
-    stabilizer of those before it; with `hubs_first` the smallest, which has the highest degree. An
-    orbit whose vertices may share a data vertex is left alone (its vertex is fixed
+    stabilizer of those before it; with `hubs_first` the smallest, which has the highest degree, so that
+    a hub is not reached from below (in a clique, where all lists are cut, those of low degrees are the
+    short ones). An orbit whose vertices may share a data vertex is left alone (its vertex is fixed
     instead): an embedding that maps two of them alike would satisfy no strict order."""
     group = group or Automorphisms(query)
     left_alone: list[int] = []

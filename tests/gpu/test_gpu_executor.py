@@ -34,6 +34,7 @@ from gdb.query_graph import (
     QueryVertex,
 )
 from gdb.storage.adjacency import Direction
+from tests.backends import rows_on_cpu
 from tests.small_graph import SmallGraph
 
 pytestmark = pytest.mark.gpu
@@ -108,7 +109,7 @@ def count_both(prepared: Prepared) -> tuple[int, int]:
 
 def rows_both(prepared: Prepared, capacity: int) -> tuple[Embeddings, Embeddings]:
     found = launch.rows(prepared, Watch(None, None, None), Budget(), capacity=capacity)
-    return found, cpu.rows(prepared, Watch(None, None, None), Budget(), 1)
+    return found, rows_on_cpu(prepared, Watch(None, None, None), Budget(), 1, 1 << 16)
 
 
 @pytest.mark.parametrize(
@@ -204,7 +205,7 @@ def test_too_many_levels_are_refused() -> None:
 def test_stops_at_the_limit() -> None:
     prepared = staged(pattern("path", DIFFERENT_EDGES), hub_graph(1), False)
     found = launch.rows(prepared, Watch(None, None, 10), Budget())
-    expected = cpu.rows(prepared, Watch(None, None, None), Budget(), 1)
+    expected = rows_on_cpu(prepared, Watch(None, None, None), Budget(), 1, 1 << 16)
     assert 10 <= len(found) < 1000
     assert bag(found) <= bag(expected)
 

@@ -40,6 +40,7 @@ class Type:
 class SmallSnapshot:
     """vid: 0 1 2 5 are :Person, 3 4 are :Admin:Person. eid: 0..2 KNOWS, 3..4 LIKES (after NEVER, which has none)."""
 
+    vertex_count = 6
     groups = (
         Group(("Person",), ((0, 3), (5, 6)), {"age": "int64", "name": "string"}),
         Group(("Admin", "Person"), ((3, 5),), {"age": "float64", "ok": "bool"}),

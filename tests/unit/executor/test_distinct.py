@@ -19,6 +19,7 @@ from gdb.executor.scheduler import Budget, Watch
 from gdb.executor.tables import bitset
 from gdb.query_graph import QueryEdge, QueryGraph, QueryVertex
 from gdb.storage.adjacency import I64, U32
+from tests.backends import rows_on_cpu
 from tests.small_graph import SmallGraph
 from tests.strategies import cases
 
@@ -108,10 +109,10 @@ def test_a_stage_given_other_candidates_is_the_stage_of_the_plan_that_has_them(
                 found = launch.count(stage, watch(), Budget(), 1) * plan.multiplicity
                 assert found == reference.count(wanted, graph)
                 continue
-            table = launch.rows(stage, watch(), Budget(), 1, 2)
+            table = rows_on_cpu(stage, watch(), Budget(), 1, 2)
             want = sorted(reference.rows(wanted, graph).vids.tolist())
             assert sorted(reference.expand(table, plan.twins).vids.tolist()) == want
-            launch.rows(prepared, watch(), Budget(), 1, 2)  # the worker goes over, and back
+            rows_on_cpu(prepared, watch(), Budget(), 1, 2)  # the worker goes over, and back
 
 
 def _others(
@@ -184,7 +185,9 @@ def test_what_a_gpu_finds_is_handed_on_in_parts(
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(run, "choose", lambda *_: run.Choice("cuda:0", "a test"))
         patch.setattr(run, "PART_ROWS", 3)
-        patch.setattr(gpu, "rows", lambda prepared, *_: launch.rows(prepared, watch(), Budget(), 1))
+        patch.setattr(
+            gpu, "rows", lambda prepared, *_: rows_on_cpu(prepared, watch(), Budget(), 1, 64)
+        )
         every = run.rows(plan, graph, Options(), Wanted((vertex,)), make, limit)
         once = Wanted((vertex,), once=vertex)
         each = run.rows(plan, graph, Options(), once, make, limit)

@@ -16,6 +16,7 @@ from gdb.executor.cpu import address, kernel, launch, levels, nodes, sets, tail,
 from gdb.executor.prepare import Prepared, prepare
 from gdb.executor.scheduler import Budget, Watch
 from gdb.query_graph import REPEATABLE_ELEMENTS, QueryEdge, QueryGraph, QueryVertex
+from tests.backends import rows_on_cpu
 from tests.small_graph import SmallGraph
 from tests.strategies import cases
 
@@ -74,7 +75,7 @@ def test_nothing_is_read_or_written_outside(
     graph, query = case
     count(prepare(planner.plan(query, graph, counting=True), graph))
     rows = prepare(planner.plan(query, graph, counting=False), graph)
-    launch.rows(rows, Watch(None, None, None), Budget(), 1, capacity)
+    rows_on_cpu(rows, Watch(None, None, None), Budget(), 1, capacity)
     launch.distinct(rows, Watch(None, None, None), Budget(), 0, 1, capacity)
 
 

@@ -12,6 +12,7 @@ from gdb.errors import Cancelled, GdbError, OutOfBudget, QueryTimeout, RunError,
 from gdb.executor import arrow, lookup, tail
 from gdb.executor.embeddings import Embeddings
 from gdb.executor.tail import ColumnRef, Output, Tail, Value
+from tests import tails
 from tests.unit.executor.small_snapshot import SmallSnapshot, embeddings, small_snapshot
 
 FOUND = embeddings([[0, 1], [3, 5], [2, 2], [4, 0]], [[0], [4], [2], [1]])
@@ -24,7 +25,7 @@ def rows(
     parameters: dict[str, Value] | None = None,
     found: Embeddings = FOUND,
 ) -> list[tuple[Value, ...]]:
-    answer = tail.run(Tail(columns, sql, parameters or {}), found, small_snapshot())
+    answer = tails.run(Tail(columns, sql, parameters or {}), found, small_snapshot())
     columns_of_chunks = (
         [arrow.to_list(arrow.child(chunk, i)) for i in range(sql.count(" AS o"))]
         for chunk in answer.table.iter_chunks()
@@ -87,7 +88,7 @@ def test_order_survives_the_cast_to_the_types_of_the_language() -> None:
     sql = "SELECT sum(c0) OVER (ROWS UNBOUNDED PRECEDING) AS o0 FROM embeddings ORDER BY 1 DESC"
     ref = ColumnRef("c0", "vertex", 0, "age", "property", "int64")
     one_group = Tail((ref,), sql)
-    chunks = list(tail.run(one_group, many, small_snapshot()).table.iter_chunks())
+    chunks = list(tails.run(one_group, many, small_snapshot()).table.iter_chunks())
     values = np.concatenate([arrow.int64_values(arrow.child(chunk, 0))[0] for chunk in chunks])
     assert values.tolist() == [10 * k for k in range(300_000, 0, -1)]
 
@@ -125,7 +126,7 @@ def test_rows_count_where_no_column_is_needed() -> None:
 
 def test_a_count_is_one_row_and_runs_no_sql() -> None:
     counting = Tail((), "this is not SQL", {}, (Output("n"),), count_only=True)
-    answer = tail.run(counting, 12, small_snapshot())
+    answer = tails.run(counting, 12, small_snapshot())
     assert len(answer) == 1
     assert arrow.to_list(arrow.child(next(answer.table.iter_chunks()), 0)) == [12]
 
@@ -167,19 +168,19 @@ def test_cancel_stops_the_sql() -> None:
     cancel = threading.Event()
     threading.Timer(0.2, cancel.set).start()
     with pytest.raises(Cancelled):
-        tail.run(SLOW, FOUND, small_snapshot(), cancel=cancel)
+        tails.run(SLOW, FOUND, small_snapshot(), cancel=cancel)
 
 
 def test_the_deadline_stops_the_sql() -> None:
     with pytest.raises(QueryTimeout):
-        tail.run(SLOW, FOUND, small_snapshot(), deadline=time.monotonic() + 0.1)
+        tails.run(SLOW, FOUND, small_snapshot(), deadline=time.monotonic() + 0.1)
 
 
 def test_over_its_memory_the_tail_fails_with_our_error() -> None:
     many = embeddings([[k % 6] for k in range(1_000_000)])
     greedy = Tail((ColumnRef("c0", "vertex", 0),), "SELECT list(hash(c0)) AS o0 FROM embeddings")
     with pytest.raises(OutOfBudget):
-        tail.run(greedy, many, small_snapshot(), memory=1 << 20)
+        tails.run(greedy, many, small_snapshot(), memory=1 << 20)
 
 
 def test_sql_sees_no_files_and_no_variables_of_the_program(tmp_path: object) -> None:

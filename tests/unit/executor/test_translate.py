@@ -25,6 +25,7 @@ from gdb.executor.cpu.translate import translate
 from gdb.executor.prepare import prepare
 from gdb.executor.scheduler import Budget, Watch
 from gdb.query_graph import QueryGraph
+from tests.backends import rows_on_cpu
 from tests.small_graph import SmallGraph
 from tests.strategies import cases
 
@@ -189,7 +190,7 @@ def test_the_kernel_runs_in_python_too(wanted: str, case: tuple[SmallGraph, Quer
                 case "count":
                     found.append(launch.count(prepared, watch, budget, 1))
                 case "rows":
-                    found.append(launch.rows(prepared, watch, budget, 1, 3).vids.tolist())
+                    found.append(rows_on_cpu(prepared, watch, budget, 1, 3).vids.tolist())
                 case _:
                     found.append(launch.distinct(prepared, watch, budget, 0, 1, 3).tolist())
     assert found[0] == found[1]

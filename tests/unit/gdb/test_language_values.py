@@ -12,6 +12,7 @@ from gdb.executor import arrow, tail
 from gdb.language.binder import BoundQuery, bind
 from gdb.language.parser import parse
 from gdb.query_graph import DIFFERENT_EDGES
+from tests import tails
 from tests.unit.executor.small_snapshot import embeddings
 from tests.unit.gdb import language_cases as cases
 
@@ -22,7 +23,7 @@ def first_column(query: str, vids: list[list[int]]) -> list[tail.Value]:
 
 
 def answers(bound: BoundQuery, vids: list[list[int]]) -> list[tail.Value]:
-    found = tail.run(bound.tail, embeddings(vids), cases.snapshot())
+    found = tails.run(bound.tail, embeddings(vids), cases.snapshot())
     chunks = (arrow.to_list(arrow.child(chunk, 0)) for chunk in found.table.iter_chunks())
     return [value for chunk in chunks for value in chunk]
 

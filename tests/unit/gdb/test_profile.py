@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import partial
 
 import pytest
 
@@ -73,7 +74,7 @@ def test_distinct_values(db: Database) -> None:
 def test_terms_are_shown_and_estimates_stand_beside(
     db: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(planner, "by_structure", _eager(planner.by_structure))
+    monkeypatch.setattr(planner, "plan", partial(planner.plan, effort=ALWAYS))
     lines = profile(db, f"{HOUSE} RETURN count(*)")
     assert any("the embeddings in which some are the same vertex" in x for x in lines)
     assert any(re.search(r"for .*:  ~12  =12$", x) for x in lines)
@@ -84,7 +85,7 @@ def test_a_count_that_overflows_with_terms_is_counted_without(
     db: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     want = db.execute(f"{HOUSE} RETURN count(*)", device="cpu").scalar()
-    monkeypatch.setattr(planner, "by_structure", _eager(planner.by_structure))
+    monkeypatch.setattr(planner, "plan", partial(planner.plan, effort=ALWAYS))
     plans: list[bool] = []
     honest = run.count
 
@@ -97,12 +98,3 @@ def test_a_count_that_overflows_with_terms_is_counted_without(
     monkeypatch.setattr(run, "count", count)
     assert db.execute(f"{HOUSE}  RETURN count(*)", device="cpu").scalar() == want
     assert plans == [True, False]
-
-
-def _eager(found):  # type: ignore[no-untyped-def]
-    """The search, as if every query were heavy."""
-
-    def eager(first, asked, source, arrange, effort, **how):  # type: ignore[no-untyped-def]
-        return found(first, asked, source, arrange, ALWAYS, **how)
-
-    return eager

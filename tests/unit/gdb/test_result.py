@@ -14,7 +14,6 @@ import pytest
 from gdb import entities
 from gdb.entities import Node, Relationship
 from gdb.errors import GdbError
-from gdb.executor import tail
 from gdb.executor.embeddings import Embeddings
 from gdb.executor.tail import ColumnRef, Output, Tail
 from gdb.result import Result, Summary
@@ -22,6 +21,7 @@ from gdb.storage.build import write_graph
 from gdb.storage.model import Column, EdgeTable, GraphTables, VertexTable
 from gdb.storage.snapshot import Snapshot
 from gdb.storage.store import Store
+from tests import tails
 
 
 def graph() -> GraphTables:
@@ -63,7 +63,7 @@ def all_nodes(snapshot: Snapshot) -> Result:
     columns = (ColumnRef("c0", "vertex", 0), ColumnRef("c1", "vertex", 0, "age", "property"))
     outputs = (Output("n", "node"), Output("n.age"))
     sql = "SELECT c0 AS o0, c1 AS o1 FROM embeddings"
-    return Result(tail.run(Tail(columns, sql, {}, outputs), found, snapshot), snapshot)
+    return Result(tails.run(Tail(columns, sql, {}, outputs), found, snapshot), snapshot)
 
 
 def all_relationships(snapshot: Snapshot) -> Result:
@@ -75,7 +75,7 @@ def all_relationships(snapshot: Snapshot) -> Result:
         {},
         (Output("r", "relationship"),),
     )
-    return Result(tail.run(made, found, snapshot), snapshot)
+    return Result(tails.run(made, found, snapshot), snapshot)
 
 
 def test_nodes_carry_id_labels_and_properties_without_nulls(snapshot: Snapshot) -> None:
@@ -182,7 +182,7 @@ def empty(kinds: Sequence[Output], snapshot: Snapshot) -> Result:
         {},
         tuple(kinds),
     )
-    return Result(tail.run(made, none, snapshot), snapshot)
+    return Result(tails.run(made, none, snapshot), snapshot)
 
 
 def test_an_empty_result_has_columns_and_no_rows(snapshot: Snapshot) -> None:
@@ -241,7 +241,7 @@ def test_many_chunks_of_nodes_keep_their_rows_in_arrow(snapshot: Snapshot) -> No
         (Output("n", "node"), Output("vid")),
     )
     found = Embeddings(vids, np.zeros((len(vids), 0), np.int64))
-    result = Result(tail.run(made, found, snapshot), snapshot)
+    result = Result(tails.run(made, found, snapshot), snapshot)
     sql = "SELECT n.id, vid, count(*) FROM result GROUP BY ALL"
     pairs = duckdb.connect().execute(sql).fetchall()
     assert len(result) == 400_000
