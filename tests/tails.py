@@ -1,0 +1,24 @@
+"""The relational tail over a whole table at once."""
+
+from __future__ import annotations
+
+import threading
+
+from gdb.executor import tail as tails
+from gdb.executor.embeddings import Embeddings
+from gdb.executor.tail import Tail, TailResult
+from gdb.storage.snapshot import Snapshot
+
+
+def run(
+    tail: Tail,
+    found: Embeddings | int,
+    snapshot: Snapshot,
+    *,
+    memory: int | None = None,
+    cancel: threading.Event | None = None,
+    deadline: float | None = None,
+) -> TailResult:
+    """The answer from all embeddings, or from their number (exactly where tail.count_only)."""
+    parts = [tails.part(tail, found, snapshot)] if isinstance(found, Embeddings) else found
+    return tails.finish(tail, parts, memory=memory, cancel=cancel, deadline=deadline)
