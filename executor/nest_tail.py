@@ -56,7 +56,7 @@ def grow(
     if wanted and formulas:
         first = max(first, len(nest.levels) - wanted)
     for start in range(first, last + 1):
-        builder = _forest(nest, start, back, trees)
+        builder = _forest(nest, start, back, trees=trees)
         nodes = builder.build() if builder is not None else None
         if builder is not None and nodes is not None and not builder.entangled:
             return _with_tail(nest, builder.bare, nodes, start)
@@ -64,11 +64,11 @@ def grow(
 
 
 def entangled(
-    nest: LoopNest, back: tuple[int, ...], wanted: int, *, trees: bool
+    nest: LoopNest, back: tuple[int, ...], wanted: int
 ) -> frozenset[tuple[int, int]] | None:
     """What keeps the last `wanted` levels from being a tail: pairs of levels that have to differ, the
     later one first. None where something else does."""
-    builder = _forest(nest, len(nest.levels) - wanted, back, trees)
+    builder = _forest(nest, len(nest.levels) - wanted, back, trees=True)
     if builder is None or builder.build() is None:
         return None
     if any(isinstance(builder.relation[pair], Order) for pair in builder.entangled):
@@ -76,7 +76,7 @@ def entangled(
     return builder.entangled
 
 
-def _forest(nest: LoopNest, start: int, back: tuple[int, ...], trees: bool) -> _Builder | None:
+def _forest(nest: LoopNest, start: int, back: tuple[int, ...], *, trees: bool) -> _Builder | None:
     """What makes a tail of levels[start:], None where they are no forest."""
     members = range(start, len(nest.levels))
     if _inner(nest, start) >= len(members):

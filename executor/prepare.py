@@ -87,10 +87,9 @@ def numbered(plan: Plan, graph: GraphSource) -> GraphSource:
     return ranked(graph) if plan.ranked else graph
 
 
-def loop_nest(plan: Plan, graph: GraphSource, *, trees: bool = True) -> LoopNest:
-    """The improved nest of a plan (what EXPLAIN shows). trees : the backend counts tails with query
-    edges in them."""
-    back = both_ways(plan)[1] if trees else ()
+def loop_nest(plan: Plan, graph: GraphSource) -> LoopNest:
+    """The improved nest of a plan (what EXPLAIN shows)."""
+    back = both_ways(plan)[1]
     nest = _lowered(plan, graph)
     return nest_passes.improve(nest, plan.notes.switched_off, back=back, tail=plan.tail)
 
@@ -101,13 +100,11 @@ def _lowered(plan: Plan, graph: GraphSource) -> LoopNest:
     return lower(plan, ends)
 
 
-def entangled(
-    plan: Plan, graph: GraphSource, *, trees: bool = True
-) -> frozenset[tuple[int, int]] | None:
+def entangled(plan: Plan, graph: GraphSource) -> frozenset[tuple[int, int]] | None:
     """Pairs of query vertices that have to differ and for which alone the last `plan.tail` vertices cannot
     be counted without loops; None where they cannot for another reason."""
     nest = nest_passes.fuse(_lowered(plan, graph))
-    found = nest_tail.entangled(nest, both_ways(plan)[1], plan.tail, trees=trees)
+    found = nest_tail.entangled(nest, both_ways(plan)[1], plan.tail)
     if found is None:
         return None
     vertex = [x.vertex if isinstance(x, VertexLevel) else -1 for x in nest.levels]
@@ -115,11 +112,11 @@ def entangled(
     return frozenset(pairs)
 
 
-def prepare(plan: Plan, graph: GraphSource, *, trees: bool = True) -> Prepared:
+def prepare(plan: Plan, graph: GraphSource) -> Prepared:
     """Everything that a launch needs, in host memory; partitions stay where they are (mapped
     files)."""
     verify(plan)
-    nest = loop_nest(plan, graph, trees=trees)
+    nest = loop_nest(plan, graph)
     graph = numbered(plan, graph)
     specs = both_ways(plan)[0] if nest.has_trees else plan.views
     views = tuple(graph.adjacency(w.types, w.direction) for w in specs)

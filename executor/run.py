@@ -32,10 +32,22 @@ PART_ROWS = 1 << 16  # rows of a GPU's answer that are handed on at once
 
 @dataclass(slots=True)
 class Profile:
-    """What a run did. bound : for each plan that ran on the CPU, by its `id`, how often each loop of its nest was
-    bound, i64[loops]."""
+    """What a run did.
 
+    loops : whether it is to count how often each loop is bound. bound : for each plan that ran on the CPU, by its
+        `id`, those numbers, i64[loops of its nest].
+    kernel_seconds, moved_bytes : on a GPU, the time in its kernels, and what was copied to it.
+    """
+
+    loops: bool = False
     bound: dict[int, I64] = field(default_factory=dict)
+    kernel_seconds: float = 0.0
+    moved_bytes: int = 0
+
+    def add(self, watch: Watch) -> None:
+        """What a run on a GPU left in its watch."""
+        self.kernel_seconds += watch.kernel_seconds
+        self.moved_bytes += watch.moved_bytes
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +57,7 @@ class Options:
     device : "auto", "cpu", "gpu" (or "cuda"), "cuda:N". threads : 0 for all cores. memory : bytes
         for candidate sets and rows,
     None for no bound. timeout : seconds. cancel : when set, the run stops within about 10 ms of
-    work. profile : where to put how often each loop was bound, None to forget it.
+    work. profile : where to put what the run did, None to forget it.
     """
 
     device: str = "auto"
@@ -120,27 +132,29 @@ def count(plan: Plan, graph: GraphSource, options: Options, given: Given | None 
     watch, budget = Watch(options.timeout, options.cancel, None), Budget(options.memory)
     total = 0
     for factor, term in ((1, plan), *plan.terms):
-        prepared = stage(term, graph, given, trees=choice.device == "cpu")
+        prepared = stage(term, graph, given)
         if choice.device == "cpu":
-            from gdb.executor.cpu import launch as cpu
+            import gdb.executor.cpu.launch as cpu
 
             _profile(term, prepared, options, watch)
             found = cpu.count(prepared, watch, budget, options.threads)
         else:
-            from gdb.executor.gpu import launch as gpu
+            import gdb.executor.gpu.launch as gpu
 
             found = gpu.count(prepared, watch, budget, choice.ordinal)
         total += factor * term.multiplicity * found
+    if options.profile is not None:
+        options.profile.add(watch)
     return total // plan.divisor
 
 
-def stage(plan: Plan, graph: GraphSource, given: Given | None = None, *, trees: bool) -> Prepared:
+def stage(plan: Plan, graph: GraphSource, given: Given | None = None) -> Prepared:
     """The plan's stage, prepared once for each plan and graph and kept as long as the plan; with other
     candidates where they are given."""
-    key = (id(graph), trees)
+    key = id(graph)
     known = plan.stages.get(key)
     if known is None or known[0] is not graph:
-        known = plan.stages[key] = (graph, prepare(plan, graph, trees=trees))
+        known = plan.stages[key] = (graph, prepare(plan, graph))
     prepared = known[1]
     assert isinstance(prepared, Prepared)
     return prepared if given is None else given.stage(prepared, graph)
@@ -148,7 +162,7 @@ def stage(plan: Plan, graph: GraphSource, given: Given | None = None, *, trees: 
 
 def _profile(plan: Plan, prepared: Prepared, options: Options, watch: Watch) -> None:
     """Have the workers count how often each loop is bound, where that is asked for."""
-    if options.profile is not None:
+    if options.profile is not None and options.profile.loops:
         watch.bound = np.zeros(prepared.tables.loops, np.int64)
         options.profile.bound[id(plan)] = watch.bound
 
@@ -197,6 +211,8 @@ def rows(
 
     if limit != 0:
         _deliver(plan, graph, options, wanted, deliver, watch, budget, given)
+    if options.profile is not None:
+        options.profile.add(watch)
     if not found.parts:
         empty = np.zeros((0, plan.vertices), np.uint32)
         found.parts.append(make(Embeddings(empty, unbound_edges(0, plan.edges))))
@@ -221,14 +237,14 @@ def _deliver(
         deliver(Embeddings(columns, unbound_edges(len(vids), plan.edges)))
         return
     choice = choose(plan, options.device)
-    prepared = stage(plan, graph, given, trees=choice.device == "cpu")
+    prepared = stage(plan, graph, given)
     if choice.device == "cpu":
-        from gdb.executor.cpu import launch as cpu
+        import gdb.executor.cpu.launch as cpu
 
         _profile(plan, prepared, options, watch)
         cpu.deliver_rows(prepared, watch, budget, wanted, deliver, options.threads)
         return
-    from gdb.executor.gpu import launch as gpu
+    import gdb.executor.gpu.launch as gpu
 
     found = gpu.rows(prepared, watch, budget, choice.ordinal)
     watch.found = 0
@@ -245,9 +261,9 @@ def count_distinct(
     watch, budget = Watch(options.timeout, options.cancel, None), Budget(options.memory)
     if choose(plan, options.device).device != "cpu":
         return len(_distinct(plan, graph, options, vertex, watch, budget, given))
-    from gdb.executor.cpu import launch as cpu
+    import gdb.executor.cpu.launch as cpu
 
-    prepared = stage(_without_twins(plan), graph, given, trees=True)
+    prepared = stage(_without_twins(plan), graph, given)
     _profile(plan, prepared, options, watch)
     return cpu.count_distinct(prepared, watch, budget, vertex, options.threads)
 
@@ -262,13 +278,13 @@ def _distinct(
     given: Given | None,
 ) -> U32:
     choice = choose(plan, options.device)
-    prepared = stage(_without_twins(plan), graph, given, trees=choice.device == "cpu")
+    prepared = stage(_without_twins(plan), graph, given)
     if choice.device == "cpu":
-        from gdb.executor.cpu import launch as cpu
+        import gdb.executor.cpu.launch as cpu
 
         _profile(plan, prepared, options, watch)
         return cpu.distinct(prepared, watch, budget, vertex, options.threads)
-    from gdb.executor.gpu import launch as gpu
+    import gdb.executor.gpu.launch as gpu
 
     unlimited = Watch(options.timeout, options.cancel, None)  # rows say nothing of distinct ones
     return np.unique(gpu.rows(prepared, unlimited, budget, choice.ordinal).vids[:, vertex])

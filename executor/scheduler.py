@@ -80,6 +80,8 @@ class Watch:
         self.deadline = None if timeout is None else time.monotonic() + timeout
         self.timeout, self.cancel, self.limit = timeout, cancel, limit
         self.found = 0
+        # what a GPU did for it: seconds in kernels, bytes copied to the device
+        self.kernel_seconds, self.moved_bytes = 0.0, 0
         # how often each loop was bound, i64[loops], where that is wanted
         self.bound: I64 | None = None
         self.stopped = Flag()

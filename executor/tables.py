@@ -55,10 +55,8 @@ class LevelField(IntEnum):
     CHECK_END = 14
     SET = 15
     SET_END = 16
-    SIZE = 17
-    FORMULA = 18
-    COLUMN = 19
-    FLAGS = 20
+    COLUMN = 17
+    FLAGS = 18
 
 
 class Flag(IntFlag):
@@ -143,8 +141,11 @@ class CheckField(IntEnum):
 
 
 class ViewField(IntEnum):
-    """Columns of a backend's view table; all but INTERVALS are addresses in its memory (EIDS may be
-    0)."""
+    """Columns of a backend's view table: addresses in its memory, but for INTERVALS and the first interval's FIRST0,
+    LENGTH0, ROW0, where most vids lie. EIDS and SPLIT may be 0.
+
+    SPLIT : for each row the position of its first neighbour that is not below the row's own vid, i64[rows].
+    """
 
     FIRST = 0
     LENGTH = 1
@@ -153,6 +154,10 @@ class ViewField(IntEnum):
     OFFSETS = 4
     NEIGHBOURS = 5
     EIDS = 6
+    FIRST0 = 7
+    LENGTH0 = 8
+    ROW0 = 9
+    SPLIT = 10
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -162,8 +167,6 @@ class Tables:
     levels, sets, checks : i64[n, fields]; refs : i64[k], level numbers that BELOW/ABOVE/DIFFERS
         ranges point into.
     nodes : i64[n, fields], the tail, children before parents.
-    groups : i64[n], the first level of each node; SIZE and FORMULA of a tail without trees stand in
-        the level table as well.
     marks : operands that set operations may hold as a byte for each vertex, in MARK order: (1, level)
         for the row that a level's vertex has, (2, set).
     loops : levels that are looped over; the rest is the tail.
@@ -178,7 +181,6 @@ class Tables:
     checks: I64
     refs: I64
     nodes: I64
-    groups: I64
     marks: tuple[tuple[int, int, int], ...]
     loops: int
     counting: bool
@@ -187,6 +189,11 @@ class Tables:
     lists: tuple[int, ...]
     vertex_columns: tuple[int, ...]
     edge_columns: tuple[int, ...]
+
+    @property
+    def row_bytes(self) -> int:
+        """Bytes of a row of what is bound."""
+        return 4 * max(len(self.vertex_columns), 1) + 8 * max(len(self.edge_columns), 1)
 
 
 class _Encoder:
@@ -293,7 +300,7 @@ class _Encoder:
             head += [*self.refer(level.above), *self.refer(level.differs)]
         at = [i for i, op in enumerate(self.nest.sets) if op.depth == k]
         sets = [at[0], at[-1] + 1] if at else [0, 0]
-        row = [*head, start, len(self.checks), *sets, 1, 0, column]
+        row = [*head, start, len(self.checks), *sets, column]
         return [*row, int(self.flags(level, row))]
 
     def flags(self, level: Level, row: list[int]) -> Flag:
@@ -371,16 +378,12 @@ def encode(
         is_edge = isinstance(level, EdgeLevel)
         rows.append(encoder.level_row(k, seen[is_edge]))
         seen[is_edge] += 1
-    for node in nest.tail:
-        rows[node.levels[0]][LevelField.SIZE] = len(node.levels)
-        rows[node.levels[0]][LevelField.FORMULA] = int(node.formula)
     return Tables(
         _table(rows, len(LevelField)),
         _table(sets, len(SetField)),
         _table(encoder.checks, len(CheckField)),
         np.array(encoder.refs or [0], np.int64),
         _table(encoder.nodes(), len(NodeField)),
-        np.array([n.levels[0] for n in nest.tail], np.int64),
         tuple(encoder.marks),
         nest.loops,
         nest.counting,

@@ -86,7 +86,10 @@ class Database:
         self._mode = options.match_mode(match)
         self._read_only = read_only
         self._path = None if path is None else _folder(path)
-        self._state = threading.Condition()  # guards the next two
+        self._guard = (
+            threading.RLock()
+        )  # of the next two; taken itself, it is quicker than its condition
+        self._state = threading.Condition(self._guard)
         self._running: set[threading.Event] = set()
         self._closed = False
         self._statements = Statements()
@@ -336,7 +339,7 @@ class Database:
     ) -> T:
         """Do some work that `interrupt` and `close` know of; faults that are not ours to tell become InternalError."""
         cancel = cancel or threading.Event()
-        with self._state:
+        with self._guard:
             if self._closed:
                 raise ClosedError("the database is closed.", "Open it again with gdb.connect().")
             self._running.add(cancel)
@@ -354,7 +357,7 @@ class Database:
                 "This is a fault of gdb; please report it.",
             ) from error
         finally:
-            with self._state:
+            with self._guard:
                 self._running.discard(cancel)
                 if self._closed:
                     self._state.notify_all()

@@ -36,6 +36,15 @@ class _Noticed:
                 self.cancel.set()
 
 
+def _listens(noticed: _Noticed) -> bool:
+    """Put a handler in place, where this is the main thread, the only one that signals reach."""
+    try:
+        _signal.signal(_SIGINT, noticed)
+    except ValueError:
+        return False
+    return True
+
+
 def run_interruptibly(work: Callable[[], T], cancel: threading.Event) -> T:
     """Call `work` and give what it gives or raises; on Ctrl-C set `cancel` and go on until it has stopped.
 
@@ -45,13 +54,12 @@ def run_interruptibly(work: Callable[[], T], cancel: threading.Event) -> T:
     ------
     KeyboardInterrupt : Ctrl-C came, but the work finished without looking at `cancel` again.
     """
-    if threading.current_thread() is not threading.main_thread():
-        return work()  # signals only ever reach the main thread
     before = _signal.getsignal(_SIGINT)
     if not callable(before):
         return work()  # ignored, or deadly, or not Python's: not for us to answer
     noticed = _Noticed(cancel, before)
-    _signal.signal(_SIGINT, noticed)
+    if not _listens(noticed):
+        return work()
     try:
         value = work()
     except BaseException:

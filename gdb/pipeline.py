@@ -116,12 +116,11 @@ def explained(request: Request, snapshot: Snapshot) -> str:
 
 
 def _key(request: Request) -> Hashable:
-    """What a statement is found by; a plan is made for a kind of device."""
-    device = request.device.partition(":")[0].lower()
+    """What a statement is found by."""
     if not request.parameters:
-        return request.text, request.mode, device
+        return request.text, request.mode
     kinds = [(name, kind_of(value)) for name, value in request.parameters.items()]
-    return request.text, request.mode, device, frozenset(kinds)
+    return request.text, request.mode, frozenset(kinds)
 
 
 def _understood(request: Request, snapshot: Snapshot, clock: _Clock) -> tuple[BoundQuery, Plan]:
@@ -135,21 +134,16 @@ def _understood(request: Request, snapshot: Snapshot, clock: _Clock) -> tuple[Bo
 
 
 def _planned(request: Request, bound: BoundQuery, snapshot: Snapshot) -> Plan:
-    from gdb.executor.run import choose
     from gdb.planner import plan as make_plan
     from gdb.planner.structure import EFFORT
 
-    tail, device = bound.tail, request.device
+    tail = bound.tail
     if tail.once is None:
-        on_cpu = device.lower() in ("cpu", "auto")
         make = partial(make_plan, bound.graph, snapshot, counting=tail.count_only)
         if request.timeout is not None:  # a search is no reason to be late
             longest = min(EFFORT.longest, request.timeout / 4)
             make = partial(make, effort=replace(EFFORT, longest=longest))
-        plan = make(trees=on_cpu, few=tail.row_limit is not None)
-        if on_cpu and choose(plan, device).device != "cpu":  # it is worth a GPU
-            plan = make(trees=False, few=tail.row_limit is not None)
-        return plan
+        return make(few=tail.row_limit is not None)
     # one row of each value is enough, whichever; twins would have to be written out first
     off = frozenset({"symmetry"})
     return make_plan(bound.graph, snapshot, counting=False, switched_off=off)
@@ -172,7 +166,7 @@ def _profiled(request: Request, statement: Statement, snapshot: Snapshot, clock:
     """The plan in lines, with what its run counted and the seconds of each step."""
     from gdb.planner.explain import explain
 
-    profile = executor.Profile()
+    profile = executor.Profile(loops=True)
     summary = _run(request, statement, snapshot, clock, profile).summary
     options = _options(request, None)
     lines = explain(statement.plan, snapshot, options, profile.bound).splitlines()
@@ -181,6 +175,11 @@ def _profiled(request: Request, statement: Statement, snapshot: Snapshot, clock:
         f"embeddings: {summary.embeddings:,}   rows: {summary.rows:,}",
         f"milliseconds: {steps}",
     ]
+    if summary.device.startswith("cuda"):
+        kernels = summary.kernel_seconds * 1e3
+        lines.append(
+            f"on {summary.device}: {kernels:.3f} ms in kernels, {summary.moved_bytes:,} bytes copied to it"
+        )
     return Result.of_lines("plan", lines, Summary(summary.seconds, summary.device, len(lines)))
 
 
@@ -192,8 +191,10 @@ def _run(
     profile: executor.Profile | None = None,
 ) -> Result:
     plan, tail, given = statement.plan, statement.tail, statement.given
-    options = _options(request, clock.left(), profile)
     device = executor.choose(plan, request.device).device
+    if profile is None and device != "cpu":
+        profile = executor.Profile()
+    options = _options(request, clock.left(), profile)
 
     def match() -> tuple[Sequence[Array] | int, int]:
         if tail.count_only and tail.once is None:
@@ -218,6 +219,10 @@ def _run(
         ),
     )
     summary = Summary(clock.seconds, device, len(answer), embeddings)
+    if profile is not None:
+        summary = replace(
+            summary, kernel_seconds=profile.kernel_seconds, moved_bytes=profile.moved_bytes
+        )
     return Result(answer, snapshot, warnings=_warnings(statement.bound, plan), summary=summary)
 
 

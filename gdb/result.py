@@ -39,12 +39,16 @@ class Summary:
     device : what ran the pattern: "cpu", "gpu", "reference", or "" where nothing ran (EXPLAIN).
     rows : rows of the answer.
     embeddings : what the pattern matched (rows or count), before the relational part; None where nothing ran.
+    kernel_seconds, moved_bytes : on a GPU, the time in its kernels by its own clock, and what was copied to it (nothing
+        where the graph and the query's tables were there already).
     """
 
     seconds: Mapping[str, float] = field(default_factory=dict)
     device: str = ""
     rows: int = 0
     embeddings: int | None = None
+    kernel_seconds: float = 0.0
+    moved_bytes: int = 0
 
     @property
     def total_seconds(self) -> float:

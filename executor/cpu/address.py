@@ -31,8 +31,8 @@ L_EDGE, L_BASE, L_A, L_B, L_LO, L_HI, L_BITS = (int(LevelField(i)) for i in rang
 L_BELOW, L_BELOW_END, L_ABOVE, L_ABOVE_END, L_DIFFERS, L_DIFFERS_END = (
     int(LevelField(i)) for i in range(7, 13)
 )
-L_CHECK, L_CHECK_END, L_SET, L_SET_END, L_SIZE, L_FORMULA, L_COLUMN, L_FLAGS = (
-    int(LevelField(i)) for i in range(13, 21)
+L_CHECK, L_CHECK_END, L_SET, L_SET_END, L_COLUMN, L_FLAGS = (
+    int(LevelField(i)) for i in range(13, 19)
 )
 S_LEFT, S_LEFT_A, S_LEFT_B, S_OP, S_RIGHT, S_RIGHT_A, S_RIGHT_B = (
     int(SetField(i)) for i in range(7)
@@ -54,14 +54,12 @@ C_PAIRS, C_A, C_B, C_C, C_D, C_E = (int(CheckField(i)) for i in range(6))
 V_FIRST, V_LENGTH, V_ROW, V_INTERVALS, V_OFFSETS, V_NEIGHBOURS, V_EIDS = (
     int(ViewField(i)) for i in range(7)
 )
-# what this backend keeps of a view besides: its first interval, where most vids lie, and for each
-# row the position of its first neighbour that is not below its own vid (0: not needed)
-V_FIRST0, V_LENGTH0, V_ROW0, V_SPLIT = (len(ViewField) + i for i in range(4))
+V_FIRST0, V_LENGTH0, V_ROW0, V_SPLIT = (int(ViewField(i)) for i in range(7, 11))
 N_LEVEL, N_SET, N_CHECK, N_VIEW = (
     len(LevelField),
     len(SetField),
     len(CheckField),
-    len(ViewField) + 4,
+    len(ViewField),
 )
 T_LEVEL, T_SIZE, T_FORMULA, T_ROLE, T_PARENT, T_VIEW = (int(NodeField(i)) for i in range(6))
 T_BACK, T_ORDER, T_CHILD, T_NEXT, T_PUSHER = (int(NodeField(i)) for i in range(6, 11))

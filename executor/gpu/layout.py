@@ -24,7 +24,7 @@ class Job(IntEnum):
     SETS = 1
     REFS = 2
     CHECKS = 3
-    GROUPS = 4
+    NODES = 4
     VIEWS = 5
     SIMPLE = 6  # i64[views]: no row of the view holds a neighbour twice
     LISTS = 7  # i64[lists, 2]: address, length
@@ -40,7 +40,7 @@ class Job(IntEnum):
     LEVEL_COUNT = 17
     LOOPS = 18
     COUNTING = 19
-    GROUP_COUNT = 20
+    NODE_COUNT = 20
     UNITS = 21
     WARPS = 22
     STATE_WORDS = 23
@@ -48,6 +48,10 @@ class Job(IntEnum):
     CAPACITY = 25
     VID_COLUMNS = 26
     EID_COLUMNS = 27
+    VIDS = 28
+    SCRATCH = 29  # u8[warps, SCRATCH_BYTES], zero between tails
+    SCRATCH_BYTES = 30
+    SCRATCH_AT = 31  # i64[nodes]: where each node's begins in a warp's
 
 
 class Warp(IntEnum):
@@ -74,14 +78,25 @@ class At(IntEnum):
     MASK = 5
 
 
+class Tail(IntEnum):
+    """What a warp keeps of each node of the tail: its list, and whether its scratch is in use."""
+
+    LIST = 0
+    START = 1
+    END = 2
+    USED = 3
+
+
 class Header(IntEnum):
     """Counters of a run, u64: units taken, rows written in this launch (may pass the capacity), warps that have not
-    ended, warps whose count overflowed."""
+    ended, warps whose count overflowed; the sums of the low and of the high halves of what warps counted."""
 
     NEXT = 0
     ROWS = 1
     UNFINISHED = 2
     OVERFLOWED = 3
+    LOW = 4
+    HIGH = 5
 
 
 class Status(IntEnum):

@@ -8,15 +8,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from enum import IntEnum
+from enum import IntEnum, IntFlag
 from functools import cache
 from importlib import resources
 
 from gdb.executor.gpu import layout
-from gdb.executor.nest import Formula, Kind, Op
-from gdb.executor.tables import CheckField, LevelField, SetField, ViewField
+from gdb.executor.nest import Formula, Kind, Op, Order
+from gdb.executor.tables import CheckField, Flag, LevelField, NodeField, Role, SetField, ViewField
 
-ENTRY = "run_nest"
+ENTRY, SPLIT = "run_nest", "fill_split"
 OPTIONS = ("-std=c++17",)
 
 _TABLES: tuple[tuple[str, type[IntEnum]], ...] = (
@@ -24,11 +24,16 @@ _TABLES: tuple[tuple[str, type[IntEnum]], ...] = (
     ("SET", SetField),
     ("CHECK", CheckField),
     ("VIEW", ViewField),
+    ("NODE", NodeField),
+    ("TAIL", layout.Tail),
     ("WARP", layout.Warp),
 )
-_CODES: tuple[tuple[str, type[IntEnum]], ...] = (
+_CODES: tuple[tuple[str, type[IntEnum] | type[IntFlag]], ...] = (
     ("KIND", Kind),
     ("OP", Op),
+    ("ORDER", Order),
+    ("ROLE", Role),
+    ("FLAG", Flag),
     ("FORMULA", Formula),
     ("JOB", layout.Job),
     ("AT", layout.At),

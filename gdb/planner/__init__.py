@@ -34,7 +34,7 @@ PASSES = (
 )
 
 MOST_RANKED_BYTES = 256 << 20  # of neighbours renumbered; above, the lists stay as they are
-_WITHOUT_STRUCTURE = {"structure", "order", "symmetry", "fuse", "count_last", "formulas"}
+_WITHOUT_STRUCTURE = {"structure", "order", "symmetry", "fuse", "count_last", "formulas", "trees"}
 
 
 def plan(
@@ -43,7 +43,6 @@ def plan(
     *,
     counting: bool,
     switched_off: frozenset[str] = frozenset(),
-    trees: bool = True,
     effort: Effort = EFFORT,
     few: bool = False,
 ) -> Plan:
@@ -52,7 +51,6 @@ def plan(
     Parameters
     ----------
     counting : only the number of embeddings is wanted.
-    trees : the executor counts tails with query edges in them (the CPU does).
     effort : from when on, and how long, better ways to count are looked for.
     few : only some rows are wanted, so matching begins where embeddings are dense.
     switched_off : names from `PASSES` to leave out. SUBGRAPHS needs its restrictions, so there
@@ -107,7 +105,6 @@ def plan(
             source,
             arrange,
             effort,
-            trees=trees,
             hubs_first="orientation" not in switched_off,
             divisor=broken.multiplicity if graph.mode.distinct else 1,
         )

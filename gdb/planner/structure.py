@@ -203,22 +203,21 @@ def by_structure(
     arrange: Arrange,
     effort: Effort,
     *,
-    trees: bool,
     hubs_first: bool,
     divisor: int,
 ) -> Plan:
     """The cheapest way found to count what `first` counts: `first` itself where that is cheap enough.
 
     asked : the same as a counting problem, None where it is none.
-    trees : the executor counts tails with query edges in them. hubs_first : as `Search` has it.
+    hubs_first : as `Search` has it.
     divisor : embeddings of one subgraph, where those are counted.
     """
-    if stage(first, source, trees=trees).work < effort.sample_from:
+    if stage(first, source).work < effort.sample_from:
         return first
     from gdb.executor.cpu.sample import SECONDS_A_STEP, estimate  # compiles kernels
 
     def measure(plan: Plan, most: int) -> Estimate:
-        return estimate(stage(plan, source, trees=trees), effort.draws, most)
+        return estimate(stage(plan, source), effort.draws, most)
 
     found = measure(first, effort.least)
     problem = asked() if found.steps >= effort.search_from else None
@@ -230,7 +229,7 @@ def by_structure(
     search = Search(
         arrange,
         lambda plan: measure(plan, most).steps,
-        lambda plan: entangled(plan, source, trees=trees),
+        lambda plan: entangled(plan, source),
         hubs_first,
         effort.tries,
         time.monotonic() + seconds,

@@ -19,7 +19,7 @@ from gdb import planner
 from gdb.errors import Cancelled, DeviceError, LimitExceeded, OutOfBudget, QueryTimeout, RunError
 from gdb.executor.cpu import launch as cpu
 from gdb.executor.embeddings import Embeddings
-from gdb.executor.gpu import device, launch, layout, memory
+from gdb.executor.gpu import device, launch, layout, memory, stage
 from gdb.executor.prepare import Prepared, prepare
 from gdb.executor.scheduler import Budget, Watch
 from gdb.query_graph import (
@@ -97,9 +97,7 @@ def bag(table: Embeddings) -> Counter[tuple[tuple[int, ...], tuple[int, ...]]]:
 def staged(
     query: QueryGraph, graph: SmallGraph, counting: bool, off: frozenset[str] = frozenset()
 ) -> Prepared:
-    return prepare(
-        planner.plan(query, graph, counting=counting, switched_off=off), graph, trees=False
-    )
+    return prepare(planner.plan(query, graph, counting=counting, switched_off=off), graph)
 
 
 def count_both(prepared: Prepared) -> tuple[int, int]:
@@ -146,7 +144,7 @@ def test_launches_that_stop_anywhere(
 ) -> None:
     """A step budget of nothing stops every warp wherever it can stop; small parts cut lists anywhere."""
     monkeypatch.setattr(launch, "STEPS", steps)
-    monkeypatch.setattr(launch, "PART", part)
+    monkeypatch.setattr(stage, "PART", part)
     graph = hub_graph(9, 40, 40)
     for shape in ("wedge", "triangle", "parallel"):
         for off in (frozenset[str](), frozenset({"count_last"})):
@@ -163,7 +161,7 @@ def test_few_warps_do_all_units(monkeypatch: pytest.MonkeyPatch) -> None:
     """A budget with room for the sets of one warp only gives the same count."""
     graph = hub_graph(3)
     plan = planner.plan(pattern("clique", DIFFERENT_NODES), graph, counting=True)
-    prepared = prepare(plan, graph, trees=False)
+    prepared = prepare(plan, graph)
     roomy = launch.count(prepared, Watch(None, None, None), Budget())
     tight = Budget()
     launch.count(prepared, Watch(None, None, None), tight)
@@ -186,7 +184,7 @@ def test_count_over_63_bits_is_refused() -> None:
     )
     plan = planner.plan(star, graph, counting=True)
     with pytest.raises(RunError, match="2\\^63"):
-        launch.count(prepare(plan, graph, trees=False), Watch(None, None, None), Budget())
+        launch.count(prepare(plan, graph), Watch(None, None, None), Budget())
 
 
 def test_too_many_levels_are_refused() -> None:
@@ -199,7 +197,7 @@ def test_too_many_levels_are_refused() -> None:
     )
     plan = planner.plan(path, graph, counting=False)
     with pytest.raises(LimitExceeded, match="at most 64"):
-        launch.rows(prepare(plan, graph, trees=False), Watch(None, None, None), Budget())
+        launch.rows(prepare(plan, graph), Watch(None, None, None), Budget())
 
 
 def test_stops_at_the_limit() -> None:
@@ -212,9 +210,7 @@ def test_stops_at_the_limit() -> None:
 
 def test_cancel_and_timeout() -> None:
     graph = hub_graph(1)
-    prepared = prepare(
-        planner.plan(pattern("path", DIFFERENT_EDGES), graph, counting=True), graph, trees=False
-    )
+    prepared = prepare(planner.plan(pattern("path", DIFFERENT_EDGES), graph, counting=True), graph)
     cancel = threading.Event()
     cancel.set()
     with pytest.raises(Cancelled):
@@ -255,7 +251,7 @@ def test_copies_live_as_long_as_their_arrays() -> None:
 def test_a_query_again_uploads_no_graph() -> None:
     graph = hub_graph(2)
     plan = planner.plan(pattern("triangle", DIFFERENT_NODES), graph, counting=True)
-    prepared = prepare(plan, graph, trees=False)
+    prepared = prepare(plan, graph)
     launch.count(prepared, Watch(None, None, None), Budget())
     assert all(memory.RESIDENTS.has(v.neighbours, 0) for v in prepared.views)
     memory.RESIDENTS.forget(0)

@@ -6,10 +6,11 @@ import pytest
 
 from gdb.executor.gpu import render
 from gdb.executor.nest import Formula, Kind, Op
+from gdb.executor.tables import Role
 
 ARCHITECTURES = (75, 80, 86, 89, 90)
 SPILL_LIMIT = (
-    256  # bytes; more would mean that a change has put the interpreter's loop into local memory
+    512  # bytes; more would mean that a change has put the interpreter's loop into local memory
 )
 
 
@@ -56,13 +57,13 @@ def test_source_is_whole() -> None:
     source = render.source()
     assert "#include" not in source
     assert source.count("warp_lower_bound(const u32*") == 1
-    assert "#define LEVEL_COLUMN 19" in source
+    assert "#define LEVEL_COLUMN 17" in source
     assert "#define SET_FIELDS 18" in source
 
 
 def test_the_kernel_knows_every_formula() -> None:
     """A new member must be taught to nest.cuh before it is added here."""
     assert [f.name for f in Formula] == ["POWER", "FALLING", "BINOMIAL", "PAIR"]
-    # FREE stands only in tails with query edges, which a launch refuses
     assert [k.name for k in Kind] == ["LIST", "ROW", "SET", "FREE"]
     assert [o.name for o in Op] == ["INTERSECT", "DIFFERENCE"]
+    assert [r.name for r in Role] == ["LONE", "SLICE", "MARK", "INNER", "PUSHED"]

@@ -9,6 +9,7 @@ typedef unsigned int u32;
 typedef unsigned char u8;
 
 #define ALL_LANES 0xffffffffu
+#define ROLLED _Pragma("unroll 1")  // an interpreter gains nothing from unrolling, and its compilation takes seconds more
 
 __device__ inline int lane() { return threadIdx.x & 31; }
 
@@ -17,11 +18,13 @@ __device__ inline u32 lanes_before() { return (1u << lane()) - 1u; }
 // A half-open range of positions in a list.
 struct Span {
     i64 start, end;
+
+    __device__ i64 size() const { return end - start; }
 };
 
 // First position in [start, end) whose value is >= x.
-__device__ inline i64 lower_bound(const u32* list, i64 start, i64 end, i64 x) {
-    while (start < end) {
+__device__ __noinline__ i64 lower_bound(const u32* list, i64 start, i64 end, i64 x) {
+    ROLLED while (start < end) {
         const i64 middle = (start + end) >> 1;
         if ((i64)list[middle] < x) start = middle + 1;
         else end = middle;
@@ -30,8 +33,8 @@ __device__ inline i64 lower_bound(const u32* list, i64 start, i64 end, i64 x) {
 }
 
 // The same by the whole warp: 32 probes a round, so a row of 1000 takes 2 dependent loads instead of 10.
-__device__ inline i64 warp_lower_bound(const u32* list, i64 start, i64 end, i64 x) {
-    while (start < end) {
+__device__ __noinline__ i64 warp_lower_bound(const u32* list, i64 start, i64 end, i64 x) {
+    ROLLED while (start < end) {
         const i64 step = (end - start + 31) / 32;
         const i64 probe = start + step * (lane() + 1) - 1;
         const bool less = probe < end && (i64)list[probe] < x;
@@ -45,21 +48,56 @@ __device__ inline bool has_bit(const u8* bits, i64 x) { return bits[x >> 3] >> (
 
 __device__ inline const u32* neighbours(const i64* view) { return (const u32*)view[VIEW_NEIGHBOURS]; }
 
-// The row that interval `k` - 1 gives a vid, k being the first interval that begins after it; empty where it has none.
-__device__ inline Span row_of_interval(const i64* view, i64 k, i64 vid) {
-    if (k == 0) return {0, 0};
-    const i64 step = vid - ((const u32*)view[VIEW_FIRST])[k - 1];
-    if (step >= ((const u32*)view[VIEW_LENGTH])[k - 1]) return {0, 0};
-    const i64* offsets = (const i64*)view[VIEW_OFFSETS] + ((const u32*)view[VIEW_ROW])[k - 1] + step;
-    return {offsets[0], offsets[1]};
+// A vid's row in a view by the interval index, of which the first interval, where most vids lie, stands in the view's own
+// table row; -1 where it has none.
+__device__ __noinline__ i64 row_number(const i64* view, i64 vid) {
+    i64 step = vid - view[VIEW_FIRST0];
+    if (step >= 0 && step < view[VIEW_LENGTH0]) return view[VIEW_ROW0] + step;
+    const u32* first = (const u32*)view[VIEW_FIRST];
+    const i64 k = lower_bound(first, 0, view[VIEW_INTERVALS], vid + 1);
+    if (k == 0) return -1;
+    step = vid - first[k - 1];
+    return step < ((const u32*)view[VIEW_LENGTH])[k - 1] ? ((const u32*)view[VIEW_ROW])[k - 1] + step : -1;
 }
 
 __device__ inline Span find_row(const i64* view, i64 vid) {
-    const i64 k = lower_bound((const u32*)view[VIEW_FIRST], 0, view[VIEW_INTERVALS], vid + 1);
-    return row_of_interval(view, k, vid);
+    const i64 row = row_number(view, vid);
+    if (row < 0) return {0, 0};
+    const i64* offsets = (const i64*)view[VIEW_OFFSETS] + row;
+    return {offsets[0], offsets[1]};
 }
 
-__device__ inline Span warp_find_row(const i64* view, i64 vid) {
-    const i64 k = warp_lower_bound((const u32*)view[VIEW_FIRST], 0, view[VIEW_INTERVALS], vid + 1);
-    return row_of_interval(view, k, vid);
+// The part of a vid's row on one side of a bound at the vid itself, which is what most restrictions give: looked up and not
+// searched. What is left to be cut off is the caller's.
+__device__ inline Span row_side(const i64* view, i64 vid, i64 low, i64 high) {
+    const i64 row = row_number(view, vid);
+    if (row < 0) return {0, 0};
+    const i64* offsets = (const i64*)view[VIEW_OFFSETS] + row;
+    const i64* split = (const i64*)view[VIEW_SPLIT];
+    Span found = {offsets[0], offsets[1]};
+    if (split && high <= vid) found.end = split[row];
+    else if (split && low > vid) found.start = split[row];
+    return found;
+}
+
+// The part of an ascending list whose values lie in [low, high).
+__device__ inline Span clip(const u32* list, Span span, i64 low, i64 high) {
+    if (span.start < span.end && (i64)list[span.start] < low)
+        span.start = lower_bound(list, span.start + 1, span.end, low);
+    if (span.start < span.end && (i64)list[span.end - 1] >= high)
+        span.end = lower_bound(list, span.start, span.end - 1, high);
+    return span;
+}
+
+__device__ __noinline__ Span warp_clip(const u32* list, Span span, i64 low, i64 high) {
+    if (span.start < span.end && (i64)list[span.start] < low)
+        span.start = warp_lower_bound(list, span.start + 1, span.end, low);
+    if (span.start < span.end && (i64)list[span.end - 1] >= high)
+        span.end = warp_lower_bound(list, span.start, span.end - 1, high);
+    return span;
+}
+
+// The part of a vid's row whose values lie in [low, high).
+__device__ inline Span row_slice(const i64* view, i64 vid, i64 low, i64 high) {
+    return clip(neighbours(view), row_side(view, vid, low, high), low, high);
 }

@@ -1,23 +1,46 @@
-// Entry of the generic kernel. The job is a table of numbers and device addresses; each warp's state is copied to shared
-// memory at the start of a launch and back at its end.
+// Entries: the generic kernel, and what prepares a view for it.
 
 #include "nest.cuh"
 
+// The job is a table of numbers and device addresses. Each warp's state is copied to shared memory at the start of a launch
+// and back at its end; a run's first launch is `fresh`.
 extern "C" __global__ void __launch_bounds__(BLOCK_THREADS, BLOCKS_PER_MULTIPROCESSOR)
-run_nest(const i64* job, i64 steps, i64 duration) {
+run_nest(const i64* job, i64 fresh, i64 steps, i64 duration) {
     extern __shared__ i64 states[];
     const i64 warp = ((i64)blockIdx.x * blockDim.x + threadIdx.x) / 32;
     if (warp >= job[JOB_WARPS]) return;
-    const i64 words = job[JOB_STATE_WORDS];
+    const i64 words = job[JOB_STATE_WORDS], nodes = TAIL_FIELDS * job[JOB_NODE_COUNT];
     i64* saved = (i64*)job[JOB_STATES] + warp * words;
-    i64* state = states + threadIdx.x / 32 * words;
-    for (i64 k = lane(); k < words; k += 32) state[k] = saved[k];
+    i64* state = states + threadIdx.x / 32 * (words + nodes);
+    ROLLED for (i64 k = lane(); k < words; k += 32) state[k] = fresh ? (k == WARP_DEPTH ? -1 : 0) : saved[k];
+    ROLLED for (i64 k = lane(); k < nodes; k += 32) state[words + k] = 0;
     __syncwarp();
-    const Worker worker = {job, state, (u32*)job[JOB_BUFFERS] + warp * job[JOB_BUFFER_VIDS], job[JOB_LEVEL_COUNT]};
+    const Worker worker = {job,
+                           state,
+                           state + words,
+                           (u32*)job[JOB_BUFFERS] + warp * job[JOB_BUFFER_VIDS],
+                           (u8*)job[JOB_SCRATCH] + warp * job[JOB_SCRATCH_BYTES],
+                           job[JOB_LEVEL_COUNT]};
     const int status = walk(worker, {steps, nanoseconds() + (unsigned long long)duration, 0});
-    for (i64 k = lane(); k < words; k += 32) saved[k] = state[k];
-    if (lane() == 0 && status != STATUS_DONE)
-        atomicAdd((unsigned long long*)job[JOB_HEADER] + HEADER_UNFINISHED, 1ULL);
-    if (lane() == 0 && status == STATUS_OVERFLOW)
-        atomicAdd((unsigned long long*)job[JOB_HEADER] + HEADER_OVERFLOWED, 1ULL);
+    unsigned long long* header = (unsigned long long*)job[JOB_HEADER];
+    if (lane() == 0 && status == STATUS_DONE && state[WARP_TOTAL]) {  // in two halves, so that the sum of all warps fits
+        atomicAdd(header + HEADER_LOW, (unsigned long long)state[WARP_TOTAL] & 0xffffffffULL);
+        atomicAdd(header + HEADER_HIGH, (unsigned long long)state[WARP_TOTAL] >> 32);
+        state[WARP_TOTAL] = 0;
+    }
+    __syncwarp();
+    ROLLED for (i64 k = lane(); k < words; k += 32) saved[k] = state[k];
+    if (lane() == 0 && status != STATUS_DONE) atomicAdd(header + HEADER_UNFINISHED, 1ULL);
+    if (lane() == 0 && status == STATUS_OVERFLOW) atomicAdd(header + HEADER_OVERFLOWED, 1ULL);
+}
+
+// For each row of a view the position of its first neighbour that is not below the row's own vid.
+extern "C" __global__ void fill_split(const i64* view, i64 rows, i64* split) {
+    const u32* row = (const u32*)view[VIEW_ROW];
+    const i64* offsets = (const i64*)view[VIEW_OFFSETS];
+    ROLLED for (i64 r = (i64)blockIdx.x * blockDim.x + threadIdx.x; r < rows; r += (i64)gridDim.x * blockDim.x) {
+        const i64 k = lower_bound(row, 0, view[VIEW_INTERVALS], r + 1) - 1;
+        const i64 vid = ((const u32*)view[VIEW_FIRST])[k] + (r - row[k]);
+        split[r] = lower_bound(neighbours(view), offsets[r], offsets[r + 1], vid);
+    }
 }

@@ -4,240 +4,7 @@
 // deeper with one survivor after another, or, at the last level, counts or writes them all at once. Its whole state lies in
 // an array, so it may stop at any step and go on in another launch.
 
-#include "sets.cuh"
-
-// Numbers of a warp: what it does (all lanes agree on every member) and where its state lies.
-struct Worker {
-    const i64* job;
-    i64* state;  // in shared memory: WARP_FIELDS numbers, LEVEL_ARRAYS arrays of a number for each level, the sets' lengths
-    u32* buffer;
-    i64 levels;
-
-    __device__ i64 get(int field) const { return job[field]; }
-    __device__ const i64* table(int field) const { return (const i64*)job[field]; }
-    __device__ const i64* level(i64 d) const { return table(JOB_LEVELS) + d * LEVEL_FIELDS; }
-    __device__ const i64* view(i64 k) const { return table(JOB_VIEWS) + k * VIEW_FIELDS; }
-    __device__ const u8* bits(i64 k) const { return k < 0 ? nullptr : (const u8*)table(JOB_BITS)[k]; }
-    __device__ i64 ref(i64 r) const { return table(JOB_REFS)[r]; }
-    __device__ i64& at(int array, i64 d) const { return state[WARP_FIELDS + array * levels + d]; }
-    __device__ i64& set_length(i64 s) const { return at(LEVEL_ARRAYS, s); }
-    __device__ i64 v(i64 d) const { return at(AT_V, d); }
-    // the vertex of level k for a lane that tries x at level d
-    __device__ i64 v(i64 k, i64 d, i64 x) const { return k == d ? x : v(k); }
-};
-
-// Where a level's elements are: vids of a list, or edge ids at positions of a view.
-struct Source {
-    i64 address;
-    Span span;
-};
-
-// The vid range that a level or set is cut to, given the vertices bound so far; `lo`, `below`, `above` name columns.
-__device__ inline Span bounds(const Worker& w, const i64* row, int lo, int below, int above) {
-    Span range = {row[lo], row[lo + 1]};
-    for (i64 r = row[below]; r < row[below + 1]; ++r) range.end = min(range.end, w.v(w.ref(r)));
-    for (i64 r = row[above]; r < row[above + 1]; ++r) range.start = max(range.start, w.v(w.ref(r)) + 1);
-    return range;
-}
-
-// The list, row or computed set that the three columns from `field` name.
-__device__ inline List operand(const Worker& w, const i64* row, int field) {
-    const i64 a = row[field + 1];
-    switch (row[field]) {
-        case KIND_ROW: return {neighbours(w.view(a)), warp_find_row(w.view(a), w.v(row[field + 2]))};
-        case KIND_SET: {
-            const i64 start = w.table(JOB_SETS)[a * SET_FIELDS + SET_OFFSET];
-            return {w.buffer, {start, start + w.set_length(a)}};
-        }
-        default: return {(const u32*)w.table(JOB_LISTS)[2 * a], {0, w.table(JOB_LISTS)[2 * a + 1]}};
-    }
-}
-
-// Run the set operations that hang on level d; false if one came out empty. Adds the rounds it took to `spent`.
-__device__ inline bool compute_sets(const Worker& w, i64 d, i64& spent) {
-    for (i64 s = w.level(d)[LEVEL_SET]; s < w.level(d)[LEVEL_SET_END]; ++s) {
-        const i64* row = w.table(JOB_SETS) + s * SET_FIELDS;
-        const Span range = bounds(w, row, SET_LO, SET_BELOW, SET_ABOVE);
-        const List a = cut(operand(w, row, SET_LEFT), range.start, range.end);
-        const List b = cut(operand(w, row, SET_RIGHT), range.start, range.end);
-        const u8* bits = w.bits(row[SET_BITS]);
-        u32* out = w.buffer + row[SET_OFFSET];
-        const i64 n = row[SET_OP] == OP_INTERSECT ? intersect(a, b, bits, out) : subtract(a, b, bits, out);
-        if (lane() == 0) w.set_length(s) = n;
-        __syncwarp();
-        spent += 4 + (row[SET_OP] == OP_INTERSECT ? min(a.size(), b.size()) : a.size()) / 16;
-        if (n == 0) return false;
-    }
-    return true;
-}
-
-// What level d loops over.
-__device__ inline Source enter(const Worker& w, i64 d) {
-    const i64* row = w.level(d);
-    if (row[LEVEL_IS_EDGE]) {  // BASE_A view, BASE_B source level, LO target level
-        const i64* view = w.view(row[LEVEL_BASE_A]);
-        const i64 y = w.v(row[LEVEL_LO]);
-        const List near = {neighbours(view), warp_find_row(view, w.v(row[LEVEL_BASE_B]))};
-        return {view[VIEW_EIDS], cut(near, y, y + 1).span};
-    }
-    const Span range = bounds(w, row, LEVEL_LO, LEVEL_BELOW, LEVEL_ABOVE);
-    const List list = cut(operand(w, row, LEVEL_BASE), range.start, range.end);
-    return {(i64)list.values, list.span};
-}
-
-__device__ inline i64 element(const i64* row, i64 address, i64 at) {
-    return row[LEVEL_IS_EDGE] ? ((const i64*)address)[at] : (i64)((const u32*)address)[at];
-}
-
-// Whether level `row` may meet a neighbour twice in a row, because its view has parallel edges.
-__device__ inline bool repeats(const Worker& w, const i64* row) {
-    return !row[LEVEL_IS_EDGE] && row[LEVEL_BASE] == KIND_ROW && !w.table(JOB_SIMPLE)[row[LEVEL_BASE_A]];
-}
-
-__device__ inline bool passes(const Worker& w, i64 d, i64 x, const i64* check) {
-    if (check[CHECK_IS_PAIRS]) {
-        const i64 a = w.v(check[CHECK_A], d, x), b = w.v(check[CHECK_B], d, x);
-        const i64 c = w.v(check[CHECK_C], d, x), e = w.v(check[CHECK_D], d, x);
-        return !((a == c && b == e) || (check[CHECK_E] && a == e && b == c));
-    }
-    const i64* view = w.view(check[CHECK_A]);  // B source, C target, D least, E most
-    const Span row = find_row(view, w.v(check[CHECK_B], d, x));
-    const i64 y = w.v(check[CHECK_C], d, x);
-    i64 held = 0;
-    for (i64 at = lower_bound(neighbours(view), row.start, row.end, y);
-         at < row.end && neighbours(view)[at] == y && held <= check[CHECK_E]; ++at)
-        ++held;
-    return check[CHECK_D] <= held && held <= check[CHECK_E];
-}
-
-// Whether level d binds element x (each lane its own), found in its source.
-__device__ inline bool admits(const Worker& w, i64 d, i64 x) {
-    const i64* row = w.level(d);
-    for (i64 r = row[LEVEL_DIFFERS]; r < row[LEVEL_DIFFERS_END]; ++r)
-        if (w.v(w.ref(r)) == x) return false;
-    const u8* bits = w.bits(row[LEVEL_BITS]);
-    if (bits && !has_bit(bits, x)) return false;
-    if (row[LEVEL_IS_EDGE]) {
-        for (i64 r = row[LEVEL_ABOVE]; r < row[LEVEL_ABOVE_END]; ++r)
-            if (x <= w.v(w.ref(r))) return false;
-        return true;
-    }
-    for (i64 c = row[LEVEL_CHECK]; c < row[LEVEL_CHECK_END]; ++c)
-        if (!passes(w, d, x, w.table(JOB_CHECKS) + c * CHECK_FIELDS)) return false;
-    return true;
-}
-
-// The same for the element at a position of the source, of which only the first of its kind counts.
-__device__ inline bool accepts(const Worker& w, i64 d, const Source& source, i64 at) {
-    const i64* row = w.level(d);
-    const i64 x = element(row, source.address, at);
-    if (repeats(w, row) && at > source.span.start && ((const u32*)source.address)[at - 1] == x) return false;
-    return admits(w, d, x);
-}
-
-// Whether the length of level d's source, less the vertices it must differ from, is the number of its elements.
-__device__ inline bool is_plain(const Worker& w, const i64* row) {
-    if (row[LEVEL_BITS] >= 0 || row[LEVEL_CHECK] != row[LEVEL_CHECK_END] || repeats(w, row)) return false;
-    return !row[LEVEL_IS_EDGE] ||
-           (row[LEVEL_DIFFERS] == row[LEVEL_DIFFERS_END] && row[LEVEL_ABOVE] == row[LEVEL_ABOVE_END]);
-}
-
-// Number of elements that level d would bind.
-__device__ inline i64 count_level(const Worker& w, i64 d, i64& spent) {
-    const i64* row = w.level(d);
-    const Source source = enter(w, d);
-    i64 n = 0;
-    ++spent;
-    if (!is_plain(w, row)) {
-        for (i64 base = source.span.start; base < source.span.end; base += 32, ++spent) {
-            const i64 at = base + lane();
-            n += __popc(__ballot_sync(ALL_LANES, at < source.span.end && accepts(w, d, source, at)));
-        }
-        return n;
-    }
-    n = source.span.end - source.span.start;
-    for (i64 r = row[LEVEL_DIFFERS]; n > 0 && r < row[LEVEL_DIFFERS_END]; ++r) {
-        const i64 x = w.v(w.ref(r));
-        bool again = false;  // homomorphic vertices may coincide: take each off once
-        for (i64 q = row[LEVEL_DIFFERS]; q < r; ++q) again = again || w.v(w.ref(q)) == x;
-        if (again) continue;
-        const u32* list = (const u32*)source.address;
-        const i64 at = warp_lower_bound(list, source.span.start, source.span.end, x);
-        n -= at < source.span.end && list[at] == x;
-    }
-    return n;
-}
-
-// Number of vids that levels d and e would both bind.
-__device__ inline i64 count_common(const Worker& w, i64 d, i64 e, i64& spent) {
-    i64 fewer = d;
-    Source few = enter(w, d), many = enter(w, e);
-    if (many.span.end - many.span.start < few.span.end - few.span.start) {
-        const Source other = few;
-        few = many;
-        many = other;
-        fewer = e;
-    }
-    const u32* list = (const u32*)many.address;
-    i64 n = 0;
-    for (i64 base = few.span.start; base < few.span.end; base += 32, ++spent) {
-        const i64 at = base + lane();
-        bool common = at < few.span.end && accepts(w, fewer, few, at);
-        if (common) {
-            const i64 x = ((const u32*)few.address)[at];
-            const i64 found = lower_bound(list, many.span.start, many.span.end, x);
-            common = found < many.span.end && list[found] == x && admits(w, d + e - fewer, x);
-        }
-        n += __popc(__ballot_sync(ALL_LANES, common));
-    }
-    return n;
-}
-
-// |A| |B| - |A & B| for levels d and e: counted as if free of one another, less the pairs that are one vertex.
-__device__ inline bool count_pair(const Worker& w, i64 d, i64 e, i64& ways, double& approximate, i64& spent) {
-    const i64 n = count_level(w, d, spent), other = n > 0 ? count_level(w, e, spent) : 0;
-    approximate = (double)n * (double)other;
-    if (approximate > LARGEST_COUNT) return false;
-    ways = n * other - (other > 0 ? count_common(w, d, e, spent) : 0);
-    return true;
-}
-
-// How often a group of k vertices can be bound to n candidates; false where it may exceed 2^63.
-__device__ inline bool count_alike(i64 n, i64 k, i64 formula, i64& ways, double& approximate) {
-    for (i64 i = 0; i < k; ++i) {
-        const i64 left = formula == FORMULA_POWER ? n : max(n - i, 0LL);
-        approximate *= (double)left;
-        if (approximate > LARGEST_COUNT) return false;
-        ways *= left;
-        if (formula == FORMULA_BINOMIAL) {
-            ways /= i + 1;
-            approximate /= (double)(i + 1);
-        }
-    }
-    return true;
-}
-
-// The product of the groups' formulas; false where it may exceed 2^63 (a double follows along to see that).
-__device__ inline bool count_groups(const Worker& w, i64& total, i64& spent) {
-    total = 1;
-    double shadow = 1.0;
-    for (i64 g = 0; g < w.get(JOB_GROUP_COUNT); ++g) {
-        const i64 d = w.table(JOB_GROUPS)[g];
-        const i64 formula = w.level(d)[LEVEL_FORMULA];
-        i64 ways = 1;
-        double approximate = 1.0;
-        const bool fits = formula == FORMULA_PAIR
-                              ? count_pair(w, d, w.table(JOB_GROUPS)[g + 1], ways, approximate, spent)
-                              : count_alike(count_level(w, d, spent), w.level(d)[LEVEL_SIZE], formula, ways, approximate);
-        if (!fits) return false;
-        if (formula == FORMULA_PAIR) ++g;  // the next group was the other of the pair
-        shadow *= approximate;
-        if (shadow > LARGEST_COUNT) return false;
-        total *= ways;
-        if (total == 0) return true;
-    }
-    return true;
-}
+#include "tail.cuh"
 
 // Take the next work unit and stand before its root; false when none is left.
 __device__ inline bool take_unit(const Worker& w) {
@@ -317,7 +84,7 @@ __device__ inline void bind_next(const Worker& w, i64 d, u32 mask) {
 }
 
 __device__ inline void write_row(const Worker& w, i64 d, i64 x, i64 r) {
-    for (i64 k = 0; k <= d; ++k) {
+    ROLLED for (i64 k = 0; k <= d; ++k) {
         const i64* row = w.level(k);
         const i64 value = w.v(k, d, x);
         if (row[LEVEL_IS_EDGE])
@@ -369,7 +136,7 @@ struct Limits {
 // Walk on from the warp's state until there is no unit left or something stops it; returns the status.
 __device__ inline int walk(const Worker& w, Limits limits) {
     const i64 loops = w.get(JOB_LOOPS);
-    const bool counting = w.get(JOB_COUNTING), grouped = counting && w.get(JOB_GROUP_COUNT) > 0;
+    const bool counting = w.get(JOB_COUNTING), has_tail = counting && w.get(JOB_NODE_COUNT) > 0;
     i64 d = w.state[WARP_DEPTH], total = w.state[WARP_TOTAL], spent = 0;
     bool entering = w.state[WARP_ENTERING];
     int status = STATUS_DONE;
@@ -386,9 +153,9 @@ __device__ inline int walk(const Worker& w, Limits limits) {
         ++spent;
         if (entering) {
             entering = false;
-            if (grouped && d == loops) {
+            if (has_tail && d == loops) {
                 i64 n;
-                if (!count_groups(w, n, spent) || total > 0x7fffffffffffffffLL - n) {
+                if (!count_tail(w, n, spent) || total > 0x7fffffffffffffffLL - n) {
                     status = STATUS_OVERFLOW;
                     break;
                 }
@@ -402,7 +169,7 @@ __device__ inline int walk(const Worker& w, Limits limits) {
         const u32 mask = survivors(w, d, done);
         if (done) --d;
         if (mask == 0) continue;
-        if (d + 1 < loops || grouped) {
+        if (d + 1 < loops || has_tail) {
             bind_next(w, d, mask);
             if (!compute_sets(w, d, spent)) continue;
             ++d;

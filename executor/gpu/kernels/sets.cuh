@@ -7,20 +7,15 @@ struct List {
     const u32* values;
     Span span;
 
-    __device__ i64 size() const { return span.end - span.start; }
+    __device__ i64 size() const { return span.size(); }
 };
-
-__device__ inline List cut(const List& list, i64 low, i64 high) {
-    const i64 start = warp_lower_bound(list.values, list.span.start, list.span.end, low);
-    return {list.values, {start, warp_lower_bound(list.values, start, list.span.end, high)}};
-}
 
 // Write to `out` the distinct values of `a` that are (WANTED) or are not in `b` and that stand in `bits` (null: any);
 // returns how many. Each lane takes one element of `a` and searches `b`; survivors are packed in order by ballot.
 template <bool WANTED>
 __device__ inline i64 sift(const List& a, const List& b, const u8* bits, u32* out) {
     i64 kept = 0, from = b.span.start;
-    for (i64 base = a.span.start; base < a.span.end; base += 32) {
+    ROLLED for (i64 base = a.span.start; base < a.span.end; base += 32) {
         const i64 at = base + lane();
         const bool active = at < a.span.end;
         // idle lanes search for more than any vid, so that lane 31 always ends furthest

@@ -95,15 +95,13 @@ def test_backend_is_reference(
     plan = planner.plan(query, graph, counting=False, switched_off=off)
     counted = planner.plan(query, graph, counting=True, switched_off=off)
     found = backend.rows(
-        prepare(plan, graph, trees=backend.name == "cpu"),
+        prepare(plan, graph),
         Watch(None, None, None),
         Budget(),
         capacity,
     )
     assert bag(reference.expand(found, plan.twins), plan) == bag(reference.rows(plan, graph), plan)
-    total = backend.count(
-        prepare(counted, graph, trees=backend.name == "cpu"), Watch(None, None, None), Budget()
-    )
+    total = backend.count(prepare(counted, graph), Watch(None, None, None), Budget())
     assert total * counted.multiplicity == reference.count(counted, graph)
 
 
@@ -114,5 +112,5 @@ def test_candidates_beyond_the_last_row_are_neighbours_all_the_same(backend: Bac
     vertices = (QueryVertex("a"), QueryVertex("b", (("B",),)))
     query = QueryGraph(vertices, (QueryEdge(0, 1, ("R",)),))
     plan = planner.plan(query, graph, counting=True)
-    prepared = prepare(plan, graph, trees=backend.name == "cpu")
+    prepared = prepare(plan, graph)
     assert backend.count(prepared, Watch(None, None, None), Budget()) == 2

@@ -68,7 +68,7 @@ def test_a_hub_counts(backend: Backend, pattern: str, hub: int) -> None:
     for off in (frozenset[str](), frozenset({"trees"}), frozenset({"count_last"})):
         query = QueryGraph(vertices, edges, SUBGRAPHS)
         plan = planner.plan(query, graph, counting=True, switched_off=off)
-        prepared = prepare(plan, graph, trees=backend.name == "cpu")
+        prepared = prepare(plan, graph)
         found = backend.count(prepared, Watch(None, None, None), Budget())
         assert found * plan.multiplicity == subgraphs(pairs)[pattern]
 
@@ -80,8 +80,8 @@ def test_a_tree_counts_the_same_from_its_other_end(
     """The planner puts the smaller vid below; a tail may have it above as well."""
     turned: list[LoopNest] = []
 
-    def other_end(plan: Plan, graph: GraphSource, *, trees: bool = True) -> LoopNest:
-        nest = straight(plan, graph, trees=trees)
+    def other_end(plan: Plan, graph: GraphSource) -> LoopNest:
+        nest = straight(plan, graph)
         leaf, root = nest.tail
         assert leaf.order is Order.BELOW
         above = Node(root.levels, parent=1, view=leaf.back, back=leaf.view, order=Order.ABOVE)

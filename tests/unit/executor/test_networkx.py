@@ -71,8 +71,6 @@ def test_rows_are_those_of_vf2(
         mode,
     )
     plan = planner.plan(asked, graph, counting=False)
-    found = backend.rows(
-        prepare(plan, graph, trees=backend.name == "cpu"), Watch(None, None, None), Budget(), 64
-    )
+    found = backend.rows(prepare(plan, graph), Watch(None, None, None), Budget(), 64)
     rows = sorted(map(tuple, expand(found, plan.twins).vids.tolist()))
     assert rows == matched(data, query, directed, mode.induced)

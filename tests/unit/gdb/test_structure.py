@@ -62,9 +62,8 @@ def test_the_count_does_not_depend_on_the_structure(seed: int) -> None:
     query = query_graph(rng, MODES[seed % len(MODES)])
     plain = planner.plan(query, graph, counting=True, switched_off=frozenset({"structure"}))
     want = reference.count(plain, graph)
-    for trees in (True, False):
-        plan = planner.plan(query, graph, counting=True, effort=ALWAYS, trees=trees)
-        assert run.count(plan, graph, Options(device="cpu")) == want, plan
+    plan = planner.plan(query, graph, counting=True, effort=ALWAYS)
+    assert run.count(plan, graph, Options(device="cpu")) == want, plan
     assert reference.count(plan, graph) == want
 
 

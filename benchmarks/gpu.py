@@ -1,0 +1,296 @@
+"""Count patterns on a GPU beside the research systems that were measured on the same kind of chip.
+
+    python benchmarks/gpu.py [--graph wiki-Vote rmat10m ...] [--pattern q1 ...] [--limit 20] [--runs 5] [--save]
+
+Patterns, graphs, and the counts and GPU times of gMatch, T-DFS, STMatch, G2Miner, EGSM, PBE and GSI are read from
+`../shared/peers` (`--published`). A count is the number of embeddings with different nodes. Ours, in milliseconds:
+`kernel` is the time in kernels by the GPU's own clock in the median run of a warm query, its graph resident, as theirs
+is; `beside` what `db.execute` takes besides; `first` the first run of the query, with planning and copying. The exit
+code is 1 if a count differs or a query fails, 2 if there is nothing to measure on.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import json
+import math
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+import gdb
+import graphs
+import patterns
+import results
+from gdb.errors import GdbError
+from gdb.executor.gpu.device import absence
+from peers.report import figures
+
+PUBLISHED = graphs.DATA.parent / "peers"
+LABELS = 16
+# graph -> the real graph it is made of (None: R-MAT), and how many ids its labels are drawn for (0: none)
+GRAPHS: dict[str, tuple[str | None, int]] = {
+    "wiki-Vote": ("wiki-vote", 0),
+    "email-Enron_l16": ("email-enron", 36_692),
+    "rmat10m": (None, 0),
+    "rmat10m_l16": (None, 1 << 20),
+}
+FILES = {
+    "wiki-vote": Path("wiki-vote") / "wiki-Vote.txt",
+    "email-enron": Path("email-enron") / "email-Enron.txt.gz",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """One pattern on one graph. Times in milliseconds; count None: ours failed, and `note` says why."""
+
+    graph: str
+    name: str
+    published: int | None
+    peers: dict[str, float]
+    count: int | None = None
+    kernel: float = math.nan
+    beside: float = math.nan
+    first: float = math.nan
+    note: str = ""
+
+    @property
+    def best(self) -> tuple[str, float] | None:
+        """The quickest peer that finished."""
+        return min(self.peers.items(), key=lambda item: item[1]) if self.peers else None
+
+    @property
+    def gain(self) -> float | None:
+        """How many times our kernels are quicker than the best peer."""
+        return None if self.best is None or self.count is None else self.best[1] / self.kernel
+
+    @property
+    def wrong(self) -> bool:
+        return self.count is None or self.published not in (None, self.count)
+
+
+def loaded(name: str, folder: Path, data: Path, published: Path) -> Path:
+    """The store of a graph in a folder; it is made unless it is there."""
+    store = folder / f"{name}.gdb"
+    if store.exists():
+        return store
+    source, ids = GRAPHS[name]
+    edges = data / FILES[source] if source is not None else _rmat(folder, published)
+    begin = time.perf_counter()
+    with gdb.connect(store) as db:
+        if ids:
+            nodes = folder / f"{name}.csv"
+            labels = np.random.default_rng(0).integers(0, LABELS, ids)
+            with nodes.open("w", newline="") as file:
+                writer = csv.writer(file)
+                writer.writerow([":ID", ":LABEL"])
+                writer.writerows((k, f"L{label}") for k, label in enumerate(labels.tolist()))
+            pairs = folder / f"{name}-edges.csv"
+            _pairs(edges, pairs)
+            db.load(nodes=nodes, edges=pairs, type="E", directed=False)
+        else:
+            db.load(
+                edges,
+                format="snap",
+                type="E",
+                directed=False,
+                multi_edges="drop",
+                self_loops="drop",
+            )
+        stats = db.stats()
+    seconds = time.perf_counter() - begin
+    print(
+        f"{name}: {stats.vertices:,} vertices, {stats.edges:,} edges, {seconds:.1f} s", flush=True
+    )
+    return store
+
+
+def _rmat(folder: Path, published: Path) -> Path:
+    found = folder / "rmat10m.el"
+    if not found.exists():
+        command = [sys.executable, str(published / "rmat.py"), "20", "1e7", str(found)]
+        subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
+    return found
+
+
+def _pairs(edges: Path, out: Path) -> None:
+    """An edge list as CSV, simple: each edge once, no loops."""
+    ends = np.sort(np.loadtxt(edges, dtype=np.int64, comments="#"), axis=1)
+    keys = np.unique(ends[:, 0] << 32 | ends[:, 1])
+    pairs = np.stack([keys >> 32, keys & 0xFFFFFFFF], axis=1)
+    np.savetxt(
+        out, pairs[pairs[:, 0] != pairs[:, 1]], "%d", ",", header=":START_ID,:END_ID", comments=""
+    )
+
+
+def text(name: str, shape: dict[str, object], labelled: bool) -> str:
+    """The query for a pattern."""
+    labels = shape["labels"] if labelled else None
+    number = int(str(shape["vertices"]))
+    vertices = (
+        tuple(f"L{label}" for label in labels) if isinstance(labels, list) else (None,) * number
+    )
+    edges = tuple((int(i), int(j)) for i, j in shape["edges"])  # type: ignore[attr-defined]
+    return patterns.Pattern(name, vertices, edges).cypher("isomorphisms")
+
+
+def measure(db: gdb.Database, cell: Cell, query: str, limit: float, runs: int) -> Cell:
+    """Count once, then `runs` times more."""
+    kernels, besides = [], []
+    first = math.nan
+    try:
+        for run in range(runs + 1):
+            begin = time.perf_counter()
+            result = db.execute(query, device="cuda", timeout=limit)
+            count = int(str(result.scalar()))
+            whole = (time.perf_counter() - begin) * 1e3
+            if run == 0:
+                first = whole
+                if whole > 1e3 * limit / 4:
+                    runs = 1
+            else:
+                kernels.append(result.summary.kernel_seconds * 1e3)
+                besides.append(whole - kernels[-1])
+            if run >= runs:
+                break
+    except GdbError as error:
+        return Cell(
+            cell.graph,
+            cell.name,
+            cell.published,
+            cell.peers,
+            note=f"{type(error).__name__}: {error}",
+        )
+    times = (statistics.median(kernels), statistics.median(besides), first)
+    return Cell(cell.graph, cell.name, cell.published, cell.peers, count, *times)
+
+
+def table(cells: Iterable[Cell]) -> str:
+    rows = []
+    for cell in cells:
+        peer, ms = cell.best or ("", math.nan)
+        gain = cell.gain
+        rows.append(
+            (
+                cell.graph,
+                cell.name,
+                "-" if cell.count is None else f"{cell.count:,}",
+                *(_ms(x) for x in (cell.kernel, cell.beside, cell.first)),
+                _ms(ms),
+                peer or "all stopped",
+                "" if gain is None else figures(gain),
+            )
+        )
+    header = (
+        "graph",
+        "pattern",
+        "count",
+        "kernel",
+        "beside",
+        "first",
+        "best peer",
+        "which",
+        "times quicker",
+    )
+    return results.table(header, rows)
+
+
+def _ms(value: float) -> str:
+    return "" if math.isnan(value) else figures(value)
+
+
+def summary(cells: list[Cell]) -> str:
+    """Geometric means, cells that are behind, and what went wrong."""
+    lines = []
+    for graph in dict.fromkeys(cell.graph for cell in cells):
+        mine = [cell for cell in cells if cell.graph == graph]
+        gains = [cell.gain for cell in mine if cell.gain is not None]
+        behind = [cell.name for cell in mine if cell.gain is not None and cell.gain < 1]
+        if gains:
+            mean = statistics.geometric_mean(gains)
+            ahead = len(gains) - len(behind)
+            told = f"; behind in {', '.join(behind)}" if behind else ""
+            lines.append(
+                f"- {graph}: {figures(mean)} times quicker (geometric mean), ahead in {ahead} of {len(gains)}{told}"
+            )
+    everything = [cell.gain for cell in cells if cell.gain is not None]
+    if everything:
+        lines.append(f"- all: {figures(statistics.geometric_mean(everything))} times quicker")
+    for cell in cells:
+        if cell.wrong:
+            lines.append(
+                f"- {cell.graph} {cell.name}: {cell.note or f'published {cell.published:,}'}"
+            )
+    return "\n".join(lines)
+
+
+def arguments_of(line: list[str] | None) -> argparse.Namespace:
+    """The command line."""
+    parser = graphs.command_line(__doc__)
+    add = parser.add_argument
+    add("--published", type=Path, default=PUBLISHED, help="(default: ../shared/peers)")
+    add("--graph", nargs="+", default=list(GRAPHS), choices=list(GRAPHS))
+    add("--pattern", nargs="+", default=[], help="some patterns (default: all that were measured)")
+    add("--limit", type=float, default=20.0, help="seconds for each query (default: 20)")
+    add("--runs", type=int, default=5, help="after the first (default: 5)")
+    return parser.parse_args(line)
+
+
+def main(line: list[str] | None = None) -> int:
+    """Load, count, print."""
+    arguments = arguments_of(line)
+    needed = (arguments.published / "patterns.json", arguments.published / "gpu_h200.json")
+    if graphs.absent(arguments.data, *needed):
+        return 2
+    missing = absence()
+    if missing is not None:
+        print(f"there is nothing to measure on: {missing}", file=sys.stderr)
+        return 2
+    shapes, measured = (json.loads(path.read_text(encoding="utf-8")) for path in needed)
+    cells = []
+    with tempfile.TemporaryDirectory(prefix="gdb-gpu-") as temporary:
+        folder = arguments.folder or Path(temporary)
+        for graph in arguments.graph:
+            store = loaded(graph, folder, arguments.data, arguments.published)
+            with gdb.connect(store, read_only=True) as db:
+                for name, told in measured[graph].items():
+                    if arguments.pattern and name not in arguments.pattern:
+                        continue
+                    peers = {k: ms for k, ms in told["ms"].items() if isinstance(ms, (int, float))}
+                    query = text(name, shapes[name], graph.endswith("_l16"))
+                    cell = Cell(graph, name, told["count"], peers)
+                    cells.append(measure(db, cell, query, arguments.limit, arguments.runs))
+                    done = cells[-1]
+                    gain = "" if done.gain is None else f"{done.gain:.3g} x"
+                    print(
+                        f"{graph:<16} {name:<10} {done.kernel:10.3f} ms  {gain} {done.note}",
+                        flush=True,
+                    )
+    print(f"\n{table(cells)}\n\n{summary(cells)}")
+    if arguments.save:
+        save(cells)
+    return int(any(cell.wrong for cell in cells))
+
+
+def save(cells: list[Cell]) -> None:
+    """Write the section."""
+    body = (
+        "Embeddings with different nodes, counted, in milliseconds. kernel: the time in our kernels by the GPU's "
+        "clock, median of warm runs; beside: what `db.execute` takes besides; first: the first run, with planning and "
+        "copying. Peers: GPU time by their own timers, measured on the same kind of chip.\n\n"
+        f"{table(cells)}\n\n{summary(cells)}"
+    )
+    results.save("GPU: research systems", body, "numpy", "cupy-cuda12x", "cupy-cuda13x")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,473 @@
+// Counting the tail of a nest: a forest, with no loop over its levels; lone levels by formula, trees from their leaves to
+// their roots, a weight for each data vertex (`executor/cpu/tail.py` and `trees.py` do the same for one thread).
+//
+// A warp weighs 32 vertices at a time, one in each lane, and reads their rows as one long list, so that short rows leave no
+// lane idle (thesis §1.6).
+
+#include "worker.cuh"
+
+#define INFINITE 1.0e300
+
+// What is kept of a node while its tail is counted.
+struct TailNode {
+    i64* at;
+
+    __device__ const u32* list() const { return (const u32*)at[TAIL_LIST]; }
+    __device__ Span span() const { return {at[TAIL_START], at[TAIL_END]}; }
+
+    __device__ void set(i64 list, Span span) const {
+        __syncwarp();
+        if (lane() == 0) {
+            at[TAIL_LIST] = list;
+            at[TAIL_START] = span.start;
+            at[TAIL_END] = span.end;
+        }
+        __syncwarp();
+    }
+
+    __device__ void use() const {
+        __syncwarp();
+        if (lane() == 0) at[TAIL_USED] = 1;
+        __syncwarp();
+    }
+};
+
+__device__ inline TailNode tail_node(const Worker& w, i64 c) { return {w.tail + c * TAIL_FIELDS}; }
+
+// A node's scratch: the bits of a MARK, or a weight for each vid and then, of a PUSHED, the vids that it touched.
+__device__ inline u8* scratch(const Worker& w, i64 c) { return w.scratch + w.table(JOB_SCRATCH_AT)[c]; }
+
+template <class T>
+__device__ inline T inclusive_sum(T x) {
+    for (int step = 1; step < 32; step <<= 1) {
+        const T other = __shfl_up_sync(ALL_LANES, x, step);
+        if (lane() >= step) x += other;
+    }
+    return x;
+}
+
+template <class T>
+__device__ inline T warp_sum(T x) {
+    for (int step = 16; step; step >>= 1) x += __shfl_xor_sync(ALL_LANES, x, step);
+    return x;
+}
+
+// What the lanes of `mine` hold, together; each lane asks for its own lanes.
+template <class T>
+__device__ inline T sum_of(T x, u32 mine) {
+    const T sums = inclusive_sum(x);
+    const int first = mine ? __ffs(mine) - 1 : 0, last = mine ? 31 - __clz(mine) : 0;
+    const T before = __shfl_sync(ALL_LANES, sums, max(first - 1, 0)), through = __shfl_sync(ALL_LANES, sums, last);
+    return mine ? through - (first ? before : T(0)) : T(0);
+}
+
+// Each lane has a range of positions; call visit(owner, start, at, active, mine) for all of them, 32 at a time, where `owner`
+// is the lane whose range position `at` is in and `start` the start of that, and `mine` tells each lane in which lanes its own
+// positions are.
+template <class Visit>
+__device__ inline void each_position(Span range, Visit visit) {
+    const i64 size = max(range.end - range.start, 0LL);
+    const u32 length = (u32)min(size, 1LL << 26), ends = inclusive_sum(length), total = __shfl_sync(ALL_LANES, ends, 31);
+    u32 left = __ballot_sync(ALL_LANES, size > 0);
+    if (total >= 48u * __popc(left)) {  // long ranges, one after another
+        ROLLED for (; left; left &= left - 1) {
+            const int owner = __ffs(left) - 1;
+            const i64 start = __shfl_sync(ALL_LANES, range.start, owner), end = __shfl_sync(ALL_LANES, range.end, owner);
+            ROLLED for (i64 base = start; base < end; base += 32)
+                visit(owner, start, base + lane(), base + lane() < end, lane() == owner ? ALL_LANES : 0u);
+        }
+        return;
+    }
+    const u32 begin = ends - length;
+    ROLLED for (u32 base = 0; base < total; base += 32) {
+        const u32 t = base + lane();
+        int owner = 0;  // the first lane whose range ends after t
+        for (int step = 16; step; step >>= 1)
+            if (__shfl_sync(ALL_LANES, ends, owner + step - 1) <= t) owner += step;
+        const i64 start = __shfl_sync(ALL_LANES, range.start, owner);
+        const i64 at = start + (t - __shfl_sync(ALL_LANES, begin, owner));
+        const u32 from = max(begin, base) - base, to = min(ends, base + 32) - base;
+        const bool here = length > 0 && begin < base + 32 && ends > base;
+        visit(owner, start, at, t < total, here ? (ALL_LANES >> (32 - (to - from))) << from : 0u);
+    }
+}
+
+// ---- lone levels ---------------------------------------------------------------------------------------------------------
+
+// Whether the length of level d's source, less the vertices it must differ from, is the number of its elements.
+__device__ inline bool is_plain(const Worker& w, const i64* row) {
+    if (row[LEVEL_BITS] >= 0 || row[LEVEL_CHECK] != row[LEVEL_CHECK_END] || repeats(w, row)) return false;
+    return !row[LEVEL_IS_EDGE] ||
+           (row[LEVEL_DIFFERS] == row[LEVEL_DIFFERS_END] && row[LEVEL_ABOVE] == row[LEVEL_ABOVE_END]);
+}
+
+// Number of elements that level d would bind.
+__device__ __noinline__ i64 count_level(const Worker& w, i64 d, i64& spent) {
+    const i64* row = w.level(d);
+    const Source source = enter(w, d);
+    i64 n = 0;
+    ++spent;
+    if (!is_plain(w, row)) {
+        ROLLED for (i64 base = source.span.start; base < source.span.end; base += 32, ++spent) {
+            const i64 at = base + lane();
+            n += __popc(__ballot_sync(ALL_LANES, at < source.span.end && accepts(w, d, source, at)));
+        }
+        return n;
+    }
+    n = source.span.end - source.span.start;
+    ROLLED for (i64 r = row[LEVEL_DIFFERS]; n > 0 && r < row[LEVEL_DIFFERS_END]; ++r) {
+        const i64 x = w.v(w.ref(r));
+        bool again = false;  // homomorphic vertices may coincide: take each off once
+        ROLLED for (i64 q = row[LEVEL_DIFFERS]; q < r; ++q) again = again || w.v(w.ref(q)) == x;
+        if (again) continue;
+        const u32* list = (const u32*)source.address;
+        const i64 at = warp_lower_bound(list, source.span.start, source.span.end, x);
+        n -= at < source.span.end && list[at] == x;
+    }
+    return n;
+}
+
+// Number of vids that levels d and e would both bind.
+__device__ __noinline__ i64 count_common(const Worker& w, i64 d, i64 e, i64& spent) {
+    i64 fewer = d;
+    Source few = enter(w, d), many = enter(w, e);
+    if (many.span.end - many.span.start < few.span.end - few.span.start) {
+        const Source other = few;
+        few = many;
+        many = other;
+        fewer = e;
+    }
+    const u32* list = (const u32*)many.address;
+    i64 n = 0;
+    ROLLED for (i64 base = few.span.start; base < few.span.end; base += 32, ++spent) {
+        const i64 at = base + lane();
+        bool common = at < few.span.end && accepts(w, fewer, few, at);
+        if (common) {
+            const i64 x = ((const u32*)few.address)[at];
+            const i64 found = lower_bound(list, many.span.start, many.span.end, x);
+            common = found < many.span.end && list[found] == x && admits(w, d + e - fewer, x);
+        }
+        n += __popc(__ballot_sync(ALL_LANES, common));
+    }
+    return n;
+}
+
+// |A| |B| - |A & B| for levels d and e: counted as if free of one another, less the pairs that are one vertex.
+__device__ inline bool count_pair(const Worker& w, i64 d, i64 e, i64& ways, double& approximate, i64& spent) {
+    const i64 n = count_level(w, d, spent), other = n > 0 ? count_level(w, e, spent) : 0;
+    approximate = (double)n * (double)other;
+    if (approximate > LARGEST_COUNT) return false;
+    ways = n * other - (other > 0 ? count_common(w, d, e, spent) : 0);
+    return true;
+}
+
+// How often `size` twins can be bound to n candidates; `approximate` is n, or about n, and becomes about the answer, infinite
+// where that may exceed 2^63.
+__device__ __noinline__ i64 ways(i64 n, i64 size, i64 formula, double& approximate) {
+    if (size == 1) return n;
+    i64 total = 1;
+    const double about = approximate;
+    approximate = 1.0;
+    ROLLED for (i64 i = 0; i < size; ++i) {
+        const bool power = formula == FORMULA_POWER;
+        approximate *= power ? about : max(about - (double)i, 0.0);
+        if (approximate > LARGEST_COUNT) {
+            approximate = INFINITE;
+            return 0;
+        }
+        total *= power ? n : max(n - i, 0LL);
+        if (formula == FORMULA_BINOMIAL) {
+            total /= i + 1;
+            approximate /= (double)(i + 1);
+        }
+    }
+    return total;
+}
+
+// Ways to bind a node without edges, with its partner where it is one of a PAIR.
+__device__ __noinline__ i64 count_lone(const Worker& w, i64 c, double& approximate, i64& spent) {
+    const i64* row = w.node(c);
+    const i64 n = count_level(w, row[NODE_LEVEL], spent);
+    approximate = (double)n;
+    if (n == 0) return 0;
+    if (row[NODE_FORMULA] != FORMULA_PAIR) return ways(n, row[NODE_SIZE], row[NODE_FORMULA], approximate);
+    const i64 d = row[NODE_LEVEL], e = w.node(c + 1)[NODE_LEVEL];  // counted as if free of one another, less what is one vertex
+    const i64 other = count_level(w, e, spent);
+    approximate *= (double)other;
+    if (other == 0 || approximate > LARGEST_COUNT) return 0;
+    return n * other - count_common(w, d, e, spent);
+}
+
+// ---- trees ---------------------------------------------------------------------------------------------------------------
+
+// The vid range of a child's label below its parent's vertex x.
+__device__ inline Span child_range(const Worker& w, const i64* child, i64 x) {
+    const i64* level = w.level(child[NODE_LEVEL]);
+    Span range = {level[LEVEL_LO], level[LEVEL_HI]};
+    if (child[NODE_ORDER] == ORDER_BELOW) range.end = min(range.end, x);
+    if (child[NODE_ORDER] == ORDER_ABOVE) range.start = max(range.start, x + 1);
+    return range;
+}
+
+// Each lane: the number of elements of its part of a row that level d would bind.
+__device__ __noinline__ i64 count_slice(const Worker& w, i64 d, const i64* view, bool simple, Span span) {
+    const i64* row = w.level(d);
+    const u32* list = neighbours(view);
+    i64 n = 0;
+    if (!simple || row[LEVEL_BITS] >= 0) {
+        ROLLED for (i64 at = span.start; at < span.end; ++at)
+            n += (at == span.start || list[at - 1] != list[at]) && admits(w, d, list[at]);
+        return n;
+    }
+    n = span.end - span.start;
+    ROLLED for (i64 r = row[LEVEL_DIFFERS]; n > 0 && r < row[LEVEL_DIFFERS_END]; ++r) {
+        const i64 x = w.v(w.ref(r));
+        bool again = false;  // homomorphic vertices may coincide: take each off once
+        ROLLED for (i64 q = row[LEVEL_DIFFERS]; q < r; ++q) again = again || w.v(w.ref(q)) == x;
+        if (again) continue;
+        const i64 at = lower_bound(list, span.start, span.end, x);
+        n -= at < span.end && list[at] == x;
+    }
+    return n;
+}
+
+// The vertices that a MARK node may be bound to: bits, or where they are few and nothing else is asked of them, their list.
+struct Held {
+    const u32* bits;
+    const u32* list;
+    Span span;
+
+    __device__ bool has(u32 x) const {
+        if (bits) return bits[x >> 5] >> (x & 31) & 1;
+        const i64 at = lower_bound(list, span.start, span.end, x);
+        return at < span.end && list[at] == x;
+    }
+};
+
+__device__ __noinline__ Held held(const Worker& w, i64 c, i64& spent) {
+    const TailNode node = tail_node(w, c);
+    const i64 d = w.node(c)[NODE_LEVEL];
+    const Span span = node.span();
+    if (!(w.level(d)[LEVEL_FLAGS] & (FLAG_DIFFERS | FLAG_BITS)) && span.size() <= 16) return {nullptr, node.list(), span};
+    u32* bits = (u32*)scratch(w, c);
+    if (!node.at[TAIL_USED]) {
+        node.use();
+        const Source source = {node.at[TAIL_LIST], span};
+        ROLLED for (i64 base = span.start; base < span.end; base += 32, ++spent) {
+            const i64 at = base + lane();
+            if (at < span.end && accepts(w, d, source, at)) {
+                const u32 x = node.list()[at];
+                atomicOr(bits + (x >> 5), 1u << (x & 31));
+            }
+        }
+        __syncwarp();
+    }
+    return {bits, nullptr, span};
+}
+
+// Each active lane: the weight that child c gives to its parent's vertex x, and about the same.
+__device__ __noinline__ i64 pull(const Worker& w, i64 c, i64 x, bool active, double& approximate, i64& spent) {
+    const i64* child = w.node(c);
+    const i64 d = child[NODE_LEVEL];
+    const i64* view = w.view(child[NODE_VIEW]);
+    const u32* near = neighbours(view);
+    const bool simple = w.table(JOB_SIMPLE)[child[NODE_VIEW]];
+    Span range = child_range(w, child, x);
+    ++spent;
+    if (child[NODE_ROLE] == ROLE_SLICE) {
+        const Span more = bounds(w, w.level(d), LEVEL_LO, LEVEL_BELOW, LEVEL_ABOVE);
+        range = {max(range.start, more.start), min(range.end, more.end)};
+        const i64 n = active ? count_slice(w, d, view, simple, row_slice(view, x, range.start, range.end)) : 0;
+        approximate = (double)n;
+        return n;
+    }
+    const Span row = active ? row_slice(view, x, range.start, range.end) : Span{0, 0};
+    i64 total = 0;
+    if (child[NODE_ROLE] == ROLE_MARK) {
+        const Held wanted = held(w, c, spent);
+        each_position(row, [&](int, i64 start, i64 at, bool there, u32 mine) {
+            const bool fits = there && (simple || at == start || near[at - 1] != near[at]) && wanted.has(near[at]);
+            total += __popc(__ballot_sync(ALL_LANES, fits) & mine);
+            ++spent;
+        });
+        approximate = (double)total;
+        return total;
+    }
+    const i64* weights = (const i64*)scratch(w, c);
+    approximate = 0.0;
+    each_position(row, [&](int, i64 start, i64 at, bool there, u32 mine) {
+        const bool fits = there && (simple || at == start || near[at - 1] != near[at]);
+        const i64 weight = fits ? weights[near[at]] : 0;
+        if (!__any_sync(ALL_LANES, weight != 0)) return;
+        total += sum_of(weight, mine);
+        approximate += sum_of((double)weight, mine);
+        ++spent;
+    });
+    return total;
+}
+
+// Each active lane: the product of what all children of node c but one give to x, and about the same.
+__device__ inline i64 weigh(const Worker& w, i64 c, i64 x, bool active, i64 but, double& approximate, i64& spent) {
+    i64 total = active ? 1 : 0;
+    approximate = active ? 1.0 : 0.0;
+    ROLLED for (i64 k = w.node(c)[NODE_CHILD]; k >= 0; k = w.node(k)[NODE_NEXT]) {
+        if (k == but || !__any_sync(ALL_LANES, total != 0)) continue;
+        double about;
+        i64 n = pull(w, k, x, total != 0, about, spent);
+        n = ways(n, w.node(k)[NODE_SIZE], w.node(k)[NODE_FORMULA], about);
+        if (total == 0) continue;
+        approximate *= about;
+        if (approximate > LARGEST_COUNT) approximate = INFINITE;
+        total = approximate < INFINITE ? total * n : 1;  // 1: go on, whatever the others say
+        if (n == 0 && about == 0.0) total = 0, approximate = 0.0;
+    }
+    return total;
+}
+
+// Weigh the candidates of an INNER node: their sum, and about the same; those of a node that is no root are kept.
+__device__ __noinline__ i64 fold(const Worker& w, i64 c, double& approximate, i64& spent) {
+    const TailNode node = tail_node(w, c);
+    const i64 d = w.node(c)[NODE_LEVEL];
+    const bool root = w.node(c)[NODE_PARENT] < 0;
+    const Source source = enter(w, d);
+    node.set(source.address, source.span);
+    if (!root) node.use();
+    i64* weights = root ? nullptr : (i64*)scratch(w, c);
+    i64 total = 0;
+    double sum = 0.0;
+    ROLLED for (i64 base = source.span.start; base < source.span.end; base += 32, ++spent) {
+        const i64 at = base + lane();
+        const bool active = at < source.span.end && accepts(w, d, source, at);
+        const i64 x = active ? ((const u32*)source.address)[at] : 0;
+        double about;
+        const i64 n = weigh(w, c, x, active, -1, about, spent);
+        total += n;
+        sum += about;
+        if (!root && active) weights[x] = n;
+    }
+    __syncwarp();
+    approximate = warp_sum(sum);
+    return warp_sum(total);
+}
+
+// Weigh the vertices that a PUSHED node's pusher reaches: as `fold`.
+__device__ __noinline__ i64 push(const Worker& w, i64 c, double& approximate, i64& spent) {
+    const TailNode node = tail_node(w, c);
+    const i64* row = w.node(c);
+    const i64 d = row[NODE_LEVEL];
+    const Span range = bounds(w, w.level(d), LEVEL_LO, LEVEL_BELOW, LEVEL_ABOVE);
+    const i64* pusher = w.node(row[NODE_PUSHER]);
+    const TailNode from = tail_node(w, row[NODE_PUSHER]);
+    const i64* view = w.view(pusher[NODE_BACK]);
+    const u32* near = neighbours(view);
+    const bool simple = w.table(JOB_SIMPLE)[pusher[NODE_BACK]];
+    const bool leaf = pusher[NODE_ROLE] == ROLE_MARK, only = w.node(row[NODE_CHILD])[NODE_NEXT] < 0;
+    const bool root = row[NODE_PARENT] < 0, tested = w.level(d)[LEVEL_FLAGS] & (FLAG_DIFFERS | FLAG_BITS);
+    const i64 theirs = pusher[NODE_LEVEL];
+    const i64* their_weights = leaf ? nullptr : (const i64*)scratch(w, row[NODE_PUSHER]);
+    const Source source = {from.at[TAIL_LIST], from.span()};
+    unsigned long long* weights = (unsigned long long*)scratch(w, c);
+    u32* touched = (u32*)(weights + w.get(JOB_VIDS));
+    i64 count = 0;
+    double reached = 0.0;
+    ROLLED for (i64 base = source.span.start; base < source.span.end; base += 32, ++spent) {
+        const i64 at = base + lane();
+        i64 z = 0, weight = 0;
+        if (at < source.span.end) {
+            z = ((const u32*)source.address)[at];
+            if (leaf) weight = accepts(w, theirs, source, at);
+            else if (at == source.span.start || ((const u32*)source.address)[at - 1] != z) weight = their_weights[z];
+        }
+        const i64 least = pusher[NODE_ORDER] == ORDER_BELOW ? max(range.start, z + 1) : range.start;
+        const i64 most = pusher[NODE_ORDER] == ORDER_ABOVE ? min(range.end, z) : range.end;
+        const Span part = weight ? row_slice(view, z, least, most) : Span{0, 0};
+        each_position(part, [&](int owner, i64 start, i64 position, bool there, u32) {
+            const bool fits = there && (simple || position == start || near[position - 1] != near[position]);
+            const u32 x = fits ? near[position] : 0;
+            const i64 more = __shfl_sync(ALL_LANES, weight, owner);
+            const bool first = fits && atomicAdd(weights + x, (unsigned long long)more) == 0;
+            const u32 firsts = __ballot_sync(ALL_LANES, first);
+            if (first) touched[count + __popc(firsts & lanes_before())] = x;
+            count += __popc(firsts);
+            if (fits) reached += (double)more;
+            ++spent;
+        });
+    }
+    node.use();
+    node.set((i64)touched, {0, count});
+    approximate = warp_sum(reached);
+    if (approximate > LARGEST_COUNT) return 0;  // some weight may have passed 2^63
+    i64 total = 0;
+    double sum = 0.0;
+    ROLLED for (i64 base = 0; base < count; base += 32, ++spent) {
+        const bool there = base + lane() < count;
+        const u32 x = there ? touched[base + lane()] : 0;
+        const bool active = there && (!tested || admits(w, d, x));
+        double about = active ? (double)(i64)weights[x] : 0.0;
+        i64 n = active ? ways((i64)weights[x], pusher[NODE_SIZE], pusher[NODE_FORMULA], about) : 0;
+        if (!only) {
+            double others;
+            const i64 more = weigh(w, c, x, n != 0 || about > LARGEST_COUNT, row[NODE_PUSHER], others, spent);
+            n *= more;
+            about *= others;
+            if (about > LARGEST_COUNT) about = INFINITE;
+        }
+        if (there && !root) weights[x] = (unsigned long long)n;
+        total += n;
+        sum += about;
+    }
+    __syncwarp();
+    approximate = warp_sum(sum);
+    return warp_sum(total);
+}
+
+// Leave every scratch as it was: zero.
+__device__ __noinline__ void clear(const Worker& w) {
+    ROLLED for (i64 c = 0; c < w.get(JOB_NODE_COUNT); ++c) {
+        const TailNode node = tail_node(w, c);
+        if (!node.at[TAIL_USED]) continue;
+        const bool mark = w.node(c)[NODE_ROLE] == ROLE_MARK;
+        u32* bits = (u32*)scratch(w, c);
+        i64* weights = (i64*)scratch(w, c);
+        const Span span = node.span();
+        ROLLED for (i64 at = span.start + lane(); at < span.end; at += 32) {
+            const u32 x = node.list()[at];
+            if (mark) bits[x >> 5] = 0;
+            else weights[x] = 0;
+        }
+        __syncwarp();
+        if (lane() == 0) node.at[TAIL_USED] = 0;
+        __syncwarp();
+    }
+}
+
+// Embeddings of the tail below the bound levels; false where they may exceed 2^63 (a double follows along to see that).
+__device__ __noinline__ bool count_tail(const Worker& w, i64& total, i64& spent) {
+    total = 1;
+    double shadow = 1.0;
+    bool trees = false;
+    ROLLED for (i64 c = 0; c < w.get(JOB_NODE_COUNT) && total != 0; ++c) {
+        const i64* row = w.node(c);
+        const i64 role = row[NODE_ROLE];
+        i64 n = 1;
+        double approximate = 1.0;
+        if (role == ROLE_LONE) {
+            n = count_lone(w, c, approximate, spent);
+            if (row[NODE_FORMULA] == FORMULA_PAIR) ++c;  // the next node is the other of the pair
+        } else if (role == ROLE_MARK) {
+            const Source source = enter(w, row[NODE_LEVEL]);
+            tail_node(w, c).set(source.address, source.span);
+            if (source.span.size() == 0) n = 0, approximate = 0.0;
+        } else if (role != ROLE_SLICE) {
+            trees = true;
+            n = role == ROLE_INNER ? fold(w, c, approximate, spent) : push(w, c, approximate, spent);
+            if (row[NODE_PARENT] >= 0 && approximate > 0.0 && approximate < LARGEST_COUNT) n = 1, approximate = 1.0;
+        }
+        spent += 2;
+        shadow *= approximate;
+        if (shadow > LARGEST_COUNT) return false;
+        total *= n;
+    }
+    if (trees) clear(w);
+    return true;
+}

@@ -1,0 +1,136 @@
+// One warp at work: where its state lies, and what the rows of the tables mean to it.
+
+#include "sets.cuh"
+
+// Numbers of a warp: what it does (all lanes agree on every member) and where its state lies.
+struct Worker {
+    const i64* job;
+    i64* state;  // in shared memory: WARP_FIELDS numbers, LEVEL_ARRAYS arrays of a number for each level, the sets' lengths
+    i64* tail;   // in shared memory: TAIL_FIELDS numbers for each node of the tail
+    u32* buffer;
+    u8* scratch;
+    i64 levels;
+
+    __device__ i64 get(int field) const { return job[field]; }
+    __device__ const i64* table(int field) const { return (const i64*)job[field]; }
+    __device__ const i64* level(i64 d) const { return table(JOB_LEVELS) + d * LEVEL_FIELDS; }
+    __device__ const i64* view(i64 k) const { return table(JOB_VIEWS) + k * VIEW_FIELDS; }
+    __device__ const u8* bits(i64 k) const { return k < 0 ? nullptr : (const u8*)table(JOB_BITS)[k]; }
+    __device__ i64 ref(i64 r) const { return table(JOB_REFS)[r]; }
+    __device__ const i64* node(i64 c) const { return table(JOB_NODES) + c * NODE_FIELDS; }
+    __device__ i64& at(int array, i64 d) const { return state[WARP_FIELDS + array * levels + d]; }
+    __device__ i64& set_length(i64 s) const { return at(LEVEL_ARRAYS, s); }
+    __device__ i64 v(i64 d) const { return at(AT_V, d); }
+    // the vertex of level k for a lane that tries x at level d
+    __device__ i64 v(i64 k, i64 d, i64 x) const { return k == d ? x : v(k); }
+};
+
+// Where a level's elements are: vids of a list, or edge ids at positions of a view.
+struct Source {
+    i64 address;
+    Span span;
+};
+
+// The vid range that a level or set is cut to, given the vertices bound so far; `lo`, `below`, `above` name columns.
+__device__ __noinline__ Span bounds(const Worker& w, const i64* row, int lo, int below, int above) {
+    Span range = {row[lo], row[lo + 1]};
+    ROLLED for (i64 r = row[below]; r < row[below + 1]; ++r) range.end = min(range.end, w.v(w.ref(r)));
+    ROLLED for (i64 r = row[above]; r < row[above + 1]; ++r) range.start = max(range.start, w.v(w.ref(r)) + 1);
+    return range;
+}
+
+// The list, row or computed set that the three columns from `field` name, cut to a range of vids.
+__device__ __noinline__ List operand(const Worker& w, const i64* row, int field, Span range) {
+    const i64 a = row[field + 1];
+    List list = {w.buffer, {0, 0}};
+    if (row[field] == KIND_ROW) {
+        list = {neighbours(w.view(a)), row_side(w.view(a), w.v(row[field + 2]), range.start, range.end)};
+    } else if (row[field] == KIND_SET) {
+        const i64 start = w.table(JOB_SETS)[a * SET_FIELDS + SET_OFFSET];
+        list.span = {start, start + w.set_length(a)};
+    } else {
+        list = {(const u32*)w.table(JOB_LISTS)[2 * a], {0, w.table(JOB_LISTS)[2 * a + 1]}};
+    }
+    return {list.values, warp_clip(list.values, list.span, range.start, range.end)};
+}
+
+// Run the set operations that hang on level d; false if one came out empty. Adds the rounds it took to `spent`.
+__device__ __noinline__ bool compute_sets(const Worker& w, i64 d, i64& spent) {
+    ROLLED for (i64 s = w.level(d)[LEVEL_SET]; s < w.level(d)[LEVEL_SET_END]; ++s) {
+        const i64* row = w.table(JOB_SETS) + s * SET_FIELDS;
+        const Span range = bounds(w, row, SET_LO, SET_BELOW, SET_ABOVE);
+        const List a = operand(w, row, SET_LEFT, range);
+        const List b = operand(w, row, SET_RIGHT, range);
+        const u8* bits = w.bits(row[SET_BITS]);
+        u32* out = w.buffer + row[SET_OFFSET];
+        const i64 n = row[SET_OP] == OP_INTERSECT ? intersect(a, b, bits, out) : subtract(a, b, bits, out);
+        if (lane() == 0) w.set_length(s) = n;
+        __syncwarp();
+        spent += 4 + (row[SET_OP] == OP_INTERSECT ? min(a.size(), b.size()) : a.size()) / 16;
+        if (n == 0) return false;
+    }
+    return true;
+}
+
+// What level d loops over.
+__device__ __noinline__ Source enter(const Worker& w, i64 d) {
+    const i64* row = w.level(d);
+    if (row[LEVEL_IS_EDGE]) {  // BASE_A view, BASE_B source level, LO target level
+        const i64* view = w.view(row[LEVEL_BASE_A]);
+        const i64 y = w.v(row[LEVEL_LO]);
+        return {view[VIEW_EIDS], warp_clip(neighbours(view), find_row(view, w.v(row[LEVEL_BASE_B])), y, y + 1)};
+    }
+    const Span range = bounds(w, row, LEVEL_LO, LEVEL_BELOW, LEVEL_ABOVE);
+    const List list = operand(w, row, LEVEL_BASE, range);
+    return {(i64)list.values, list.span};
+}
+
+__device__ inline i64 element(const i64* row, i64 address, i64 at) {
+    return row[LEVEL_IS_EDGE] ? ((const i64*)address)[at] : (i64)((const u32*)address)[at];
+}
+
+// Whether level `row` may meet a neighbour twice in a row, because its view has parallel edges.
+__device__ inline bool repeats(const Worker& w, const i64* row) {
+    return !row[LEVEL_IS_EDGE] && row[LEVEL_BASE] == KIND_ROW && !w.table(JOB_SIMPLE)[row[LEVEL_BASE_A]];
+}
+
+__device__ inline bool passes(const Worker& w, i64 d, i64 x, const i64* check) {
+    if (check[CHECK_IS_PAIRS]) {
+        const i64 a = w.v(check[CHECK_A], d, x), b = w.v(check[CHECK_B], d, x);
+        const i64 c = w.v(check[CHECK_C], d, x), e = w.v(check[CHECK_D], d, x);
+        return !((a == c && b == e) || (check[CHECK_E] && a == e && b == c));
+    }
+    const i64* view = w.view(check[CHECK_A]);  // B source, C target, D least, E most
+    const Span row = find_row(view, w.v(check[CHECK_B], d, x));
+    const i64 y = w.v(check[CHECK_C], d, x);
+    i64 held = 0;
+    ROLLED for (i64 at = lower_bound(neighbours(view), row.start, row.end, y);
+         at < row.end && neighbours(view)[at] == y && held <= check[CHECK_E]; ++at)
+        ++held;
+    return check[CHECK_D] <= held && held <= check[CHECK_E];
+}
+
+// Whether level d binds element x (each lane its own), found in its source.
+__device__ __noinline__ bool admits(const Worker& w, i64 d, i64 x) {
+    const i64* row = w.level(d);
+    ROLLED for (i64 r = row[LEVEL_DIFFERS]; r < row[LEVEL_DIFFERS_END]; ++r)
+        if (w.v(w.ref(r)) == x) return false;
+    const u8* bits = w.bits(row[LEVEL_BITS]);
+    if (bits && !has_bit(bits, x)) return false;
+    if (row[LEVEL_IS_EDGE]) {
+        ROLLED for (i64 r = row[LEVEL_ABOVE]; r < row[LEVEL_ABOVE_END]; ++r)
+            if (x <= w.v(w.ref(r))) return false;
+        return true;
+    }
+    ROLLED for (i64 c = row[LEVEL_CHECK]; c < row[LEVEL_CHECK_END]; ++c)
+        if (!passes(w, d, x, w.table(JOB_CHECKS) + c * CHECK_FIELDS)) return false;
+    return true;
+}
+
+// The same for the element at a position of the source, of which only the first of its kind counts.
+__device__ inline bool accepts(const Worker& w, i64 d, const Source& source, i64 at) {
+    const i64* row = w.level(d);
+    const i64 x = element(row, source.address, at);
+    if (repeats(w, row) && at > source.span.start && ((const u32*)source.address)[at - 1] == x) return false;
+    return admits(w, d, x);
+}

@@ -1,0 +1,317 @@
+"""A stage on a GPU: its tables, its graph, its warps' states and scratch. Launches go on from them, and further runs of
+the stage use them again."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from gdb.errors import LimitExceeded
+from gdb.executor.gpu import device, layout, memory, render
+from gdb.executor.gpu.layout import Header, Job
+from gdb.executor.gpu.memory import DeviceArray, HostArray
+from gdb.executor.prepare import Prepared
+from gdb.executor.scheduler import Budget
+from gdb.executor.tables import NodeField, Role, Tables, ViewField
+from gdb.storage.adjacency import I64, U32, Adjacency
+
+PART = 32  # a root with more neighbours than this is cut into several work units
+_ALIGNED = 256  # bytes to which each warp's and each node's scratch is rounded up
+_WARPS_IN_BLOCK = layout.BLOCK_THREADS // layout.WARP_LANES
+
+
+class _Function(Protocol):
+    def __call__(
+        self, grid: tuple[int], block: tuple[int], args: tuple[object, ...], *, shared_mem: int = 0
+    ) -> None: ...
+
+
+def check_size(tables: Tables) -> None:
+    """The state of a block's warps lies in shared memory, which bounds levels and sets.
+
+    Raises
+    ------
+    LimitExceeded : there are too many.
+    """
+    for what, n, most in (
+        ("variables", len(tables.levels), layout.MAX_LEVELS),
+        ("set operations", len(tables.sets), layout.MAX_SETS),
+    ):
+        if n > most:
+            raise LimitExceeded(
+                f"The pattern needs {n} {what}; a GPU runs at most {most}.", 'Use device="cpu".'
+            )
+
+
+def work_units(prepared: Prepared) -> tuple[U32, I64]:
+    """Each unit's root as a position in `roots`, u32[units], and each root's first unit, i64[roots + 1].
+
+    A unit is one part of about `PART` neighbours of a root, where there is a second loop to be cut.
+    """
+    loops, weights = prepared.tables.loops, prepared.weights
+    if loops == 0:
+        return np.zeros(1, np.uint32), np.array([0, 1], np.int64)
+    parts = (weights + PART - 1) // PART if loops > 1 else np.ones(len(weights), np.int64)
+    first_unit = np.concatenate([[0], np.cumsum(parts)]).astype(np.int64)
+    return np.repeat(np.arange(len(parts), dtype=np.uint32), parts), first_unit
+
+
+@cache
+def _function(ordinal: int, name: str) -> _Function:
+    """A compiled kernel on the current device; CuPy keeps the machine code on disk."""
+    import cupy
+
+    try:
+        function: _Function = _module(ordinal).get_function(name)  # type: ignore[attr-defined]
+    except (ImportError, OSError) as error:
+        raise device.without_compiler(error) from error
+    except RuntimeError as error:
+        if isinstance(error, cupy.cuda.runtime.CUDARuntimeError | cupy.cuda.driver.CUDADriverError):
+            raise
+        raise device.without_compiler(error) from error
+    return function
+
+
+@cache
+def _module(ordinal: int) -> object:
+    import cupy
+
+    return cupy.RawModule(code=render.source(), options=render.OPTIONS)
+
+
+class Stage:
+    """A prepared stage placed on device `ordinal`, which must be the current one.
+
+    capacity : rows that the output buffer holds. accounted : bytes that a run takes from its budget for it.
+    moved_bytes : what placing it copied to the device. written : rows that lie in the buffer. total : what all
+        warps counted that have ended.
+    """
+
+    def __init__(self, prepared: Prepared, ordinal: int, capacity: int) -> None:
+        self.prepared, self.ordinal, self.capacity = prepared, ordinal, capacity
+        self.tables = prepared.tables
+        self.kept: list[DeviceArray] = []  # the job names them by address only
+        self.job = np.zeros(len(Job), np.int64)
+        self.written = self.total = 0
+        self.accounted = self.moved_bytes = 0
+
+    # ---- placing ---------------------------------------------------------------------------------
+
+    def place(self, budget: Budget) -> None:
+        """Account for and allocate everything, and copy what is not there yet."""
+        tables, prepared = self.tables, self.prepared
+        unit_roots, first_unit = work_units(prepared)
+        self.words = layout.state_words(len(tables.levels), len(tables.sets))
+        self.offsets, self.scratch = _scratch(prepared)
+        before = budget.used
+        budget.take(prepared.bytes, "its graph on the GPU")
+        extra = unit_roots.nbytes + first_unit.nbytes + self.capacity * tables.row_bytes
+        budget.take(extra, "its work units and rows on the GPU")
+        free = memory.make_room(prepared.bytes + extra, self._lasting(), self.ordinal)
+        self.warps = self._warps(len(unit_roots), free, budget)
+        budget.take(self.warps * self._warp_bytes(), "the candidate sets of its warps")
+        self.accounted = budget.used - before
+        self._place_numbers(len(unit_roots))
+        views, lists, bits = self._place_graph()
+        self._put(Job.UNIT_ROOTS, unit_roots)
+        self._put(Job.FIRST_UNIT, first_unit)
+        self._allocate(Job.STATES, (self.warps, self.words), np.int64)
+        self._allocate(Job.BUFFERS, (self.warps, tables.buffer), np.uint32)
+        self._allocate(Job.SCRATCH, (self.warps, max(self.scratch, 1)), np.uint8, zero=True)
+        self.header = self._allocate(Job.HEADER, (len(Header),), np.uint64)
+        columns = (self.capacity, int(self.job[Job.VID_COLUMNS]))
+        self.out_vids = self._allocate(Job.OUT_VIDS, columns, np.uint32)
+        columns = (self.capacity, int(self.job[Job.EID_COLUMNS]))
+        self.out_eids = self._allocate(Job.OUT_EIDS, columns, np.int64)
+        self.device_job = self._place_tables(
+            {
+                Job.LEVELS: tables.levels,
+                Job.SETS: tables.sets,
+                Job.REFS: tables.refs,
+                Job.CHECKS: tables.checks,
+                Job.NODES: tables.nodes,
+                Job.SCRATCH_AT: self.offsets,
+                Job.VIEWS: views,
+                Job.SIMPLE: np.array([int(v.simple) for v in prepared.views], np.int64),
+                Job.LISTS: lists,
+                Job.BITS: bits,
+            }
+        )
+
+    def _warp_bytes(self) -> int:
+        return 4 * self.tables.buffer + 8 * self.words + self.scratch
+
+    def _warps(self, units: int, free: int, budget: Budget) -> int:
+        """As many warps as the device holds at once, if there are units and memory for them; at least one."""
+        resident = device.multiprocessors(self.ordinal) * layout.BLOCKS_PER_MULTIPROCESSOR
+        room = free // 2  # the rest is for what other queries and the pool's rounding need
+        if budget.limit is not None:
+            room = min(room, (budget.limit - budget.used) // 2)
+        return max(1, min(resident * _WARPS_IN_BLOCK, units, room // self._warp_bytes()))
+
+    def _lasting(self) -> list[HostArray]:
+        """Arrays that outlive the query: those of the snapshot's partitions."""
+        found: list[HostArray] = [e for e in self.prepared.eids if e is not None]
+        for view in self.prepared.views:
+            found += [view.first, view.length, view.row, view.offsets, view.neighbours]
+        return list({id(a): a for a in found}.values())
+
+    def _place_numbers(self, units: int) -> None:
+        tables = self.tables
+        self.job[Job.LEVEL_COUNT] = len(tables.levels)
+        self.job[Job.LOOPS] = tables.loops
+        self.job[Job.COUNTING] = tables.counting
+        self.job[Job.NODE_COUNT] = len(tables.nodes)
+        self.job[Job.VIDS] = self.prepared.vids
+        self.job[Job.UNITS] = units
+        self.job[Job.WARPS] = self.warps
+        self.job[Job.STATE_WORDS] = self.words
+        self.job[Job.BUFFER_VIDS] = tables.buffer
+        self.job[Job.SCRATCH_BYTES] = self.scratch
+        self.job[Job.CAPACITY] = self.capacity
+        self.job[Job.VID_COLUMNS] = max(len(tables.vertex_columns), 1)
+        self.job[Job.EID_COLUMNS] = max(len(tables.edge_columns), 1)
+
+    def _place_graph(self) -> tuple[I64, I64, I64]:
+        """The tables of views, lists and bitsets, whose arrays are placed."""
+        prepared = self.prepared
+        roots = self._put(Job.ROOTS, prepared.roots)
+        views = [self._view_row(k) for k in range(len(prepared.views))]
+        lists = [
+            roots if x is prepared.roots else self._keep(self._uploaded(x)) for x in prepared.lists
+        ]
+        pairs = [(a.data.ptr, len(x)) for a, x in zip(lists, prepared.lists, strict=True)]
+        bits = [self._keep(self._uploaded(b)).data.ptr for b in prepared.bit_sets]
+        return (
+            np.array(views, np.int64).reshape(-1, len(ViewField)),
+            np.array(pairs, np.int64).reshape(-1, 2),
+            np.array(bits, np.int64),
+        )
+
+    def _view_row(self, k: int) -> list[int]:
+        """Row of the view table."""
+        view, eids = self.prepared.views[k], self.prepared.eids[k]
+        row = [0] * len(ViewField)
+        row[ViewField.INTERVALS] = len(view.first)
+        arrays: tuple[tuple[ViewField, HostArray | None], ...] = (
+            (ViewField.FIRST, view.first),
+            (ViewField.LENGTH, view.length),
+            (ViewField.ROW, view.row),
+            (ViewField.OFFSETS, view.offsets),
+            (ViewField.NEIGHBOURS, view.neighbours),
+            (ViewField.EIDS, eids),
+        )
+        for column, array in arrays:
+            if array is not None:
+                if not memory.RESIDENTS.has(array, self.ordinal):
+                    self.moved_bytes += array.nbytes
+                row[column] = self._keep(memory.RESIDENTS.copy_of(array, self.ordinal)).data.ptr
+        if len(view.first):
+            row[ViewField.FIRST0] = int(view.first[0])
+            row[ViewField.LENGTH0] = int(view.length[0])
+            row[ViewField.ROW0] = int(view.row[0])
+            if self.prepared.restricted:
+                row[ViewField.SPLIT] = self._keep(self._split(view, row)).data.ptr
+        return row
+
+    def _split(self, view: Adjacency, row: list[int]) -> DeviceArray:
+        """ViewField.SPLIT of a view, made on the device when first needed."""
+
+        def make() -> DeviceArray:
+            split = memory.empty((view.rows,), np.int64)
+            blocks = min(-(-view.rows // layout.BLOCK_THREADS), 1 << 16)
+            table = memory.upload(np.array(row, np.int64))
+            arguments = (table, np.int64(view.rows), split)
+            _function(self.ordinal, render.SPLIT)((blocks,), (layout.BLOCK_THREADS,), arguments)
+            return split
+
+        return memory.RESIDENTS.made_of(view.neighbours, self.ordinal, "split", make)
+
+    def _place_tables(self, tables: dict[Job, I64]) -> DeviceArray:
+        """The job and all small tables in one copy, one after another; the job comes first."""
+        total = len(Job) + sum(table.size for table in tables.values())
+        placed = self._keep(memory.empty((total,), np.int64))
+        at = len(Job)
+        for place, table in tables.items():
+            self.job[place] = placed.data.ptr + 8 * at
+            at += table.size
+        parts: list[npt.NDArray[np.int64]] = [self.job, *(t.ravel() for t in tables.values())]
+        placed.set(np.concatenate(parts))
+        return placed
+
+    def _uploaded(self, array: HostArray) -> DeviceArray:
+        self.moved_bytes += array.nbytes
+        return memory.upload(array)
+
+    def _keep(self, array: DeviceArray) -> DeviceArray:
+        self.kept.append(array)
+        return array
+
+    def _put(self, place: Job, array: HostArray) -> DeviceArray:
+        copy = self._keep(self._uploaded(array))
+        self.job[place] = copy.data.ptr
+        return copy
+
+    def _allocate(
+        self, place: Job, shape: tuple[int, ...], dtype: type[np.generic], *, zero: bool = False
+    ) -> DeviceArray:
+        array = self._keep(memory.empty(shape, dtype, zero=zero))
+        self.job[place] = array.data.ptr
+        return array
+
+    # ---- running ---------------------------------------------------------------------------------
+
+    def launch(self, fresh: bool, steps: int, nanoseconds: int) -> tuple[bool, bool, float]:
+        """Run for one launch, from the beginning where it is `fresh`: (whether every warp has ended, whether a count
+        was too large, seconds on the device)."""
+        if fresh:
+            self.header.data.memset_async(0, self.header.nbytes)
+            self.written = self.total = 0
+        clock = memory.Clock()
+        _function(self.ordinal, render.ENTRY)(
+            (-(-self.warps // _WARPS_IN_BLOCK),),
+            (layout.BLOCK_THREADS,),
+            (self.device_job, np.int64(fresh), np.int64(steps), np.int64(nanoseconds)),
+            shared_mem=self._shared_bytes(),
+        )
+        clock.stop()
+        counters = memory.download(self.header)
+        self.written = min(int(counters[Header.ROWS]), self.capacity)
+        done = not counters[Header.UNFINISHED]
+        if not done:
+            counters[Header.ROWS] = counters[Header.UNFINISHED] = 0
+            self.header.set(counters)
+        self.total = int(counters[Header.LOW]) + (int(counters[Header.HIGH]) << 32)
+        return done, bool(counters[Header.OVERFLOWED]), clock.seconds()
+
+    def _shared_bytes(self) -> int:
+        return 8 * (self.words + len(layout.Tail) * len(self.tables.nodes)) * _WARPS_IN_BLOCK
+
+    def taken(self) -> tuple[npt.NDArray[np.uint32], npt.NDArray[np.int64]]:
+        """The buffered rows, by column of the tables; the buffer is empty then."""
+        n, self.written = self.written, 0
+        return (
+            memory.download(self.out_vids, n).astype(np.uint32, copy=False),
+            memory.download(self.out_eids, n).astype(np.int64, copy=False),
+        )
+
+
+def _scratch(prepared: Prepared) -> tuple[I64, int]:
+    """Where each node's scratch begins in that of a warp, i64[nodes], and the bytes of a warp's."""
+    vids, nodes = prepared.vids, prepared.tables.nodes
+    offsets, total = np.zeros(len(nodes), np.int64), 0
+    for c, row in enumerate(nodes):
+        role, root = int(row[NodeField.ROLE]), int(row[NodeField.PARENT]) < 0
+        size = 0
+        if role == Role.MARK:
+            size = 4 * (vids // 32 + 1)
+        elif role == Role.PUSHED:
+            size = 12 * vids
+        elif role == Role.INNER and not root:
+            size = 8 * vids
+        offsets[c] = total
+        total += -(-size // _ALIGNED) * _ALIGNED
+    return offsets, total
