@@ -52,15 +52,31 @@ class Job(IntEnum):
     SCRATCH = 29  # u8[warps, SCRATCH_BYTES], zero between tails
     SCRATCH_BYTES = 30
     SCRATCH_AT = 31  # i64[nodes]: where each node's begins in a warp's
+    TASKS = 32  # i64[warps, len(Task) + levels]: what a warp gives to one that waits
 
 
 class Warp(IntEnum):
-    """The first numbers of a warp's state. DEPTH -1: it holds no unit."""
+    """The first numbers of a warp's state. DEPTH -1: it holds no work. TICKET: the number under which it waits for
+    some, + 1."""
 
     DEPTH = 0
     ENTERING = 1
     TOTAL = 2
     UNIT = 3
+    TICKET = 4
+
+
+class Task(IntEnum):
+    """Work that one warp gives to another; after these what is bound on the levels below DEPTH.
+
+    FULL: the ticket + 1 that it is for, 0 where there is none. START, END: positions in the list of level DEPTH.
+    """
+
+    FULL = 0
+    UNIT = 1
+    DEPTH = 2
+    START = 3
+    END = 4
 
 
 class At(IntEnum):
@@ -89,7 +105,8 @@ class Tail(IntEnum):
 
 class Header(IntEnum):
     """Counters of a run, u64: units taken, rows written in this launch (may pass the capacity), warps that have not
-    ended, warps whose count overflowed; the sums of the low and of the high halves of what warps counted."""
+    ended, warps whose count overflowed; the sums of the low and of the high halves of what warps counted; tickets
+    drawn, tickets served, warps at work."""
 
     NEXT = 0
     ROWS = 1
@@ -97,6 +114,9 @@ class Header(IntEnum):
     OVERFLOWED = 3
     LOW = 4
     HIGH = 5
+    HEAD = 6
+    TAIL = 7
+    BUSY = 8
 
 
 class Status(IntEnum):

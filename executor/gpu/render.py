@@ -26,6 +26,7 @@ _TABLES: tuple[tuple[str, type[IntEnum]], ...] = (
     ("VIEW", ViewField),
     ("NODE", NodeField),
     ("TAIL", layout.Tail),
+    ("TASK", layout.Task),
     ("WARP", layout.Warp),
 )
 _CODES: tuple[tuple[str, type[IntEnum] | type[IntFlag]], ...] = (

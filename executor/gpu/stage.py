@@ -119,6 +119,8 @@ class Stage:
         self._put(Job.UNIT_ROOTS, unit_roots)
         self._put(Job.FIRST_UNIT, first_unit)
         self._allocate(Job.STATES, (self.warps, self.words), np.int64)
+        words = len(layout.Task) + len(tables.levels)
+        self._allocate(Job.TASKS, (self.warps, words), np.int64, zero=True)
         self._allocate(Job.BUFFERS, (self.warps, tables.buffer), np.uint32)
         self._allocate(Job.SCRATCH, (self.warps, max(self.scratch, 1)), np.uint8, zero=True)
         self.header = self._allocate(Job.HEADER, (len(Header),), np.uint64)
@@ -142,7 +144,8 @@ class Stage:
         )
 
     def _warp_bytes(self) -> int:
-        return 4 * self.tables.buffer + 8 * self.words + self.scratch
+        own = 8 * (self.words + len(layout.Task) + len(self.tables.levels))
+        return 4 * self.tables.buffer + own + self.scratch
 
     def _warps(self, units: int, free: int, budget: Budget) -> int:
         """As many warps as the device holds at once, if there are units and memory for them; at least one."""

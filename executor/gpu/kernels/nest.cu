@@ -14,6 +14,7 @@ run_nest(const i64* job, i64 fresh, i64 steps, i64 duration) {
     i64* state = states + threadIdx.x / 32 * (words + nodes);
     ROLLED for (i64 k = lane(); k < words; k += 32) state[k] = fresh ? (k == WARP_DEPTH ? -1 : 0) : saved[k];
     ROLLED for (i64 k = lane(); k < nodes; k += 32) state[words + k] = 0;
+    if (fresh && lane() == 0) atomicAdd((unsigned long long*)job[JOB_HEADER] + HEADER_BUSY, 1ULL);
     __syncwarp();
     const Worker worker = {job,
                            state,

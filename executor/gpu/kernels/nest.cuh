@@ -6,6 +6,77 @@
 
 #include "tail.cuh"
 
+// ---- work ----------------------------------------------------------------------------------------------------------------
+//
+// Units come from a counter. A warp that finds none draws a ticket and waits; one at work that sees a ticket waiting splits
+// off half of what is left at its outermost level and puts it, as what is bound above and a range of the list, into the
+// ticket's slot (as STMatch and T-DFS share work between warps). What hangs on what is bound is computed again.
+
+__device__ inline unsigned long long* counter(const Worker& w, int field) {
+    return (unsigned long long*)w.get(JOB_HEADER) + field;
+}
+
+__device__ inline unsigned long long peek(const unsigned long long* at) { return *(const volatile unsigned long long*)at; }
+
+__device__ inline i64* task(const Worker& w, unsigned long long ticket) {
+    return (i64*)w.get(JOB_TASKS) + (i64)(ticket % (unsigned long long)w.get(JOB_WARPS)) * (TASK_FIELDS + w.levels);
+}
+
+// The part of an open level's list that can be given away: the later half of what is left, and the mask that stays.
+__device__ inline Span to_spare(const Worker& w, i64 d, i64 least, u32& mask) {
+    mask = (u32)w.at(AT_MASK, d);
+    const i64 position = w.at(AT_POSITION, d), end = w.at(AT_END, d), left = end - position;
+    if (left > (mask ? 0 : 1)) {
+        const i64 from = position + (left + (mask ? 0 : 1)) / 2;
+        return left >= least ? Span{from, end} : Span{0, 0};
+    }
+    if (__popc(mask) < 2 || least > 1) return {0, 0};
+    u32 upper = mask;  // take away the lower half of its bits
+    ROLLED for (int k = __popc(mask) / 2; k; --k) upper &= upper - 1;
+    mask &= ~upper;
+    return {position - 32 + __ffs(upper) - 1, min(position, end)};
+}
+
+// Give work to a warp that waits, if there is one and something to spare above level d.
+__device__ __noinline__ void donate(const Worker& w, i64 open, bool has_tail) {
+    unsigned long long ticket = 0;
+    if (lane() == 0) {
+        ticket = peek(counter(w, HEADER_TAIL));
+        if (ticket >= peek(counter(w, HEADER_HEAD))) ticket = ~0ULL;
+    }
+    ticket = __shfl_sync(ALL_LANES, ticket, 0);
+    if (ticket == ~0ULL) return;
+    u32 mask = 0;
+    Span spare = {0, 0};
+    i64 d = 1;
+    ROLLED for (; d <= open; ++d) {
+        spare = to_spare(w, d, d + 1 < w.get(JOB_LOOPS) || has_tail ? 1 : 256, mask);
+        if (spare.start < spare.end) break;
+    }
+    if (d > open) return;
+    bool mine = false;
+    if (lane() == 0) mine = atomicCAS(counter(w, HEADER_TAIL), ticket, ticket + 1) == ticket;
+    if (!__shfl_sync(ALL_LANES, mine, 0)) return;
+    i64* slot = task(w, ticket);
+    if (lane() == 0) {
+        atomicAdd(counter(w, HEADER_BUSY), 1ULL);  // in the name of who waits
+        while (peek((unsigned long long*)slot + TASK_FULL)) __nanosleep(100);
+        slot[TASK_UNIT] = w.state[WARP_UNIT];
+        slot[TASK_DEPTH] = d;
+        slot[TASK_START] = spare.start;
+        slot[TASK_END] = spare.end;
+    }
+    ROLLED for (i64 k = lane(); k < d; k += 32) slot[TASK_FIELDS + k] = w.v(k);
+    __syncwarp();
+    if (lane() == 0) {
+        w.at(AT_END, d) = min(spare.start, w.at(AT_END, d));
+        w.at(AT_MASK, d) = mask;
+        __threadfence();
+        atomicExch((unsigned long long*)slot + TASK_FULL, ticket + 1);
+    }
+    __syncwarp();
+}
+
 // Take the next work unit and stand before its root; false when none is left.
 __device__ inline bool take_unit(const Worker& w) {
     i64 unit = 0;
@@ -49,6 +120,29 @@ __device__ inline void open_level(const Worker& w, i64 d) {
         w.at(AT_MASK, d) = 0;
     }
     __syncwarp();
+}
+
+// Stand where a task begins.
+__device__ __noinline__ i64 open_task(const Worker& w, i64* slot, i64& spent) {
+    const i64 depth = slot[TASK_DEPTH], start = slot[TASK_START], end = slot[TASK_END];
+    __syncwarp();
+    ROLLED for (i64 k = lane(); k < depth; k += 32) {
+        w.at(AT_V, k) = slot[TASK_FIELDS + k];
+        w.at(AT_POSITION, k) = w.at(AT_END, k) = w.at(AT_MASK, k) = 0;  // nothing is left above
+    }
+    if (lane() == 0) w.state[WARP_UNIT] = slot[TASK_UNIT];
+    __syncwarp();
+    ROLLED for (i64 k = 0; k < depth; ++k) compute_sets(w, k, spent);
+    open_level(w, depth);
+    __syncwarp();
+    if (lane() == 0) {
+        w.at(AT_POSITION, depth) = start;
+        w.at(AT_END, depth) = end;
+        __threadfence();
+        atomicExch((unsigned long long*)slot + TASK_FULL, 0ULL);
+    }
+    __syncwarp();
+    return depth;
 }
 
 // Mask of the elements of level d that are still to be bound, out of the 32 before AT_POSITION; looks at the next 32 when
@@ -133,11 +227,48 @@ struct Limits {
     }
 };
 
+// Find something to do; returns the level to go on at, -1 where everything is done, -2 where the launch is over.
+__device__ inline i64 find_work(const Worker& w, Limits& limits, bool& entering, i64& spent) {
+    entering = true;
+    unsigned long long ticket = (unsigned long long)w.state[WARP_TICKET];  // + 1
+    if (ticket == 0) {
+        if (take_unit(w)) return 0;
+        __syncwarp();
+        if (lane() == 0) {
+            ticket = atomicAdd(counter(w, HEADER_HEAD), 1ULL) + 1;
+            w.state[WARP_TICKET] = (i64)ticket;
+            __threadfence();
+            atomicAdd(counter(w, HEADER_BUSY), ~0ULL);
+        }
+        ticket = __shfl_sync(ALL_LANES, ticket, 0);
+    }
+    i64* slot = task(w, ticket - 1);
+    for (;;) {
+        int found = 0;
+        if (lane() == 0) {
+            if (peek((unsigned long long*)slot + TASK_FULL) == ticket) found = 1;
+            else if (peek(counter(w, HEADER_BUSY)) == 0) found = 2;
+            else if (!w.get(JOB_COUNTING) && (i64)peek(counter(w, HEADER_ROWS)) >= w.get(JOB_CAPACITY)) found = 3;
+            __threadfence();
+        }
+        found = __shfl_sync(ALL_LANES, found, 0);
+        if (found == 1) break;
+        if (found > 1) return found == 2 ? -1 : -2;
+        spent += 64;
+        if (limits.over(spent)) return -2;
+        __nanosleep(1000);
+    }
+    if (lane() == 0) w.state[WARP_TICKET] = 0;
+    __syncwarp();
+    entering = false;
+    return open_task(w, slot, spent);
+}
+
 // Walk on from the warp's state until there is no unit left or something stops it; returns the status.
 __device__ inline int walk(const Worker& w, Limits limits) {
     const i64 loops = w.get(JOB_LOOPS);
     const bool counting = w.get(JOB_COUNTING), has_tail = counting && w.get(JOB_NODE_COUNT) > 0;
-    i64 d = w.state[WARP_DEPTH], total = w.state[WARP_TOTAL], spent = 0;
+    i64 d = w.state[WARP_DEPTH], total = w.state[WARP_TOTAL], spent = 0, shared = 0;
     bool entering = w.state[WARP_ENTERING];
     int status = STATUS_DONE;
     for (;;) {
@@ -146,9 +277,15 @@ __device__ inline int walk(const Worker& w, Limits limits) {
             break;
         }
         if (d < 0) {
-            if (!take_unit(w)) break;
-            d = 0;
-            entering = true;
+            d = find_work(w, limits, entering, spent);
+            if (d < 0) {
+                if (d < -1) status = STATUS_YIELDED;
+                d = -1;
+                break;
+            }
+        } else if (spent - shared >= 64) {
+            shared = spent;
+            donate(w, min(entering ? d - 1 : d, loops - 1), has_tail);
         }
         ++spent;
         if (entering) {
