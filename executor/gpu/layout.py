@@ -13,6 +13,7 @@ BLOCKS_PER_MULTIPROCESSOR = (
     8  # 1024 threads: what the smallest device we build for (sm_75) holds at once
 )
 MAX_LEVELS = 64
+FILTER_BITS = 8192  # of a MARK's filter, where the tail has one or two
 MAX_SETS = 512
 LARGEST_COUNT = 9.0e18  # doubles above this may stand for counts over 2^63
 
@@ -52,6 +53,10 @@ class Job(IntEnum):
     SCRATCH = 29  # u8[warps, SCRATCH_BYTES], zero between tails
     SCRATCH_BYTES = 30
     SCRATCH_AT = 31  # i64[nodes]: where each node's begins in a warp's
+    FILTER_BITS = 34  # of a MARK's filter, a power of two
+    FILTER_AT = 35  # i64[nodes]: where each MARK's begins among those of a warp, in u32
+    FILTER_WORDS = 36  # u32 of a warp's filters
+    CUT_NODE = 33  # the node of the tail whose list is cut into work units, -1: none
     TASKS = 32  # i64[warps, len(Task) + levels]: what a warp gives to one that waits
 
 

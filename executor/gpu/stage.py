@@ -49,14 +49,27 @@ def check_size(tables: Tables) -> None:
 def work_units(prepared: Prepared) -> tuple[U32, I64]:
     """Each unit's root as a position in `roots`, u32[units], and each root's first unit, i64[roots + 1].
 
-    A unit is one part of about `PART` neighbours of a root, where there is a second loop to be cut.
+    A unit is one part of about `PART` neighbours of a root, where there is a second loop, or a list of the tail, to be
+    cut.
     """
     loops, weights = prepared.tables.loops, prepared.weights
     if loops == 0:
         return np.zeros(1, np.uint32), np.array([0, 1], np.int64)
-    parts = (weights + PART - 1) // PART if loops > 1 else np.ones(len(weights), np.int64)
+    cuts = loops > 1 or cut_node(prepared.tables) >= 0
+    parts = (weights + PART - 1) // PART if cuts else np.ones(len(weights), np.int64)
     first_unit = np.concatenate([[0], np.cumsum(parts)]).astype(np.int64)
     return np.repeat(np.arange(len(parts), dtype=np.uint32), parts), first_unit
+
+
+def cut_node(tables: Tables) -> int:
+    """The node of the tail whose list may be counted in parts, where there is but one loop: a root, over whose list the
+    tail is a sum. -1 where there is none."""
+    if tables.loops != 1:
+        return -1
+    for c, row in enumerate(tables.nodes):
+        if row[NodeField.ROLE] == Role.INNER and row[NodeField.PARENT] < 0:
+            return c
+    return -1
 
 
 @cache
@@ -106,6 +119,10 @@ class Stage:
         unit_roots, first_unit = work_units(prepared)
         self.words = layout.state_words(len(tables.levels), len(tables.sets))
         self.offsets, self.scratch = _scratch(prepared)
+        is_mark = tables.nodes[:, NodeField.ROLE] == Role.MARK
+        self.marks = int(is_mark.sum())
+        self.filter_words = _filter_words(self.marks)
+        filters = np.where(is_mark, (np.cumsum(is_mark) - 1) * self.filter_words, 0)
         before = budget.used
         budget.take(prepared.bytes, "its graph on the GPU")
         extra = unit_roots.nbytes + first_unit.nbytes + self.capacity * tables.row_bytes
@@ -136,6 +153,7 @@ class Stage:
                 Job.CHECKS: tables.checks,
                 Job.NODES: tables.nodes,
                 Job.SCRATCH_AT: self.offsets,
+                Job.FILTER_AT: filters.astype(np.int64),
                 Job.VIEWS: views,
                 Job.SIMPLE: np.array([int(v.simple) for v in prepared.views], np.int64),
                 Job.LISTS: lists,
@@ -169,6 +187,9 @@ class Stage:
         self.job[Job.COUNTING] = tables.counting
         self.job[Job.NODE_COUNT] = len(tables.nodes)
         self.job[Job.VIDS] = self.prepared.vids
+        self.job[Job.CUT_NODE] = cut_node(tables)
+        self.job[Job.FILTER_BITS] = 32 * self.filter_words
+        self.job[Job.FILTER_WORDS] = self.filter_words * self.marks
         self.job[Job.UNITS] = units
         self.job[Job.WARPS] = self.warps
         self.job[Job.STATE_WORDS] = self.words
@@ -291,7 +312,8 @@ class Stage:
         return done, bool(counters[Header.OVERFLOWED]), clock.seconds()
 
     def _shared_bytes(self) -> int:
-        return 8 * (self.words + len(layout.Tail) * len(self.tables.nodes)) * _WARPS_IN_BLOCK
+        own = 8 * (self.words + len(layout.Tail) * len(self.tables.nodes))
+        return (own + 4 * self.filter_words * self.marks) * _WARPS_IN_BLOCK
 
     def taken(self) -> tuple[npt.NDArray[np.uint32], npt.NDArray[np.int64]]:
         """The buffered rows, by column of the tables; the buffer is empty then."""
@@ -300,6 +322,14 @@ class Stage:
             memory.download(self.out_vids, n).astype(np.uint32, copy=False),
             memory.download(self.out_eids, n).astype(np.int64, copy=False),
         )
+
+
+def _filter_words(marks: int) -> int:
+    """u32 of each of so many filters: a power of two, fewer where there are many."""
+    words = layout.FILTER_BITS // 32
+    while marks > 2 and marks * words > layout.FILTER_BITS // 16 and words > 32:
+        words //= 2
+    return words
 
 
 def _scratch(prepared: Prepared) -> tuple[I64, int]:

@@ -11,14 +11,18 @@ run_nest(const i64* job, i64 fresh, i64 steps, i64 duration) {
     if (warp >= job[JOB_WARPS]) return;
     const i64 words = job[JOB_STATE_WORDS], nodes = TAIL_FIELDS * job[JOB_NODE_COUNT];
     i64* saved = (i64*)job[JOB_STATES] + warp * words;
-    i64* state = states + threadIdx.x / 32 * (words + nodes);
+    const i64 filters = job[JOB_FILTER_WORDS], in_block = threadIdx.x / 32;
+    i64* state = states + in_block * (words + nodes);
+    u32* filter = (u32*)(states + BLOCK_THREADS / 32 * (words + nodes)) + in_block * filters;
     ROLLED for (i64 k = lane(); k < words; k += 32) state[k] = fresh ? (k == WARP_DEPTH ? -1 : 0) : saved[k];
     ROLLED for (i64 k = lane(); k < nodes; k += 32) state[words + k] = 0;
+    ROLLED for (i64 k = lane(); k < filters; k += 32) filter[k] = 0;
     if (fresh && lane() == 0) atomicAdd((unsigned long long*)job[JOB_HEADER] + HEADER_BUSY, 1ULL);
     __syncwarp();
     const Worker worker = {job,
                            state,
                            state + words,
+                           filter,
                            (u32*)job[JOB_BUFFERS] + warp * job[JOB_BUFFER_VIDS],
                            (u8*)job[JOB_SCRATCH] + warp * job[JOB_SCRATCH_BYTES],
                            job[JOB_LEVEL_COUNT]};

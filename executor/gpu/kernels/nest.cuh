@@ -105,11 +105,9 @@ __device__ inline void open_level(const Worker& w, i64 d) {
     const Source source = enter(w, d);
     i64 position = source.span.start, end = source.span.end;
     if (d == 1) {
-        const i64 unit = w.state[WARP_UNIT];
-        const i64* first = w.table(JOB_FIRST_UNIT) + ((const u32*)w.get(JOB_UNIT_ROOTS))[unit];
-        const i64 parts = first[1] - first[0], part = unit - first[0], size = end - position;
-        end = position + size * (part + 1) / parts;
-        position += size * part / parts;
+        const Span part = unit_part(w, source.span);
+        position = part.start;
+        end = part.end;
     }
     __syncwarp();
     if (lane() == 0) {

@@ -7,6 +7,8 @@
 #include "worker.cuh"
 
 #define INFINITE 1.0e300
+#define NONE 0xffffffffu  // no vid
+#define SEARCH 3u  // a search in a row costs as much as so many of its elements looked up
 
 // What is kept of a node while its tail is counted.
 struct TailNode {
@@ -25,9 +27,10 @@ struct TailNode {
         __syncwarp();
     }
 
-    __device__ void use() const {
+    // 1: its scratch is in use, 2: its filter is
+    __device__ void use(i64 what) const {
         __syncwarp();
-        if (lane() == 0) at[TAIL_USED] = 1;
+        if (lane() == 0) at[TAIL_USED] = what;
         __syncwarp();
     }
 };
@@ -61,11 +64,13 @@ __device__ inline T sum_of(T x, u32 mine) {
     return mine ? through - (first ? before : T(0)) : T(0);
 }
 
-// Each lane has a range of positions; call visit(owner, start, at, active, mine) for all of them, 32 at a time, where `owner`
-// is the lane whose range position `at` is in and `start` the start of that, and `mine` tells each lane in which lanes its own
-// positions are.
-template <class Visit>
-__device__ inline void each_position(Span range, Visit visit) {
+// Each lane has a range of positions. Read all of them with load(owner, start, at, there), `owner` being the lane whose range
+// position `at` is in and `start` the start of that, and give what was read to use(value, owner, there, mine), `mine` telling
+// each lane in which lanes its own positions are. AHEAD reads are under way before the first is used: a warp waits for memory
+// most of its time.
+template <class Load, class Use>
+__device__ inline void each_position(Span range, Load load, Use use) {
+    constexpr int AHEAD = 4;
     const i64 size = max(range.end - range.start, 0LL);
     const u32 length = (u32)min(size, 1LL << 26), ends = inclusive_sum(length), total = __shfl_sync(ALL_LANES, ends, 31);
     u32 left = __ballot_sync(ALL_LANES, size > 0);
@@ -73,22 +78,46 @@ __device__ inline void each_position(Span range, Visit visit) {
         ROLLED for (; left; left &= left - 1) {
             const int owner = __ffs(left) - 1;
             const i64 start = __shfl_sync(ALL_LANES, range.start, owner), end = __shfl_sync(ALL_LANES, range.end, owner);
-            ROLLED for (i64 base = start; base < end; base += 32)
-                visit(owner, start, base + lane(), base + lane() < end, lane() == owner ? ALL_LANES : 0u);
+            const u32 mine = lane() == owner ? ALL_LANES : 0u;
+            ROLLED for (i64 base = start; base < end; base += 32 * AHEAD) {
+                u32 values[AHEAD];
+#pragma unroll
+                for (int k = 0; k < AHEAD; ++k) {
+                    const i64 at = base + 32 * k + lane();
+                    values[k] = load(owner, start, at, at < end);
+                }
+#pragma unroll
+                for (int k = 0; k < AHEAD; ++k)
+                    if (base + 32 * k < end) use(values[k], owner, base + 32 * k + lane() < end, mine);
+            }
         }
         return;
     }
     const u32 begin = ends - length;
-    ROLLED for (u32 base = 0; base < total; base += 32) {
-        const u32 t = base + lane();
-        int owner = 0;  // the first lane whose range ends after t
-        for (int step = 16; step; step >>= 1)
-            if (__shfl_sync(ALL_LANES, ends, owner + step - 1) <= t) owner += step;
-        const i64 start = __shfl_sync(ALL_LANES, range.start, owner);
-        const i64 at = start + (t - __shfl_sync(ALL_LANES, begin, owner));
-        const u32 from = max(begin, base) - base, to = min(ends, base + 32) - base;
-        const bool here = length > 0 && begin < base + 32 && ends > base;
-        visit(owner, start, at, t < total, here ? (ALL_LANES >> (32 - (to - from))) << from : 0u);
+    ROLLED for (u32 base = 0; base < total; base += 32 * AHEAD) {
+        u32 values[AHEAD];
+        int owners[AHEAD];
+#pragma unroll
+        for (int k = 0; k < AHEAD; ++k) {
+            const u32 t = base + 32 * k + lane();
+            int owner = 0;  // the first lane whose range ends after t
+#pragma unroll
+            for (int step = 16; step; step >>= 1)
+                if (__shfl_sync(ALL_LANES, ends, owner + step - 1) <= t) owner += step;
+            const i64 start = __shfl_sync(ALL_LANES, range.start, owner);
+            const i64 at = start + (t - __shfl_sync(ALL_LANES, begin, owner));
+            owners[k] = owner;
+            values[k] = load(owner, start, at, t < total);
+        }
+#pragma unroll
+        for (int k = 0; k < AHEAD; ++k) {
+            const u32 first = base + 32 * k;
+            if (first >= total) break;
+            const u32 from = max(begin, first) - first, to = min(ends, first + 32) - first;
+            const bool here = length > 0 && begin < first + 32 && ends > first;
+            const u32 mine = here ? (ALL_LANES >> (32 - (to - from))) << from : 0u;
+            use(values[k], owners[k], first + lane() < total, mine);
+        }
     }
 }
 
@@ -231,38 +260,50 @@ __device__ __noinline__ i64 count_slice(const Worker& w, i64 d, const i64* view,
     return n;
 }
 
-// The vertices that a MARK node may be bound to: bits, or where they are few and nothing else is asked of them, their list.
+// The vertices that a MARK node may be bound to. A filter in shared memory, of a bit for each residue, says which are not; where
+// there are fewer vids than bits it also says which are, else those that pass are looked for in the list. A list too long for
+// the filter has a bit for each vid in the node's scratch.
 struct Held {
+    const u32* filter;
     const u32* bits;
     const u32* list;
     Span span;
+    u32 residues;
+    i64 level;  // -1: nothing but the list is asked
+    bool exact;
 
-    __device__ bool has(u32 x) const {
+    __device__ bool has(const Worker& w, u32 x) const {
         if (bits) return bits[x >> 5] >> (x & 31) & 1;
+        const u32 bit = x & (residues - 1);
+        if (!(filter[bit >> 5] >> (bit & 31) & 1)) return false;
+        if (exact) return true;
         const i64 at = lower_bound(list, span.start, span.end, x);
-        return at < span.end && list[at] == x;
+        return at < span.end && list[at] == x && (level < 0 || admits(w, level, x));
     }
 };
 
 __device__ __noinline__ Held held(const Worker& w, i64 c, i64& spent) {
     const TailNode node = tail_node(w, c);
     const i64 d = w.node(c)[NODE_LEVEL];
-    const Span span = node.span();
-    if (!(w.level(d)[LEVEL_FLAGS] & (FLAG_DIFFERS | FLAG_BITS)) && span.size() <= 16) return {nullptr, node.list(), span};
-    u32* bits = (u32*)scratch(w, c);
-    if (!node.at[TAIL_USED]) {
-        node.use();
-        const Source source = {node.at[TAIL_LIST], span};
-        ROLLED for (i64 base = span.start; base < span.end; base += 32, ++spent) {
-            const i64 at = base + lane();
-            if (at < span.end && accepts(w, d, source, at)) {
-                const u32 x = node.list()[at];
-                atomicOr(bits + (x >> 5), 1u << (x & 31));
-            }
+    const bool tested = w.level(d)[LEVEL_FLAGS] & (FLAG_DIFFERS | FLAG_BITS);
+    const u32 residues = (u32)w.get(JOB_FILTER_BITS);
+    Held found = {w.filters + w.table(JOB_FILTER_AT)[c], nullptr, node.list(), node.span(), residues, tested ? d : -1,
+                  w.get(JOB_VIDS) <= residues};
+    if (!found.exact && 8 * found.span.size() > residues) found.bits = (const u32*)scratch(w, c);
+    if (node.at[TAIL_USED]) return found;
+    node.use(found.bits ? 1 : 2);
+    u32* target = found.bits ? (u32*)found.bits : (u32*)found.filter;
+    const u32 most = found.bits ? ~0u : residues - 1;
+    const Source source = {node.at[TAIL_LIST], found.span};
+    ROLLED for (i64 base = found.span.start; base < found.span.end; base += 32, ++spent) {
+        const i64 at = base + lane();
+        if (at < found.span.end && accepts(w, d, source, at)) {
+            const u32 x = node.list()[at] & most;
+            atomicOr(target + (x >> 5), 1u << (x & 31));
         }
-        __syncwarp();
     }
-    return {bits, nullptr, span};
+    __syncwarp();
+    return found;
 }
 
 // Each active lane: the weight that child c gives to its parent's vertex x, and about the same.
@@ -284,25 +325,61 @@ __device__ __noinline__ i64 pull(const Worker& w, i64 c, i64 x, bool active, dou
     const Span row = active ? row_slice(view, x, range.start, range.end) : Span{0, 0};
     i64 total = 0;
     if (child[NODE_ROLE] == ROLE_MARK) {
+        const Source source = {tail_node(w, c).at[TAIL_LIST], tail_node(w, c).span()};
+        const u32* theirs = (const u32*)source.address;
+        Span part = row.size() ? source.span : Span{0, 0};  // what of their list lies on the right side of x
+        if (child[NODE_ORDER] == ORDER_BELOW) part.end = lower_bound(theirs, part.start, part.end, x);
+        if (child[NODE_ORDER] == ORDER_ABOVE) part.start = lower_bound(theirs, part.start, part.end, x + 1);
+        const u32 fewer = warp_sum((u32)min(part.size(), 1LL << 24)), more = warp_sum((u32)min(row.size(), 1LL << 24));
+        if (fewer == 0) {
+            approximate = 0.0;
+            return 0;
+        }
+        if (SEARCH * fewer < more) {  // look for theirs in the rows, not for what the rows hold among theirs
+            const bool plain = !(w.level(d)[LEVEL_FLAGS] & (FLAG_DIFFERS | FLAG_BITS | FLAG_REPEATS));
+            each_position(
+                part,
+                [&](int owner, i64, i64 at, bool there) {
+                    const i64 start = __shfl_sync(ALL_LANES, row.start, owner);
+                    const i64 end = __shfl_sync(ALL_LANES, row.end, owner);
+                    if (!there || !(plain || accepts(w, d, source, at))) return 0u;
+                    const i64 y = theirs[at], place = lower_bound(near, start, end, y);
+                    return (u32)(place < end && near[place] == y);
+                },
+                [&](u32 fits, int, bool, u32 mine) {
+                    total += __popc(__ballot_sync(ALL_LANES, fits) & mine);
+                    ++spent;
+                });
+            approximate = (double)total;
+            return total;
+        }
         const Held wanted = held(w, c, spent);
-        each_position(row, [&](int, i64 start, i64 at, bool there, u32 mine) {
-            const bool fits = there && (simple || at == start || near[at - 1] != near[at]) && wanted.has(near[at]);
-            total += __popc(__ballot_sync(ALL_LANES, fits) & mine);
-            ++spent;
-        });
+        each_position(
+            row,
+            [&](int, i64 start, i64 at, bool there) {
+                return there && (simple || at == start || near[at - 1] != near[at]) ? near[at] : NONE;
+            },
+            [&](u32 y, int, bool, u32 mine) {
+                total += __popc(__ballot_sync(ALL_LANES, y != NONE && wanted.has(w, y)) & mine);
+                ++spent;
+            });
         approximate = (double)total;
         return total;
     }
     const i64* weights = (const i64*)scratch(w, c);
     approximate = 0.0;
-    each_position(row, [&](int, i64 start, i64 at, bool there, u32 mine) {
-        const bool fits = there && (simple || at == start || near[at - 1] != near[at]);
-        const i64 weight = fits ? weights[near[at]] : 0;
-        if (!__any_sync(ALL_LANES, weight != 0)) return;
-        total += sum_of(weight, mine);
-        approximate += sum_of((double)weight, mine);
-        ++spent;
-    });
+    each_position(
+        row,
+        [&](int, i64 start, i64 at, bool there) {
+            return there && (simple || at == start || near[at - 1] != near[at]) ? near[at] : NONE;
+        },
+        [&](u32 y, int, bool, u32 mine) {
+            const i64 weight = y != NONE ? weights[y] : 0;
+            ++spent;
+            if (!__any_sync(ALL_LANES, weight != 0)) return;
+            total += sum_of(weight, mine);
+            approximate += sum_of((double)weight, mine);
+        });
     return total;
 }
 
@@ -330,14 +407,15 @@ __device__ __noinline__ i64 fold(const Worker& w, i64 c, double& approximate, i6
     const i64 d = w.node(c)[NODE_LEVEL];
     const bool root = w.node(c)[NODE_PARENT] < 0;
     const Source source = enter(w, d);
+    const Span part = c == w.get(JOB_CUT_NODE) ? unit_part(w, source.span) : source.span;
     node.set(source.address, source.span);
-    if (!root) node.use();
+    if (!root) node.use(1);
     i64* weights = root ? nullptr : (i64*)scratch(w, c);
     i64 total = 0;
     double sum = 0.0;
-    ROLLED for (i64 base = source.span.start; base < source.span.end; base += 32, ++spent) {
+    ROLLED for (i64 base = part.start; base < part.end; base += 32, ++spent) {
         const i64 at = base + lane();
-        const bool active = at < source.span.end && accepts(w, d, source, at);
+        const bool active = at < part.end && accepts(w, d, source, at);
         const i64 x = active ? ((const u32*)source.address)[at] : 0;
         double about;
         const i64 n = weigh(w, c, x, active, -1, about, spent);
@@ -381,19 +459,22 @@ __device__ __noinline__ i64 push(const Worker& w, i64 c, double& approximate, i6
         const i64 least = pusher[NODE_ORDER] == ORDER_BELOW ? max(range.start, z + 1) : range.start;
         const i64 most = pusher[NODE_ORDER] == ORDER_ABOVE ? min(range.end, z) : range.end;
         const Span part = weight ? row_slice(view, z, least, most) : Span{0, 0};
-        each_position(part, [&](int owner, i64 start, i64 position, bool there, u32) {
-            const bool fits = there && (simple || position == start || near[position - 1] != near[position]);
-            const u32 x = fits ? near[position] : 0;
-            const i64 more = __shfl_sync(ALL_LANES, weight, owner);
-            const bool first = fits && atomicAdd(weights + x, (unsigned long long)more) == 0;
-            const u32 firsts = __ballot_sync(ALL_LANES, first);
-            if (first) touched[count + __popc(firsts & lanes_before())] = x;
-            count += __popc(firsts);
-            if (fits) reached += (double)more;
-            ++spent;
-        });
+        each_position(
+            part,
+            [&](int, i64 start, i64 position, bool there) {
+                return there && (simple || position == start || near[position - 1] != near[position]) ? near[position] : NONE;
+            },
+            [&](u32 x, int owner, bool, u32) {
+                const i64 more = __shfl_sync(ALL_LANES, weight, owner);
+                const bool first = x != NONE && atomicAdd(weights + x, (unsigned long long)more) == 0;
+                const u32 firsts = __ballot_sync(ALL_LANES, first);
+                if (first) touched[count + __popc(firsts & lanes_before())] = x;
+                count += __popc(firsts);
+                if (x != NONE) reached += (double)more;
+                ++spent;
+            });
     }
-    node.use();
+    node.use(1);
     node.set((i64)touched, {0, count});
     approximate = warp_sum(reached);
     if (approximate > LARGEST_COUNT) return 0;  // some weight may have passed 2^63
@@ -426,6 +507,14 @@ __device__ __noinline__ void clear(const Worker& w) {
     ROLLED for (i64 c = 0; c < w.get(JOB_NODE_COUNT); ++c) {
         const TailNode node = tail_node(w, c);
         if (!node.at[TAIL_USED]) continue;
+        if (node.at[TAIL_USED] == 2) {
+            u32* filter = w.filters + w.table(JOB_FILTER_AT)[c];
+            for (i64 k = lane(); k < w.get(JOB_FILTER_BITS) / 32; k += 32) filter[k] = 0;
+            __syncwarp();
+            if (lane() == 0) node.at[TAIL_USED] = 0;
+            __syncwarp();
+            continue;
+        }
         const bool mark = w.node(c)[NODE_ROLE] == ROLE_MARK;
         u32* bits = (u32*)scratch(w, c);
         i64* weights = (i64*)scratch(w, c);

@@ -7,6 +7,7 @@ struct Worker {
     const i64* job;
     i64* state;  // in shared memory: WARP_FIELDS numbers, LEVEL_ARRAYS arrays of a number for each level, the sets' lengths
     i64* tail;   // in shared memory: TAIL_FIELDS numbers for each node of the tail
+    u32* filters;  // in shared memory: JOB_FILTER_BITS bits for each MARK of the tail
     u32* buffer;
     u8* scratch;
     i64 levels;
@@ -30,6 +31,15 @@ struct Source {
     i64 address;
     Span span;
 };
+
+// The part of a list that a work unit is about: a unit is one part of a root's neighbours, so that those of a hub go to many
+// warps.
+__device__ inline Span unit_part(const Worker& w, Span span) {
+    const i64 unit = w.state[WARP_UNIT];
+    const i64* first = w.table(JOB_FIRST_UNIT) + ((const u32*)w.get(JOB_UNIT_ROOTS))[unit];
+    const i64 parts = first[1] - first[0], part = unit - first[0], size = span.size();
+    return {span.start + size * part / parts, span.start + size * (part + 1) / parts};
+}
 
 // The vid range that a level or set is cut to, given the vertices bound so far; `lo`, `below`, `above` name columns.
 __device__ __noinline__ Span bounds(const Worker& w, const i64* row, int lo, int below, int above) {
