@@ -7,7 +7,7 @@ a query reaches the source (design.md §5), so one compilation serves all querie
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from enum import IntEnum, IntFlag
 from functools import cache
 from importlib import resources
@@ -15,6 +15,7 @@ from importlib import resources
 from gdb.executor.gpu import layout
 from gdb.executor.nest import Formula, Kind, Op, Order
 from gdb.executor.tables import CheckField, Flag, LevelField, NodeField, Role, SetField, ViewField
+from gdb.storage.adjacency import I64
 
 ENTRY, SPLIT = "run_nest", "fill_split"
 OPTIONS = ("-std=c++17",)
@@ -57,7 +58,39 @@ def _defines() -> Iterator[str]:
 
 @cache
 def source() -> str:
-    """The whole kernel as one text: includes are put in their place, so that NVRTC needs no folder."""
+    """The generic kernel as one text: includes are put in their place, so that NVRTC needs no folder."""
+    return f"{_head()}\n{_body()}"
+
+
+def special(numbers: Mapping[layout.Job, int], tables: Mapping[layout.Job, I64]) -> str:
+    """The kernel of one nest: what the job says in `numbers` and `tables` stands in the source as constants, and what
+    they decide has fallen away when it runs. Its launches take the same job, and go on from the states of the generic
+    kernel's."""
+    # not loops: a compiler that unrolls them has looked at what is inside before it knows the constants
+    levels = [f"case {k}: work({k}LL); break;" for k in range(numbers[layout.Job.LOOPS])]
+    nodes = [f"visit({c}LL);" for c in range(numbers[layout.Job.NODE_COUNT])]
+    lines = [
+        "#define SPECIAL",
+        f"#define SPECIAL_EACH_LEVEL {' '.join(levels)}",
+        f"#define SPECIAL_EACH_NODE {' '.join(nodes)}",
+    ]
+    cases = [f"case JOB_{job.name}: return {value}LL;" for job, value in numbers.items()]
+    lines.append(f"#define SPECIAL_NUMBERS {' '.join(cases)}")
+    for job, table in tables.items():
+        values = ", ".join(f"{value}LL" for value in table.ravel().tolist() or [0])
+        lines.append(f"__device__ constexpr long long NEST_{job.name}[] = {{{values}}};")
+    cases = [f"case JOB_{job.name}: return NEST_{job.name};" for job in tables]
+    lines.append(f"#define SPECIAL_TABLES {' '.join(cases)}")
+    return "\n".join((_head(), *lines, _body()))
+
+
+@cache
+def _head() -> str:
+    return "\n".join(f"#define {line}" for line in _defines())
+
+
+@cache
+def _body() -> str:
     kernels = resources.files(__package__) / "kernels"
     seen: set[str] = set()
 
@@ -68,5 +101,4 @@ def source() -> str:
         text = (kernels / name).read_text(encoding="utf-8")
         return _INCLUDE.sub(lambda found: read(found[1]), text)
 
-    head = "\n".join(f"#define {line}" for line in _defines())
-    return f"{head}\n{read('nest.cu')}"
+    return read("nest.cu")

@@ -4,15 +4,15 @@ the stage use them again."""
 from __future__ import annotations
 
 from functools import cache
-from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
 
 from gdb.errors import LimitExceeded
-from gdb.executor.gpu import device, layout, memory, render
+from gdb.executor.gpu import device, layout, memory, render, special
 from gdb.executor.gpu.layout import Header, Job
 from gdb.executor.gpu.memory import DeviceArray, HostArray
+from gdb.executor.gpu.special import Function
 from gdb.executor.prepare import Prepared
 from gdb.executor.scheduler import Budget
 from gdb.executor.tables import NodeField, Role, Tables, ViewField
@@ -21,12 +21,6 @@ from gdb.storage.adjacency import I64, U32, Adjacency
 PART = 32  # a root with more neighbours than this is cut into several work units
 _ALIGNED = 256  # bytes to which each warp's and each node's scratch is rounded up
 _WARPS_IN_BLOCK = layout.BLOCK_THREADS // layout.WARP_LANES
-
-
-class _Function(Protocol):
-    def __call__(
-        self, grid: tuple[int], block: tuple[int], args: tuple[object, ...], *, shared_mem: int = 0
-    ) -> None: ...
 
 
 def check_size(tables: Tables) -> None:
@@ -73,12 +67,12 @@ def cut_node(tables: Tables) -> int:
 
 
 @cache
-def _function(ordinal: int, name: str) -> _Function:
+def _function(ordinal: int, name: str) -> Function:
     """A compiled kernel on the current device; CuPy keeps the machine code on disk."""
     import cupy
 
     try:
-        function: _Function = _module(ordinal).get_function(name)  # type: ignore[attr-defined]
+        function: Function = _module(ordinal).get_function(name)  # type: ignore[attr-defined]
     except (ImportError, OSError) as error:
         raise device.without_compiler(error) from error
     except RuntimeError as error:
@@ -99,6 +93,7 @@ class Stage:
     """A prepared stage placed on device `ordinal`, which must be the current one.
 
     capacity : rows that the output buffer holds. accounted : bytes that a run takes from its budget for it.
+    small_tables : the tables by their place in the job. seconds : that its launches took on the device.
     moved_bytes : what placing it copied to the device. written : rows that lie in the buffer. total : what all
         warps counted that have ended.
     """
@@ -110,6 +105,8 @@ class Stage:
         self.job = np.zeros(len(Job), np.int64)
         self.written = self.total = 0
         self.accounted = self.moved_bytes = 0
+        self.seconds = 0.0
+        self.special: Function | None = None
 
     # ---- placing ---------------------------------------------------------------------------------
 
@@ -145,21 +142,26 @@ class Stage:
         self.out_vids = self._allocate(Job.OUT_VIDS, columns, np.uint32)
         columns = (self.capacity, int(self.job[Job.EID_COLUMNS]))
         self.out_eids = self._allocate(Job.OUT_EIDS, columns, np.int64)
-        self.device_job = self._place_tables(
-            {
-                Job.LEVELS: tables.levels,
-                Job.SETS: tables.sets,
-                Job.REFS: tables.refs,
-                Job.CHECKS: tables.checks,
-                Job.NODES: tables.nodes,
-                Job.SCRATCH_AT: self.offsets,
-                Job.FILTER_AT: filters.astype(np.int64),
-                Job.VIEWS: views,
-                Job.SIMPLE: np.array([int(v.simple) for v in prepared.views], np.int64),
-                Job.LISTS: lists,
-                Job.BITS: bits,
-            }
+        self.small_tables: dict[Job, I64] = self._tables(
+            views, lists, bits, filters.astype(np.int64)
         )
+        self.device_job = self._place_tables(self.small_tables)
+
+    def _tables(self, views: I64, lists: I64, bits: I64, filters: I64) -> dict[Job, I64]:
+        tables = self.tables
+        return {
+            Job.LEVELS: tables.levels,
+            Job.SETS: tables.sets,
+            Job.REFS: tables.refs,
+            Job.CHECKS: tables.checks,
+            Job.NODES: tables.nodes,
+            Job.SCRATCH_AT: self.offsets,
+            Job.FILTER_AT: filters,
+            Job.VIEWS: views,
+            Job.SIMPLE: np.array([int(v.simple) for v in self.prepared.views], np.int64),
+            Job.LISTS: lists,
+            Job.BITS: bits,
+        }
 
     def _warp_bytes(self) -> int:
         own = 8 * (self.words + len(layout.Task) + len(self.tables.levels))
@@ -294,8 +296,10 @@ class Stage:
         if fresh:
             self.header.data.memset_async(0, self.header.nbytes)
             self.written = self.total = 0
+        if self.special is None and self.seconds > special.WORTH:
+            self.special = special.kernel_of(self)
         clock = memory.Clock()
-        _function(self.ordinal, render.ENTRY)(
+        (self.special or _function(self.ordinal, render.ENTRY))(
             (-(-self.warps // _WARPS_IN_BLOCK),),
             (layout.BLOCK_THREADS,),
             (self.device_job, np.int64(fresh), np.int64(steps), np.int64(nanoseconds)),
@@ -309,7 +313,9 @@ class Stage:
             counters[Header.ROWS] = counters[Header.UNFINISHED] = 0
             self.header.set(counters)
         self.total = int(counters[Header.LOW]) + (int(counters[Header.HIGH]) << 32)
-        return done, bool(counters[Header.OVERFLOWED]), clock.seconds()
+        seconds = clock.seconds()
+        self.seconds += seconds
+        return done, bool(counters[Header.OVERFLOWED]), seconds
 
     def _shared_bytes(self) -> int:
         own = 8 * (self.words + len(layout.Tail) * len(self.tables.nodes))

@@ -9,11 +9,26 @@ typedef unsigned int u32;
 typedef unsigned char u8;
 
 #define ALL_LANES 0xffffffffu
+
+// The same functions make two kernels. The generic one interprets any nest given as tables: its parts stand once, so that the
+// code stays small. A special one has the tables of one nest as constants (`render.special`): every part is written out where
+// it is called, and what the tables decide falls away.
+#ifdef SPECIAL
+#define PART __device__ __forceinline__
+#define INLINE __forceinline__
+#define UNROLLED _Pragma("unroll")
+#define AHEAD 4  // reads of a warp that are under way at once
+#else
+#define PART __device__ __noinline__
+#define INLINE inline
+#define UNROLLED _Pragma("unroll 1")
+#define AHEAD 1
+#endif
 #define ROLLED _Pragma("unroll 1")  // an interpreter gains nothing from unrolling, and its compilation takes seconds more
 
-__device__ inline int lane() { return threadIdx.x & 31; }
+__device__ INLINE int lane() { return threadIdx.x & 31; }
 
-__device__ inline u32 lanes_before() { return (1u << lane()) - 1u; }
+__device__ INLINE u32 lanes_before() { return (1u << lane()) - 1u; }
 
 // A half-open range of positions in a list.
 struct Span {
@@ -23,7 +38,7 @@ struct Span {
 };
 
 // First position in [start, end) whose value is >= x.
-__device__ __noinline__ i64 lower_bound(const u32* list, i64 start, i64 end, i64 x) {
+PART i64 lower_bound(const u32* list, i64 start, i64 end, i64 x) {
     ROLLED while (start < end) {
         const i64 middle = (start + end) >> 1;
         if ((i64)list[middle] < x) start = middle + 1;
@@ -44,13 +59,13 @@ __device__ __noinline__ i64 warp_lower_bound(const u32* list, i64 start, i64 end
     return start;
 }
 
-__device__ inline bool has_bit(const u8* bits, i64 x) { return bits[x >> 3] >> (x & 7) & 1; }
+__device__ INLINE bool has_bit(const u8* bits, i64 x) { return bits[x >> 3] >> (x & 7) & 1; }
 
-__device__ inline const u32* neighbours(const i64* view) { return (const u32*)view[VIEW_NEIGHBOURS]; }
+__device__ INLINE const u32* neighbours(const i64* view) { return (const u32*)view[VIEW_NEIGHBOURS]; }
 
 // A vid's row in a view by the interval index, of which the first interval, where most vids lie, stands in the view's own
 // table row; -1 where it has none.
-__device__ __noinline__ i64 row_number(const i64* view, i64 vid) {
+PART i64 row_number(const i64* view, i64 vid) {
     i64 step = vid - view[VIEW_FIRST0];
     if (step >= 0 && step < view[VIEW_LENGTH0]) return view[VIEW_ROW0] + step;
     const u32* first = (const u32*)view[VIEW_FIRST];
@@ -60,7 +75,7 @@ __device__ __noinline__ i64 row_number(const i64* view, i64 vid) {
     return step < ((const u32*)view[VIEW_LENGTH])[k - 1] ? ((const u32*)view[VIEW_ROW])[k - 1] + step : -1;
 }
 
-__device__ inline Span find_row(const i64* view, i64 vid) {
+__device__ INLINE Span find_row(const i64* view, i64 vid) {
     const i64 row = row_number(view, vid);
     if (row < 0) return {0, 0};
     const i64* offsets = (const i64*)view[VIEW_OFFSETS] + row;
@@ -69,7 +84,7 @@ __device__ inline Span find_row(const i64* view, i64 vid) {
 
 // The part of a vid's row on one side of a bound at the vid itself, which is what most restrictions give: looked up and not
 // searched. What is left to be cut off is the caller's.
-__device__ inline Span row_side(const i64* view, i64 vid, i64 low, i64 high) {
+__device__ INLINE Span row_side(const i64* view, i64 vid, i64 low, i64 high) {
     const i64 row = row_number(view, vid);
     if (row < 0) return {0, 0};
     const i64* offsets = (const i64*)view[VIEW_OFFSETS] + row;
@@ -81,7 +96,7 @@ __device__ inline Span row_side(const i64* view, i64 vid, i64 low, i64 high) {
 }
 
 // The part of an ascending list whose values lie in [low, high).
-__device__ inline Span clip(const u32* list, Span span, i64 low, i64 high) {
+__device__ INLINE Span clip(const u32* list, Span span, i64 low, i64 high) {
     if (span.start < span.end && (i64)list[span.start] < low)
         span.start = lower_bound(list, span.start + 1, span.end, low);
     if (span.start < span.end && (i64)list[span.end - 1] >= high)
@@ -89,7 +104,7 @@ __device__ inline Span clip(const u32* list, Span span, i64 low, i64 high) {
     return span;
 }
 
-__device__ __noinline__ Span warp_clip(const u32* list, Span span, i64 low, i64 high) {
+PART Span warp_clip(const u32* list, Span span, i64 low, i64 high) {
     if (span.start < span.end && (i64)list[span.start] < low)
         span.start = warp_lower_bound(list, span.start + 1, span.end, low);
     if (span.start < span.end && (i64)list[span.end - 1] >= high)
@@ -98,6 +113,6 @@ __device__ __noinline__ Span warp_clip(const u32* list, Span span, i64 low, i64 
 }
 
 // The part of a vid's row whose values lie in [low, high).
-__device__ inline Span row_slice(const i64* view, i64 vid, i64 low, i64 high) {
+__device__ INLINE Span row_slice(const i64* view, i64 vid, i64 low, i64 high) {
     return clip(neighbours(view), row_side(view, vid, low, high), low, high);
 }

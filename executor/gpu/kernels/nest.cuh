@@ -12,18 +12,18 @@
 // off half of what is left at its outermost level and puts it, as what is bound above and a range of the list, into the
 // ticket's slot (as STMatch and T-DFS share work between warps). What hangs on what is bound is computed again.
 
-__device__ inline unsigned long long* counter(const Worker& w, int field) {
+__device__ INLINE unsigned long long* counter(const Worker& w, int field) {
     return (unsigned long long*)w.get(JOB_HEADER) + field;
 }
 
-__device__ inline unsigned long long peek(const unsigned long long* at) { return *(const volatile unsigned long long*)at; }
+__device__ INLINE unsigned long long peek(const unsigned long long* at) { return *(const volatile unsigned long long*)at; }
 
-__device__ inline i64* task(const Worker& w, unsigned long long ticket) {
+__device__ INLINE i64* task(const Worker& w, unsigned long long ticket) {
     return (i64*)w.get(JOB_TASKS) + (i64)(ticket % (unsigned long long)w.get(JOB_WARPS)) * (TASK_FIELDS + w.levels);
 }
 
 // The part of an open level's list that can be given away: the later half of what is left, and the mask that stays.
-__device__ inline Span to_spare(const Worker& w, i64 d, i64 least, u32& mask) {
+__device__ INLINE Span to_spare(const Worker& w, i64 d, i64 least, u32& mask) {
     mask = (u32)w.at(AT_MASK, d);
     const i64 position = w.at(AT_POSITION, d), end = w.at(AT_END, d), left = end - position;
     if (left > (mask ? 0 : 1)) {
@@ -78,7 +78,7 @@ __device__ __noinline__ void donate(const Worker& w, i64 open, bool has_tail) {
 }
 
 // Take the next work unit and stand before its root; false when none is left.
-__device__ inline bool take_unit(const Worker& w) {
+__device__ INLINE bool take_unit(const Worker& w) {
     i64 unit = 0;
     if (lane() == 0)
         unit = (i64)atomicAdd((unsigned long long*)w.get(JOB_HEADER) + HEADER_NEXT, 1ULL);
@@ -101,7 +101,7 @@ __device__ inline bool take_unit(const Worker& w) {
 
 // Stand before the elements of level d > 0. A unit is one part of a root's level 1, so that the many neighbours of a hub go
 // to many warps; the start stays that of the whole list, where a repeated neighbour begins.
-__device__ inline void open_level(const Worker& w, i64 d) {
+__device__ INLINE void open_level(const Worker& w, i64 d) {
     const Source source = enter(w, d);
     i64 position = source.span.start, end = source.span.end;
     if (d == 1) {
@@ -120,6 +120,16 @@ __device__ inline void open_level(const Worker& w, i64 d) {
     __syncwarp();
 }
 
+// Do what is to be done at level d, which a special kernel knows as a constant.
+template <class Work>
+__device__ INLINE void at_level(const Worker& w, i64 d, Work work) {
+#ifdef SPECIAL
+    switch (d) { SPECIAL_EACH_LEVEL }  // case 0: work(0); break; ...
+#else
+    work(d);
+#endif
+}
+
 // Stand where a task begins.
 __device__ __noinline__ i64 open_task(const Worker& w, i64* slot, i64& spent) {
     const i64 depth = slot[TASK_DEPTH], start = slot[TASK_START], end = slot[TASK_END];
@@ -130,8 +140,8 @@ __device__ __noinline__ i64 open_task(const Worker& w, i64* slot, i64& spent) {
     }
     if (lane() == 0) w.state[WARP_UNIT] = slot[TASK_UNIT];
     __syncwarp();
-    ROLLED for (i64 k = 0; k < depth; ++k) compute_sets(w, k, spent);
-    open_level(w, depth);
+    ROLLED for (i64 d = 0; d < depth; ++d) at_level(w, d, [&](i64 k) { compute_sets(w, k, spent); });
+    at_level(w, depth, [&](i64 k) { open_level(w, k); });
     __syncwarp();
     if (lane() == 0) {
         w.at(AT_POSITION, depth) = start;
@@ -145,7 +155,7 @@ __device__ __noinline__ i64 open_task(const Worker& w, i64* slot, i64& spent) {
 
 // Mask of the elements of level d that are still to be bound, out of the 32 before AT_POSITION; looks at the next 32 when
 // there are none. `done` tells that the list has come to its end.
-__device__ inline u32 survivors(const Worker& w, i64 d, bool& done) {
+__device__ INLINE u32 survivors(const Worker& w, i64 d, bool& done) {
     u32 mask = (u32)w.at(AT_MASK, d);
     done = false;
     if (mask) return mask;
@@ -165,7 +175,7 @@ __device__ inline u32 survivors(const Worker& w, i64 d, bool& done) {
 }
 
 // Bind the first survivor of level d.
-__device__ inline void bind_next(const Worker& w, i64 d, u32 mask) {
+__device__ INLINE void bind_next(const Worker& w, i64 d, u32 mask) {
     const i64 x = element(w.level(d), w.at(AT_ADDRESS, d), w.at(AT_POSITION, d) - 32 + __ffs(mask) - 1);
     __syncwarp();
     if (lane() == 0) {
@@ -175,8 +185,8 @@ __device__ inline void bind_next(const Worker& w, i64 d, u32 mask) {
     __syncwarp();
 }
 
-__device__ inline void write_row(const Worker& w, i64 d, i64 x, i64 r) {
-    ROLLED for (i64 k = 0; k <= d; ++k) {
+__device__ INLINE void write_row(const Worker& w, i64 d, i64 x, i64 r) {
+    UNROLLED for (i64 k = 0; k <= d; ++k) {
         const i64* row = w.level(k);
         const i64 value = w.v(k, d, x);
         if (row[LEVEL_IS_EDGE])
@@ -188,7 +198,7 @@ __device__ inline void write_row(const Worker& w, i64 d, i64 x, i64 r) {
 
 // Write a row for each survivor of the last level d, as many as there is room for; whether all were written. The counter of
 // rows may pass the capacity: every row below it is written, by the warp that drew its number.
-__device__ inline bool emit(const Worker& w, i64 d, u32 mask) {
+__device__ INLINE bool emit(const Worker& w, i64 d, u32 mask) {
     i64 first = 0;
     if (lane() == 0)
         first = (i64)atomicAdd((unsigned long long*)w.get(JOB_HEADER) + HEADER_ROWS, (unsigned long long)__popc(mask));
@@ -205,7 +215,7 @@ __device__ inline bool emit(const Worker& w, i64 d, u32 mask) {
     return left == 0;
 }
 
-__device__ inline unsigned long long nanoseconds() {
+__device__ INLINE unsigned long long nanoseconds() {
     unsigned long long now;
     asm volatile("mov.u64 %0, %globaltimer;" : "=l"(now));
     return now;
@@ -226,7 +236,7 @@ struct Limits {
 };
 
 // Find something to do; returns the level to go on at, -1 where everything is done, -2 where the launch is over.
-__device__ inline i64 find_work(const Worker& w, Limits& limits, bool& entering, i64& spent) {
+__device__ INLINE i64 find_work(const Worker& w, Limits& limits, bool& entering, i64& spent) {
     entering = true;
     unsigned long long ticket = (unsigned long long)w.state[WARP_TICKET];  // + 1
     if (ticket == 0) {
@@ -263,7 +273,7 @@ __device__ inline i64 find_work(const Worker& w, Limits& limits, bool& entering,
 }
 
 // Walk on from the warp's state until there is no unit left or something stops it; returns the status.
-__device__ inline int walk(const Worker& w, Limits limits) {
+__device__ INLINE int walk(const Worker& w, Limits limits) {
     const i64 loops = w.get(JOB_LOOPS);
     const bool counting = w.get(JOB_COUNTING), has_tail = counting && w.get(JOB_NODE_COUNT) > 0;
     i64 d = w.state[WARP_DEPTH], total = w.state[WARP_TOTAL], spent = 0, shared = 0;
@@ -286,35 +296,40 @@ __device__ inline int walk(const Worker& w, Limits limits) {
             donate(w, min(entering ? d - 1 : d, loops - 1), has_tail);
         }
         ++spent;
-        if (entering) {
+        if (has_tail && entering && d == loops) {
             entering = false;
-            if (has_tail && d == loops) {
-                i64 n;
-                if (!count_tail(w, n, spent) || total > 0x7fffffffffffffffLL - n) {
-                    status = STATUS_OVERFLOW;
-                    break;
-                }
-                total += n;
-                --d;
-                continue;
+            i64 n;
+            if (!count_tail(w, n, spent) || total > 0x7fffffffffffffffLL - n) {
+                status = STATUS_OVERFLOW;
+                break;
             }
-            if (d > 0) open_level(w, d);
+            total += n;
+            --d;
+            continue;
         }
-        bool done;
-        const u32 mask = survivors(w, d, done);
-        if (done) --d;
-        if (mask == 0) continue;
-        if (d + 1 < loops || has_tail) {
-            bind_next(w, d, mask);
-            if (!compute_sets(w, d, spent)) continue;
-            ++d;
-            entering = true;
-        } else if (counting) {  // no set hangs on a last level: nothing would read it
-            total += __popc(mask);
-            __syncwarp();
-            if (lane() == 0) w.at(AT_MASK, d) = 0;
-            __syncwarp();
-        } else if (!emit(w, d, mask)) {
+        bool full = false;
+        at_level(w, d, [&](i64 k) {
+            if (entering && k > 0) open_level(w, k);
+            entering = false;
+            bool done;
+            const u32 mask = survivors(w, k, done);
+            if (done) d = k - 1;
+            if (mask == 0) return;
+            if (k + 1 < loops || has_tail) {
+                bind_next(w, k, mask);
+                if (!compute_sets(w, k, spent)) return;
+                d = k + 1;
+                entering = true;
+            } else if (counting) {  // no set hangs on a last level: nothing would read it
+                total += __popc(mask);
+                __syncwarp();
+                if (lane() == 0) w.at(AT_MASK, k) = 0;
+                __syncwarp();
+            } else {
+                full = !emit(w, k, mask);
+            }
+        });
+        if (full) {
             status = STATUS_FULL;
             break;
         }

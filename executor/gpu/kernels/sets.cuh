@@ -13,7 +13,7 @@ struct List {
 // Write to `out` the distinct values of `a` that are (WANTED) or are not in `b` and that stand in `bits` (null: any);
 // returns how many. Each lane takes one element of `a` and searches `b`; survivors are packed in order by ballot.
 template <bool WANTED>
-__device__ inline i64 sift(const List& a, const List& b, const u8* bits, u32* out) {
+__device__ INLINE i64 sift(const List& a, const List& b, const u8* bits, u32* out) {
     i64 kept = 0, from = b.span.start;
     ROLLED for (i64 base = a.span.start; base < a.span.end; base += 32) {
         const i64 at = base + lane();
@@ -34,10 +34,10 @@ __device__ inline i64 sift(const List& a, const List& b, const u8* bits, u32* ou
     return kept;
 }
 
-__device__ inline i64 intersect(const List& a, const List& b, const u8* bits, u32* out) {
+__device__ INLINE i64 intersect(const List& a, const List& b, const u8* bits, u32* out) {
     return a.size() <= b.size() ? sift<true>(a, b, bits, out) : sift<true>(b, a, bits, out);
 }
 
-__device__ inline i64 subtract(const List& a, const List& b, const u8* bits, u32* out) {
+__device__ INLINE i64 subtract(const List& a, const List& b, const u8* bits, u32* out) {
     return sift<false>(a, b, bits, out);
 }

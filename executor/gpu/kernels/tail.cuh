@@ -35,13 +35,23 @@ struct TailNode {
     }
 };
 
-__device__ inline TailNode tail_node(const Worker& w, i64 c) { return {w.tail + c * TAIL_FIELDS}; }
+__device__ INLINE TailNode tail_node(const Worker& w, i64 c) { return {w.tail + c * TAIL_FIELDS}; }
+
+// Visit the nodes of the tail in order; a special kernel knows their numbers as constants.
+template <class Visit>
+__device__ INLINE void each_node(const Worker& w, Visit visit) {
+#ifdef SPECIAL
+    SPECIAL_EACH_NODE
+#else
+    ROLLED for (i64 c = 0; c < w.get(JOB_NODE_COUNT); ++c) visit(c);
+#endif
+}
 
 // A node's scratch: the bits of a MARK, or a weight for each vid and then, of a PUSHED, the vids that it touched.
-__device__ inline u8* scratch(const Worker& w, i64 c) { return w.scratch + w.table(JOB_SCRATCH_AT)[c]; }
+__device__ INLINE u8* scratch(const Worker& w, i64 c) { return w.scratch + w.table(JOB_SCRATCH_AT)[c]; }
 
 template <class T>
-__device__ inline T inclusive_sum(T x) {
+__device__ INLINE T inclusive_sum(T x) {
     for (int step = 1; step < 32; step <<= 1) {
         const T other = __shfl_up_sync(ALL_LANES, x, step);
         if (lane() >= step) x += other;
@@ -50,14 +60,14 @@ __device__ inline T inclusive_sum(T x) {
 }
 
 template <class T>
-__device__ inline T warp_sum(T x) {
+__device__ INLINE T warp_sum(T x) {
     for (int step = 16; step; step >>= 1) x += __shfl_xor_sync(ALL_LANES, x, step);
     return x;
 }
 
 // What the lanes of `mine` hold, together; each lane asks for its own lanes.
 template <class T>
-__device__ inline T sum_of(T x, u32 mine) {
+__device__ INLINE T sum_of(T x, u32 mine) {
     const T sums = inclusive_sum(x);
     const int first = mine ? __ffs(mine) - 1 : 0, last = mine ? 31 - __clz(mine) : 0;
     const T before = __shfl_sync(ALL_LANES, sums, max(first - 1, 0)), through = __shfl_sync(ALL_LANES, sums, last);
@@ -69,8 +79,7 @@ __device__ inline T sum_of(T x, u32 mine) {
 // each lane in which lanes its own positions are. AHEAD reads are under way before the first is used: a warp waits for memory
 // most of its time.
 template <class Load, class Use>
-__device__ inline void each_position(Span range, Load load, Use use) {
-    constexpr int AHEAD = 4;
+__device__ INLINE void each_position(Span range, Load load, Use use) {
     const i64 size = max(range.end - range.start, 0LL);
     const u32 length = (u32)min(size, 1LL << 26), ends = inclusive_sum(length), total = __shfl_sync(ALL_LANES, ends, 31);
     u32 left = __ballot_sync(ALL_LANES, size > 0);
@@ -124,14 +133,14 @@ __device__ inline void each_position(Span range, Load load, Use use) {
 // ---- lone levels ---------------------------------------------------------------------------------------------------------
 
 // Whether the length of level d's source, less the vertices it must differ from, is the number of its elements.
-__device__ inline bool is_plain(const Worker& w, const i64* row) {
+__device__ INLINE bool is_plain(const Worker& w, const i64* row) {
     if (row[LEVEL_BITS] >= 0 || row[LEVEL_CHECK] != row[LEVEL_CHECK_END] || repeats(w, row)) return false;
     return !row[LEVEL_IS_EDGE] ||
            (row[LEVEL_DIFFERS] == row[LEVEL_DIFFERS_END] && row[LEVEL_ABOVE] == row[LEVEL_ABOVE_END]);
 }
 
 // Number of elements that level d would bind.
-__device__ __noinline__ i64 count_level(const Worker& w, i64 d, i64& spent) {
+PART i64 count_level(const Worker& w, i64 d, i64& spent) {
     const i64* row = w.level(d);
     const Source source = enter(w, d);
     i64 n = 0;
@@ -144,10 +153,10 @@ __device__ __noinline__ i64 count_level(const Worker& w, i64 d, i64& spent) {
         return n;
     }
     n = source.span.end - source.span.start;
-    ROLLED for (i64 r = row[LEVEL_DIFFERS]; n > 0 && r < row[LEVEL_DIFFERS_END]; ++r) {
+    UNROLLED for (i64 r = row[LEVEL_DIFFERS]; n > 0 && r < row[LEVEL_DIFFERS_END]; ++r) {
         const i64 x = w.v(w.ref(r));
         bool again = false;  // homomorphic vertices may coincide: take each off once
-        ROLLED for (i64 q = row[LEVEL_DIFFERS]; q < r; ++q) again = again || w.v(w.ref(q)) == x;
+        UNROLLED for (i64 q = row[LEVEL_DIFFERS]; q < r; ++q) again = again || w.v(w.ref(q)) == x;
         if (again) continue;
         const u32* list = (const u32*)source.address;
         const i64 at = warp_lower_bound(list, source.span.start, source.span.end, x);
@@ -157,7 +166,7 @@ __device__ __noinline__ i64 count_level(const Worker& w, i64 d, i64& spent) {
 }
 
 // Number of vids that levels d and e would both bind.
-__device__ __noinline__ i64 count_common(const Worker& w, i64 d, i64 e, i64& spent) {
+PART i64 count_common(const Worker& w, i64 d, i64 e, i64& spent) {
     i64 fewer = d;
     Source few = enter(w, d), many = enter(w, e);
     if (many.span.end - many.span.start < few.span.end - few.span.start) {
@@ -181,18 +190,9 @@ __device__ __noinline__ i64 count_common(const Worker& w, i64 d, i64 e, i64& spe
     return n;
 }
 
-// |A| |B| - |A & B| for levels d and e: counted as if free of one another, less the pairs that are one vertex.
-__device__ inline bool count_pair(const Worker& w, i64 d, i64 e, i64& ways, double& approximate, i64& spent) {
-    const i64 n = count_level(w, d, spent), other = n > 0 ? count_level(w, e, spent) : 0;
-    approximate = (double)n * (double)other;
-    if (approximate > LARGEST_COUNT) return false;
-    ways = n * other - (other > 0 ? count_common(w, d, e, spent) : 0);
-    return true;
-}
-
 // How often `size` twins can be bound to n candidates; `approximate` is n, or about n, and becomes about the answer, infinite
 // where that may exceed 2^63.
-__device__ __noinline__ i64 ways(i64 n, i64 size, i64 formula, double& approximate) {
+PART i64 ways(i64 n, i64 size, i64 formula, double& approximate) {
     if (size == 1) return n;
     i64 total = 1;
     const double about = approximate;
@@ -214,7 +214,7 @@ __device__ __noinline__ i64 ways(i64 n, i64 size, i64 formula, double& approxima
 }
 
 // Ways to bind a node without edges, with its partner where it is one of a PAIR.
-__device__ __noinline__ i64 count_lone(const Worker& w, i64 c, double& approximate, i64& spent) {
+PART i64 count_lone(const Worker& w, i64 c, double& approximate, i64& spent) {
     const i64* row = w.node(c);
     const i64 n = count_level(w, row[NODE_LEVEL], spent);
     approximate = (double)n;
@@ -230,7 +230,7 @@ __device__ __noinline__ i64 count_lone(const Worker& w, i64 c, double& approxima
 // ---- trees ---------------------------------------------------------------------------------------------------------------
 
 // The vid range of a child's label below its parent's vertex x.
-__device__ inline Span child_range(const Worker& w, const i64* child, i64 x) {
+__device__ INLINE Span child_range(const Worker& w, const i64* child, i64 x) {
     const i64* level = w.level(child[NODE_LEVEL]);
     Span range = {level[LEVEL_LO], level[LEVEL_HI]};
     if (child[NODE_ORDER] == ORDER_BELOW) range.end = min(range.end, x);
@@ -239,7 +239,7 @@ __device__ inline Span child_range(const Worker& w, const i64* child, i64 x) {
 }
 
 // Each lane: the number of elements of its part of a row that level d would bind.
-__device__ __noinline__ i64 count_slice(const Worker& w, i64 d, const i64* view, bool simple, Span span) {
+PART i64 count_slice(const Worker& w, i64 d, const i64* view, bool simple, Span span) {
     const i64* row = w.level(d);
     const u32* list = neighbours(view);
     i64 n = 0;
@@ -249,10 +249,10 @@ __device__ __noinline__ i64 count_slice(const Worker& w, i64 d, const i64* view,
         return n;
     }
     n = span.end - span.start;
-    ROLLED for (i64 r = row[LEVEL_DIFFERS]; n > 0 && r < row[LEVEL_DIFFERS_END]; ++r) {
+    UNROLLED for (i64 r = row[LEVEL_DIFFERS]; n > 0 && r < row[LEVEL_DIFFERS_END]; ++r) {
         const i64 x = w.v(w.ref(r));
         bool again = false;  // homomorphic vertices may coincide: take each off once
-        ROLLED for (i64 q = row[LEVEL_DIFFERS]; q < r; ++q) again = again || w.v(w.ref(q)) == x;
+        UNROLLED for (i64 q = row[LEVEL_DIFFERS]; q < r; ++q) again = again || w.v(w.ref(q)) == x;
         if (again) continue;
         const i64 at = lower_bound(list, span.start, span.end, x);
         n -= at < span.end && list[at] == x;
@@ -282,7 +282,7 @@ struct Held {
     }
 };
 
-__device__ __noinline__ Held held(const Worker& w, i64 c, i64& spent) {
+PART Held held(const Worker& w, i64 c, i64& spent) {
     const TailNode node = tail_node(w, c);
     const i64 d = w.node(c)[NODE_LEVEL];
     const bool tested = w.level(d)[LEVEL_FLAGS] & (FLAG_DIFFERS | FLAG_BITS);
@@ -307,7 +307,7 @@ __device__ __noinline__ Held held(const Worker& w, i64 c, i64& spent) {
 }
 
 // Each active lane: the weight that child c gives to its parent's vertex x, and about the same.
-__device__ __noinline__ i64 pull(const Worker& w, i64 c, i64 x, bool active, double& approximate, i64& spent) {
+PART i64 pull(const Worker& w, i64 c, i64 x, bool active, double& approximate, i64& spent) {
     const i64* child = w.node(c);
     const i64 d = child[NODE_LEVEL];
     const i64* view = w.view(child[NODE_VIEW]);
@@ -384,25 +384,25 @@ __device__ __noinline__ i64 pull(const Worker& w, i64 c, i64 x, bool active, dou
 }
 
 // Each active lane: the product of what all children of node c but one give to x, and about the same.
-__device__ inline i64 weigh(const Worker& w, i64 c, i64 x, bool active, i64 but, double& approximate, i64& spent) {
+__device__ INLINE i64 weigh(const Worker& w, i64 c, i64 x, bool active, i64 but, double& approximate, i64& spent) {
     i64 total = active ? 1 : 0;
     approximate = active ? 1.0 : 0.0;
-    ROLLED for (i64 k = w.node(c)[NODE_CHILD]; k >= 0; k = w.node(k)[NODE_NEXT]) {
-        if (k == but || !__any_sync(ALL_LANES, total != 0)) continue;
+    each_node(w, [&](i64 k) {
+        if (w.node(k)[NODE_PARENT] != c || k == but || !__any_sync(ALL_LANES, total != 0)) return;
         double about;
         i64 n = pull(w, k, x, total != 0, about, spent);
         n = ways(n, w.node(k)[NODE_SIZE], w.node(k)[NODE_FORMULA], about);
-        if (total == 0) continue;
+        if (total == 0) return;
         approximate *= about;
         if (approximate > LARGEST_COUNT) approximate = INFINITE;
         total = approximate < INFINITE ? total * n : 1;  // 1: go on, whatever the others say
         if (n == 0 && about == 0.0) total = 0, approximate = 0.0;
-    }
+    });
     return total;
 }
 
 // Weigh the candidates of an INNER node: their sum, and about the same; those of a node that is no root are kept.
-__device__ __noinline__ i64 fold(const Worker& w, i64 c, double& approximate, i64& spent) {
+PART i64 fold(const Worker& w, i64 c, double& approximate, i64& spent) {
     const TailNode node = tail_node(w, c);
     const i64 d = w.node(c)[NODE_LEVEL];
     const bool root = w.node(c)[NODE_PARENT] < 0;
@@ -429,7 +429,7 @@ __device__ __noinline__ i64 fold(const Worker& w, i64 c, double& approximate, i6
 }
 
 // Weigh the vertices that a PUSHED node's pusher reaches: as `fold`.
-__device__ __noinline__ i64 push(const Worker& w, i64 c, double& approximate, i64& spent) {
+PART i64 push(const Worker& w, i64 c, double& approximate, i64& spent) {
     const TailNode node = tail_node(w, c);
     const i64* row = w.node(c);
     const i64 d = row[NODE_LEVEL];
@@ -503,60 +503,63 @@ __device__ __noinline__ i64 push(const Worker& w, i64 c, double& approximate, i6
 }
 
 // Leave every scratch as it was: zero.
-__device__ __noinline__ void clear(const Worker& w) {
-    ROLLED for (i64 c = 0; c < w.get(JOB_NODE_COUNT); ++c) {
+PART void clear(const Worker& w) {
+    each_node(w, [&](i64 c) {
+        const i64 role = w.node(c)[NODE_ROLE];
+        if (role == ROLE_LONE || role == ROLE_SLICE) return;
         const TailNode node = tail_node(w, c);
-        if (!node.at[TAIL_USED]) continue;
-        if (node.at[TAIL_USED] == 2) {
+        const i64 used = node.at[TAIL_USED];
+        if (!used) return;
+        if (used == 2) {
             u32* filter = w.filters + w.table(JOB_FILTER_AT)[c];
-            for (i64 k = lane(); k < w.get(JOB_FILTER_BITS) / 32; k += 32) filter[k] = 0;
-            __syncwarp();
-            if (lane() == 0) node.at[TAIL_USED] = 0;
-            __syncwarp();
-            continue;
-        }
-        const bool mark = w.node(c)[NODE_ROLE] == ROLE_MARK;
-        u32* bits = (u32*)scratch(w, c);
-        i64* weights = (i64*)scratch(w, c);
-        const Span span = node.span();
-        ROLLED for (i64 at = span.start + lane(); at < span.end; at += 32) {
-            const u32 x = node.list()[at];
-            if (mark) bits[x >> 5] = 0;
-            else weights[x] = 0;
+            ROLLED for (i64 k = lane(); k < w.get(JOB_FILTER_BITS) / 32; k += 32) filter[k] = 0;
+        } else {
+            u32* bits = (u32*)scratch(w, c);
+            i64* weights = (i64*)scratch(w, c);
+            const Span span = node.span();
+            ROLLED for (i64 at = span.start + lane(); at < span.end; at += 32) {
+                const u32 x = node.list()[at];
+                if (role == ROLE_MARK) bits[x >> 5] = 0;
+                else weights[x] = 0;
+            }
         }
         __syncwarp();
         if (lane() == 0) node.at[TAIL_USED] = 0;
         __syncwarp();
-    }
+    });
 }
 
 // Embeddings of the tail below the bound levels; false where they may exceed 2^63 (a double follows along to see that).
-__device__ __noinline__ bool count_tail(const Worker& w, i64& total, i64& spent) {
+PART bool count_tail(const Worker& w, i64& total, i64& spent) {
     total = 1;
     double shadow = 1.0;
     bool trees = false;
-    ROLLED for (i64 c = 0; c < w.get(JOB_NODE_COUNT) && total != 0; ++c) {
+    bool fits = true, counted = false;
+    each_node(w, [&](i64 c) {
         const i64* row = w.node(c);
         const i64 role = row[NODE_ROLE];
+        const bool pair = role == ROLE_LONE && row[NODE_FORMULA] == FORMULA_PAIR;
+        counted = pair && !counted;
+        if (pair && !counted) return;  // with the other of the pair, which stands before it
+        if (total == 0 || !fits || role == ROLE_SLICE) return;
         i64 n = 1;
         double approximate = 1.0;
         if (role == ROLE_LONE) {
             n = count_lone(w, c, approximate, spent);
-            if (row[NODE_FORMULA] == FORMULA_PAIR) ++c;  // the next node is the other of the pair
         } else if (role == ROLE_MARK) {
             const Source source = enter(w, row[NODE_LEVEL]);
             tail_node(w, c).set(source.address, source.span);
             if (source.span.size() == 0) n = 0, approximate = 0.0;
-        } else if (role != ROLE_SLICE) {
+        } else {
             trees = true;
             n = role == ROLE_INNER ? fold(w, c, approximate, spent) : push(w, c, approximate, spent);
             if (row[NODE_PARENT] >= 0 && approximate > 0.0 && approximate < LARGEST_COUNT) n = 1, approximate = 1.0;
         }
         spent += 2;
         shadow *= approximate;
-        if (shadow > LARGEST_COUNT) return false;
+        fits = shadow <= LARGEST_COUNT;
         total *= n;
-    }
-    if (trees) clear(w);
-    return true;
+    });
+    if (fits && trees) clear(w);
+    return fits;
 }

@@ -12,8 +12,18 @@ struct Worker {
     u8* scratch;
     i64 levels;
 
-    __device__ i64 get(int field) const { return job[field]; }
-    __device__ const i64* table(int field) const { return (const i64*)job[field]; }
+    __device__ INLINE i64 get(int field) const {
+#ifdef SPECIAL
+        switch (field) { SPECIAL_NUMBERS }
+#endif
+        return job[field];
+    }
+    __device__ INLINE const i64* table(int field) const {
+#ifdef SPECIAL
+        switch (field) { SPECIAL_TABLES }
+#endif
+        return (const i64*)job[field];
+    }
     __device__ const i64* level(i64 d) const { return table(JOB_LEVELS) + d * LEVEL_FIELDS; }
     __device__ const i64* view(i64 k) const { return table(JOB_VIEWS) + k * VIEW_FIELDS; }
     __device__ const u8* bits(i64 k) const { return k < 0 ? nullptr : (const u8*)table(JOB_BITS)[k]; }
@@ -34,7 +44,7 @@ struct Source {
 
 // The part of a list that a work unit is about: a unit is one part of a root's neighbours, so that those of a hub go to many
 // warps.
-__device__ inline Span unit_part(const Worker& w, Span span) {
+__device__ INLINE Span unit_part(const Worker& w, Span span) {
     const i64 unit = w.state[WARP_UNIT];
     const i64* first = w.table(JOB_FIRST_UNIT) + ((const u32*)w.get(JOB_UNIT_ROOTS))[unit];
     const i64 parts = first[1] - first[0], part = unit - first[0], size = span.size();
@@ -42,15 +52,15 @@ __device__ inline Span unit_part(const Worker& w, Span span) {
 }
 
 // The vid range that a level or set is cut to, given the vertices bound so far; `lo`, `below`, `above` name columns.
-__device__ __noinline__ Span bounds(const Worker& w, const i64* row, int lo, int below, int above) {
+PART Span bounds(const Worker& w, const i64* row, int lo, int below, int above) {
     Span range = {row[lo], row[lo + 1]};
-    ROLLED for (i64 r = row[below]; r < row[below + 1]; ++r) range.end = min(range.end, w.v(w.ref(r)));
-    ROLLED for (i64 r = row[above]; r < row[above + 1]; ++r) range.start = max(range.start, w.v(w.ref(r)) + 1);
+    UNROLLED for (i64 r = row[below]; r < row[below + 1]; ++r) range.end = min(range.end, w.v(w.ref(r)));
+    UNROLLED for (i64 r = row[above]; r < row[above + 1]; ++r) range.start = max(range.start, w.v(w.ref(r)) + 1);
     return range;
 }
 
 // The list, row or computed set that the three columns from `field` name, cut to a range of vids.
-__device__ __noinline__ List operand(const Worker& w, const i64* row, int field, Span range) {
+PART List operand(const Worker& w, const i64* row, int field, Span range) {
     const i64 a = row[field + 1];
     List list = {w.buffer, {0, 0}};
     if (row[field] == KIND_ROW) {
@@ -65,8 +75,8 @@ __device__ __noinline__ List operand(const Worker& w, const i64* row, int field,
 }
 
 // Run the set operations that hang on level d; false if one came out empty. Adds the rounds it took to `spent`.
-__device__ __noinline__ bool compute_sets(const Worker& w, i64 d, i64& spent) {
-    ROLLED for (i64 s = w.level(d)[LEVEL_SET]; s < w.level(d)[LEVEL_SET_END]; ++s) {
+PART bool compute_sets(const Worker& w, i64 d, i64& spent) {
+    UNROLLED for (i64 s = w.level(d)[LEVEL_SET]; s < w.level(d)[LEVEL_SET_END]; ++s) {
         const i64* row = w.table(JOB_SETS) + s * SET_FIELDS;
         const Span range = bounds(w, row, SET_LO, SET_BELOW, SET_ABOVE);
         const List a = operand(w, row, SET_LEFT, range);
@@ -83,7 +93,7 @@ __device__ __noinline__ bool compute_sets(const Worker& w, i64 d, i64& spent) {
 }
 
 // What level d loops over.
-__device__ __noinline__ Source enter(const Worker& w, i64 d) {
+PART Source enter(const Worker& w, i64 d) {
     const i64* row = w.level(d);
     if (row[LEVEL_IS_EDGE]) {  // BASE_A view, BASE_B source level, LO target level
         const i64* view = w.view(row[LEVEL_BASE_A]);
@@ -95,16 +105,16 @@ __device__ __noinline__ Source enter(const Worker& w, i64 d) {
     return {(i64)list.values, list.span};
 }
 
-__device__ inline i64 element(const i64* row, i64 address, i64 at) {
+__device__ INLINE i64 element(const i64* row, i64 address, i64 at) {
     return row[LEVEL_IS_EDGE] ? ((const i64*)address)[at] : (i64)((const u32*)address)[at];
 }
 
 // Whether level `row` may meet a neighbour twice in a row, because its view has parallel edges.
-__device__ inline bool repeats(const Worker& w, const i64* row) {
+__device__ INLINE bool repeats(const Worker& w, const i64* row) {
     return !row[LEVEL_IS_EDGE] && row[LEVEL_BASE] == KIND_ROW && !w.table(JOB_SIMPLE)[row[LEVEL_BASE_A]];
 }
 
-__device__ inline bool passes(const Worker& w, i64 d, i64 x, const i64* check) {
+__device__ INLINE bool passes(const Worker& w, i64 d, i64 x, const i64* check) {
     if (check[CHECK_IS_PAIRS]) {
         const i64 a = w.v(check[CHECK_A], d, x), b = w.v(check[CHECK_B], d, x);
         const i64 c = w.v(check[CHECK_C], d, x), e = w.v(check[CHECK_D], d, x);
@@ -121,24 +131,24 @@ __device__ inline bool passes(const Worker& w, i64 d, i64 x, const i64* check) {
 }
 
 // Whether level d binds element x (each lane its own), found in its source.
-__device__ __noinline__ bool admits(const Worker& w, i64 d, i64 x) {
+PART bool admits(const Worker& w, i64 d, i64 x) {
     const i64* row = w.level(d);
-    ROLLED for (i64 r = row[LEVEL_DIFFERS]; r < row[LEVEL_DIFFERS_END]; ++r)
+    UNROLLED for (i64 r = row[LEVEL_DIFFERS]; r < row[LEVEL_DIFFERS_END]; ++r)
         if (w.v(w.ref(r)) == x) return false;
     const u8* bits = w.bits(row[LEVEL_BITS]);
     if (bits && !has_bit(bits, x)) return false;
     if (row[LEVEL_IS_EDGE]) {
-        ROLLED for (i64 r = row[LEVEL_ABOVE]; r < row[LEVEL_ABOVE_END]; ++r)
+        UNROLLED for (i64 r = row[LEVEL_ABOVE]; r < row[LEVEL_ABOVE_END]; ++r)
             if (x <= w.v(w.ref(r))) return false;
         return true;
     }
-    ROLLED for (i64 c = row[LEVEL_CHECK]; c < row[LEVEL_CHECK_END]; ++c)
+    UNROLLED for (i64 c = row[LEVEL_CHECK]; c < row[LEVEL_CHECK_END]; ++c)
         if (!passes(w, d, x, w.table(JOB_CHECKS) + c * CHECK_FIELDS)) return false;
     return true;
 }
 
 // The same for the element at a position of the source, of which only the first of its kind counts.
-__device__ inline bool accepts(const Worker& w, i64 d, const Source& source, i64 at) {
+__device__ INLINE bool accepts(const Worker& w, i64 d, const Source& source, i64 at) {
     const i64* row = w.level(d);
     const i64 x = element(row, source.address, at);
     if (repeats(w, row) && at > source.span.start && ((const u32*)source.address)[at - 1] == x) return false;
