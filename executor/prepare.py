@@ -29,7 +29,7 @@ class Prepared:
         i64[r]; work : their sum.
     vids : number of data vertices.
     restricted : some list is cut at a bound vertex.
-    idle : workers of a backend that wait to be used again.
+    idle : for each backend what waits to be used again, its workers or stages.
     """
 
     plan: Plan
@@ -45,7 +45,7 @@ class Prepared:
     work: int
     vids: int
     restricted: bool
-    idle: list[object] = field(default_factory=list)
+    idle: dict[str, list[object]] = field(default_factory=lambda: {"cpu": [], "gpu": []})
     units: dict[int, list[tuple[int, int]]] = field(default_factory=dict)
 
     @property
@@ -61,7 +61,7 @@ class Prepared:
         """Bytes of memory that this stage keeps besides the graph, waiting workers included."""
         own: list[npt.NDArray[np.generic]] = [*self.bit_sets, *self.lists]
         own += [self.roots, self.weights]
-        waiting = [getattr(worker, "bytes", 0) for worker in self.idle]
+        waiting = [getattr(worker, "bytes", 0) for known in self.idle.values() for worker in known]
         return sum(array.nbytes for array in own) + sum(waiting)
 
     def cut(self, workers: int) -> list[tuple[int, int]]:

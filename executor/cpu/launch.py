@@ -230,17 +230,19 @@ def _work(run: _Run, call_helpers: Callable[[], None] | None = None) -> None:
         run.total += int(worker.control[address.TOTAL])
         if run.watch.bound is not None:
             run.watch.bound += worker.bound[: len(run.watch.bound)]
-    if len(run.prepared.idle) < MOST_IDLE:
-        run.prepared.idle.append(worker)
+    idle = run.prepared.idle["cpu"]
+    if len(idle) < MOST_IDLE:
+        idle.append(worker)
 
 
 def _idle(run: _Run) -> Worker:
     """A worker of an earlier run of this stage, or a new one."""
     prepared = run.prepared
     capacity = 1 if prepared.tables.counting else run.capacity
-    while prepared.idle:
+    idle = prepared.idle["cpu"]
+    while idle:
         try:
-            worker = prepared.idle.pop()
+            worker = idle.pop()
         except IndexError:  # another thread took it
             break
         if isinstance(worker, Worker) and (worker.capacity, worker.wanted) == (

@@ -65,7 +65,7 @@ def rows(
 
 
 def _run(prepared: Prepared, watch: Watch, budget: Budget, ordinal: int, capacity: int) -> _Found:
-    check_size(prepared.tables)
+    check_size(prepared.tables, len(prepared.views))
     found = _Found()
     if len(prepared.roots) or prepared.tables.loops == 0:
         with device.on(ordinal):
@@ -77,7 +77,7 @@ def _run(prepared: Prepared, watch: Watch, budget: Budget, ordinal: int, capacit
                 fresh = False
                 if done:
                     found.total = stage.total
-                    memory.KEPT.keep(prepared.idle, stage)
+                    memory.KEPT.keep(prepared.idle["gpu"], stage)
                     break
     watch.check()
     return found
@@ -86,7 +86,7 @@ def _run(prepared: Prepared, watch: Watch, budget: Budget, ordinal: int, capacit
 def _placed(prepared: Prepared, watch: Watch, budget: Budget, ordinal: int, capacity: int) -> Stage:
     """The stage on the device: one of an earlier run, or a new one; accounted for."""
     capacity = _capacity(prepared, watch, budget, capacity)
-    for known in memory.KEPT.taken(prepared.idle):
+    for known in memory.KEPT.taken(prepared.idle["gpu"]):
         if (
             isinstance(known, Stage)
             and known.prepared is prepared

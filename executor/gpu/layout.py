@@ -15,49 +15,49 @@ BLOCKS_PER_MULTIPROCESSOR = (
 MAX_LEVELS = 64
 FILTER_BITS = 8192  # of a MARK's filter, where the tail has one or two
 MAX_SETS = 512
+MAX_VIEWS = 32  # with the job at most the 4 KB that a kernel takes as parameters
 LARGEST_COUNT = 9.0e18  # doubles above this may stand for counts over 2^63
 
 
 class Job(IntEnum):
-    """The job table, i64: numbers, and device addresses of what the plural names say."""
+    """The job table, i64: numbers, and device addresses of what plural names say; the view table stands after it."""
 
     LEVELS = 0
     SETS = 1
     REFS = 2
     CHECKS = 3
     NODES = 4
-    VIEWS = 5
-    SIMPLE = 6  # i64[views]: no row of the view holds a neighbour twice
-    LISTS = 7  # i64[lists, 2]: address, length
-    BITS = 8  # i64[bit sets]: addresses
-    ROOTS = 9  # u32[r]
-    UNIT_ROOTS = 10  # u32[units]: position in ROOTS of each unit's root
-    FIRST_UNIT = 11  # i64[r + 1]: first unit of each root
-    STATES = 12  # i64[warps, STATE_WORDS]
-    BUFFERS = 13  # u32[warps, BUFFER_VIDS]
-    HEADER = 14
-    OUT_VIDS = 15  # u32[CAPACITY, VID_COLUMNS]
-    OUT_EIDS = 16  # i64[CAPACITY, EID_COLUMNS]
-    LEVEL_COUNT = 17
-    LOOPS = 18
-    COUNTING = 19
-    NODE_COUNT = 20
-    UNITS = 21
-    WARPS = 22
-    STATE_WORDS = 23
-    BUFFER_VIDS = 24
-    CAPACITY = 25
-    VID_COLUMNS = 26
-    EID_COLUMNS = 27
-    VIDS = 28
-    SCRATCH = 29  # u8[warps, SCRATCH_BYTES], zero between tails
-    SCRATCH_BYTES = 30
-    SCRATCH_AT = 31  # i64[nodes]: where each node's begins in a warp's
-    FILTER_BITS = 34  # of a MARK's filter, a power of two
-    FILTER_AT = 35  # i64[nodes]: where each MARK's begins among those of a warp, in u32
-    FILTER_WORDS = 36  # u32 of a warp's filters
-    CUT_NODE = 33  # the node of the tail whose list is cut into work units, -1: none
-    TASKS = 32  # i64[warps, len(Task) + levels]: what a warp gives to one that waits
+    SIMPLE = 5  # i64[views]: no row of the view holds a neighbour twice
+    LISTS = 6  # i64[lists, 2]: address, length
+    BITS = 7  # i64[bit sets]: addresses
+    ROOTS = 8  # u32[r]
+    UNIT_ROOTS = 9  # u32[units]: position in ROOTS of each unit's root
+    FIRST_UNIT = 10  # i64[r + 1]: first unit of each root
+    STATES = 11  # i64[warps, STATE_WORDS]
+    BUFFERS = 12  # u32[warps, BUFFER_VIDS]
+    HEADER = 13
+    OUT_VIDS = 14  # u32[CAPACITY, VID_COLUMNS]
+    OUT_EIDS = 15  # i64[CAPACITY, EID_COLUMNS]
+    LEVEL_COUNT = 16
+    LOOPS = 17
+    COUNTING = 18
+    NODE_COUNT = 19
+    UNITS = 20
+    WARPS = 21
+    STATE_WORDS = 22
+    BUFFER_VIDS = 23
+    CAPACITY = 24
+    VID_COLUMNS = 25
+    EID_COLUMNS = 26
+    VIDS = 27
+    SCRATCH = 28  # u8[warps, SCRATCH_BYTES], zero between tails
+    SCRATCH_BYTES = 29
+    SCRATCH_AT = 30  # i64[nodes]: where each node's begins in a warp's
+    FILTER_BITS = 31  # of a MARK's filter, a power of two
+    FILTER_AT = 32  # i64[nodes]: where each MARK's begins among those of a warp, in u32
+    FILTER_WORDS = 33  # u32 of a warp's filters
+    CUT_NODE = 34  # the node of the tail whose list is cut into work units, -1: none
+    TASKS = 35  # i64[warps, len(Task) + levels]: what a warp gives to one that waits
 
 
 class Warp(IntEnum):

@@ -142,22 +142,16 @@ class Kept:
 
     def taken(self, idle: list[object]) -> Iterator[object]:
         """Stages of a list, which are in it no longer."""
-        others: list[object] = []
-        try:
-            while idle:
-                try:
-                    one = idle.pop()
-                except IndexError:  # another thread took it
-                    return
-                if not isinstance(one, _Waiting):
-                    others.append(one)
-                    continue
+        while idle:
+            try:
+                waiting = idle.pop()
+            except IndexError:  # another thread took it
+                return
+            if isinstance(waiting, _Waiting):
                 with self._lock:
-                    stage, one.stage = one.stage, None
+                    stage, waiting.stage = waiting.stage, None
                 if stage is not None:
                     yield stage
-        finally:
-            idle.extend(others)
 
     def forget(self) -> None:
         """Let all waiting stages go."""

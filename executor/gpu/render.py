@@ -51,6 +51,8 @@ def _defines() -> Iterator[str]:
         yield from (f"{prefix}_{member.name} {int(member)}" for member in members)
     yield from (f"{prefix}_FIELDS {len(members)}" for prefix, members in _TABLES)
     yield f"LEVEL_ARRAYS {len(layout.At)}"
+    yield f"JOB_FIELDS {len(layout.Job)}"
+    yield f"MAX_VIEWS {layout.MAX_VIEWS}"
     yield f"BLOCK_THREADS {layout.BLOCK_THREADS}"
     yield f"BLOCKS_PER_MULTIPROCESSOR {layout.BLOCKS_PER_MULTIPROCESSOR}"
     yield f"LARGEST_COUNT {layout.LARGEST_COUNT!r}"

@@ -1,7 +1,7 @@
 """Special kernels: the kernel of one nest, its tables as constants in the source.
 
-A stage that has kept the GPU busy gets one. It is compiled in the background, while the generic kernel goes on, and takes
-over at the next launch; CuPy keeps the machine code on disk. Nests of the same tables share one.
+A stage that has kept the GPU busy gets one. It is compiled in the background, while the generic kernel goes on, and
+takes over at the next launch; CuPy keeps the machine code on disk. Nests of the same tables share one.
 """
 
 from __future__ import annotations
@@ -15,6 +15,12 @@ from gdb.executor.gpu.layout import Job
 if TYPE_CHECKING:
     from gdb.executor.gpu.stage import Stage
 
+COMPILER = (
+    threading.Lock()
+)  # NVRTC has crashed with several programs at once, against its documentation
+STACK = (
+    256 << 20
+)  # bytes of address space for the compiler's thread: what a thread has by default may be too little
 WORTH = 0.005  # seconds on the GPU from which a stage gets a kernel of its own: the compiler takes about 1 s of a core
 _CONSTANTS = (
     *(Job.LOOPS, Job.COUNTING, Job.NODE_COUNT, Job.LEVEL_COUNT, Job.STATE_WORDS, Job.CUT_NODE),
@@ -46,14 +52,21 @@ class _Kernel:
     def __init__(self, source: str, ordinal: int) -> None:
         self.function: Function | None = None
         self.done = threading.Event()
-        arguments = (source, ordinal)
-        threading.Thread(target=self._make, args=arguments, name="gdb-nvrtc", daemon=True).start()
+        before = threading.stack_size(STACK)
+        try:
+            arguments = (source, ordinal)
+            thread = threading.Thread(
+                target=self._make, args=arguments, name="gdb-nvrtc", daemon=True
+            )
+            thread.start()
+        finally:
+            threading.stack_size(before)
 
     def _make(self, source: str, ordinal: int) -> None:
         import cupy
 
         try:
-            with cupy.cuda.Device(ordinal):
+            with COMPILER, cupy.cuda.Device(ordinal):
                 module = cupy.RawModule(code=source, options=render.OPTIONS)
                 self.function = module.get_function(render.ENTRY)
         except Exception:

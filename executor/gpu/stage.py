@@ -23,8 +23,8 @@ _ALIGNED = 256  # bytes to which each warp's and each node's scratch is rounded 
 _WARPS_IN_BLOCK = layout.BLOCK_THREADS // layout.WARP_LANES
 
 
-def check_size(tables: Tables) -> None:
-    """The state of a block's warps lies in shared memory, which bounds levels and sets.
+def check_size(tables: Tables, views: int) -> None:
+    """The state of a block's warps lies in shared memory, which bounds levels and sets; views are a kernel's parameter.
 
     Raises
     ------
@@ -33,6 +33,7 @@ def check_size(tables: Tables) -> None:
     for what, n, most in (
         ("variables", len(tables.levels), layout.MAX_LEVELS),
         ("set operations", len(tables.sets), layout.MAX_SETS),
+        ("sets of relationship types and directions", views, layout.MAX_VIEWS),
     ):
         if n > most:
             raise LimitExceeded(
@@ -72,7 +73,8 @@ def _function(ordinal: int, name: str) -> Function:
     import cupy
 
     try:
-        function: Function = _module(ordinal).get_function(name)  # type: ignore[attr-defined]
+        with special.COMPILER:
+            function: Function = _module(ordinal).get_function(name)  # type: ignore[attr-defined]
     except (ImportError, OSError) as error:
         raise device.without_compiler(error) from error
     except RuntimeError as error:
@@ -142,12 +144,15 @@ class Stage:
         self.out_vids = self._allocate(Job.OUT_VIDS, columns, np.uint32)
         columns = (self.capacity, int(self.job[Job.EID_COLUMNS]))
         self.out_eids = self._allocate(Job.OUT_EIDS, columns, np.int64)
-        self.small_tables: dict[Job, I64] = self._tables(
-            views, lists, bits, filters.astype(np.int64)
-        )
-        self.device_job = self._place_tables(self.small_tables)
+        self.small_tables = self._tables(lists, bits, filters.astype(np.int64))
+        self._place_tables(self.small_tables)
+        room = np.zeros(layout.MAX_VIEWS * len(ViewField), np.int64)
+        room[: views.size] = views.ravel()
+        numbers = np.concatenate([self.job, room])
+        # what a kernel takes by value is one element of a structured type
+        self.parameter = numbers.view([("numbers", np.int64, (len(numbers),))])
 
-    def _tables(self, views: I64, lists: I64, bits: I64, filters: I64) -> dict[Job, I64]:
+    def _tables(self, lists: I64, bits: I64, filters: I64) -> dict[Job, I64]:
         tables = self.tables
         return {
             Job.LEVELS: tables.levels,
@@ -157,7 +162,6 @@ class Stage:
             Job.NODES: tables.nodes,
             Job.SCRATCH_AT: self.offsets,
             Job.FILTER_AT: filters,
-            Job.VIEWS: views,
             Job.SIMPLE: np.array([int(v.simple) for v in self.prepared.views], np.int64),
             Job.LISTS: lists,
             Job.BITS: bits,
@@ -256,17 +260,13 @@ class Stage:
 
         return memory.RESIDENTS.made_of(view.neighbours, self.ordinal, "split", make)
 
-    def _place_tables(self, tables: dict[Job, I64]) -> DeviceArray:
-        """The job and all small tables in one copy, one after another; the job comes first."""
-        total = len(Job) + sum(table.size for table in tables.values())
-        placed = self._keep(memory.empty((total,), np.int64))
-        at = len(Job)
+    def _place_tables(self, tables: dict[Job, I64]) -> None:
+        """All small tables in one copy, one after another."""
+        placed = self._put(Job.LEVELS, np.concatenate([t.ravel() for t in tables.values()]))
+        at = placed.data.ptr
         for place, table in tables.items():
-            self.job[place] = placed.data.ptr + 8 * at
-            at += table.size
-        parts: list[npt.NDArray[np.int64]] = [self.job, *(t.ravel() for t in tables.values())]
-        placed.set(np.concatenate(parts))
-        return placed
+            self.job[place] = at
+            at += table.nbytes
 
     def _uploaded(self, array: HostArray) -> DeviceArray:
         self.moved_bytes += array.nbytes
@@ -302,7 +302,7 @@ class Stage:
         (self.special or _function(self.ordinal, render.ENTRY))(
             (-(-self.warps // _WARPS_IN_BLOCK),),
             (layout.BLOCK_THREADS,),
-            (self.device_job, np.int64(fresh), np.int64(steps), np.int64(nanoseconds)),
+            (self.parameter, np.int64(fresh), np.int64(steps), np.int64(nanoseconds)),
             shared_mem=self._shared_bytes(),
         )
         clock.stop()

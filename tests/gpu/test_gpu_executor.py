@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import gc
 import random
+import sys
 import threading
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
@@ -19,7 +20,7 @@ from gdb import planner
 from gdb.errors import Cancelled, DeviceError, LimitExceeded, OutOfBudget, QueryTimeout, RunError
 from gdb.executor.cpu import launch as cpu
 from gdb.executor.embeddings import Embeddings
-from gdb.executor.gpu import device, launch, layout, memory, stage
+from gdb.executor.gpu import device, launch, layout, memory, special, stage
 from gdb.executor.prepare import Prepared, prepare
 from gdb.executor.scheduler import Budget, Watch
 from gdb.query_graph import (
@@ -255,3 +256,26 @@ def test_a_query_again_uploads_no_graph() -> None:
     assert all(memory.RESIDENTS.has(v.neighbours, 0) for v in prepared.views)
     memory.RESIDENTS.forget(0)
     assert not any(memory.RESIDENTS.has(v.neighbours, 0) for v in prepared.views)
+
+
+@pytest.mark.parametrize("counting", [True, False])
+@pytest.mark.parametrize("shape", ["tailed", "square", "clique", "parallel"])
+def test_a_special_kernel_agrees(shape: str, counting: bool) -> None:
+    """Once it is compiled it takes over from the generic one, between two launches as well."""
+    graph = hub_graph(6, 50, 50)
+    prepared = staged(pattern(shape, DIFFERENT_EDGES, ("R",)), graph, counting)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(special, "WORTH", -1.0)
+        for steps in (3, sys.maxsize):
+            patch.setattr(launch, "STEPS", steps)
+            if counting:
+                found, expected = count_both(prepared)
+                assert found == expected
+            else:
+                some, everything = rows_both(prepared, 33)
+                assert bag(some) == bag(everything)
+            for kernel in special._kernels.values():
+                assert kernel.done.wait(60)
+                assert kernel.function is not None
+    waiting = list(memory.KEPT.taken(prepared.idle["gpu"]))
+    assert any(isinstance(one, stage.Stage) and one.special is not None for one in waiting)

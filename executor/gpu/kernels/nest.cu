@@ -2,11 +2,17 @@
 
 #include "nest.cuh"
 
-// The job is a table of numbers and device addresses. Each warp's state is copied to shared memory at the start of a launch
+// The job is a table of numbers and device addresses, then the view table: a parameter, so that it lies in constant memory.
+struct JobTable {
+    i64 numbers[JOB_FIELDS + MAX_VIEWS * VIEW_FIELDS];
+};
+
+// Each warp's state is copied to shared memory at the start of a launch
 // and back at its end; a run's first launch is `fresh`.
 extern "C" __global__ void __launch_bounds__(BLOCK_THREADS, BLOCKS_PER_MULTIPROCESSOR)
-run_nest(const i64* job, i64 fresh, i64 steps, i64 duration) {
+run_nest(const __grid_constant__ JobTable table, i64 fresh, i64 steps, i64 duration) {
     extern __shared__ i64 states[];
+    const i64* job = table.numbers;
     const i64 warp = ((i64)blockIdx.x * blockDim.x + threadIdx.x) / 32;
     if (warp >= job[JOB_WARPS]) return;
     const i64 words = job[JOB_STATE_WORDS], nodes = TAIL_FIELDS * job[JOB_NODE_COUNT];

@@ -92,6 +92,8 @@ __device__ INLINE void each_position(Span range, Load load, Use use) {
                 u32 values[AHEAD];
 #pragma unroll
                 for (int k = 0; k < AHEAD; ++k) {
+                    values[k] = NONE;
+                    if (base + 32 * k >= end) break;
                     const i64 at = base + 32 * k + lane();
                     values[k] = load(owner, start, at, at < end);
                 }
@@ -108,6 +110,9 @@ __device__ INLINE void each_position(Span range, Load load, Use use) {
         int owners[AHEAD];
 #pragma unroll
         for (int k = 0; k < AHEAD; ++k) {
+            values[k] = NONE;
+            owners[k] = 0;
+            if (base + 32 * k >= total) break;
             const u32 t = base + 32 * k + lane();
             int owner = 0;  // the first lane whose range ends after t
 #pragma unroll

@@ -25,7 +25,7 @@ struct Worker {
         return (const i64*)job[field];
     }
     __device__ const i64* level(i64 d) const { return table(JOB_LEVELS) + d * LEVEL_FIELDS; }
-    __device__ const i64* view(i64 k) const { return table(JOB_VIEWS) + k * VIEW_FIELDS; }
+    __device__ const i64* view(i64 k) const { return job + JOB_FIELDS + k * VIEW_FIELDS; }
     __device__ const u8* bits(i64 k) const { return k < 0 ? nullptr : (const u8*)table(JOB_BITS)[k]; }
     __device__ i64 ref(i64 r) const { return table(JOB_REFS)[r]; }
     __device__ const i64* node(i64 c) const { return table(JOB_NODES) + c * NODE_FIELDS; }
