@@ -8,9 +8,6 @@ where the cache has it.
 from __future__ import annotations
 
 import ctypes
-import hashlib
-import os
-import tempfile
 import threading
 from collections.abc import Callable
 from pathlib import Path
@@ -19,7 +16,7 @@ from typing import Any, TypeVar, cast
 import llvmlite
 import llvmlite.binding as llvm
 
-from gdb.executor import nest, tables
+from gdb.executor import cache, nest, tables
 from gdb.executor.cpu.expressions import INLINED, PARTS, signature
 from gdb.executor.cpu.translate import translate
 
@@ -31,7 +28,6 @@ _C_TYPES: dict[object, Any] = {
     float: ctypes.c_double,
     None: None,
 }
-_DIGEST = 32  # bytes of a checksum
 _engines: list[Any] = []  # they own the machine code
 
 
@@ -72,13 +68,13 @@ def _machine_code(function: Callable[..., object]) -> Callable[..., object]:
     llvm.initialize_native_target()
     llvm.initialize_native_asmprinter()
     cpu, features = llvm.get_host_cpu_name(), _features()
-    path = _cache_path(function, cpu, features)
-    code = _read(path) if path is not None else None
+    path = _place(function, cpu, features)
+    code = cache.read(path) if path is not None else None
     machine = _target_machine(cpu, features)
     if code is None:
         code = _optimised(translate(function), machine)
         if path is not None:
-            _write(path, code)
+            cache.write(path, code)
     engine = llvm.create_mcjit_compiler(_module(""), machine)
     engine.add_object_file(llvm.ObjectFileRef.from_data(code))
     engine.finalize_object()
@@ -124,51 +120,13 @@ def _optimised(text: str, machine: Any) -> bytes:
     return bytes(machine.emit_object(module))
 
 
-# ---- the cache -------------------------------------------------------------------------------------
-
-
-def _cache_path(function: Callable[..., object], cpu: str, features: str) -> Path | None:
-    """Where an entry's machine code is kept: it is run as it is, so only where nobody but the user can
-    write, and never in a store (design.md §2). Its name tells all that it depends on. None where there
-    is no such folder."""
-    home = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")
-    folder = Path(home) / "gdb" / "kernels"
+def _place(function: Callable[..., object], cpu: str, features: str) -> Path | None:
+    """Where an entry's machine code is kept; its name tells all that it depends on."""
+    sources = {*Path(__file__).parent.glob("*.py"), Path(function.__code__.co_filename)}
+    sources |= {Path(str(module.__file__)) for module in (nest, tables)}  # their constants
     try:
-        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-        if folder.stat().st_uid != os.getuid():
-            return None
-        folder.chmod(0o700)
-        sources = {*Path(__file__).parent.glob("*.py"), Path(function.__code__.co_filename)}
-        sources |= {Path(str(module.__file__)) for module in (nest, tables)}  # their constants
         text = b"".join(path.read_bytes() for path in sorted(sources))
     except OSError:
         return None
-    state = hashlib.blake2b(text, digest_size=16)
     versions = (llvmlite.__version__, llvm.llvm_version_info, cpu, features)
-    state.update(repr((function.__qualname__, *versions)).encode())
-    return folder / f"{function.__name__}-{state.hexdigest()}.o"
-
-
-def _read(path: Path) -> bytes | None:
-    """The machine code of a cache file, None where it is absent or was cut short."""
-    try:
-        content = path.read_bytes()
-    except OSError:
-        return None
-    digest, code = content[:_DIGEST], content[_DIGEST:]
-    whole = hashlib.blake2b(code, digest_size=_DIGEST).digest() == digest
-    return code if whole else None
-
-
-def _write(path: Path, code: bytes) -> None:
-    """Keep machine code for the next process; a folder that cannot be written to is no error."""
-    try:
-        handle, name = tempfile.mkstemp(dir=path.parent)
-        try:
-            with os.fdopen(handle, "wb") as file:
-                file.write(hashlib.blake2b(code, digest_size=_DIGEST).digest() + code)
-            os.replace(name, path)  # readers see all of it or nothing
-        except OSError:
-            os.unlink(name)
-    except OSError:
-        pass
+    return cache.place(function.__name__, text + repr((function.__qualname__, *versions)).encode())

@@ -51,6 +51,13 @@ def multiprocessors(ordinal: int) -> int:
     return int(cupy.cuda.Device(ordinal).attributes["MultiProcessorCount"])
 
 
+def architecture(ordinal: int) -> str:
+    """What NVRTC calls a device's architecture: "sm_90"."""
+    import cupy
+
+    return f"sm_{cupy.cuda.Device(ordinal).compute_capability}"
+
+
 def free_bytes(ordinal: int) -> int:
     """Bytes that can still be allocated on a device, those in CuPy's pool included."""
     import cupy

@@ -3,16 +3,14 @@ the stage use them again."""
 
 from __future__ import annotations
 
-from functools import cache
-
 import numpy as np
 import numpy.typing as npt
 
 from gdb.errors import LimitExceeded
-from gdb.executor.gpu import device, layout, memory, render, special
+from gdb.executor.gpu import compiler, device, layout, memory, render, special
+from gdb.executor.gpu.compiler import Function
 from gdb.executor.gpu.layout import Header, Job
 from gdb.executor.gpu.memory import DeviceArray, HostArray
-from gdb.executor.gpu.special import Function
 from gdb.executor.prepare import Prepared
 from gdb.executor.scheduler import Budget
 from gdb.executor.tables import NodeField, Role, Tables, ViewField
@@ -65,30 +63,6 @@ def cut_node(tables: Tables) -> int:
         if row[NodeField.ROLE] == Role.INNER and row[NodeField.PARENT] < 0:
             return c
     return -1
-
-
-@cache
-def _function(ordinal: int, name: str) -> Function:
-    """A compiled kernel on the current device; CuPy keeps the machine code on disk."""
-    import cupy
-
-    try:
-        with special.COMPILER:
-            function: Function = _module(ordinal).get_function(name)  # type: ignore[attr-defined]
-    except (ImportError, OSError) as error:
-        raise device.without_compiler(error) from error
-    except RuntimeError as error:
-        if isinstance(error, cupy.cuda.runtime.CUDARuntimeError | cupy.cuda.driver.CUDADriverError):
-            raise
-        raise device.without_compiler(error) from error
-    return function
-
-
-@cache
-def _module(ordinal: int) -> object:
-    import cupy
-
-    return cupy.RawModule(code=render.source(), options=render.OPTIONS)
 
 
 class Stage:
@@ -255,7 +229,9 @@ class Stage:
             blocks = min(-(-view.rows // layout.BLOCK_THREADS), 1 << 16)
             table = memory.upload(np.array(row, np.int64))
             arguments = (table, np.int64(view.rows), split)
-            _function(self.ordinal, render.SPLIT)((blocks,), (layout.BLOCK_THREADS,), arguments)
+            compiler.generic(self.ordinal, render.SPLIT)(
+                (blocks,), (layout.BLOCK_THREADS,), arguments
+            )
             return split
 
         return memory.RESIDENTS.made_of(view.neighbours, self.ordinal, "split", make)
@@ -299,7 +275,7 @@ class Stage:
         if self.special is None and self.seconds > special.WORTH:
             self.special = special.kernel_of(self)
         clock = memory.Clock()
-        (self.special or _function(self.ordinal, render.ENTRY))(
+        (self.special or compiler.generic(self.ordinal, render.ENTRY))(
             (-(-self.warps // _WARPS_IN_BLOCK),),
             (layout.BLOCK_THREADS,),
             (self.parameter, np.int64(fresh), np.int64(steps), np.int64(nanoseconds)),

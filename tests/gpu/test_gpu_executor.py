@@ -274,8 +274,6 @@ def test_a_special_kernel_agrees(shape: str, counting: bool) -> None:
             else:
                 some, everything = rows_both(prepared, 33)
                 assert bag(some) == bag(everything)
-            for kernel in special._kernels.values():
-                assert kernel.done.wait(60)
-                assert kernel.function is not None
+            assert special.settle(60)
     waiting = list(memory.KEPT.taken(prepared.idle["gpu"]))
     assert any(isinstance(one, stage.Stage) and one.special is not None for one in waiting)

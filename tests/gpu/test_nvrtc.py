@@ -4,9 +4,15 @@ from __future__ import annotations
 
 import pytest
 
-from gdb.executor.gpu import render
+from gdb import planner
+from gdb.errors import DeviceError
+from gdb.executor.gpu import compiler, render
+from gdb.executor.gpu.layout import Job
 from gdb.executor.nest import Formula, Kind, Op
+from gdb.executor.prepare import prepare
 from gdb.executor.tables import Role
+from gdb.query_graph import QueryEdge, QueryGraph, QueryVertex
+from tests.small_graph import SmallGraph
 
 ARCHITECTURES = (75, 80, 86, 89, 90)
 SPILL_LIMIT = (
@@ -24,13 +30,7 @@ def _compile(source: str, architecture: int) -> tuple[bytes, str]:
         nvrtc.getVersion()
     except (RuntimeError, OSError, ImportError) as error:
         pytest.skip(f"NVRTC is not installed (pip install nvidia-cuda-nvrtc): {error}")
-    program = nvrtc.createProgram(source, "nest.cu", [], [])
-    options = [f"--gpu-architecture=sm_{architecture}", "--ptxas-options=-v", *render.OPTIONS]
-    try:
-        nvrtc.compileProgram(program, options)
-    except nvrtc.NVRTCError as error:
-        raise AssertionError(nvrtc.getProgramLog(program)) from error
-    return nvrtc.getCUBIN(program), nvrtc.getProgramLog(program)
+    return compiler.compiled(source, f"sm_{architecture}", "--ptxas-options=-v")
 
 
 @pytest.mark.parametrize("architecture", ARCHITECTURES)
@@ -48,7 +48,7 @@ def test_kernel_compiles(architecture: int) -> None:
 
 
 def test_a_broken_kernel_is_seen() -> None:
-    with pytest.raises(AssertionError, match="error"):
+    with pytest.raises(DeviceError, match="no_such_function"):
         _compile(render.source().replace("__popc", "__no_such_function", 1), 90)
 
 
@@ -67,3 +67,16 @@ def test_the_kernel_knows_every_formula() -> None:
     assert [k.name for k in Kind] == ["LIST", "ROW", "SET", "FREE"]
     assert [o.name for o in Op] == ["INTERSECT", "DIFFERENCE"]
     assert [r.name for r in Role] == ["LONE", "SLICE", "MARK", "INNER", "PUSHED"]
+
+
+def test_a_special_kernel_compiles() -> None:
+    """The constants must make a nest's own kernel smaller than the interpreter."""
+    graph = SmallGraph([()] * 3, [("R", 0, 1), ("R", 1, 2), ("R", 0, 2)], frozenset("R"))
+    edges = tuple(QueryEdge(a, b, ("R",)) for a, b in ((0, 1), (1, 2), (0, 2)))
+    plan = planner.plan(QueryGraph((QueryVertex(),) * 3, edges), graph, counting=True)
+    tables = prepare(plan, graph).tables
+    numbers = {Job.LEVEL_COUNT: 3, Job.LOOPS: tables.loops, Job.COUNTING: 1}
+    numbers |= {Job.NODE_COUNT: len(tables.nodes), Job.CUT_NODE: -1}
+    small = {Job.LEVELS: tables.levels, Job.SETS: tables.sets, Job.NODES: tables.nodes}
+    code, _ = _compile(render.special(numbers, small | {Job.REFS: tables.refs}), 90)
+    assert len(code) < len(_compile(render.source(), 90)[0])

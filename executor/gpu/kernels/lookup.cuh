@@ -17,7 +17,7 @@ typedef unsigned char u8;
 #define PART __device__ __forceinline__
 #define INLINE __forceinline__
 #define UNROLLED _Pragma("unroll")
-#define AHEAD 4  // reads of a warp that are under way at once
+#define AHEAD 2  // reads of a warp that are under way at once
 #else
 #define PART __device__ __noinline__
 #define INLINE inline

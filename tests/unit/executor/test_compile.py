@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from gdb.executor import cache as kernels
 from gdb.executor.cpu import compile as machine
 from gdb.executor.cpu.compile import compiled
 
@@ -102,7 +103,7 @@ def test_a_damaged_file_is_made_again(
     path.write_bytes(damage(whole))
     assert compiled(_add, entry=True)(2, 3) == 5
     assert compilations == ["_add", "_add"]
-    assert path.read_bytes()[: machine._DIGEST] == whole[: machine._DIGEST]
+    assert path.read_bytes()[: kernels._DIGEST] == whole[: kernels._DIGEST]
 
 
 def _loaded(path: Path, text: str) -> Callable[[int], int]:
@@ -128,7 +129,7 @@ def test_a_changed_source_is_compiled_again(cache: Path, tmp_path: Path) -> None
 def test_another_processor_is_another_file(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     here, features = machine.llvm.get_host_cpu_name(), machine._features()
     paths = {
-        machine._cache_path(_add, cpu, known)
+        machine._place(_add, cpu, known)
         for cpu in (here, "other")
         for known in (features, f"{features},-avx512f")
     }

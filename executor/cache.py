@@ -1,0 +1,54 @@
+"""Machine code in the user's cache folder, for the next process."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import tempfile
+from pathlib import Path
+
+_DIGEST = 32  # bytes of a checksum
+
+
+def place(name: str, depends_on: bytes) -> Path | None:
+    """Where the machine code of that name is kept that depends on these bytes; None where there is no folder for it.
+
+    Machine code is run as it is, so it is kept only where nobody but the user can write, and never in a store
+    (design.md §2).
+    """
+    home = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")
+    folder = Path(home) / "gdb" / "kernels"
+    try:
+        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        if folder.stat().st_uid != os.getuid():
+            return None
+        folder.chmod(0o700)
+    except OSError:
+        return None
+    state = hashlib.blake2b(depends_on, digest_size=16)
+    return folder / f"{name}-{state.hexdigest()}.o"
+
+
+def read(path: Path) -> bytes | None:
+    """The machine code of a cache file, None where it is absent or was cut short."""
+    try:
+        content = path.read_bytes()
+    except OSError:
+        return None
+    digest, code = content[:_DIGEST], content[_DIGEST:]
+    whole = hashlib.blake2b(code, digest_size=_DIGEST).digest() == digest
+    return code if whole else None
+
+
+def write(path: Path, code: bytes) -> None:
+    """Keep machine code for the next process; a folder that cannot be written to is no error."""
+    try:
+        handle, name = tempfile.mkstemp(dir=path.parent)
+        try:
+            with os.fdopen(handle, "wb") as file:
+                file.write(hashlib.blake2b(code, digest_size=_DIGEST).digest() + code)
+            os.replace(name, path)  # readers see all of it or nothing
+        except OSError:
+            os.unlink(name)
+    except OSError:
+        pass

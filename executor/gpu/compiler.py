@@ -1,0 +1,97 @@
+"""CUDA source to machine code, by NVRTC in a process of its own; kept in the user's cache folder.
+
+NVRTC has been seen to crash within a process that had done other things; here that costs another try and not the
+user's program, and a compilation that takes too long can be ended.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import threading
+from functools import cache as cached
+from typing import Protocol
+
+from gdb.executor import cache
+from gdb.executor.gpu import device, render
+
+LONGEST = 120.0  # seconds that one compilation may take
+TRIES = 3
+AT_ONCE = 2  # compilers at work
+_PROGRAM = """
+import sys
+from cupy_backends.cuda.libs import nvrtc
+program = nvrtc.createProgram(sys.stdin.read(), "nest.cu", [], [])
+try:
+    nvrtc.compileProgram(program, sys.argv[1:])
+except nvrtc.NVRTCError as error:
+    sys.exit(f"{error}\\n{nvrtc.getProgramLog(program)}")
+sys.stderr.write(nvrtc.getProgramLog(program))
+sys.stdout.buffer.write(nvrtc.getCUBIN(program))
+"""
+_compilers = threading.BoundedSemaphore(AT_ONCE)
+
+
+class Function(Protocol):
+    """A kernel that can be launched."""
+
+    def __call__(
+        self, grid: tuple[int], block: tuple[int], args: tuple[object, ...], *, shared_mem: int = 0
+    ) -> None: ...
+
+
+def compiled(source: str, architecture: str, *options: str) -> tuple[bytes, str]:
+    """The machine code of a source for "sm_90", and what the compiler says.
+
+    Raises
+    ------
+    DeviceError : there is no compiler, or it fails or takes too long; the message tells why.
+    """
+    command = [sys.executable, "-c", _PROGRAM, f"--gpu-architecture={architecture}", *options]
+    problem = ""
+    for _ in range(TRIES):
+        try:
+            with _compilers:
+                ended = subprocess.run(
+                    [*command, *render.OPTIONS],
+                    input=source.encode(),
+                    capture_output=True,
+                    timeout=LONGEST,
+                    check=False,
+                )
+        except (OSError, subprocess.TimeoutExpired) as error:
+            raise device.without_compiler(error) from error
+        log = ended.stderr.decode(errors="replace").replace("\0", "")
+        if ended.returncode == 0 and ended.stdout.startswith(b"\x7fELF"):
+            return ended.stdout, log
+        problem = log.strip() or f"it ended with {ended.returncode}"
+        if ended.returncode >= 0:
+            break
+    raise device.without_compiler(RuntimeError(problem))
+
+
+def machine_code(source: str, architecture: str) -> bytes:
+    """The machine code of a source, from the cache or compiled now. Raises as `compiled`."""
+    path = cache.place(render.ENTRY, f"{architecture}\n{source}".encode())
+    code = cache.read(path) if path is not None else None
+    if code is None:
+        code, _ = compiled(source, architecture)
+        if path is not None:
+            cache.write(path, code)
+    return code
+
+
+def loaded(source: str, name: str, ordinal: int) -> Function:
+    """A kernel of a source, on device `ordinal`, which must be the current one. Raises as `compiled`."""
+    import cupy
+
+    module = cupy.cuda.function.Module()
+    module.load(machine_code(source, device.architecture(ordinal)))
+    function: Function = module.get_function(name)
+    return function
+
+
+@cached
+def generic(ordinal: int, name: str) -> Function:
+    """A kernel of the generic source, on device `ordinal`, which must be the current one."""
+    return loaded(render.source(), name, ordinal)
