@@ -42,7 +42,8 @@ __device__ __noinline__ void donate(const Worker& w, i64 open, bool has_tail) {
     unsigned long long ticket = 0;
     if (lane() == 0) {
         ticket = peek(counter(w, HEADER_TAIL));
-        if (ticket >= peek(counter(w, HEADER_HEAD))) ticket = ~0ULL;
+        // a slot is still full where its warp left the launch before it looked: nobody waits for that
+        if (ticket >= peek(counter(w, HEADER_HEAD)) || peek((unsigned long long*)task(w, ticket) + TASK_FULL)) ticket = ~0ULL;
     }
     ticket = __shfl_sync(ALL_LANES, ticket, 0);
     if (ticket == ~0ULL) return;
@@ -60,7 +61,6 @@ __device__ __noinline__ void donate(const Worker& w, i64 open, bool has_tail) {
     i64* slot = task(w, ticket);
     if (lane() == 0) {
         atomicAdd(counter(w, HEADER_BUSY), 1ULL);  // in the name of who waits
-        while (peek((unsigned long long*)slot + TASK_FULL)) __nanosleep(100);
         slot[TASK_UNIT] = w.state[WARP_UNIT];
         slot[TASK_DEPTH] = d;
         slot[TASK_START] = spare.start;
