@@ -52,11 +52,10 @@ class Start:
 
 def start(store: Path, query: str, cache: Path) -> Start:
     """Run one process with a cache folder."""
-    environment = {k: v for k, v in os.environ.items() if k != "NUMBA_CACHE_DIR"}
     done = subprocess.run(
         [sys.executable, "-c", _PROGRAM, str(store), query],
         cwd=REPOSITORY,
-        env=environment | {"XDG_CACHE_HOME": str(cache)},
+        env=os.environ | {"XDG_CACHE_HOME": str(cache)},
         capture_output=True,
         text=True,
     )

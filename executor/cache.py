@@ -5,9 +5,11 @@ from __future__ import annotations
 import hashlib
 import os
 import tempfile
+from contextlib import suppress
 from pathlib import Path
 
 _DIGEST = 32  # bytes of a checksum
+MOST = 512  # files; beyond, those that were read longest ago are removed
 
 
 def place(name: str, depends_on: bytes) -> Path | None:
@@ -36,8 +38,11 @@ def read(path: Path) -> bytes | None:
     except OSError:
         return None
     digest, code = content[:_DIGEST], content[_DIGEST:]
-    whole = hashlib.blake2b(code, digest_size=_DIGEST).digest() == digest
-    return code if whole else None
+    if hashlib.blake2b(code, digest_size=_DIGEST).digest() != digest:
+        return None
+    with suppress(OSError):
+        os.utime(path)
+    return code
 
 
 def write(path: Path, code: bytes) -> None:
@@ -50,5 +55,14 @@ def write(path: Path, code: bytes) -> None:
             os.replace(name, path)  # readers see all of it or nothing
         except OSError:
             os.unlink(name)
+        _prune(path.parent)
     except OSError:
         pass
+
+
+def _prune(folder: Path) -> None:
+    """Remove what was read longest ago, where there is too much."""
+    with os.scandir(folder) as entries:
+        files = sorted((entry.stat().st_mtime, entry.path) for entry in entries if entry.is_file())
+    for _, old in files[: max(len(files) - MOST, 0)]:
+        os.unlink(old)

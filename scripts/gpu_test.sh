@@ -6,7 +6,7 @@
 # --wheels FOLDER  install the wheels that lie there first (no network), into a folder of their own
 # --truth          then compare every known count on the device (needs the graphs beside the repository)
 #
-# PYTHON names the interpreter (default: python3); it needs CuPy, numpy, numba, pytest, hypothesis.
+# PYTHON names the interpreter (default: python3); it needs CuPy, numpy, llvmlite, pytest, hypothesis.
 set -eu
 cd "$(dirname "$0")/.."
 PYTHON=${PYTHON:-python3}

@@ -147,3 +147,16 @@ def test_threads_that_call_at_once_compile_once(cache: Path, compilations: list[
     with ThreadPoolExecutor(4) as pool:
         assert list(pool.map(ask, range(4))) == [1, 2, 3, 4]
     assert compilations == ["_add"]
+
+
+def test_the_cache_does_not_grow_for_ever(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(kernels, "MOST", 3)
+    paths = [kernels.place("k", bytes([k])) for k in range(4)]
+    for k, path in enumerate(paths):
+        assert path is not None
+        kernels.write(path, bytes([k]))
+        os.utime(path, (k, k))
+        first = paths[0]
+        assert first is not None
+        assert kernels.read(first) == b"\0"  # what is read is not the oldest
+    assert [path is not None and path.exists() for path in paths] == [True, False, True, True]
