@@ -18,7 +18,8 @@ from gdb.storage.adjacency import I64, U32, Adjacency
 from gdb.storage.ranked import ranked
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+# not frozen: each query makes one, and a frozen one takes four times as long to make
+@dataclass(slots=True, eq=False)
 class Prepared:
     """A stage ready to launch, any number of times.
 

@@ -212,7 +212,7 @@ def _work(run: _Run, call_helpers: Callable[[], None] | None = None) -> None:
                 break
             worker.begin(start, end)
             done = False
-            while run.watch.going() and not done:
+            while not done and run.watch.going():
                 done = _launch(worker, steps)
                 if worker.rows >= run.due:
                     _drain(run, worker, once)

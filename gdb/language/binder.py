@@ -77,7 +77,7 @@ class BoundQuery:
     def changed(self, values: Mapping[str, Value]) -> frozenset[str]:
         """The parameters that have another value here than the query was bound with."""
         known = self.values
-        return frozenset(name for name, value in values.items() if not same(value, known[name]))
+        return frozenset([name for name, value in values.items() if not same(value, known[name])])
 
     def allowed_again(
         self, values: Mapping[str, Value], changed: Set[str], touched: Iterable[Element]

@@ -168,6 +168,10 @@ def _ids(terms: IdTerms, values: Mapping[str, Value]) -> tuple[int | str, ...]:
     if isinstance(terms, Parameter):
         held = values[terms.name]
         return _usable(held if isinstance(held, (list, tuple)) else ())
+    if len(terms) == 1 and isinstance(only := terms[0], Parameter):
+        value = values[only.name]
+        if type(value) is int:  # what most queries ask for
+            return (value,)
     return _usable([t.value if isinstance(t, Literal) else values[t.name] for t in terms])
 
 
