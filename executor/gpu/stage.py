@@ -94,7 +94,7 @@ class Stage:
         self.offsets, self.scratch = _scratch(prepared)
         is_mark = tables.nodes[:, NodeField.ROLE] == Role.MARK
         self.marks = int(is_mark.sum())
-        self.filter_words = _filter_words(self.marks)
+        self.filter_words = filter_words(self.marks)
         filters = np.where(is_mark, (np.cumsum(is_mark) - 1) * self.filter_words, 0)
         before = budget.used
         budget.take(prepared.bytes, "its graph on the GPU")
@@ -306,10 +306,10 @@ class Stage:
         )
 
 
-def _filter_words(marks: int) -> int:
+def filter_words(marks: int) -> int:
     """u32 of each of so many filters: a power of two, fewer where there are many."""
     words = layout.FILTER_BITS // 32
-    while marks > 2 and marks * words > layout.FILTER_BITS // 16 and words > 32:
+    while marks > 2 and marks * words > layout.FILTER_BITS // 16 and words > 8:
         words //= 2
     return words
 

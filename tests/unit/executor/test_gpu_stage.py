@@ -1,0 +1,62 @@
+"""What the host computes for a GPU, which needs none."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from gdb import planner
+from gdb.executor.gpu import layout, stage
+from gdb.executor.prepare import Prepared, prepare
+from gdb.query_graph import SUBGRAPHS, QueryEdge, QueryGraph, QueryVertex
+from tests.small_graph import SmallGraph
+
+STATIC_SHARED = (
+    48 << 10
+)  # bytes of shared memory that every device gives a block without being asked
+
+
+def prepared(pairs: tuple[tuple[int, int], ...], n: int = 80) -> Prepared:
+    """A pattern to be counted on a star with a clique at its hub."""
+    edges = [("U", 0, x) for x in range(1, n)] + [("U", 1, 2), ("U", 1, 3), ("U", 2, 3)]
+    graph = SmallGraph([()] * n, edges, frozenset("U"))
+    vertices = (QueryVertex(),) * (1 + max(max(pair) for pair in pairs))
+    query = QueryGraph(vertices, tuple(QueryEdge(a, b, ("U",)) for a, b in pairs), SUBGRAPHS)
+    return prepare(planner.plan(query, graph, counting=True), graph)
+
+
+TRIANGLE = ((0, 1), (0, 2), (1, 2))
+CLIQUE = (*TRIANGLE, (0, 3), (1, 3), (2, 3))
+
+
+@pytest.mark.parametrize("pairs", [TRIANGLE, CLIQUE, ((0, 1),)])
+def test_units_hold_every_root_once(pairs: tuple[tuple[int, int], ...]) -> None:
+    made = prepared(pairs)
+    roots, first = stage.work_units(made)
+    assert first[0] == 0
+    assert first[-1] == len(roots)
+    assert (np.repeat(np.arange(len(made.roots)), np.diff(first)) == roots).all()
+
+
+def test_the_units_of_a_hub_are_many() -> None:
+    for pairs in (TRIANGLE, CLIQUE):  # by the list of the tail, by the second loop
+        made = prepared(pairs)
+        assert (stage.cut_node(made.tables) >= 0) == (made.tables.loops == 1)
+        parts = np.diff(stage.work_units(made)[1])
+        assert parts.max() == -(-int(made.weights.max()) // stage.PART) > 1
+
+
+def test_the_state_of_a_block_fits() -> None:
+    """At every limit at once: what a launch asks for needs no leave of the device."""
+    warps = layout.BLOCK_THREADS // layout.WARP_LANES
+    words = layout.state_words(layout.MAX_LEVELS, layout.MAX_SETS)
+    for marks in range(layout.MAX_LEVELS):
+        filters = 4 * marks * stage.filter_words(marks)
+        own = 8 * (words + len(layout.Tail) * layout.MAX_LEVELS)
+        assert warps * (own + filters) <= STATIC_SHARED
+    assert 32 * stage.filter_words(1) == 32 * stage.filter_words(2) == layout.FILTER_BITS
+
+
+def test_the_job_is_no_larger_than_a_parameter_may_be() -> None:
+    fields = len(layout.Job) + layout.MAX_VIEWS * len(stage.ViewField)
+    assert 8 * (fields + 3) <= 4096
