@@ -67,7 +67,7 @@ class _Clock:
         if self.cancel.is_set():
             raise Cancelled("the query was cancelled.")
         begin = time.monotonic()
-        if self.deadline is not None and begin > self.deadline:
+        if self.timeout is not None and begin > self.begun + self.timeout:
             raise QueryTimeout(
                 f"the query ran longer than its timeout of {self.timeout:g} s.",
                 "Give a larger timeout=, or ask for less.",
@@ -213,16 +213,19 @@ def _run(
         return number, number
 
     parts, embeddings = clock.step("run", match)
-    answer = clock.step(
-        "tail",
-        lambda: tails.finish(
-            tail,
-            parts,
-            memory=request.memory,
-            cancel=request.cancel,
-            deadline=clock.deadline,
-        ),
-    )
+    if isinstance(parts, int):
+        answer = tails.finish(tail, parts)
+    else:
+        answer = clock.step(
+            "tail",
+            lambda: tails.finish(
+                tail,
+                parts,
+                memory=request.memory,
+                cancel=request.cancel,
+                deadline=clock.deadline,
+            ),
+        )
     summary = Summary(clock.seconds, device, len(answer), embeddings)
     if profile is not None:
         summary = replace(
@@ -260,6 +263,8 @@ def _explained(request: Request, bound: BoundQuery, plan: Plan, snapshot: Snapsh
 
 
 def _warnings(bound: BoundQuery, plan: Plan) -> tuple[str, ...]:
+    if not bound.warnings and not plan.notes.warnings:
+        return ()
     return tuple(dict.fromkeys((*bound.warnings, *plan.notes.warnings)))
 
 

@@ -79,8 +79,11 @@ class Result:
         self._outputs = answer.outputs
         self._answer = answer
         self._snapshot = snapshot
-        if snapshot is not None and any(output.kind != "value" for output in answer.outputs):
-            entities.touch(snapshot)
+        if snapshot is not None:
+            for output in answer.outputs:  # not `any` of a generator, which takes a microsecond
+                if output.kind != "value":
+                    entities.touch(snapshot)
+                    break
         self._cursor: Iterator[Row] | None = None
         self.warnings: tuple[str, ...] = tuple(warnings)
         self.summary = summary or Summary(rows=len(answer))

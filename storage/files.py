@@ -141,6 +141,7 @@ class PosixFiles:
         self._reader: int | None = None
         self._again: tuple[str, int, tuple[int, ...], bytes] | None = None
         self._path = path
+        self._prefix = f"{self._path}{os.sep}"
         self._poisoned = False
         with _translated(str(path)):
             if create and not path.exists():
@@ -175,7 +176,7 @@ class PosixFiles:
             return (self._path / name).read_bytes()
 
     def read_again(self, name: str) -> bytes:
-        path = f"{self._path}{os.sep}{name}"
+        path = self._prefix + name
         if self._again is not None:
             known, _, state, content = self._again
             try:
