@@ -10,6 +10,8 @@ import importlib.metadata
 import os
 import platform
 import re
+import statistics
+import timeit
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
@@ -44,11 +46,27 @@ def _is_number(text: str) -> bool:
 
 
 def machine() -> str:
-    """The machine in one line: processor, cores, memory, GPU if there is one, system."""
+    """The machine in one line: processor, cores, memory, GPU if there is one, system; and how quick it is just now,
+    because on a shared one that changes within minutes."""
     gigabytes = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
-    parts = [_processor(), f"{cores} cores", f"{gigabytes:.0f} GiB", _gpu(), platform.system()]
+    speed = f"1000 turns of an empty Python loop take {_turns() * 1e6:.0f} us"
+    parts = [
+        _processor(),
+        f"{cores} cores",
+        f"{gigabytes:.0f} GiB",
+        _gpu(),
+        platform.system(),
+        speed,
+    ]
     return ", ".join(part for part in parts if part)
+
+
+def _turns() -> float:
+    """Seconds of a thousand turns of an empty loop, the median of some hundred."""
+    return (
+        statistics.median(timeit.repeat("for _ in range(1000): pass", number=10, repeat=300)) / 10
+    )
 
 
 def _processor() -> str:
