@@ -60,13 +60,15 @@ class Outcome:
     note: str = ""
 
 
-def read_subjects(folder: Path, graph: str, chosen: list[str]) -> list[Subject]:
+def read_subjects(
+    folder: Path, graph: str, chosen: list[str], *, labelled: bool = False
+) -> list[Subject]:
     """The patterns of the published folder that are chosen, in the file's order; all q1, q2, ... if none are.
 
     Parameters
     ----------
     folder : holds `patterns.json` (name -> vertices, edges) and `gpu_h200.json` (graph -> name -> count, ms).
-    graph : the graph's name in the second file.
+    graph : the graph's name in the second file. labelled : with the vertex labels that the first file gives.
     """
     shapes = json.loads((folder / "patterns.json").read_text(encoding="utf-8"))
     measured = json.loads((folder / "gpu_h200.json").read_text(encoding="utf-8")).get(graph, {})
@@ -76,9 +78,26 @@ def read_subjects(folder: Path, graph: str, chosen: list[str]) -> list[Subject]:
         edges = tuple((int(i), int(j)) for i, j in shapes[name]["edges"])
         told = measured.get(name, {"count": None, "ms": {}})
         times = {k: None if ms == "timeout" else ms for k, ms in told["ms"].items()}
-        pattern = patterns.Pattern(name, (None,) * int(shapes[name]["vertices"]), edges)
+        labels = shapes[name]["labels"] if labelled else None
+        vertices = (
+            (None,) * int(shapes[name]["vertices"])
+            if labels is None
+            else tuple(f"L{label}" for label in labels)
+        )
+        pattern = patterns.Pattern(name, vertices, edges)
         found.append(Subject(pattern, told["count"], times))
     return found
+
+
+def measured_names(folder: Path, graph: str) -> list[str]:
+    """The patterns that `gpu_h200.json` has figures of for a graph, in its order."""
+    return list(json.loads((folder / "gpu_h200.json").read_text(encoding="utf-8"))[graph])
+
+
+def absent(arguments: argparse.Namespace) -> bool:
+    """Whether the graphs or the published figures are not here; says which."""
+    needed = ("patterns.json", "gpu_h200.json")
+    return graphs.absent(arguments.data, *(arguments.published / name for name in needed))
 
 
 def measure(db: gdb.Database, subject: Subject, limit: float, device: str, threads: int) -> Outcome:
@@ -181,8 +200,7 @@ def arguments_of(line: list[str] | None) -> argparse.Namespace:
 def main(line: list[str] | None = None) -> int:
     """Load, count, print."""
     arguments = arguments_of(line)
-    needed = (arguments.published / "patterns.json", arguments.published / "gpu_h200.json")
-    if graphs.absent(arguments.data, *needed):
+    if absent(arguments):
         return 2
     published_name = PUBLISHED_NAMES[arguments.graph]
     subjects = read_subjects(arguments.published, published_name, arguments.pattern)

@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import argparse
 import csv
-import json
 import math
 import statistics
 import subprocess
@@ -28,14 +27,13 @@ import numpy as np
 
 import gdb
 import graphs
-import patterns
 import results
+from decomposition import PUBLISHED, Subject, absent, measured_names, read_subjects
 from gdb.errors import GdbError
 from gdb.executor.gpu import special
 from gdb.executor.gpu.device import absence
 from peers.report import figures
 
-PUBLISHED = graphs.DATA.parent / "peers"
 LABELS = 16
 WARM_UP = 0.3  # seconds; then a query has its own kernel compiled
 COMPILING = 30.0  # seconds to wait for that
@@ -57,9 +55,7 @@ class Cell:
     """One pattern on one graph. Times in milliseconds; count None: ours failed, and `note` says why."""
 
     graph: str
-    name: str
-    published: int | None
-    peers: dict[str, float]
+    subject: Subject
     count: int | None = None
     kernel: float = math.nan
     beside: float = math.nan
@@ -67,9 +63,14 @@ class Cell:
     note: str = ""
 
     @property
+    def name(self) -> str:
+        return self.subject.pattern.name
+
+    @property
     def best(self) -> tuple[str, float] | None:
         """The quickest peer that finished."""
-        return min(self.peers.items(), key=lambda item: item[1]) if self.peers else None
+        done = {name: ms for name, ms in self.subject.milliseconds.items() if ms is not None}
+        return min(done.items(), key=lambda item: item[1]) if done else None
 
     @property
     def gain(self) -> float | None:
@@ -78,7 +79,7 @@ class Cell:
 
     @property
     def wrong(self) -> bool:
-        return self.count is None or self.published not in (None, self.count)
+        return self.count is None or self.subject.count not in (None, self.count)
 
 
 def loaded(name: str, folder: Path, data: Path, published: Path) -> Path:
@@ -138,19 +139,9 @@ def _labelled(edges: Path, ids: int, nodes: Path, pairs: Path) -> None:
     np.savetxt(pairs, ends, "%d", ",", header=":START_ID,:END_ID", comments="")
 
 
-def text(name: str, shape: dict[str, object], labelled: bool) -> str:
-    """The query for a pattern."""
-    labels = shape["labels"] if labelled else None
-    number = int(str(shape["vertices"]))
-    vertices = (
-        tuple(f"L{label}" for label in labels) if isinstance(labels, list) else (None,) * number
-    )
-    edges = tuple((int(i), int(j)) for i, j in shape["edges"])  # type: ignore[attr-defined]
-    return patterns.Pattern(name, vertices, edges).cypher("isomorphisms")
-
-
-def measure(db: gdb.Database, cell: Cell, query: str, limit: float, runs: int) -> Cell:
+def measure(db: gdb.Database, cell: Cell, limit: float, runs: int) -> Cell:
     """Count once; again until its own kernel has taken over; then `runs` times."""
+    query = cell.subject.pattern.cypher("isomorphisms")
     kernels, besides = [], []
     try:
         count, first, kernel = _once(db, query, limit)
@@ -233,7 +224,7 @@ def summary(cells: list[Cell]) -> str:
     for cell in cells:
         if cell.wrong:
             lines.append(
-                f"- {cell.graph} {cell.name}: {cell.note or f'published {cell.published:,}'}"
+                f"- {cell.graph} {cell.name}: {cell.note or f'published {cell.subject.count:,}'}"
             )
     return "\n".join(lines)
 
@@ -253,31 +244,31 @@ def arguments_of(line: list[str] | None) -> argparse.Namespace:
 def main(line: list[str] | None = None) -> int:
     """Load, count, print."""
     arguments = arguments_of(line)
-    needed = (arguments.published / "patterns.json", arguments.published / "gpu_h200.json")
-    if graphs.absent(arguments.data, *needed):
+    if absent(arguments):
         return 2
     missing = absence()
     if missing is not None:
         print(f"there is nothing to measure on: {missing}", file=sys.stderr)
         return 2
-    shapes, measured = (json.loads(path.read_text(encoding="utf-8")) for path in needed)
     cells = []
     with tempfile.TemporaryDirectory(prefix="gdb-gpu-") as temporary:
         folder = arguments.folder or Path(temporary)
         for graph in arguments.graph:
+            names = measured_names(arguments.published, graph)
+            chosen = [name for name in names if name in (arguments.pattern or names)]
+            if not chosen:  # of this graph
+                continue
+            labelled = GRAPHS[graph][1] > 0
+            subjects = read_subjects(arguments.published, graph, chosen, labelled=labelled)
             store = loaded(graph, folder, arguments.data, arguments.published)
             with gdb.connect(store, read_only=True) as db:
-                for name, told in measured[graph].items():
-                    if arguments.pattern and name not in arguments.pattern:
-                        continue
-                    peers = {k: ms for k, ms in told["ms"].items() if isinstance(ms, (int, float))}
-                    query = text(name, shapes[name], graph.endswith("_l16"))
-                    cell = Cell(graph, name, told["count"], peers)
-                    cells.append(measure(db, cell, query, arguments.limit, arguments.runs))
+                for subject in subjects:
+                    cell = Cell(graph, subject)
+                    cells.append(measure(db, cell, arguments.limit, arguments.runs))
                     done = cells[-1]
                     gain = "" if done.gain is None else f"{done.gain:.3g} x"
                     print(
-                        f"{graph:<16} {name:<10} {done.kernel:10.3f} ms  {gain} {done.note}",
+                        f"{graph:<16} {done.name:<10} {done.kernel:10.3f} ms  {gain} {done.note}",
                         flush=True,
                     )
             if arguments.save:

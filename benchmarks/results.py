@@ -13,6 +13,7 @@ import re
 import statistics
 import timeit
 from collections.abc import Iterable, Sequence
+from functools import cache
 from pathlib import Path
 
 RESULTS = Path(__file__).resolve().parent / "RESULTS.md"
@@ -46,8 +47,8 @@ def _is_number(text: str) -> bool:
 
 
 def machine() -> str:
-    """The machine in one line: processor, cores, memory, GPU if there is one, system; and how quick it is just now,
-    because on a shared one that changes within minutes."""
+    """The machine in one line: processor, cores, memory, GPU if there is one, system; and how quick it is when this
+    is first asked, because on a shared one that changes within minutes."""
     gigabytes = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
     speed = f"1000 turns of an empty Python loop take {_turns() * 1e6:.0f} us"
@@ -62,8 +63,9 @@ def machine() -> str:
     return ", ".join(part for part in parts if part)
 
 
+@cache
 def _turns() -> float:
-    """Seconds of a thousand turns of an empty loop, the median of some hundred."""
+    """Seconds of a thousand turns of an empty loop, the median of some hundred; measured once in a process."""
     return (
         statistics.median(timeit.repeat("for _ in range(1000): pass", number=10, repeat=300)) / 10
     )

@@ -6,6 +6,7 @@ takes over at the next launch. Nests of the same tables share one.
 
 from __future__ import annotations
 
+import logging
 import threading
 import time
 from typing import TYPE_CHECKING
@@ -29,13 +30,12 @@ _TABLES = (
 )
 
 
-class _Kernel:
-    """A special kernel that is being compiled, or is compiled, or could not be: `problem` then says why, and the
+class Kernel:
+    """A special kernel. function : None while it is being compiled, and where it cannot be: the log says why, and the
     generic one goes on."""
 
     def __init__(self, source: str, ordinal: int) -> None:
         self.function: Function | None = None
-        self.problem = ""
         self.done = threading.Event()
         arguments = (source, ordinal)
         threading.Thread(target=self._make, args=arguments, name="gdb-nvrtc", daemon=True).start()
@@ -47,13 +47,14 @@ class _Kernel:
             with cupy.cuda.Device(ordinal):
                 self.function = compiler.loaded(source, render.ENTRY, ordinal)
         except (DeviceError, RuntimeError) as error:
-            self.problem = str(error)
+            _log.warning("A GPU kernel of its own could not be made for a query; %s", error)
         finally:
             self.done.set()
 
 
+_log = logging.getLogger("gdb")
 _lock = threading.Lock()
-_kernels: dict[tuple[int, str], _Kernel] = {}
+_kernels: dict[tuple[int, str], Kernel] = {}
 
 
 def settle(seconds: float) -> bool:
@@ -70,10 +71,10 @@ def source_of(stage: Stage) -> str:
     return render.special(numbers, {job: stage.small_tables[job] for job in _TABLES})
 
 
-def kernel_of(stage: Stage) -> Function | None:
-    """The special kernel of a stage, None while it is being compiled, or where it cannot be."""
+def kernel_of(stage: Stage) -> Kernel:
+    """The special kernel of a stage; the first that asks for it has it compiled."""
     key = stage.ordinal, source_of(stage)
     with _lock:
         if key not in _kernels:
-            _kernels[key] = _Kernel(key[1], stage.ordinal)
-        return _kernels[key].function
+            _kernels[key] = Kernel(key[1], stage.ordinal)
+        return _kernels[key]

@@ -82,7 +82,7 @@ class Stage:
         self.written = self.total = 0
         self.accounted = self.moved_bytes = 0
         self.seconds = 0.0
-        self.special: Function | None = None
+        self.special: special.Kernel | None = None
 
     # ---- placing ---------------------------------------------------------------------------------
 
@@ -272,10 +272,8 @@ class Stage:
         if fresh:
             self.header.data.memset_async(0, self.header.nbytes)
             self.written = self.total = 0
-        if self.special is None and self.seconds > special.WORTH:
-            self.special = special.kernel_of(self)
         clock = memory.Clock()
-        (self.special or compiler.generic(self.ordinal, render.ENTRY))(
+        self.function()(
             (-(-self.warps // _WARPS_IN_BLOCK),),
             (layout.BLOCK_THREADS,),
             (self.parameter, np.int64(fresh), np.int64(steps), np.int64(nanoseconds)),
@@ -292,6 +290,13 @@ class Stage:
         seconds = clock.seconds()
         self.seconds += seconds
         return done, bool(counters[Header.OVERFLOWED]), seconds
+
+    def function(self) -> Function:
+        """The kernel to launch: the stage's own where it has one, which is asked for once it is worth it."""
+        if self.special is None and self.seconds > special.WORTH:
+            self.special = special.kernel_of(self)
+        own = self.special.function if self.special is not None else None
+        return own or compiler.generic(self.ordinal, render.ENTRY)
 
     def _shared_bytes(self) -> int:
         own = 8 * (self.words + len(layout.Tail) * len(self.tables.nodes))

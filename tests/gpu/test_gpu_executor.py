@@ -276,4 +276,7 @@ def test_a_special_kernel_agrees(shape: str, counting: bool) -> None:
                 assert bag(some) == bag(everything)
             assert special.settle(60)
     waiting = list(memory.KEPT.taken(prepared.idle["gpu"]))
-    assert any(isinstance(one, stage.Stage) and one.special is not None for one in waiting)
+    assert any(
+        isinstance(one, stage.Stage) and one.special is not None and one.special.function
+        for one in waiting
+    )

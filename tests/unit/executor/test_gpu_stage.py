@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from gdb import planner
-from gdb.executor.gpu import layout, stage
+from gdb.executor.gpu import compiler, layout, special, stage
 from gdb.executor.prepare import Prepared, prepare
 from gdb.query_graph import SUBGRAPHS, QueryEdge, QueryGraph, QueryVertex
 from tests.small_graph import SmallGraph
@@ -60,3 +60,19 @@ def test_the_state_of_a_block_fits() -> None:
 def test_the_job_is_no_larger_than_a_parameter_may_be() -> None:
     fields = len(layout.Job) + layout.MAX_VIEWS * len(stage.ViewField)
     assert 8 * (fields + 3) <= 4096
+
+
+def test_a_stage_asks_for_its_own_kernel_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """And goes on with the generic one while it is compiled, and where it cannot be."""
+    own, asked = special.Kernel.__new__(special.Kernel), []
+    own.function = None
+    monkeypatch.setattr(special, "kernel_of", lambda placed: asked.append(placed) or own)
+    monkeypatch.setattr(compiler, "generic", lambda ordinal, name: (ordinal, name))
+    placed = stage.Stage(prepared(TRIANGLE), 0, 1)
+    generic = placed.function()
+    assert not asked
+    placed.seconds = 2 * special.WORTH
+    assert placed.function() == placed.function() == generic
+    assert asked == [placed]
+    monkeypatch.setattr(own, "function", print)
+    assert placed.function() is print
