@@ -12,8 +12,11 @@ import threading
 from functools import cache as cached
 from typing import Protocol
 
+import numpy as np
+import numpy.typing as npt
+
 from gdb.executor import cache
-from gdb.executor.gpu import device, render
+from gdb.executor.gpu import device, layout, render
 
 LONGEST = 120.0  # seconds that one compilation may take
 TRIES = 3
@@ -33,11 +36,32 @@ _compilers = threading.BoundedSemaphore(AT_ONCE)
 
 
 class Function(Protocol):
-    """A kernel that can be launched."""
+    """A kernel that can be launched; ptr : the driver's handle."""
+
+    ptr: int
 
     def __call__(
         self, grid: tuple[int], block: tuple[int], args: tuple[object, ...], *, shared_mem: int = 0
     ) -> None: ...
+
+
+class Call:
+    """A kernel's parameters in host memory, one array each, to be filled and launched with again and again: to make
+    them anew would stand between the two events of a clock."""
+
+    def __init__(self, *parameters: npt.NDArray[np.generic]) -> None:
+        self.parameters = parameters
+        self._addresses = np.array([array.ctypes.data for array in parameters], np.uintp)
+
+    def launch(self, function: Function, blocks: int, shared_bytes: int) -> None:
+        """Put a launch of so many blocks into the current stream; the parameters may change when it returns."""
+        import cupy
+
+        stream = cupy.cuda.get_current_stream().ptr
+        shape = (blocks, 1, 1, layout.BLOCK_THREADS, 1, 1)
+        cupy.cuda.driver.launchKernel(
+            function.ptr, *shape, shared_bytes, stream, self._addresses.ctypes.data, 0
+        )
 
 
 def compiled(source: str, architecture: str, *options: str) -> tuple[bytes, str]:

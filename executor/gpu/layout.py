@@ -14,6 +14,12 @@ BLOCKS_PER_MULTIPROCESSOR = (
 )
 MAX_LEVELS = 64
 FILTER_BITS = 8192  # of a MARK's filter, where the tail has one or two
+LOCAL_MOST = 128  # vertices of a local graph
+LOCAL_FILTER_BITS = 8192
+LOCAL_WORDS = LOCAL_FILTER_BITS // 32 + LOCAL_MOST + 4 * LOCAL_MOST  # u32: filter, vids, bit rows
+LOCAL_PAIRS = (
+    LOCAL_MOST * (LOCAL_MOST - 1) // 2
+)  # u32: two bytes for each vertex of a pair, both ways round
 MAX_SETS = 512
 MAX_VIEWS = 32  # with the job at most the 4 KB that a kernel takes as parameters
 LARGEST_COUNT = 9.0e18  # doubles above this may stand for counts over 2^63
@@ -58,17 +64,33 @@ class Job(IntEnum):
     FILTER_WORDS = 33  # u32 of a warp's filters
     CUT_NODE = 34  # the node of the tail whose list is cut into work units, -1: none
     TASKS = 35  # i64[warps, len(Task) + levels]: what a warp gives to one that waits
+    STRIDE = 36  # a warp that draws number k takes the units k, k + STRIDE, ...
+    LOCAL_PAIRS = 37  # where the pairs of a local graph begin in a warp's buffer
 
 
 class Warp(IntEnum):
     """The first numbers of a warp's state. DEPTH -1: it holds no work. TICKET: the number under which it waits for
-    some, + 1."""
+    some, + 1. NEXT: the unit that it takes next, 0: it draws one."""
 
     DEPTH = 0
     ENTERING = 1
     TOTAL = 2
     UNIT = 3
     TICKET = 4
+    NEXT = 5
+
+
+class Local(IntEnum):
+    """Columns of the table of a local graph's levels. The first four are sets of its earlier levels, a bit each: those
+    that query edges join this one to, those whose vid bounds it from above and from below, those that it only has to
+    differ from. SIZE, FORMULA: of the last level, as NodeField."""
+
+    NEAR = 0
+    BELOW = 1
+    ABOVE = 2
+    DIFFERS = 3
+    SIZE = 4
+    FORMULA = 5
 
 
 class Task(IntEnum):

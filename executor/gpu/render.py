@@ -13,6 +13,7 @@ from functools import cache
 from importlib import resources
 
 from gdb.executor.gpu import layout
+from gdb.executor.gpu.local import LocalGraph
 from gdb.executor.nest import Formula, Kind, Op, Order
 from gdb.executor.tables import CheckField, Flag, LevelField, NodeField, Role, SetField, ViewField
 from gdb.storage.adjacency import I64
@@ -27,6 +28,7 @@ _TABLES: tuple[tuple[str, type[IntEnum]], ...] = (
     ("VIEW", ViewField),
     ("NODE", NodeField),
     ("TAIL", layout.Tail),
+    ("LOCAL", layout.Local),
     ("TASK", layout.Task),
     ("WARP", layout.Warp),
 )
@@ -53,6 +55,9 @@ def _defines() -> Iterator[str]:
     yield f"LEVEL_ARRAYS {len(layout.At)}"
     yield f"JOB_FIELDS {len(layout.Job)}"
     yield f"MAX_VIEWS {layout.MAX_VIEWS}"
+    yield f"LOCAL_MOST {layout.LOCAL_MOST}"
+    yield f"LOCAL_FILTER_BITS {layout.LOCAL_FILTER_BITS}"
+    yield f"LOCAL_WORDS {layout.LOCAL_WORDS}"
     yield f"BLOCK_THREADS {layout.BLOCK_THREADS}"
     yield f"BLOCKS_PER_MULTIPROCESSOR {layout.BLOCKS_PER_MULTIPROCESSOR}"
     yield f"LARGEST_COUNT {layout.LARGEST_COUNT!r}"
@@ -64,10 +69,14 @@ def source() -> str:
     return f"{_head()}\n{_body()}"
 
 
-def special(numbers: Mapping[layout.Job, int], tables: Mapping[layout.Job, I64]) -> str:
+def special(
+    numbers: Mapping[layout.Job, int],
+    tables: Mapping[layout.Job, I64],
+    local: LocalGraph | None = None,
+) -> str:
     """The kernel of one nest: what the job says in `numbers` and `tables` stands in the source as constants, and what
     they decide has fallen away when it runs. Its launches take the same job, and go on from the states of the generic
-    kernel's."""
+    kernel's. local : what it counts in bits."""
     # not loops: a compiler that unrolls them has looked at what is inside before it knows the constants
     levels = [f"case {k}: work({k}LL); break;" for k in range(numbers[layout.Job.LOOPS])]
     nodes = [f"visit({c}LL);" for c in range(numbers[layout.Job.NODE_COUNT])]
@@ -79,11 +88,24 @@ def special(numbers: Mapping[layout.Job, int], tables: Mapping[layout.Job, I64])
     cases = [f"case JOB_{job.name}: return {value}LL;" for job, value in numbers.items()]
     lines.append(f"#define SPECIAL_NUMBERS {' '.join(cases)}")
     for job, table in tables.items():
-        values = ", ".join(f"{value}LL" for value in table.ravel().tolist() or [0])
-        lines.append(f"__device__ constexpr long long NEST_{job.name}[] = {{{values}}};")
+        lines.append(_constants(f"NEST_{job.name}", table))
     cases = [f"case JOB_{job.name}: return NEST_{job.name};" for job in tables]
     lines.append(f"#define SPECIAL_TABLES {' '.join(cases)}")
+    if local is not None:
+        lines += [
+            "#define SPECIAL_LOCAL",
+            f"#define LOCAL_FIRST {local.first}",
+            f"#define LOCAL_VIEW {local.view}",
+            f"#define LOCAL_LEVELS {len(local.levels)}",
+            f"#define LOCAL_SYMMETRIC {int(local.symmetric)}",
+            _constants("NEST_LOCAL", local.table),
+        ]
     return "\n".join((_head(), *lines, _body()))
+
+
+def _constants(name: str, table: I64) -> str:
+    values = ", ".join(f"{value}LL" for value in table.ravel().tolist() or [0])
+    return f"__device__ constexpr long long {name}[] = {{{values}}};"
 
 
 @cache

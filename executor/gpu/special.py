@@ -68,7 +68,8 @@ def settle(seconds: float) -> bool:
 def source_of(stage: Stage) -> str:
     """The source of a stage's own kernel."""
     numbers = {job: int(stage.job[job]) for job in _CONSTANTS}
-    return render.special(numbers, {job: stage.small_tables[job] for job in _TABLES})
+    tables = {job: stage.small_tables[job] for job in _TABLES}
+    return render.special(numbers, tables, stage.local)
 
 
 def kernel_of(stage: Stage) -> Kernel:

@@ -7,17 +7,21 @@ import numpy as np
 import numpy.typing as npt
 
 from gdb.errors import LimitExceeded
-from gdb.executor.gpu import compiler, device, layout, memory, render, special
-from gdb.executor.gpu.compiler import Function
+from gdb.executor.gpu import compiler, device, layout, local, memory, render, special
+from gdb.executor.gpu.compiler import Call, Function
 from gdb.executor.gpu.layout import Header, Job
 from gdb.executor.gpu.memory import DeviceArray, HostArray
+from gdb.executor.nest import Kind
 from gdb.executor.prepare import Prepared
 from gdb.executor.scheduler import Budget
-from gdb.executor.tables import NodeField, Role, Tables, ViewField
+from gdb.executor.tables import LevelField, NodeField, Role, Tables, ViewField
 from gdb.storage.adjacency import I64, U32, Adjacency
 
+DRAWS = 16  # a warp draws work about so often; each time it draws several units where there are more, but no more than
+MOST_AT_ONCE = 16
 PART = 32  # a root with more neighbours than this is cut into several work units
 _ALIGNED = 256  # bytes to which each warp's and each node's scratch is rounded up
+SHARED = 48 << 10  # bytes of shared memory that every device gives a block without being asked
 _WARPS_IN_BLOCK = layout.BLOCK_THREADS // layout.WARP_LANES
 
 
@@ -39,19 +43,30 @@ def check_size(tables: Tables, views: int) -> None:
             )
 
 
-def work_units(prepared: Prepared) -> tuple[U32, I64]:
+def work_units(prepared: Prepared, sizes: I64 | None = None) -> tuple[U32, I64]:
     """Each unit's root as a position in `roots`, u32[units], and each root's first unit, i64[roots + 1].
 
-    A unit is one part of about `PART` neighbours of a root, where there is a second loop, or a list of the tail, to be
-    cut.
+    A unit is one part of about `PART` elements of a root's list, where there is a second loop, or a list of the tail,
+    to be cut. sizes : how long these lists are at most, i64[roots] (None: as the roots' weights say); a root whose list
+    is empty has no unit.
     """
-    loops, weights = prepared.tables.loops, prepared.weights
+    loops = prepared.tables.loops
     if loops == 0:
         return np.zeros(1, np.uint32), np.array([0, 1], np.int64)
-    cuts = loops > 1 or cut_node(prepared.tables) >= 0
-    parts = (weights + PART - 1) // PART if cuts else np.ones(len(weights), np.int64)
+    if sizes is None:
+        sizes = prepared.weights
+    cuts = cut_level(prepared.tables) >= 0
+    parts = (sizes + PART - 1) // PART if cuts else np.ones(len(sizes), np.int64)
     first_unit = np.concatenate([[0], np.cumsum(parts)]).astype(np.int64)
     return np.repeat(np.arange(len(parts), dtype=np.uint32), parts), first_unit
+
+
+def cut_level(tables: Tables) -> int:
+    """The level whose list is cut into work units: the second loop, or that of the tail's node; -1 for none."""
+    if tables.loops > 1:
+        return 1
+    node = cut_node(tables)
+    return int(tables.nodes[node, NodeField.LEVEL]) if node >= 0 else -1
 
 
 def cut_node(tables: Tables) -> int:
@@ -78,6 +93,7 @@ class Stage:
         self.prepared, self.ordinal, self.capacity = prepared, ordinal, capacity
         self.tables = prepared.tables
         self.kept: list[DeviceArray] = []  # the job names them by address only
+        self.splits: dict[int, DeviceArray] = {}  # by the view's id
         self.job = np.zeros(len(Job), np.int64)
         self.written = self.total = 0
         self.accounted = self.moved_bytes = 0
@@ -89,29 +105,34 @@ class Stage:
     def place(self, budget: Budget) -> None:
         """Account for and allocate everything, and copy what is not there yet."""
         tables, prepared = self.tables, self.prepared
-        unit_roots, first_unit = work_units(prepared)
         self.words = layout.state_words(len(tables.levels), len(tables.sets))
         self.offsets, self.scratch = _scratch(prepared)
         is_mark = tables.nodes[:, NodeField.ROLE] == Role.MARK
         self.marks = int(is_mark.sum())
         self.filter_words = filter_words(self.marks)
+        self.local = local.find(prepared)
+        if self._shared_bytes() > SHARED:
+            self.local = None
+        self.shared = self._shared_bytes()
         filters = np.where(is_mark, (np.cumsum(is_mark) - 1) * self.filter_words, 0)
         before = budget.used
         budget.take(prepared.bytes, "its graph on the GPU")
+        memory.make_room(prepared.bytes, self._lasting(), self.ordinal)
+        views, lists, bits = self._place_graph()
+        unit_roots, first_unit = work_units(prepared, self._list_sizes())
         extra = unit_roots.nbytes + first_unit.nbytes + self.capacity * tables.row_bytes
         budget.take(extra, "its work units and rows on the GPU")
-        free = memory.make_room(prepared.bytes + extra, self._lasting(), self.ordinal)
+        free = memory.make_room(extra, [], self.ordinal)
         self.warps = self._warps(len(unit_roots), free, budget)
         budget.take(self.warps * self._warp_bytes(), "the candidate sets of its warps")
         self.accounted = budget.used - before
         self._place_numbers(len(unit_roots))
-        views, lists, bits = self._place_graph()
         self._put(Job.UNIT_ROOTS, unit_roots)
         self._put(Job.FIRST_UNIT, first_unit)
         self._allocate(Job.STATES, (self.warps, self.words), np.int64)
         words = len(layout.Task) + len(tables.levels)
         self._allocate(Job.TASKS, (self.warps, words), np.int64, zero=True)
-        self._allocate(Job.BUFFERS, (self.warps, tables.buffer), np.uint32)
+        self._allocate(Job.BUFFERS, (self.warps, self._buffer()), np.uint32)
         self._allocate(Job.SCRATCH, (self.warps, max(self.scratch, 1)), np.uint8, zero=True)
         self.header = self._allocate(Job.HEADER, (len(Header),), np.uint64)
         columns = (self.capacity, int(self.job[Job.VID_COLUMNS]))
@@ -122,9 +143,8 @@ class Stage:
         self._place_tables(self.small_tables)
         room = np.zeros(layout.MAX_VIEWS * len(ViewField), np.int64)
         room[: views.size] = views.ravel()
-        numbers = np.concatenate([self.job, room])
-        # what a kernel takes by value is one element of a structured type
-        self.parameter = numbers.view([("numbers", np.int64, (len(numbers),))])
+        self.limits = np.zeros(3, np.int64)  # fresh, steps, nanoseconds
+        self.call = Call(np.concatenate([self.job, room]), *np.split(self.limits, 3))
 
     def _tables(self, lists: I64, bits: I64, filters: I64) -> dict[Job, I64]:
         tables = self.tables
@@ -143,7 +163,11 @@ class Stage:
 
     def _warp_bytes(self) -> int:
         own = 8 * (self.words + len(layout.Task) + len(self.tables.levels))
-        return 4 * self.tables.buffer + own + self.scratch
+        return 4 * self._buffer() + own + self.scratch
+
+    def _buffer(self) -> int:
+        """u32 of a warp's buffer: its sets, then the pairs of a local graph."""
+        return self.tables.buffer + (layout.LOCAL_PAIRS if self.local is not None else 0)
 
     def _warps(self, units: int, free: int, budget: Budget) -> int:
         """As many warps as the device holds at once, if there are units and memory for them; at least one."""
@@ -173,7 +197,10 @@ class Stage:
         self.job[Job.UNITS] = units
         self.job[Job.WARPS] = self.warps
         self.job[Job.STATE_WORDS] = self.words
-        self.job[Job.BUFFER_VIDS] = tables.buffer
+        self.job[Job.BUFFER_VIDS] = self._buffer()
+        self.job[Job.LOCAL_PAIRS] = tables.buffer
+        draws = min(max(units // (self.warps * DRAWS), 1), MOST_AT_ONCE)
+        self.job[Job.STRIDE] = -(-units // draws)
         self.job[Job.SCRATCH_BYTES] = self.scratch
         self.job[Job.CAPACITY] = self.capacity
         self.job[Job.VID_COLUMNS] = max(len(tables.vertex_columns), 1)
@@ -218,8 +245,30 @@ class Stage:
             row[ViewField.LENGTH0] = int(view.length[0])
             row[ViewField.ROW0] = int(view.row[0])
             if self.prepared.restricted:
-                row[ViewField.SPLIT] = self._keep(self._split(view, row)).data.ptr
+                self.splits[id(view)] = self._keep(self._split(view, row))
+                row[ViewField.SPLIT] = self.splits[id(view)].data.ptr
         return row
+
+    def _list_sizes(self) -> I64 | None:
+        """How long the list that is cut into work units is for each root, i64[roots], where it is one side of the
+        root's own row; else None."""
+        k = cut_level(self.tables)
+        if k < 0 or not self.prepared.restricted:
+            return None
+        level, refs = self.tables.levels[k], self.tables.refs
+        if level[LevelField.BASE] != Kind.ROW or level[LevelField.BASE_B] != 0:
+            return None
+        below = 0 in refs[level[LevelField.BELOW] : level[LevelField.BELOW_END]]
+        above = 0 in refs[level[LevelField.ABOVE] : level[LevelField.ABOVE_END]]
+        if below == above:
+            return None
+        view = self.prepared.views[level[LevelField.BASE_A]]
+        if not view.rows:
+            return None
+        rows = view.rows_of(self.prepared.roots)
+        split = memory.download(self.splits[id(view)])[rows]
+        sizes: I64 = split - view.offsets[rows] if below else view.offsets[rows + 1] - split
+        return sizes
 
     def _split(self, view: Adjacency, row: list[int]) -> DeviceArray:
         """ViewField.SPLIT of a view, made on the device when first needed."""
@@ -272,13 +321,10 @@ class Stage:
         if fresh:
             self.header.data.memset_async(0, self.header.nbytes)
             self.written = self.total = 0
+        function, blocks, shared = self.function(), -(-self.warps // _WARPS_IN_BLOCK), self.shared
+        self.limits[:] = fresh, steps, nanoseconds
         clock = memory.Clock()
-        self.function()(
-            (-(-self.warps // _WARPS_IN_BLOCK),),
-            (layout.BLOCK_THREADS,),
-            (self.parameter, np.int64(fresh), np.int64(steps), np.int64(nanoseconds)),
-            shared_mem=self._shared_bytes(),
-        )
+        self.call.launch(function, blocks, shared)
         clock.stop()
         counters = memory.download(self.header)
         self.written = min(int(counters[Header.ROWS]), self.capacity)
@@ -300,7 +346,10 @@ class Stage:
 
     def _shared_bytes(self) -> int:
         own = 8 * (self.words + len(layout.Tail) * len(self.tables.nodes))
-        return (own + 4 * self.filter_words * self.marks) * _WARPS_IN_BLOCK
+        own += 4 * self.filter_words * self.marks
+        if self.local is not None:
+            own += 4 * layout.LOCAL_WORDS
+        return own * _WARPS_IN_BLOCK
 
     def taken(self) -> tuple[npt.NDArray[np.uint32], npt.NDArray[np.int64]]:
         """The buffered rows, by column of the tables; the buffer is empty then."""

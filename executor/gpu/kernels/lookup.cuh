@@ -96,14 +96,6 @@ __device__ INLINE Span row_side(const i64* view, i64 vid, i64 low, i64 high) {
 }
 
 // The part of an ascending list whose values lie in [low, high).
-__device__ INLINE Span clip(const u32* list, Span span, i64 low, i64 high) {
-    if (span.start < span.end && (i64)list[span.start] < low)
-        span.start = lower_bound(list, span.start + 1, span.end, low);
-    if (span.start < span.end && (i64)list[span.end - 1] >= high)
-        span.end = lower_bound(list, span.start, span.end - 1, high);
-    return span;
-}
-
 PART Span warp_clip(const u32* list, Span span, i64 low, i64 high) {
     if (span.start < span.end && (i64)list[span.start] < low)
         span.start = warp_lower_bound(list, span.start + 1, span.end, low);
@@ -112,7 +104,14 @@ PART Span warp_clip(const u32* list, Span span, i64 low, i64 high) {
     return span;
 }
 
-// The part of a vid's row whose values lie in [low, high).
+// The part of a vid's row whose values lie in [low, high). An end that row_side has cut is not looked at again.
 __device__ INLINE Span row_slice(const i64* view, i64 vid, i64 low, i64 high) {
-    return clip(neighbours(view), row_side(view, vid, low, high), low, high);
+    const u32* list = neighbours(view);
+    Span span = row_side(view, vid, low, high);
+    if (low > 0 && span.start < span.end && (i64)list[span.start] < low)
+        span.start = lower_bound(list, span.start + 1, span.end, low);
+    if (view[VIEW_SPLIT] && high == vid) return span;
+    if (span.start < span.end && (i64)list[span.end - 1] >= high)
+        span.end = lower_bound(list, span.start, span.end - 1, high);
+    return span;
 }

@@ -19,7 +19,13 @@ run_nest(const __grid_constant__ JobTable table, i64 fresh, i64 steps, i64 durat
     i64* saved = (i64*)job[JOB_STATES] + warp * words;
     const i64 filters = job[JOB_FILTER_WORDS], in_block = threadIdx.x / 32;
     i64* state = states + in_block * (words + nodes);
-    u32* filter = (u32*)(states + BLOCK_THREADS / 32 * (words + nodes)) + in_block * filters;
+    u32* shared = (u32*)(states + BLOCK_THREADS / 32 * (words + nodes));
+    u32* filter = shared + in_block * filters;
+    u32* local = nullptr;
+#ifdef SPECIAL_LOCAL
+    local = shared + BLOCK_THREADS / 32 * filters + in_block * LOCAL_WORDS;
+    ROLLED for (i64 k = lane(); k < LOCAL_FILTER_BITS / 32; k += 32) local[k] = 0;
+#endif
     ROLLED for (i64 k = lane(); k < words; k += 32) state[k] = fresh ? (k == WARP_DEPTH ? -1 : 0) : saved[k];
     ROLLED for (i64 k = lane(); k < nodes; k += 32) state[words + k] = 0;
     ROLLED for (i64 k = lane(); k < filters; k += 32) filter[k] = 0;
@@ -29,6 +35,7 @@ run_nest(const __grid_constant__ JobTable table, i64 fresh, i64 steps, i64 durat
                            state,
                            state + words,
                            filter,
+                           local,
                            (u32*)job[JOB_BUFFERS] + warp * job[JOB_BUFFER_VIDS],
                            (u8*)job[JOB_SCRATCH] + warp * job[JOB_SCRATCH_BYTES],
                            job[JOB_LEVEL_COUNT]};

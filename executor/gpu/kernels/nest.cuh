@@ -4,7 +4,7 @@
 // deeper with one survivor after another, or, at the last level, counts or writes them all at once. Its whole state lies in
 // an array, so it may stop at any step and go on in another launch.
 
-#include "tail.cuh"
+#include "local.cuh"
 
 // ---- work ----------------------------------------------------------------------------------------------------------------
 //
@@ -77,15 +77,20 @@ __device__ __noinline__ void donate(const Worker& w, i64 open, bool has_tail) {
     __syncwarp();
 }
 
-// Take the next work unit and stand before its root; false when none is left.
+// Take the next work unit and stand before its root; false when none is left. Where there are many units, each draw from the
+// counter gives several, a STRIDE apart: neighbouring ones are alike, and a warp is to get heavy and light ones.
 __device__ INLINE bool take_unit(const Worker& w) {
-    i64 unit = 0;
-    if (lane() == 0)
-        unit = (i64)atomicAdd((unsigned long long*)w.get(JOB_HEADER) + HEADER_NEXT, 1ULL);
-    unit = __shfl_sync(ALL_LANES, unit, 0);
-    if (unit >= w.get(JOB_UNITS)) return false;
+    i64 unit = w.state[WARP_NEXT];
+    if (unit == 0) {
+        if (lane() == 0)
+            unit = (i64)atomicAdd((unsigned long long*)w.get(JOB_HEADER) + HEADER_NEXT, 1ULL);
+        unit = __shfl_sync(ALL_LANES, unit, 0);
+        if (unit >= w.get(JOB_STRIDE)) return false;
+    }
     __syncwarp();
     if (lane() == 0) {
+        const i64 next = unit + w.get(JOB_STRIDE);
+        w.state[WARP_NEXT] = next < w.get(JOB_UNITS) ? next : 0;
         w.state[WARP_UNIT] = unit;
         if (w.get(JOB_LOOPS) > 0) {
             const i64 root = ((const u32*)w.get(JOB_UNIT_ROOTS))[unit];
@@ -307,6 +312,22 @@ __device__ INLINE int walk(const Worker& w, Limits limits) {
             --d;
             continue;
         }
+#ifdef SPECIAL_LOCAL
+        if (entering && d == LOCAL_FIRST) {
+            const Source source = enter(w, LOCAL_FIRST);
+            if (source.span.size() <= LOCAL_MOST) {
+                entering = false;
+                const i64 n = count_local(w, source, LOCAL_FIRST == 1 ? unit_part(w, source.span) : source.span, spent);
+                if (total > 0x7fffffffffffffffLL - n) {
+                    status = STATUS_OVERFLOW;
+                    break;
+                }
+                total += n;
+                --d;
+                continue;
+            }
+        }
+#endif
         bool full = false;
         at_level(w, d, [&](i64 k) {
             if (entering && k > 0) open_level(w, k);

@@ -1,8 +1,8 @@
 // Counting the tail of a nest: a forest, with no loop over its levels; lone levels by formula, trees from their leaves to
 // their roots, a weight for each data vertex (`executor/cpu/tail.py` and `trees.py` do the same for one thread).
 //
-// A warp weighs 32 vertices at a time, one in each lane, and reads their rows as one long list, so that short rows leave no
-// lane idle (thesis §1.6).
+// A warp weighs 32 vertices at a time, one in each lane, and reads their rows several at a time, so that short rows leave few
+// lanes idle (thesis §1.6).
 
 #include "worker.cuh"
 
@@ -51,89 +51,64 @@ __device__ INLINE void each_node(const Worker& w, Visit visit) {
 __device__ INLINE u8* scratch(const Worker& w, i64 c) { return w.scratch + w.table(JOB_SCRATCH_AT)[c]; }
 
 template <class T>
-__device__ INLINE T inclusive_sum(T x) {
-    for (int step = 1; step < 32; step <<= 1) {
-        const T other = __shfl_up_sync(ALL_LANES, x, step);
-        if (lane() >= step) x += other;
-    }
-    return x;
-}
-
-template <class T>
 __device__ INLINE T warp_sum(T x) {
     for (int step = 16; step; step >>= 1) x += __shfl_xor_sync(ALL_LANES, x, step);
     return x;
 }
 
-// What the lanes of `mine` hold, together; each lane asks for its own lanes.
-template <class T>
-__device__ INLINE T sum_of(T x, u32 mine) {
-    const T sums = inclusive_sum(x);
-    const int first = mine ? __ffs(mine) - 1 : 0, last = mine ? 31 - __clz(mine) : 0;
-    const T before = __shfl_sync(ALL_LANES, sums, max(first - 1, 0)), through = __shfl_sync(ALL_LANES, sums, last);
-    return mine ? through - (first ? before : T(0)) : T(0);
+// Read the ranges of the lanes in `chosen`, each by G lanes of the warp, 32 / G ranges at a time. context(owner) brings what
+// the reading of a lane's range needs; load(context, start, at) reads position `at` of the range that begins at `start`;
+// use(context, value) takes it (NONE past the end), in all lanes at once; end(ranges, G) comes after each round, `ranges`
+// being the lanes whose ranges were read. AHEAD reads are under way before the first is used: a warp waits for memory most
+// of its time.
+template <int G, class Context, class Load, class Use, class End>
+__device__ INLINE void read_ranges(u32 chosen, Span range, Context context, Load load, Use use, End end) {
+    const int group = lane() / G, at_once = 32 / G;
+    ROLLED while (chosen) {
+        u32 left = chosen;
+#pragma unroll
+        for (int k = 0; k < at_once - 1; ++k)
+            if (k < group) left &= left - 1;
+        const int owner = left ? __ffs(left) - 1 : 0;
+        const i64 start = __shfl_sync(ALL_LANES, range.start, owner), last = __shfl_sync(ALL_LANES, range.end, owner);
+        const i64 stop = left ? last : start;
+        const auto known = context(owner);
+        ROLLED for (i64 at = start + lane() % G; __any_sync(ALL_LANES, at < stop); at += G * AHEAD) {
+            u32 values[AHEAD];
+#pragma unroll
+            for (int k = 0; k < AHEAD; ++k) values[k] = at + k * G < stop ? load(known, start, at + k * G) : NONE;
+#pragma unroll
+            for (int k = 0; k < AHEAD; ++k) use(known, values[k]);
+        }
+        u32 rest = chosen;
+#pragma unroll
+        for (int k = 0; k < at_once; ++k) rest &= rest - 1;
+        end(chosen & ~rest, G);
+        chosen = rest;
+    }
 }
 
-// Each lane has a range of positions. Read all of them with load(owner, start, at, there), `owner` being the lane whose range
-// position `at` is in and `start` the start of that, and give what was read to use(value, owner, there, mine), `mine` telling
-// each lane in which lanes its own positions are. AHEAD reads are under way before the first is used: a warp waits for memory
-// most of its time.
-template <class Load, class Use>
-__device__ INLINE void each_position(Span range, Load load, Use use) {
-    const i64 size = max(range.end - range.start, 0LL);
-    const u32 length = (u32)min(size, 1LL << 26), ends = inclusive_sum(length), total = __shfl_sync(ALL_LANES, ends, 31);
-    u32 left = __ballot_sync(ALL_LANES, size > 0);
-    if (total >= 48u * __popc(left)) {  // long ranges, one after another
-        ROLLED for (; left; left &= left - 1) {
-            const int owner = __ffs(left) - 1;
-            const i64 start = __shfl_sync(ALL_LANES, range.start, owner), end = __shfl_sync(ALL_LANES, range.end, owner);
-            const u32 mine = lane() == owner ? ALL_LANES : 0u;
-            ROLLED for (i64 base = start; base < end; base += 32 * AHEAD) {
-                u32 values[AHEAD];
-#pragma unroll
-                for (int k = 0; k < AHEAD; ++k) {
-                    values[k] = NONE;
-                    if (base + 32 * k >= end) break;
-                    const i64 at = base + 32 * k + lane();
-                    values[k] = load(owner, start, at, at < end);
-                }
-#pragma unroll
-                for (int k = 0; k < AHEAD; ++k)
-                    if (base + 32 * k < end) use(values[k], owner, base + 32 * k + lane() < end, mine);
-            }
-        }
-        return;
-    }
-    const u32 begin = ends - length;
-    ROLLED for (u32 base = 0; base < total; base += 32 * AHEAD) {
-        u32 values[AHEAD];
-        int owners[AHEAD];
-#pragma unroll
-        for (int k = 0; k < AHEAD; ++k) {
-            values[k] = NONE;
-            owners[k] = 0;
-            if (base + 32 * k >= total) break;
-            const u32 t = base + 32 * k + lane();
-            int owner = 0;  // the first lane whose range ends after t
-#pragma unroll
-            for (int step = 16; step; step >>= 1)
-                if (__shfl_sync(ALL_LANES, ends, owner + step - 1) <= t) owner += step;
-            const i64 start = __shfl_sync(ALL_LANES, range.start, owner);
-            const i64 at = start + (t - __shfl_sync(ALL_LANES, begin, owner));
-            owners[k] = owner;
-            values[k] = load(owner, start, at, t < total);
-        }
-#pragma unroll
-        for (int k = 0; k < AHEAD; ++k) {
-            const u32 first = base + 32 * k;
-            if (first >= total) break;
-            const u32 from = max(begin, first) - first, to = min(ends, first + 32) - first;
-            const bool here = length > 0 && begin < first + 32 && ends > first;
-            const u32 mine = here ? (ALL_LANES >> (32 - (to - from))) << from : 0u;
-            use(values[k], owners[k], first + lane() < total, mine);
-        }
-    }
+// Each lane has a range of positions: read all of them, long ones by the whole warp and short ones by a part of it each, so
+// that few lanes are idle (packing, thesis §1.6).
+template <class Context, class Load, class Use, class End>
+__device__ INLINE void each_position(Span range, Context context, Load load, Use use, End end) {
+    const i64 size = range.size();
+    read_ranges<32>(__ballot_sync(ALL_LANES, size > 64), range, context, load, use, end);
+    read_ranges<8>(__ballot_sync(ALL_LANES, size > 0 && size <= 64), range, context, load, use, end);
 }
+
+// What G lanes together found in each of the lanes' ranges: each lane asks for its own.
+template <class T>
+__device__ INLINE T found_in(T x, u32 ranges, int lanes) {
+    for (int step = lanes / 2; step; step >>= 1) x += __shfl_xor_sync(ALL_LANES, x, step);
+    const bool mine = ranges >> lane() & 1;
+    x = __shfl_sync(ALL_LANES, x, mine ? __popc(ranges & lanes_before()) * lanes : 0);
+    return mine ? x : T(0);
+}
+
+struct Nothing {};
+
+__device__ INLINE Nothing nothing(int) { return {}; }
 
 // ---- lone levels ---------------------------------------------------------------------------------------------------------
 
@@ -332,58 +307,70 @@ PART i64 pull(const Worker& w, i64 c, i64 x, bool active, double& approximate, i
     if (child[NODE_ROLE] == ROLE_MARK) {
         const Source source = {tail_node(w, c).at[TAIL_LIST], tail_node(w, c).span()};
         const u32* theirs = (const u32*)source.address;
-        Span part = row.size() ? source.span : Span{0, 0};  // what of their list lies on the right side of x
-        if (child[NODE_ORDER] == ORDER_BELOW) part.end = lower_bound(theirs, part.start, part.end, x);
-        if (child[NODE_ORDER] == ORDER_ABOVE) part.start = lower_bound(theirs, part.start, part.end, x + 1);
-        const u32 fewer = warp_sum((u32)min(part.size(), 1LL << 24)), more = warp_sum((u32)min(row.size(), 1LL << 24));
-        if (fewer == 0) {
-            approximate = 0.0;
-            return 0;
-        }
+        const u32 rows = __popc(__ballot_sync(ALL_LANES, row.size() > 0));
+        const u32 fewer = rows * (u32)min(source.span.size(), 1LL << 24);
+        const u32 more = warp_sum((u32)min(row.size(), 1LL << 24));
+        approximate = 0.0;
+        if (fewer == 0) return 0;
+        u32 fitting = 0;
+        const auto count = [&](u32 ranges, int lanes) {
+            total += found_in(fitting, ranges, lanes);
+            fitting = 0;
+        };
         if (SEARCH * fewer < more) {  // look for theirs in the rows, not for what the rows hold among theirs
             const bool plain = !(w.level(d)[LEVEL_FLAGS] & (FLAG_DIFFERS | FLAG_BITS | FLAG_REPEATS));
+            Span part = row.size() ? source.span : Span{0, 0};  // what of their list lies on the right side of x
+            if (child[NODE_ORDER] == ORDER_BELOW) part.end = lower_bound(theirs, part.start, part.end, x);
+            if (child[NODE_ORDER] == ORDER_ABOVE) part.start = lower_bound(theirs, part.start, part.end, x + 1);
             each_position(
                 part,
-                [&](int owner, i64, i64 at, bool there) {
-                    const i64 start = __shfl_sync(ALL_LANES, row.start, owner);
-                    const i64 end = __shfl_sync(ALL_LANES, row.end, owner);
-                    if (!there || !(plain || accepts(w, d, source, at))) return 0u;
-                    const i64 y = theirs[at], place = lower_bound(near, start, end, y);
-                    return (u32)(place < end && near[place] == y);
+                [&](int owner) {
+                    return Span{__shfl_sync(ALL_LANES, row.start, owner), __shfl_sync(ALL_LANES, row.end, owner)};
                 },
-                [&](u32 fits, int, bool, u32 mine) {
-                    total += __popc(__ballot_sync(ALL_LANES, fits) & mine);
+                [&](Span in, i64, i64 at) {
+                    if (!(plain || accepts(w, d, source, at))) return NONE;
+                    const i64 y = theirs[at], place = lower_bound(near, in.start, in.end, y);
+                    return place < in.end && near[place] == y ? 1u : NONE;
+                },
+                [&](Span, u32 fits) {
+                    fitting += fits == 1u;
                     ++spent;
-                });
-            approximate = (double)total;
-            return total;
+                },
+                count);
+        } else {
+            const Held wanted = held(w, c, spent);
+            each_position(
+                row, nothing,
+                [&](Nothing, i64 start, i64 at) {
+                    return simple || at == start || near[at - 1] != near[at] ? near[at] : NONE;
+                },
+                [&](Nothing, u32 y) {
+                    fitting += y != NONE && wanted.has(w, y);
+                    ++spent;
+                },
+                count);
         }
-        const Held wanted = held(w, c, spent);
-        each_position(
-            row,
-            [&](int, i64 start, i64 at, bool there) {
-                return there && (simple || at == start || near[at - 1] != near[at]) ? near[at] : NONE;
-            },
-            [&](u32 y, int, bool, u32 mine) {
-                total += __popc(__ballot_sync(ALL_LANES, y != NONE && wanted.has(w, y)) & mine);
-                ++spent;
-            });
         approximate = (double)total;
         return total;
     }
     const i64* weights = (const i64*)scratch(w, c);
     approximate = 0.0;
+    i64 sum = 0;
+    double about = 0.0;
     each_position(
-        row,
-        [&](int, i64 start, i64 at, bool there) {
-            return there && (simple || at == start || near[at - 1] != near[at]) ? near[at] : NONE;
-        },
-        [&](u32 y, int, bool, u32 mine) {
+        row, nothing,
+        [&](Nothing, i64 start, i64 at) { return simple || at == start || near[at - 1] != near[at] ? near[at] : NONE; },
+        [&](Nothing, u32 y) {
             const i64 weight = y != NONE ? weights[y] : 0;
             ++spent;
-            if (!__any_sync(ALL_LANES, weight != 0)) return;
-            total += sum_of(weight, mine);
-            approximate += sum_of((double)weight, mine);
+            sum += weight;
+            about += (double)weight;
+        },
+        [&](u32 ranges, int lanes) {
+            total += found_in(sum, ranges, lanes);
+            approximate += found_in(about, ranges, lanes);
+            sum = 0;
+            about = 0.0;
         });
     return total;
 }
@@ -465,19 +452,19 @@ PART i64 push(const Worker& w, i64 c, double& approximate, i64& spent) {
         const i64 most = pusher[NODE_ORDER] == ORDER_ABOVE ? min(range.end, z) : range.end;
         const Span part = weight ? row_slice(view, z, least, most) : Span{0, 0};
         each_position(
-            part,
-            [&](int, i64 start, i64 position, bool there) {
-                return there && (simple || position == start || near[position - 1] != near[position]) ? near[position] : NONE;
+            part, [&](int owner) { return __shfl_sync(ALL_LANES, weight, owner); },
+            [&](i64, i64 start, i64 position) {
+                return simple || position == start || near[position - 1] != near[position] ? near[position] : NONE;
             },
-            [&](u32 x, int owner, bool, u32) {
-                const i64 more = __shfl_sync(ALL_LANES, weight, owner);
+            [&](i64 more, u32 x) {
                 const bool first = x != NONE && atomicAdd(weights + x, (unsigned long long)more) == 0;
                 const u32 firsts = __ballot_sync(ALL_LANES, first);
                 if (first) touched[count + __popc(firsts & lanes_before())] = x;
                 count += __popc(firsts);
                 if (x != NONE) reached += (double)more;
                 ++spent;
-            });
+            },
+            [](u32, int) {});
     }
     node.use(1);
     node.set((i64)touched, {0, count});

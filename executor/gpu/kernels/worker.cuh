@@ -8,6 +8,7 @@ struct Worker {
     i64* state;  // in shared memory: WARP_FIELDS numbers, LEVEL_ARRAYS arrays of a number for each level, the sets' lengths
     i64* tail;   // in shared memory: TAIL_FIELDS numbers for each node of the tail
     u32* filters;  // in shared memory: JOB_FILTER_BITS bits for each MARK of the tail
+    u32* local;    // in shared memory: LOCAL_WORDS u32, where there is a local graph
     u32* buffer;
     u8* scratch;
     i64 levels;

@@ -11,10 +11,6 @@ from gdb.executor.prepare import Prepared, prepare
 from gdb.query_graph import SUBGRAPHS, QueryEdge, QueryGraph, QueryVertex
 from tests.small_graph import SmallGraph
 
-STATIC_SHARED = (
-    48 << 10
-)  # bytes of shared memory that every device gives a block without being asked
-
 
 def prepared(pairs: tuple[tuple[int, int], ...], n: int = 80) -> Prepared:
     """A pattern to be counted on a star with a clique at its hub."""
@@ -53,7 +49,7 @@ def test_the_state_of_a_block_fits() -> None:
     for marks in range(layout.MAX_LEVELS):
         filters = 4 * marks * stage.filter_words(marks)
         own = 8 * (words + len(layout.Tail) * layout.MAX_LEVELS)
-        assert warps * (own + filters) <= STATIC_SHARED
+        assert warps * (own + filters) <= stage.SHARED
     assert 32 * stage.filter_words(1) == 32 * stage.filter_words(2) == layout.FILTER_BITS
 
 
