@@ -21,7 +21,19 @@ struct Intervals {
     }
 };
 
-// The same with the first vids of intervals in shared memory (geneva-tpds §4.1 and algorithm 3, line 2): all of them where
+// The same with offsets of 4 bytes, as the other layouts have them.
+struct CompactIntervals {
+    __device__ static void prepare(const i64*, u32*, i64) {}
+
+    __device__ static Span find(const i64* row, const u32*, i64, u32 vid, bool active) {
+        const i64 found = active ? row_number(row, vid) : -1;
+        if (found < 0) return {0, 0};
+        const u32* offsets = (const u32*)row[COMPACT_OFFSETS] + found;
+        return {offsets[0], offsets[1]};
+    }
+};
+
+// `Intervals` with the first vids in shared memory (geneva-tpds §4.1 and algorithm 3, line 2): all of them where
 // they are at most `room`, otherwise every `step`-th, and the search ends in global memory.
 struct SharedIntervals {
     __device__ static i64 step(const i64* row, i64 room) { return (row[VIEW_INTERVALS] + room - 1) / room; }
@@ -216,6 +228,7 @@ __device__ INLINE void look_up(const i64* table, const u32* vids, const i64* chu
     }
 
 ENTRIES(interval, Intervals)
+ENTRIES(compact, CompactIntervals)
 ENTRIES(shared, SharedIntervals)
 ENTRIES(thread, HashByThread<Divided>)
 ENTRIES(thread_multiplied, HashByThread<Multiplied>)

@@ -394,6 +394,7 @@ def save(text: str, vertices: int, edges: int, runs: int) -> None:
         "both ends of an edge. A lookup gives start and end of a vid's neighbours; CUDA events, medians of "
         f"{runs} warm launches, each of about 67 million lookups; each kernel in its best shape. interval: the "
         "product's `find_row` as in a nest's own kernel, with offsets of 8 bytes; generic: as in the generic kernel; "
+        "4-byte: `interval` with offsets of 4 bytes; "
         f"shared: the first vids of intervals in shared memory, up to {ROOM:,} or {SMALL_ROOM:,} of them, beyond that "
         "every n-th. Hash-PCSR as GSI lays it out (128 bytes for each row), a thread or a warp for each vid; `%`: the "
         "remainder by division as in GSI, otherwise by multiplication; `warp %` is GSI's way. CSR: 4-byte offsets for "

@@ -33,6 +33,9 @@ class Layout(StrEnum):
     CSR = "CSR"
 
 
+COMPACT_OFFSETS = ViewField.EIDS  # of the interval index, u32[rows + 1]: no lookup reads edge ids
+
+
 class HashField(IntEnum):
     """Columns of hash-PCSR's table, beside ViewField.NEIGHBOURS. MAGIC: ceil(2**64 / GROUPS), as i64."""
 
@@ -66,6 +69,7 @@ class Kernel:
 
 INTERVAL = Kernel("interval", Layout.INTERVAL, "interval")
 GENERIC = Kernel("generic", Layout.INTERVAL, "interval", special=False)
+COMPACT = Kernel("4-byte", Layout.INTERVAL, "compact")
 SHARED = Kernel("shared 48K", Layout.INTERVAL, "shared", True, ROOM, BLOCK_SHARED, (8192, 32768))
 SMALL = Kernel(
     "shared 4K", Layout.INTERVAL, "shared", True, SMALL_ROOM, BLOCK_SHARED, (8192, 32768)
@@ -78,7 +82,7 @@ HASHES = (
     Kernel("warp", Layout.HASH, "warp_multiplied"),
 )
 CSR = Kernel("CSR", Layout.CSR, "csr")
-KERNELS = (INTERVAL, GENERIC, SHARED, SMALL, *HASHES, CSR)
+KERNELS = (INTERVAL, GENERIC, COMPACT, SHARED, SMALL, *HASHES, CSR)
 
 
 def source(special: bool, crowded: int) -> str:
@@ -87,6 +91,7 @@ def source(special: bool, crowded: int) -> str:
     lines.append(f"#define CROWDED {crowded}")
     lines += [f"#define HASH_{field.name} {int(field)}" for field in HashField]
     lines += [f"#define CSR_{field.name} {int(field)}" for field in CsrField]
+    lines.append(f"#define COMPACT_OFFSETS {int(COMPACT_OFFSETS)}")
     lines += [f"#define HASH_SEED {SEED}u", f"#define SLOTS {SLOTS}"]
     return render.around("\n".join((*lines, SOURCE.read_text(encoding="utf-8"))))
 
@@ -123,6 +128,7 @@ class Placed:
         row[ViewField.LENGTH] = self._put(part.length)
         row[ViewField.ROW] = self._put(part.row)
         row[ViewField.OFFSETS] = self._put(part.offsets)
+        row[COMPACT_OFFSETS] = self._put(part.offsets.astype(np.uint32))
         row[ViewField.NEIGHBOURS] = neighbours
         row[ViewField.FIRST0] = part.first[0]
         row[ViewField.LENGTH0] = part.length[0]
