@@ -51,6 +51,13 @@ def multiprocessors(ordinal: int) -> int:
     return int(cupy.cuda.Device(ordinal).attributes["MultiProcessorCount"])
 
 
+def shared_bytes(ordinal: int) -> int:
+    """Bytes of shared memory of a multiprocessor of a device."""
+    import cupy
+
+    return int(cupy.cuda.Device(ordinal).attributes["MaxSharedMemoryPerMultiprocessor"])
+
+
 def architecture(ordinal: int) -> str:
     """What NVRTC calls a device's architecture: "sm_90"."""
     import cupy

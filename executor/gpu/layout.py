@@ -13,9 +13,9 @@ BLOCKS_PER_MULTIPROCESSOR = (
     8  # 1024 threads: what the smallest device we build for (sm_75) holds at once
 )
 MAX_LEVELS = 64
-FILTER_BITS = 8192  # of a MARK's filter, where the tail has one or two
+FILTER_BITS = 32768  # of a MARK's filter at most
 LOCAL_MOST = 128  # vertices of a local graph
-LOCAL_FILTER_BITS = 8192
+LOCAL_FILTER_BITS = 4096
 LOCAL_WORDS = LOCAL_FILTER_BITS // 32 + LOCAL_MOST + 4 * LOCAL_MOST  # u32: filter, vids, bit rows
 LOCAL_PAIRS = (
     LOCAL_MOST * (LOCAL_MOST - 1) // 2
@@ -65,6 +65,7 @@ class Job(IntEnum):
     CUT_NODE = 34  # the node of the tail whose list is cut into work units, -1: none
     TASKS = 35  # i64[warps, len(Task) + levels]: what a warp gives to one that waits
     STRIDE = 36  # a warp that draws number k takes the units k, k + STRIDE, ...
+    SPREAD_AT = 38  # i64[nodes]: where the sums begin in a warp's scratch that a node adds to its parent's vertices, -1
     LOCAL_PAIRS = 37  # where the pairs of a local graph begin in a warp's buffer
 
 
@@ -122,12 +123,14 @@ class At(IntEnum):
 
 
 class Tail(IntEnum):
-    """What a warp keeps of each node of the tail: its list, and whether its scratch is in use."""
+    """What a warp keeps of each node of the tail: its list, whether its scratch is in use, whether it has added its
+    weights to its parent's vertices."""
 
     LIST = 0
     START = 1
     END = 2
     USED = 3
+    SPREAD = 4
 
 
 class Header(IntEnum):

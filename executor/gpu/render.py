@@ -108,6 +108,11 @@ def _constants(name: str, table: I64) -> str:
     return f"__device__ constexpr long long {name}[] = {{{values}}};"
 
 
+def around(text: str) -> str:
+    """A kernel of another program (a measurement) that includes files of `kernels/`: whole, as `source` is."""
+    return f"{_head()}\n{_included(text)}"
+
+
 @cache
 def _head() -> str:
     return "\n".join(f"#define {line}" for line in _defines())
@@ -115,14 +120,22 @@ def _head() -> str:
 
 @cache
 def _body() -> str:
-    kernels = resources.files(__package__) / "kernels"
+    return _included(_read("nest.cu"))
+
+
+def _read(name: str) -> str:
+    return (resources.files(__package__) / "kernels" / name).read_text(encoding="utf-8")
+
+
+def _included(text: str) -> str:
+    """The text with each file that it includes in its place, once."""
     seen: set[str] = set()
 
-    def read(name: str) -> str:
+    def put(found: re.Match[str]) -> str:
+        name = found[1]
         if name in seen:
             return ""
         seen.add(name)
-        text = (kernels / name).read_text(encoding="utf-8")
-        return _INCLUDE.sub(lambda found: read(found[1]), text)
+        return _INCLUDE.sub(put, _read(name))
 
-    return read("nest.cu")
+    return _INCLUDE.sub(put, text)

@@ -26,7 +26,7 @@ _CONSTANTS = (
 )
 _TABLES = (
     *(Job.LEVELS, Job.SETS, Job.REFS, Job.CHECKS, Job.NODES),
-    *(Job.SIMPLE, Job.SCRATCH_AT, Job.FILTER_AT),
+    *(Job.SIMPLE, Job.SCRATCH_AT, Job.SPREAD_AT, Job.FILTER_AT),
 )
 
 

@@ -19,8 +19,12 @@ from gdb.storage.adjacency import I64, U32, Adjacency
 
 DRAWS = 16  # a warp draws work about so often; each time it draws several units where there are more, but no more than
 MOST_AT_ONCE = 16
+PUSHED_PART = (
+    128  # the same, where a part is one of the vids that are reached, and reads the whole list
+)
 PART = 32  # a root with more neighbours than this is cut into several work units
 _ALIGNED = 256  # bytes to which each warp's and each node's scratch is rounded up
+RESERVED = 1 << 10  # bytes of shared memory that the driver takes for each block
 SHARED = 48 << 10  # bytes of shared memory that every device gives a block without being asked
 _WARPS_IN_BLOCK = layout.BLOCK_THREADS // layout.WARP_LANES
 
@@ -46,7 +50,7 @@ def check_size(tables: Tables, views: int) -> None:
 def work_units(prepared: Prepared, sizes: I64 | None = None) -> tuple[U32, I64]:
     """Each unit's root as a position in `roots`, u32[units], and each root's first unit, i64[roots + 1].
 
-    A unit is one part of about `PART` elements of a root's list, where there is a second loop, or a list of the tail,
+    A unit is one part of about `PART` elements of a root's list, where there is a second loop, or a node of the tail,
     to be cut. sizes : how long these lists are at most, i64[roots] (None: as the roots' weights say); a root whose list
     is empty has no unit.
     """
@@ -55,27 +59,34 @@ def work_units(prepared: Prepared, sizes: I64 | None = None) -> tuple[U32, I64]:
         return np.zeros(1, np.uint32), np.array([0, 1], np.int64)
     if sizes is None:
         sizes = prepared.weights
-    cuts = cut_level(prepared.tables) >= 0
-    parts = (sizes + PART - 1) // PART if cuts else np.ones(len(sizes), np.int64)
+    cuts, node = cut_level(prepared.tables) >= 0, cut_node(prepared.tables)
+    pushed = node >= 0 and prepared.tables.nodes[node, NodeField.ROLE] == Role.PUSHED
+    part = PUSHED_PART if pushed else PART
+    parts = (sizes + part - 1) // part if cuts else np.ones(len(sizes), np.int64)
     first_unit = np.concatenate([[0], np.cumsum(parts)]).astype(np.int64)
     return np.repeat(np.arange(len(parts), dtype=np.uint32), parts), first_unit
 
 
 def cut_level(tables: Tables) -> int:
-    """The level whose list is cut into work units: the second loop, or that of the tail's node; -1 for none."""
+    """The level whose list says how many work units a root has: the second loop, or that of the tail's node; -1 for
+    none."""
     if tables.loops > 1:
         return 1
     node = cut_node(tables)
-    return int(tables.nodes[node, NodeField.LEVEL]) if node >= 0 else -1
+    if node < 0:
+        return -1
+    while tables.nodes[node, NodeField.ROLE] == Role.PUSHED:
+        node = int(tables.nodes[node, NodeField.PUSHER])
+    return int(tables.nodes[node, NodeField.LEVEL])
 
 
 def cut_node(tables: Tables) -> int:
-    """The node of the tail whose list may be counted in parts, where there is but one loop: a root, over whose list the
-    tail is a sum. -1 where there is none."""
+    """The node of the tail that may be counted in parts, where there is but one loop: a root, which is a sum over its
+    list, or over the vids that it is reached at. -1 where there is none."""
     if tables.loops != 1:
         return -1
     for c, row in enumerate(tables.nodes):
-        if row[NodeField.ROLE] == Role.INNER and row[NodeField.PARENT] < 0:
+        if row[NodeField.ROLE] in (Role.INNER, Role.PUSHED) and row[NodeField.PARENT] < 0:
             return c
     return -1
 
@@ -106,13 +117,13 @@ class Stage:
         """Account for and allocate everything, and copy what is not there yet."""
         tables, prepared = self.tables, self.prepared
         self.words = layout.state_words(len(tables.levels), len(tables.sets))
-        self.offsets, self.scratch = _scratch(prepared)
+        self.offsets, self.spreads, self.scratch = _scratch(prepared)
         is_mark = tables.nodes[:, NodeField.ROLE] == Role.MARK
         self.marks = int(is_mark.sum())
-        self.filter_words = filter_words(self.marks)
-        self.local = local.find(prepared)
+        self.local, self.filter_words = local.find(prepared), 0
         if self._shared_bytes() > SHARED:
             self.local = None
+        self.filter_words = filter_words(self.marks, self._shared_room() // 4)
         self.shared = self._shared_bytes()
         filters = np.where(is_mark, (np.cumsum(is_mark) - 1) * self.filter_words, 0)
         before = budget.used
@@ -155,6 +166,7 @@ class Stage:
             Job.CHECKS: tables.checks,
             Job.NODES: tables.nodes,
             Job.SCRATCH_AT: self.offsets,
+            Job.SPREAD_AT: self.spreads,
             Job.FILTER_AT: filters,
             Job.SIMPLE: np.array([int(v.simple) for v in self.prepared.views], np.int64),
             Job.LISTS: lists,
@@ -344,6 +356,11 @@ class Stage:
         own = self.special.function if self.special is not None else None
         return own or compiler.generic(self.ordinal, render.ENTRY)
 
+    def _shared_room(self) -> int:
+        """Bytes of shared memory left for each warp's filters, where as many blocks as may are to be at work at once."""
+        each = device.shared_bytes(self.ordinal) // layout.BLOCKS_PER_MULTIPROCESSOR - RESERVED
+        return (min(each, SHARED) - self._shared_bytes()) // _WARPS_IN_BLOCK
+
     def _shared_bytes(self) -> int:
         own = 8 * (self.words + len(layout.Tail) * len(self.tables.nodes))
         own += 4 * self.filter_words * self.marks
@@ -360,27 +377,38 @@ class Stage:
         )
 
 
-def filter_words(marks: int) -> int:
-    """u32 of each of so many filters: a power of two, fewer where there are many."""
+def filter_words(marks: int, room: int) -> int:
+    """u32 of each of so many filters, a power of two: together as many as there is room for, but at least 8 each."""
     words = layout.FILTER_BITS // 32
-    while marks > 2 and marks * words > layout.FILTER_BITS // 16 and words > 8:
+    while words > 8 and marks * words > room:
         words //= 2
     return words
 
 
-def _scratch(prepared: Prepared) -> tuple[I64, int]:
-    """Where each node's scratch begins in that of a warp, i64[nodes], and the bytes of a warp's."""
+def _scratch(prepared: Prepared) -> tuple[I64, I64, int]:
+    """Where in a warp's scratch each node's begins, i64[nodes], and where the sums that it adds to its parent's
+    vertices (-1: it adds none), i64[nodes]; the bytes of a warp's."""
     vids, nodes = prepared.vids, prepared.tables.nodes
     offsets, total = np.zeros(len(nodes), np.int64), 0
+    spreads = np.full(len(nodes), -1, np.int64)
     for c, row in enumerate(nodes):
-        role, root = int(row[NodeField.ROLE]), int(row[NodeField.PARENT]) < 0
+        role, parent = int(row[NodeField.ROLE]), int(row[NodeField.PARENT])
         size = 0
         if role == Role.MARK:
             size = 4 * (vids // 32 + 1)
         elif role == Role.PUSHED:
             size = 12 * vids
-        elif role == Role.INNER and not root:
+        elif role == Role.INNER and parent >= 0:
             size = 8 * vids
         offsets[c] = total
-        total += -(-size // _ALIGNED) * _ALIGNED
-    return offsets, total
+        total += _rounded(size)
+        if role in (Role.MARK, Role.INNER) and parent >= 0:
+            above = nodes[parent]
+            if above[NodeField.ROLE] == Role.PUSHED and above[NodeField.PUSHER] != c:
+                spreads[c] = total
+                total += _rounded(8 * vids)
+    return offsets, spreads, total
+
+
+def _rounded(size: int) -> int:
+    return -(-size // _ALIGNED) * _ALIGNED

@@ -20,7 +20,7 @@ SPILL_LIMIT = (
 )
 
 
-def _compile(source: str, architecture: int) -> tuple[bytes, str]:
+def compiled_here(source: str, architecture: int) -> tuple[bytes, str]:
     """(machine code, compiler's log)."""
     nvrtc = pytest.importorskip(
         "cupy_backends.cuda.libs.nvrtc",
@@ -35,7 +35,7 @@ def _compile(source: str, architecture: int) -> tuple[bytes, str]:
 
 @pytest.mark.parametrize("architecture", ARCHITECTURES)
 def test_kernel_compiles(architecture: int) -> None:
-    code, log = _compile(render.source(), architecture)
+    code, log = compiled_here(render.source(), architecture)
     assert code[:4] == b"\x7fELF"
     assert render.ENTRY.encode() in code
     assert "warning" not in log, log
@@ -49,7 +49,7 @@ def test_kernel_compiles(architecture: int) -> None:
 
 def test_a_broken_kernel_is_seen() -> None:
     with pytest.raises(DeviceError, match="no_such_function"):
-        _compile(render.source().replace("__popc", "__no_such_function", 1), 90)
+        compiled_here(render.source().replace("__popc", "__no_such_function", 1), 90)
 
 
 def test_source_is_whole() -> None:
@@ -78,5 +78,5 @@ def test_a_special_kernel_compiles() -> None:
     numbers = {Job.LEVEL_COUNT: 3, Job.LOOPS: tables.loops, Job.COUNTING: 1}
     numbers |= {Job.NODE_COUNT: len(tables.nodes), Job.CUT_NODE: -1}
     small = {Job.LEVELS: tables.levels, Job.SETS: tables.sets, Job.NODES: tables.nodes}
-    code, _ = _compile(render.special(numbers, small | {Job.REFS: tables.refs}), 90)
-    assert len(code) < len(_compile(render.source(), 90)[0])
+    code, _ = compiled_here(render.special(numbers, small | {Job.REFS: tables.refs}), 90)
+    assert len(code) < len(compiled_here(render.source(), 90)[0])

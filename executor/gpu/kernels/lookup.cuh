@@ -17,12 +17,14 @@ typedef unsigned char u8;
 #define PART __device__ __forceinline__
 #define INLINE __forceinline__
 #define UNROLLED _Pragma("unroll")
-#define AHEAD 2  // reads of a warp that are under way at once
+#define AHEAD 2  // reads of a lane that are under way at once
+#define AHEAD_IN_SHORT 4  // where several lists are read at once
 #else
 #define PART __device__ __noinline__
 #define INLINE inline
 #define UNROLLED _Pragma("unroll 1")
 #define AHEAD 1
+#define AHEAD_IN_SHORT 1
 #endif
 #define ROLLED _Pragma("unroll 1")  // an interpreter gains nothing from unrolling, and its compilation takes seconds more
 

@@ -27,7 +27,7 @@ struct TailNode {
         __syncwarp();
     }
 
-    // 1: its scratch is in use, 2: its filter is
+    // 1: its scratch is in use, more: so many residues of its filter are, + 1
     __device__ void use(i64 what) const {
         __syncwarp();
         if (lane() == 0) at[TAIL_USED] = what;
@@ -59,11 +59,12 @@ __device__ INLINE T warp_sum(T x) {
 // Read the ranges of the lanes in `chosen`, each by G lanes of the warp, 32 / G ranges at a time. context(owner) brings what
 // the reading of a lane's range needs; load(context, start, at) reads position `at` of the range that begins at `start`;
 // use(context, value) takes it (NONE past the end), in all lanes at once; end(ranges, G) comes after each round, `ranges`
-// being the lanes whose ranges were read. AHEAD reads are under way before the first is used: a warp waits for memory most
-// of its time.
+// being the lanes whose ranges were read. Several reads are under way before the first is used: a warp waits for memory
+// most of its time.
 template <int G, class Context, class Load, class Use, class End>
 __device__ INLINE void read_ranges(u32 chosen, Span range, Context context, Load load, Use use, End end) {
-    const int group = lane() / G, at_once = 32 / G;
+    const int group = lane() / G;
+    constexpr int at_once = 32 / G, ahead = G < 32 ? AHEAD_IN_SHORT : AHEAD;
     ROLLED while (chosen) {
         u32 left = chosen;
 #pragma unroll
@@ -73,12 +74,12 @@ __device__ INLINE void read_ranges(u32 chosen, Span range, Context context, Load
         const i64 start = __shfl_sync(ALL_LANES, range.start, owner), last = __shfl_sync(ALL_LANES, range.end, owner);
         const i64 stop = left ? last : start;
         const auto known = context(owner);
-        ROLLED for (i64 at = start + lane() % G; __any_sync(ALL_LANES, at < stop); at += G * AHEAD) {
-            u32 values[AHEAD];
+        ROLLED for (i64 at = start + lane() % G; __any_sync(ALL_LANES, at < stop); at += G * ahead) {
+            u32 values[ahead];
 #pragma unroll
-            for (int k = 0; k < AHEAD; ++k) values[k] = at + k * G < stop ? load(known, start, at + k * G) : NONE;
+            for (int k = 0; k < ahead; ++k) values[k] = at + k * G < stop ? load(known, start, at + k * G) : NONE;
 #pragma unroll
-            for (int k = 0; k < AHEAD; ++k) use(known, values[k]);
+            for (int k = 0; k < ahead; ++k) use(known, values[k]);
         }
         u32 rest = chosen;
 #pragma unroll
@@ -266,14 +267,17 @@ PART Held held(const Worker& w, i64 c, i64& spent) {
     const TailNode node = tail_node(w, c);
     const i64 d = w.node(c)[NODE_LEVEL];
     const bool tested = w.level(d)[LEVEL_FLAGS] & (FLAG_DIFFERS | FLAG_BITS);
-    const u32 residues = (u32)w.get(JOB_FILTER_BITS);
-    Held found = {w.filters + w.table(JOB_FILTER_AT)[c], nullptr, node.list(), node.span(), residues, tested ? d : -1,
-                  w.get(JOB_VIDS) <= residues};
-    if (!found.exact && 8 * found.span.size() > residues) found.bits = (const u32*)scratch(w, c);
+    const u32 most_residues = (u32)w.get(JOB_FILTER_BITS);
+    Held found = {w.filters + w.table(JOB_FILTER_AT)[c], nullptr, node.list(), node.span(), most_residues,
+                  tested ? d : -1, w.get(JOB_VIDS) <= most_residues};
+    if (!found.exact) {
+        if (4 * found.span.size() > most_residues) found.bits = (const u32*)scratch(w, c);
+        else found.residues = min(most_residues, max(1024u, 1u << (40 - __clz((u32)found.span.size() | 1u))));
+    }
     if (node.at[TAIL_USED]) return found;
-    node.use(found.bits ? 1 : 2);
+    node.use(found.bits ? 1 : 1 + found.residues);
     u32* target = found.bits ? (u32*)found.bits : (u32*)found.filter;
-    const u32 most = found.bits ? ~0u : residues - 1;
+    const u32 most = found.bits ? ~0u : found.residues - 1;
     const Source source = {node.at[TAIL_LIST], found.span};
     ROLLED for (i64 base = found.span.start; base < found.span.end; base += 32, ++spent) {
         const i64 at = base + lane();
@@ -375,12 +379,13 @@ PART i64 pull(const Worker& w, i64 c, i64 x, bool active, double& approximate, i
     return total;
 }
 
-// Each active lane: the product of what all children of node c but one give to x, and about the same.
+// Each active lane: the product of what the children of node c that are asked, but one, give to x, and about the same.
 __device__ INLINE i64 weigh(const Worker& w, i64 c, i64 x, bool active, i64 but, double& approximate, i64& spent) {
     i64 total = active ? 1 : 0;
     approximate = active ? 1.0 : 0.0;
     each_node(w, [&](i64 k) {
         if (w.node(k)[NODE_PARENT] != c || k == but || !__any_sync(ALL_LANES, total != 0)) return;
+        if (w.table(JOB_SPREAD_AT)[k] >= 0 && tail_node(w, k).at[TAIL_SPREAD]) return;  // known already
         double about;
         i64 n = pull(w, k, x, total != 0, about, spent);
         n = ways(n, w.node(k)[NODE_SIZE], w.node(k)[NODE_FORMULA], about);
@@ -420,26 +425,47 @@ PART i64 fold(const Worker& w, i64 c, double& approximate, i64& spent) {
     return warp_sum(total);
 }
 
-// Weigh the vertices that a PUSHED node's pusher reaches: as `fold`.
-PART i64 push(const Worker& w, i64 c, double& approximate, i64& spent) {
-    const TailNode node = tail_node(w, c);
-    const i64* row = w.node(c);
-    const i64 d = row[NODE_LEVEL];
-    const Span range = bounds(w, w.level(d), LEVEL_LO, LEVEL_BELOW, LEVEL_ABOVE);
-    const i64* pusher = w.node(row[NODE_PUSHER]);
-    const TailNode from = tail_node(w, row[NODE_PUSHER]);
-    const i64* view = w.view(pusher[NODE_BACK]);
+// The part of a range of vids that the work unit is about, of about as many edges as the others.
+__device__ INLINE Span vid_part(const Worker& w, const i64* view, Span range) {
+    const i64* first = w.table(JOB_FIRST_UNIT) + ((const u32*)w.get(JOB_UNIT_ROOTS))[w.state[WARP_UNIT]];
+    const i64 parts = first[1] - first[0], part = w.state[WARP_UNIT] - first[0];
+    if (parts == 1) return range;
+    if (view[VIEW_INTERVALS] != 1) {
+        range.end = min(range.end, w.get(JOB_VIDS));
+        const i64 size = max(range.size(), 0LL);
+        return {range.start + size * part / parts, range.start + size * (part + 1) / parts};
+    }
+    const i64* offsets = (const i64*)view[VIEW_OFFSETS] + view[VIEW_ROW0];
+    const i64 begin = min(max(range.start - view[VIEW_FIRST0], 0LL), view[VIEW_LENGTH0]);
+    const i64 end = max(min(range.end - view[VIEW_FIRST0], view[VIEW_LENGTH0]), begin);
+    const i64 edges = offsets[end] - offsets[begin];
+    Span found = {begin, end};
+    ROLLED for (int side = 0; side < 2; ++side) {
+        const i64 wanted = offsets[begin] + edges * (part + side) / parts;
+        i64 low = begin, high = end;
+        ROLLED while (low < high) {
+            const i64 middle = (low + high) >> 1;
+            if (offsets[middle] < wanted) low = middle + 1;
+            else high = middle;
+        }
+        if (side) found.end = part + 1 == parts ? end : low;
+        else found.start = low;
+    }
+    return {view[VIEW_FIRST0] + found.start, view[VIEW_FIRST0] + found.end};
+}
+
+// Visit what child c reaches from its list within a range of its parent's vids: visit(x, weight) in all lanes at once, x
+// being NONE in some.
+template <class Visit>
+__device__ INLINE void each_reached(const Worker& w, i64 c, Span range, Visit visit, i64& spent) {
+    const i64* child = w.node(c);
+    const TailNode from = tail_node(w, c);
+    const i64* view = w.view(child[NODE_BACK]);
     const u32* near = neighbours(view);
-    const bool simple = w.table(JOB_SIMPLE)[pusher[NODE_BACK]];
-    const bool leaf = pusher[NODE_ROLE] == ROLE_MARK, only = w.node(row[NODE_CHILD])[NODE_NEXT] < 0;
-    const bool root = row[NODE_PARENT] < 0, tested = w.level(d)[LEVEL_FLAGS] & (FLAG_DIFFERS | FLAG_BITS);
-    const i64 theirs = pusher[NODE_LEVEL];
-    const i64* their_weights = leaf ? nullptr : (const i64*)scratch(w, row[NODE_PUSHER]);
+    const bool simple = w.table(JOB_SIMPLE)[child[NODE_BACK]], leaf = child[NODE_ROLE] == ROLE_MARK;
+    const i64 theirs = child[NODE_LEVEL];
+    const i64* their_weights = leaf ? nullptr : (const i64*)scratch(w, c);
     const Source source = {from.at[TAIL_LIST], from.span()};
-    unsigned long long* weights = (unsigned long long*)scratch(w, c);
-    u32* touched = (u32*)(weights + w.get(JOB_VIDS));
-    i64 count = 0;
-    double reached = 0.0;
     ROLLED for (i64 base = source.span.start; base < source.span.end; base += 32, ++spent) {
         const i64 at = base + lane();
         i64 z = 0, weight = 0;
@@ -448,8 +474,8 @@ PART i64 push(const Worker& w, i64 c, double& approximate, i64& spent) {
             if (leaf) weight = accepts(w, theirs, source, at);
             else if (at == source.span.start || ((const u32*)source.address)[at - 1] != z) weight = their_weights[z];
         }
-        const i64 least = pusher[NODE_ORDER] == ORDER_BELOW ? max(range.start, z + 1) : range.start;
-        const i64 most = pusher[NODE_ORDER] == ORDER_ABOVE ? min(range.end, z) : range.end;
+        const i64 least = child[NODE_ORDER] == ORDER_BELOW ? max(range.start, z + 1) : range.start;
+        const i64 most = child[NODE_ORDER] == ORDER_ABOVE ? min(range.end, z) : range.end;
         const Span part = weight ? row_slice(view, z, least, most) : Span{0, 0};
         each_position(
             part, [&](int owner) { return __shfl_sync(ALL_LANES, weight, owner); },
@@ -457,19 +483,96 @@ PART i64 push(const Worker& w, i64 c, double& approximate, i64& spent) {
                 return simple || position == start || near[position - 1] != near[position] ? near[position] : NONE;
             },
             [&](i64 more, u32 x) {
-                const bool first = x != NONE && atomicAdd(weights + x, (unsigned long long)more) == 0;
-                const u32 firsts = __ballot_sync(ALL_LANES, first);
-                if (first) touched[count + __popc(firsts & lanes_before())] = x;
-                count += __popc(firsts);
-                if (x != NONE) reached += (double)more;
+                visit(x, more);
                 ++spent;
             },
             [](u32, int) {});
     }
+}
+
+// What a free root counts that only its one child reaches, a MARK of two twins: the sum over its vertices of n (n - 1), or
+// n^2 for POWER, n being how often it is reached; each time it is reached adds how often it was before.
+PART i64 push_pairs(const Worker& w, i64 c, Span range, i64& spent) {
+    const i64* row = w.node(c);
+    u32* times = (u32*)scratch(w, c);
+    i64 total = 0, reached = 0;
+    each_reached(
+        w, row[NODE_PUSHER], range,
+        [&](u32 x, i64) {
+            if (x == NONE) return;
+            total += atomicAdd(times + x, 1u);
+            ++reached;
+        },
+        spent);
+    __syncwarp();
+    each_reached(
+        w, row[NODE_PUSHER], range, [&](u32 x, i64) { if (x != NONE) times[x] = 0; }, spent);
+    __syncwarp();
+    total = warp_sum(total);
+    const i64 formula = w.node(row[NODE_PUSHER])[NODE_FORMULA];
+    if (formula == FORMULA_BINOMIAL) return total;
+    return formula == FORMULA_FALLING ? 2 * total : 2 * total + warp_sum(reached);
+}
+
+// Weigh the vertices that a PUSHED node's pusher reaches: as `fold`.
+PART i64 push(const Worker& w, i64 c, double& approximate, i64& spent) {
+    const TailNode node = tail_node(w, c);
+    const i64* row = w.node(c);
+    const i64 d = row[NODE_LEVEL];
+    const i64* pusher = w.node(row[NODE_PUSHER]);
+    const bool leaf = pusher[NODE_ROLE] == ROLE_MARK, only = w.node(row[NODE_CHILD])[NODE_NEXT] < 0;
+    const bool root = row[NODE_PARENT] < 0, tested = w.level(d)[LEVEL_FLAGS] & (FLAG_DIFFERS | FLAG_BITS);
+    Span range = bounds(w, w.level(d), LEVEL_LO, LEVEL_BELOW, LEVEL_ABOVE);
+    if (c == w.get(JOB_CUT_NODE)) range = vid_part(w, w.view(pusher[NODE_VIEW]), range);
+    approximate = 0.0;
+    if (root && only && leaf && !tested && pusher[NODE_SIZE] == 2) {
+        const i64 n = push_pairs(w, c, range, spent);
+        approximate = (double)n;
+        return n;
+    }
+    unsigned long long* weights = (unsigned long long*)scratch(w, c);
+    u32* touched = (u32*)(weights + w.get(JOB_VIDS));
+    i64 count = 0;
+    double reached = 0.0;
+    each_reached(
+        w, row[NODE_PUSHER], range,
+        [&](u32 x, i64 more) {
+            const bool first = x != NONE && atomicAdd(weights + x, (unsigned long long)more) == 0;
+            const u32 firsts = __ballot_sync(ALL_LANES, first);
+            if (first) touched[count + __popc(firsts & lanes_before())] = x;
+            count += __popc(firsts);
+            if (x != NONE) reached += (double)more;
+        },
+        spent);
     node.use(1);
     node.set((i64)touched, {0, count});
     approximate = warp_sum(reached);
     if (approximate > LARGEST_COUNT) return 0;  // some weight may have passed 2^63
+    bool fits = true;
+    each_node(w, [&](i64 k) {  // other children with a list add to the same vertices, where that is less than to ask them
+        if (w.node(k)[NODE_PARENT] != c || k == row[NODE_PUSHER] || w.table(JOB_SPREAD_AT)[k] < 0) return;
+        const TailNode child = tail_node(w, k);
+        const bool spread = child.span().size() <= count;
+        __syncwarp();
+        if (lane() == 0) child.at[TAIL_SPREAD] = spread;
+        __syncwarp();
+        if (!spread) return;
+        unsigned long long* sums = (unsigned long long*)(w.scratch + w.table(JOB_SPREAD_AT)[k]);
+        double about = 0.0;
+        each_reached(
+            w, k, range,
+            [&](u32 x, i64 more) {
+                if (x == NONE || weights[x] == 0) return;
+                atomicAdd(sums + x, (unsigned long long)more);
+                about += (double)more;
+            },
+            spent);
+        fits = fits && warp_sum(about) <= LARGEST_COUNT;
+    });
+    if (!fits) {
+        approximate = INFINITE;
+        return 0;
+    }
     i64 total = 0;
     double sum = 0.0;
     ROLLED for (i64 base = 0; base < count; base += 32, ++spent) {
@@ -479,6 +582,17 @@ PART i64 push(const Worker& w, i64 c, double& approximate, i64& spent) {
         double about = active ? (double)(i64)weights[x] : 0.0;
         i64 n = active ? ways((i64)weights[x], pusher[NODE_SIZE], pusher[NODE_FORMULA], about) : 0;
         if (!only) {
+            each_node(w, [&](i64 k) {
+                if (w.node(k)[NODE_PARENT] != c || k == row[NODE_PUSHER] || w.table(JOB_SPREAD_AT)[k] < 0) return;
+                if (!tail_node(w, k).at[TAIL_SPREAD]) return;
+                i64* sums = (i64*)(w.scratch + w.table(JOB_SPREAD_AT)[k]);
+                double more_about = there ? (double)sums[x] : 0.0;
+                const i64 more = there ? ways(sums[x], w.node(k)[NODE_SIZE], w.node(k)[NODE_FORMULA], more_about) : 0;
+                if (there) sums[x] = 0;
+                n *= more;
+                about *= more_about;
+                if (about > LARGEST_COUNT) about = INFINITE;
+            });
             double others;
             const i64 more = weigh(w, c, x, n != 0 || about > LARGEST_COUNT, row[NODE_PUSHER], others, spent);
             n *= more;
@@ -502,9 +616,9 @@ PART void clear(const Worker& w) {
         const TailNode node = tail_node(w, c);
         const i64 used = node.at[TAIL_USED];
         if (!used) return;
-        if (used == 2) {
+        if (used > 1) {
             u32* filter = w.filters + w.table(JOB_FILTER_AT)[c];
-            ROLLED for (i64 k = lane(); k < w.get(JOB_FILTER_BITS) / 32; k += 32) filter[k] = 0;
+            ROLLED for (i64 k = lane(); k < used / 32; k += 32) filter[k] = 0;
         } else {
             u32* bits = (u32*)scratch(w, c);
             i64* weights = (i64*)scratch(w, c);

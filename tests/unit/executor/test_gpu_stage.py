@@ -47,10 +47,11 @@ def test_the_state_of_a_block_fits() -> None:
     warps = layout.BLOCK_THREADS // layout.WARP_LANES
     words = layout.state_words(layout.MAX_LEVELS, layout.MAX_SETS)
     for marks in range(layout.MAX_LEVELS):
-        filters = 4 * marks * stage.filter_words(marks)
+        filters = 4 * marks * stage.filter_words(marks, 0)
         own = 8 * (words + len(layout.Tail) * layout.MAX_LEVELS)
         assert warps * (own + filters) <= stage.SHARED
-    assert 32 * stage.filter_words(1) == 32 * stage.filter_words(2) == layout.FILTER_BITS
+    assert 32 * stage.filter_words(1, 1 << 20) == layout.FILTER_BITS
+    assert stage.filter_words(3, 1000) == 256
 
 
 def test_the_job_is_no_larger_than_a_parameter_may_be() -> None:
