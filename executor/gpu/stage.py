@@ -357,7 +357,7 @@ class Stage:
         return own or compiler.generic(self.ordinal, render.ENTRY)
 
     def _shared_room(self) -> int:
-        """Bytes of shared memory left for each warp's filters, where as many blocks as may are to be at work at once."""
+        """Bytes of shared memory left for each warp's filters, where as many blocks as may are at work at once."""
         each = device.shared_bytes(self.ordinal) // layout.BLOCKS_PER_MULTIPROCESSOR - RESERVED
         return (min(each, SHARED) - self._shared_bytes()) // _WARPS_IN_BLOCK
 
