@@ -73,10 +73,15 @@ def special(
     numbers: Mapping[layout.Job, int],
     tables: Mapping[layout.Job, I64],
     local: LocalGraph | None = None,
+    *,
+    narrow: bool = False,
 ) -> str:
     """The kernel of one nest: what the job says in `numbers` and `tables` stands in the source as constants, and what
     they decide has fallen away when it runs. Its launches take the same job, and go on from the states of the generic
-    kernel's. local : what it counts in bits."""
+    kernel's.
+
+    local : what it counts in bits. narrow : 32 bits hold all positions in lists.
+    """
     # not loops: a compiler that unrolls them has looked at what is inside before it knows the constants
     levels = [f"case {k}: work({k}LL); break;" for k in range(numbers[layout.Job.LOOPS])]
     nodes = [f"visit({c}LL);" for c in range(numbers[layout.Job.NODE_COUNT])]
@@ -91,6 +96,8 @@ def special(
         lines.append(_constants(f"NEST_{job.name}", table))
     cases = [f"case JOB_{job.name}: return NEST_{job.name};" for job in tables]
     lines.append(f"#define SPECIAL_TABLES {' '.join(cases)}")
+    if narrow:
+        lines.append("#define NARROW")
     if local is not None:
         lines += [
             "#define SPECIAL_LOCAL",

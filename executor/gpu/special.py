@@ -69,7 +69,7 @@ def source_of(stage: Stage) -> str:
     """The source of a stage's own kernel."""
     numbers = {job: int(stage.job[job]) for job in _CONSTANTS}
     tables = {job: stage.small_tables[job] for job in _TABLES}
-    return render.special(numbers, tables, stage.local)
+    return render.special(numbers, tables, stage.local, narrow=stage.narrow)
 
 
 def kernel_of(stage: Stage) -> Kernel:

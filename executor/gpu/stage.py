@@ -113,8 +113,8 @@ class Stage:
 
     # ---- placing ---------------------------------------------------------------------------------
 
-    def place(self, budget: Budget) -> None:
-        """Account for and allocate everything, and copy what is not there yet."""
+    def shape(self, shared: int) -> None:
+        """Decide what lies where, on a device whose blocks may take so many bytes of shared memory each."""
         tables, prepared = self.tables, self.prepared
         self.words = layout.state_words(len(tables.levels), len(tables.sets))
         self.offsets, self.spreads, self.scratch = _scratch(prepared)
@@ -123,9 +123,42 @@ class Stage:
         self.local, self.filter_words = local.find(prepared), 0
         if self._shared_bytes() > SHARED:
             self.local = None
-        self.filter_words = filter_words(self.marks, self._shared_room() // 4)
+        room = (min(shared, SHARED) - self._shared_bytes()) // _WARPS_IN_BLOCK
+        self.filter_words = filter_words(self.marks, room // 4)
         self.shared = self._shared_bytes()
         filters = np.where(is_mark, (np.cumsum(is_mark) - 1) * self.filter_words, 0)
+        self.small_tables: dict[Job, I64] = {
+            Job.LEVELS: tables.levels,
+            Job.SETS: tables.sets,
+            Job.REFS: tables.refs,
+            Job.CHECKS: tables.checks,
+            Job.NODES: tables.nodes,
+            Job.SCRATCH_AT: self.offsets,
+            Job.SPREAD_AT: self.spreads,
+            Job.FILTER_AT: filters.astype(np.int64),
+            Job.SIMPLE: np.array([int(v.simple) for v in prepared.views], np.int64),
+        }
+        self.job[Job.LEVEL_COUNT] = len(tables.levels)
+        self.job[Job.LOOPS] = tables.loops
+        self.job[Job.COUNTING] = tables.counting
+        self.job[Job.NODE_COUNT] = len(tables.nodes)
+        self.job[Job.VIDS] = prepared.vids
+        self.job[Job.CUT_NODE] = cut_node(tables)
+        self.job[Job.FILTER_BITS] = 32 * self.filter_words
+        self.job[Job.FILTER_WORDS] = self.filter_words * self.marks
+        self.job[Job.STATE_WORDS] = self.words
+        self.job[Job.BUFFER_VIDS] = self._buffer()
+        self.job[Job.LOCAL_PAIRS] = tables.buffer
+        self.job[Job.SCRATCH_BYTES] = self.scratch
+        self.job[Job.CAPACITY] = self.capacity
+        self.job[Job.VID_COLUMNS] = max(len(tables.vertex_columns), 1)
+        self.job[Job.EID_COLUMNS] = max(len(tables.edge_columns), 1)
+
+    def place(self, budget: Budget) -> None:
+        """Account for and allocate everything, and copy what is not there yet."""
+        tables, prepared = self.tables, self.prepared
+        each = device.shared_bytes(self.ordinal) // layout.BLOCKS_PER_MULTIPROCESSOR
+        self.shape(each - RESERVED)
         before = budget.used
         budget.take(prepared.bytes, "its graph on the GPU")
         memory.make_room(prepared.bytes, self._lasting(), self.ordinal)
@@ -137,7 +170,10 @@ class Stage:
         self.warps = self._warps(len(unit_roots), free, budget)
         budget.take(self.warps * self._warp_bytes(), "the candidate sets of its warps")
         self.accounted = budget.used - before
-        self._place_numbers(len(unit_roots))
+        units = len(unit_roots)
+        draws = min(max(units // (self.warps * DRAWS), 1), MOST_AT_ONCE)
+        self.job[Job.UNITS], self.job[Job.STRIDE] = units, -(-units // draws)
+        self.job[Job.WARPS] = self.warps
         self._put(Job.UNIT_ROOTS, unit_roots)
         self._put(Job.FIRST_UNIT, first_unit)
         self._allocate(Job.STATES, (self.warps, self.words), np.int64)
@@ -150,28 +186,11 @@ class Stage:
         self.out_vids = self._allocate(Job.OUT_VIDS, columns, np.uint32)
         columns = (self.capacity, int(self.job[Job.EID_COLUMNS]))
         self.out_eids = self._allocate(Job.OUT_EIDS, columns, np.int64)
-        self.small_tables = self._tables(lists, bits, filters.astype(np.int64))
-        self._place_tables(self.small_tables)
+        self._place_tables(self.small_tables | {Job.LISTS: lists, Job.BITS: bits})
         room = np.zeros(layout.MAX_VIEWS * len(ViewField), np.int64)
         room[: views.size] = views.ravel()
         self.limits = np.zeros(3, np.int64)  # fresh, steps, nanoseconds
         self.call = Call(np.concatenate([self.job, room]), *np.split(self.limits, 3))
-
-    def _tables(self, lists: I64, bits: I64, filters: I64) -> dict[Job, I64]:
-        tables = self.tables
-        return {
-            Job.LEVELS: tables.levels,
-            Job.SETS: tables.sets,
-            Job.REFS: tables.refs,
-            Job.CHECKS: tables.checks,
-            Job.NODES: tables.nodes,
-            Job.SCRATCH_AT: self.offsets,
-            Job.SPREAD_AT: self.spreads,
-            Job.FILTER_AT: filters,
-            Job.SIMPLE: np.array([int(v.simple) for v in self.prepared.views], np.int64),
-            Job.LISTS: lists,
-            Job.BITS: bits,
-        }
 
     def _warp_bytes(self) -> int:
         own = 8 * (self.words + len(layout.Task) + len(self.tables.levels))
@@ -195,28 +214,6 @@ class Stage:
         for view in self.prepared.views:
             found += [view.first, view.length, view.row, view.offsets, view.neighbours]
         return list({id(a): a for a in found}.values())
-
-    def _place_numbers(self, units: int) -> None:
-        tables = self.tables
-        self.job[Job.LEVEL_COUNT] = len(tables.levels)
-        self.job[Job.LOOPS] = tables.loops
-        self.job[Job.COUNTING] = tables.counting
-        self.job[Job.NODE_COUNT] = len(tables.nodes)
-        self.job[Job.VIDS] = self.prepared.vids
-        self.job[Job.CUT_NODE] = cut_node(tables)
-        self.job[Job.FILTER_BITS] = 32 * self.filter_words
-        self.job[Job.FILTER_WORDS] = self.filter_words * self.marks
-        self.job[Job.UNITS] = units
-        self.job[Job.WARPS] = self.warps
-        self.job[Job.STATE_WORDS] = self.words
-        self.job[Job.BUFFER_VIDS] = self._buffer()
-        self.job[Job.LOCAL_PAIRS] = tables.buffer
-        draws = min(max(units // (self.warps * DRAWS), 1), MOST_AT_ONCE)
-        self.job[Job.STRIDE] = -(-units // draws)
-        self.job[Job.SCRATCH_BYTES] = self.scratch
-        self.job[Job.CAPACITY] = self.capacity
-        self.job[Job.VID_COLUMNS] = max(len(tables.vertex_columns), 1)
-        self.job[Job.EID_COLUMNS] = max(len(tables.edge_columns), 1)
 
     def _place_graph(self) -> tuple[I64, I64, I64]:
         """The tables of views, lists and bitsets, whose arrays are placed."""
@@ -349,17 +346,21 @@ class Stage:
         self.seconds += seconds
         return done, bool(counters[Header.OVERFLOWED]), seconds
 
+    @property
+    def narrow(self) -> bool:
+        """Whether 32 bits hold every position in a list."""
+        lists = [view.neighbours for view in self.prepared.views]
+        longest = max(
+            (len(a) for a in (*lists, *self.prepared.lists, self.prepared.roots)), default=0
+        )
+        return max(longest, self._buffer()) < 1 << 30
+
     def function(self) -> Function:
         """The kernel to launch: the stage's own where it has one, which is asked for once it is worth it."""
         if self.special is None and self.seconds > special.WORTH:
             self.special = special.kernel_of(self)
         own = self.special.function if self.special is not None else None
         return own or compiler.generic(self.ordinal, render.ENTRY)
-
-    def _shared_room(self) -> int:
-        """Bytes of shared memory left for each warp's filters, where as many blocks as may are at work at once."""
-        each = device.shared_bytes(self.ordinal) // layout.BLOCKS_PER_MULTIPROCESSOR - RESERVED
-        return (min(each, SHARED) - self._shared_bytes()) // _WARPS_IN_BLOCK
 
     def _shared_bytes(self) -> int:
         own = 8 * (self.words + len(layout.Tail) * len(self.tables.nodes))

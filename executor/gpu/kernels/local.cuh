@@ -99,8 +99,8 @@ __device__ INLINE i64 count_local(const Worker& w, const Source& source, const S
                     (unsigned short*)(w.buffer + w.get(JOB_LOCAL_PAIRS)), 0};
     const i64* level = w.level(LOCAL_FIRST);
     int begin = 0, end = 0;  // the part as positions in the list
-    ROLLED for (i64 base = source.span.start; base < source.span.end; base += 32) {
-        const i64 at = base + lane();
+    ROLLED for (at_t base = source.span.start; base < source.span.end; base += 32) {
+        const at_t at = base + lane();
         const bool keep = at < source.span.end && accepts(w, LOCAL_FIRST, source, at);
         const u32 keepers = __ballot_sync(ALL_LANES, keep);
         if (keep) {
@@ -133,9 +133,8 @@ __device__ INLINE i64 count_local(const Worker& w, const Source& source, const S
         const Span row = mine < rows ? row_slice(view, x, least, x) : Span{0, 0};
         each_position(
             row, [&](int owner) { return base + owner; },
-            [&](int, i64, i64 position) { return near[position]; },
+            [&](int, at_t, at_t position) { return near[position]; },
             [&](int i, u32 y) {
-                ++spent;
                 const int j = y == NONE ? -1 : g.find(y);
                 if (!__any_sync(ALL_LANES, j >= 0)) return;
                 if (j >= 0) {
@@ -145,7 +144,7 @@ __device__ INLINE i64 count_local(const Worker& w, const Source& source, const S
                 if (!second_above) note(j < 0 ? -1 : i, j);
                 if (!second_below) note(j, i);
             },
-            [](u32, int) {});
+            [](u32, int) {}, spent);
     }
     __syncwarp();
     i64 total = 0;

@@ -18,13 +18,19 @@ typedef unsigned char u8;
 #define INLINE __forceinline__
 #define UNROLLED _Pragma("unroll")
 #define AHEAD 2  // reads of a lane that are under way at once
-#define AHEAD_IN_SHORT 4  // where several lists are read at once
+#define AHEAD_IN_SHORT 2  // where several lists are read at once
 #else
 #define PART __device__ __noinline__
 #define INLINE inline
 #define UNROLLED _Pragma("unroll 1")
 #define AHEAD 1
 #define AHEAD_IN_SHORT 1
+#endif
+// A position in a list: a special kernel knows whether 32 bits hold all.
+#ifdef NARROW
+typedef int at_t;
+#else
+typedef long long at_t;
 #endif
 #define ROLLED _Pragma("unroll 1")  // an interpreter gains nothing from unrolling, and its compilation takes seconds more
 
@@ -34,15 +40,24 @@ __device__ INLINE u32 lanes_before() { return (1u << lane()) - 1u; }
 
 // A half-open range of positions in a list.
 struct Span {
+    at_t start, end;
+
+    Span() = default;
+    __device__ INLINE Span(i64 from, i64 to) : start((at_t)from), end((at_t)to) {}
+    __device__ INLINE at_t size() const { return end - start; }
+};
+
+// A half-open range of vids.
+struct Range {
     i64 start, end;
 
-    __device__ i64 size() const { return end - start; }
+    __device__ INLINE i64 size() const { return end - start; }
 };
 
 // First position in [start, end) whose value is >= x.
-PART i64 lower_bound(const u32* list, i64 start, i64 end, i64 x) {
+PART at_t lower_bound(const u32* list, at_t start, at_t end, i64 x) {
     ROLLED while (start < end) {
-        const i64 middle = (start + end) >> 1;
+        const at_t middle = start + ((end - start) >> 1);
         if ((i64)list[middle] < x) start = middle + 1;
         else end = middle;
     }
@@ -50,10 +65,10 @@ PART i64 lower_bound(const u32* list, i64 start, i64 end, i64 x) {
 }
 
 // The same by the whole warp: 32 probes a round, so a row of 1000 takes 2 dependent loads instead of 10.
-__device__ __noinline__ i64 warp_lower_bound(const u32* list, i64 start, i64 end, i64 x) {
+__device__ __noinline__ at_t warp_lower_bound(const u32* list, at_t start, at_t end, i64 x) {
     ROLLED while (start < end) {
-        const i64 step = (end - start + 31) / 32;
-        const i64 probe = start + step * (lane() + 1) - 1;
+        const at_t step = (end - start + 31) / 32;
+        const at_t probe = start + step * (lane() + 1) - 1;
         const bool less = probe < end && (i64)list[probe] < x;
         start += step * __popc(__ballot_sync(ALL_LANES, less));
         end = min(end, start + step - 1);
@@ -71,7 +86,7 @@ PART i64 row_number(const i64* view, i64 vid) {
     i64 step = vid - view[VIEW_FIRST0];
     if (step >= 0 && step < view[VIEW_LENGTH0]) return view[VIEW_ROW0] + step;
     const u32* first = (const u32*)view[VIEW_FIRST];
-    const i64 k = lower_bound(first, 0, view[VIEW_INTERVALS], vid + 1);
+    const i64 k = lower_bound(first, 0, (at_t)view[VIEW_INTERVALS], vid + 1);
     if (k == 0) return -1;
     step = vid - first[k - 1];
     return step < ((const u32*)view[VIEW_LENGTH])[k - 1] ? ((const u32*)view[VIEW_ROW])[k - 1] + step : -1;
@@ -92,8 +107,8 @@ __device__ INLINE Span row_side(const i64* view, i64 vid, i64 low, i64 high) {
     const i64* offsets = (const i64*)view[VIEW_OFFSETS] + row;
     const i64* split = (const i64*)view[VIEW_SPLIT];
     Span found = {offsets[0], offsets[1]};
-    if (split && high <= vid) found.end = split[row];
-    else if (split && low > vid) found.start = split[row];
+    if (split && high <= vid) found.end = (at_t)split[row];
+    else if (split && low > vid) found.start = (at_t)split[row];
     return found;
 }
 

@@ -69,7 +69,7 @@ __device__ __noinline__ void donate(const Worker& w, i64 open, bool has_tail) {
     ROLLED for (i64 k = lane(); k < d; k += 32) slot[TASK_FIELDS + k] = w.v(k);
     __syncwarp();
     if (lane() == 0) {
-        w.at(AT_END, d) = min(spare.start, w.at(AT_END, d));
+        w.at(AT_END, d) = min((i64)spare.start, w.at(AT_END, d));
         w.at(AT_MASK, d) = mask;
         __threadfence();
         atomicExch((unsigned long long*)slot + TASK_FULL, ticket + 1);

@@ -15,8 +15,8 @@ struct List {
 template <bool WANTED>
 __device__ INLINE i64 sift(const List& a, const List& b, const u8* bits, u32* out) {
     i64 kept = 0, from = b.span.start;
-    ROLLED for (i64 base = a.span.start; base < a.span.end; base += 32) {
-        const i64 at = base + lane();
+    ROLLED for (at_t base = a.span.start; base < a.span.end; base += 32) {
+        const at_t at = base + lane();
         const bool active = at < a.span.end;
         // idle lanes search for more than any vid, so that lane 31 always ends furthest
         const i64 x = active ? (i64)a.values[at] : 1LL << 32;

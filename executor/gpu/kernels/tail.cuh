@@ -62,8 +62,9 @@ __device__ INLINE T warp_sum(T x) {
 // being the lanes whose ranges were read. Several reads are under way before the first is used: a warp waits for memory
 // most of its time.
 template <int G, class Context, class Load, class Use, class End>
-__device__ INLINE void read_ranges(u32 chosen, Span range, Context context, Load load, Use use, End end) {
+__device__ INLINE void read_ranges(u32 chosen, Span range, Context context, Load load, Use use, End end, i64& spent) {
     const int group = lane() / G;
+    int turns = 0;
     constexpr int at_once = 32 / G, ahead = G < 32 ? AHEAD_IN_SHORT : AHEAD;
     ROLLED while (chosen) {
         u32 left = chosen;
@@ -71,15 +72,16 @@ __device__ INLINE void read_ranges(u32 chosen, Span range, Context context, Load
         for (int k = 0; k < at_once - 1; ++k)
             if (k < group) left &= left - 1;
         const int owner = left ? __ffs(left) - 1 : 0;
-        const i64 start = __shfl_sync(ALL_LANES, range.start, owner), last = __shfl_sync(ALL_LANES, range.end, owner);
-        const i64 stop = left ? last : start;
+        const at_t start = __shfl_sync(ALL_LANES, range.start, owner), last = __shfl_sync(ALL_LANES, range.end, owner);
+        const at_t stop = left ? last : start;
         const auto known = context(owner);
-        ROLLED for (i64 at = start + lane() % G; __any_sync(ALL_LANES, at < stop); at += G * ahead) {
+        ROLLED for (at_t at = start + lane() % G; __any_sync(ALL_LANES, at < stop); at += G * ahead) {
             u32 values[ahead];
 #pragma unroll
             for (int k = 0; k < ahead; ++k) values[k] = at + k * G < stop ? load(known, start, at + k * G) : NONE;
 #pragma unroll
             for (int k = 0; k < ahead; ++k) use(known, values[k]);
+            ++turns;
         }
         u32 rest = chosen;
 #pragma unroll
@@ -87,15 +89,16 @@ __device__ INLINE void read_ranges(u32 chosen, Span range, Context context, Load
         end(chosen & ~rest, G);
         chosen = rest;
     }
+    spent += turns * ahead;
 }
 
 // Each lane has a range of positions: read all of them, long ones by the whole warp and short ones by a part of it each, so
 // that few lanes are idle (packing, thesis §1.6).
 template <class Context, class Load, class Use, class End>
-__device__ INLINE void each_position(Span range, Context context, Load load, Use use, End end) {
-    const i64 size = range.size();
-    read_ranges<32>(__ballot_sync(ALL_LANES, size > 64), range, context, load, use, end);
-    read_ranges<8>(__ballot_sync(ALL_LANES, size > 0 && size <= 64), range, context, load, use, end);
+__device__ INLINE void each_position(Span range, Context context, Load load, Use use, End end, i64& spent) {
+    const at_t size = range.size();
+    read_ranges<32>(__ballot_sync(ALL_LANES, size > 64), range, context, load, use, end, spent);
+    read_ranges<8>(__ballot_sync(ALL_LANES, size > 0 && size <= 64), range, context, load, use, end, spent);
 }
 
 // What G lanes together found in each of the lanes' ranges: each lane asks for its own.
@@ -127,8 +130,8 @@ PART i64 count_level(const Worker& w, i64 d, i64& spent) {
     i64 n = 0;
     ++spent;
     if (!is_plain(w, row)) {
-        ROLLED for (i64 base = source.span.start; base < source.span.end; base += 32, ++spent) {
-            const i64 at = base + lane();
+        ROLLED for (at_t base = source.span.start; base < source.span.end; base += 32, ++spent) {
+            const at_t at = base + lane();
             n += __popc(__ballot_sync(ALL_LANES, at < source.span.end && accepts(w, d, source, at)));
         }
         return n;
@@ -158,8 +161,8 @@ PART i64 count_common(const Worker& w, i64 d, i64 e, i64& spent) {
     }
     const u32* list = (const u32*)many.address;
     i64 n = 0;
-    ROLLED for (i64 base = few.span.start; base < few.span.end; base += 32, ++spent) {
-        const i64 at = base + lane();
+    ROLLED for (at_t base = few.span.start; base < few.span.end; base += 32, ++spent) {
+        const at_t at = base + lane();
         bool common = at < few.span.end && accepts(w, fewer, few, at);
         if (common) {
             const i64 x = ((const u32*)few.address)[at];
@@ -211,9 +214,9 @@ PART i64 count_lone(const Worker& w, i64 c, double& approximate, i64& spent) {
 // ---- trees ---------------------------------------------------------------------------------------------------------------
 
 // The vid range of a child's label below its parent's vertex x.
-__device__ INLINE Span child_range(const Worker& w, const i64* child, i64 x) {
+__device__ INLINE Range child_range(const Worker& w, const i64* child, i64 x) {
     const i64* level = w.level(child[NODE_LEVEL]);
-    Span range = {level[LEVEL_LO], level[LEVEL_HI]};
+    Range range = {level[LEVEL_LO], level[LEVEL_HI]};
     if (child[NODE_ORDER] == ORDER_BELOW) range.end = min(range.end, x);
     if (child[NODE_ORDER] == ORDER_ABOVE) range.start = max(range.start, x + 1);
     return range;
@@ -225,7 +228,7 @@ PART i64 count_slice(const Worker& w, i64 d, const i64* view, bool simple, Span 
     const u32* list = neighbours(view);
     i64 n = 0;
     if (!simple || row[LEVEL_BITS] >= 0) {
-        ROLLED for (i64 at = span.start; at < span.end; ++at)
+        ROLLED for (at_t at = span.start; at < span.end; ++at)
             n += (at == span.start || list[at - 1] != list[at]) && admits(w, d, list[at]);
         return n;
     }
@@ -279,8 +282,8 @@ PART Held held(const Worker& w, i64 c, i64& spent) {
     u32* target = found.bits ? (u32*)found.bits : (u32*)found.filter;
     const u32 most = found.bits ? ~0u : found.residues - 1;
     const Source source = {node.at[TAIL_LIST], found.span};
-    ROLLED for (i64 base = found.span.start; base < found.span.end; base += 32, ++spent) {
-        const i64 at = base + lane();
+    ROLLED for (at_t base = found.span.start; base < found.span.end; base += 32, ++spent) {
+        const at_t at = base + lane();
         if (at < found.span.end && accepts(w, d, source, at)) {
             const u32 x = node.list()[at] & most;
             atomicOr(target + (x >> 5), 1u << (x & 31));
@@ -297,10 +300,10 @@ PART i64 pull(const Worker& w, i64 c, i64 x, bool active, double& approximate, i
     const i64* view = w.view(child[NODE_VIEW]);
     const u32* near = neighbours(view);
     const bool simple = w.table(JOB_SIMPLE)[child[NODE_VIEW]];
-    Span range = child_range(w, child, x);
+    Range range = child_range(w, child, x);
     ++spent;
     if (child[NODE_ROLE] == ROLE_SLICE) {
-        const Span more = bounds(w, w.level(d), LEVEL_LO, LEVEL_BELOW, LEVEL_ABOVE);
+        const Range more = bounds(w, w.level(d), LEVEL_LO, LEVEL_BELOW, LEVEL_ABOVE);
         range = {max(range.start, more.start), min(range.end, more.end)};
         const i64 n = active ? count_slice(w, d, view, simple, row_slice(view, x, range.start, range.end)) : 0;
         approximate = (double)n;
@@ -312,8 +315,8 @@ PART i64 pull(const Worker& w, i64 c, i64 x, bool active, double& approximate, i
         const Source source = {tail_node(w, c).at[TAIL_LIST], tail_node(w, c).span()};
         const u32* theirs = (const u32*)source.address;
         const u32 rows = __popc(__ballot_sync(ALL_LANES, row.size() > 0));
-        const u32 fewer = rows * (u32)min(source.span.size(), 1LL << 24);
-        const u32 more = warp_sum((u32)min(row.size(), 1LL << 24));
+        const u32 fewer = rows * (u32)min((i64)source.span.size(), 1LL << 24);
+        const u32 more = warp_sum((u32)min((i64)row.size(), 1LL << 24));
         approximate = 0.0;
         if (fewer == 0) return 0;
         u32 fitting = 0;
@@ -331,28 +334,26 @@ PART i64 pull(const Worker& w, i64 c, i64 x, bool active, double& approximate, i
                 [&](int owner) {
                     return Span{__shfl_sync(ALL_LANES, row.start, owner), __shfl_sync(ALL_LANES, row.end, owner)};
                 },
-                [&](Span in, i64, i64 at) {
+                [&](Span in, at_t, at_t at) {
                     if (!(plain || accepts(w, d, source, at))) return NONE;
                     const i64 y = theirs[at], place = lower_bound(near, in.start, in.end, y);
                     return place < in.end && near[place] == y ? 1u : NONE;
                 },
                 [&](Span, u32 fits) {
                     fitting += fits == 1u;
-                    ++spent;
                 },
-                count);
+                count, spent);
         } else {
             const Held wanted = held(w, c, spent);
             each_position(
                 row, nothing,
-                [&](Nothing, i64 start, i64 at) {
+                [&](Nothing, at_t start, at_t at) {
                     return simple || at == start || near[at - 1] != near[at] ? near[at] : NONE;
                 },
                 [&](Nothing, u32 y) {
                     fitting += y != NONE && wanted.has(w, y);
-                    ++spent;
                 },
-                count);
+                count, spent);
         }
         approximate = (double)total;
         return total;
@@ -363,10 +364,9 @@ PART i64 pull(const Worker& w, i64 c, i64 x, bool active, double& approximate, i
     double about = 0.0;
     each_position(
         row, nothing,
-        [&](Nothing, i64 start, i64 at) { return simple || at == start || near[at - 1] != near[at] ? near[at] : NONE; },
+        [&](Nothing, at_t start, at_t at) { return simple || at == start || near[at - 1] != near[at] ? near[at] : NONE; },
         [&](Nothing, u32 y) {
             const i64 weight = y != NONE ? weights[y] : 0;
-            ++spent;
             sum += weight;
             about += (double)weight;
         },
@@ -375,7 +375,8 @@ PART i64 pull(const Worker& w, i64 c, i64 x, bool active, double& approximate, i
             approximate += found_in(about, ranges, lanes);
             sum = 0;
             about = 0.0;
-        });
+        },
+        spent);
     return total;
 }
 
@@ -410,8 +411,8 @@ PART i64 fold(const Worker& w, i64 c, double& approximate, i64& spent) {
     i64* weights = root ? nullptr : (i64*)scratch(w, c);
     i64 total = 0;
     double sum = 0.0;
-    ROLLED for (i64 base = part.start; base < part.end; base += 32, ++spent) {
-        const i64 at = base + lane();
+    ROLLED for (at_t base = part.start; base < part.end; base += 32, ++spent) {
+        const at_t at = base + lane();
         const bool active = at < part.end && accepts(w, d, source, at);
         const i64 x = active ? ((const u32*)source.address)[at] : 0;
         double about;
@@ -426,7 +427,7 @@ PART i64 fold(const Worker& w, i64 c, double& approximate, i64& spent) {
 }
 
 // The part of a range of vids that the work unit is about, of about as many edges as the others.
-__device__ INLINE Span vid_part(const Worker& w, const i64* view, Span range) {
+__device__ INLINE Range vid_part(const Worker& w, const i64* view, Range range) {
     const i64* first = w.table(JOB_FIRST_UNIT) + ((const u32*)w.get(JOB_UNIT_ROOTS))[w.state[WARP_UNIT]];
     const i64 parts = first[1] - first[0], part = w.state[WARP_UNIT] - first[0];
     if (parts == 1) return range;
@@ -439,7 +440,7 @@ __device__ INLINE Span vid_part(const Worker& w, const i64* view, Span range) {
     const i64 begin = min(max(range.start - view[VIEW_FIRST0], 0LL), view[VIEW_LENGTH0]);
     const i64 end = max(min(range.end - view[VIEW_FIRST0], view[VIEW_LENGTH0]), begin);
     const i64 edges = offsets[end] - offsets[begin];
-    Span found = {begin, end};
+    Range found = {begin, end};
     ROLLED for (int side = 0; side < 2; ++side) {
         const i64 wanted = offsets[begin] + edges * (part + side) / parts;
         i64 low = begin, high = end;
@@ -457,7 +458,7 @@ __device__ INLINE Span vid_part(const Worker& w, const i64* view, Span range) {
 // Visit what child c reaches from its list within a range of its parent's vids: visit(x, weight) in all lanes at once, x
 // being NONE in some.
 template <class Visit>
-__device__ INLINE void each_reached(const Worker& w, i64 c, Span range, Visit visit, i64& spent) {
+__device__ INLINE void each_reached(const Worker& w, i64 c, Range range, Visit visit, i64& spent) {
     const i64* child = w.node(c);
     const TailNode from = tail_node(w, c);
     const i64* view = w.view(child[NODE_BACK]);
@@ -466,8 +467,8 @@ __device__ INLINE void each_reached(const Worker& w, i64 c, Span range, Visit vi
     const i64 theirs = child[NODE_LEVEL];
     const i64* their_weights = leaf ? nullptr : (const i64*)scratch(w, c);
     const Source source = {from.at[TAIL_LIST], from.span()};
-    ROLLED for (i64 base = source.span.start; base < source.span.end; base += 32, ++spent) {
-        const i64 at = base + lane();
+    ROLLED for (at_t base = source.span.start; base < source.span.end; base += 32, ++spent) {
+        const at_t at = base + lane();
         i64 z = 0, weight = 0;
         if (at < source.span.end) {
             z = ((const u32*)source.address)[at];
@@ -479,20 +480,16 @@ __device__ INLINE void each_reached(const Worker& w, i64 c, Span range, Visit vi
         const Span part = weight ? row_slice(view, z, least, most) : Span{0, 0};
         each_position(
             part, [&](int owner) { return __shfl_sync(ALL_LANES, weight, owner); },
-            [&](i64, i64 start, i64 position) {
+            [&](i64, at_t start, at_t position) {
                 return simple || position == start || near[position - 1] != near[position] ? near[position] : NONE;
             },
-            [&](i64 more, u32 x) {
-                visit(x, more);
-                ++spent;
-            },
-            [](u32, int) {});
+            [&](i64 more, u32 x) { visit(x, more); }, [](u32, int) {}, spent);
     }
 }
 
 // What a free root counts that only its one child reaches, a MARK of two twins: the sum over its vertices of n (n - 1), or
 // n^2 for POWER, n being how often it is reached; each time it is reached adds how often it was before.
-PART i64 push_pairs(const Worker& w, i64 c, Span range, i64& spent) {
+PART i64 push_pairs(const Worker& w, i64 c, Range range, i64& spent) {
     const i64* row = w.node(c);
     u32* times = (u32*)scratch(w, c);
     i64 total = 0, reached = 0;
@@ -522,7 +519,7 @@ PART i64 push(const Worker& w, i64 c, double& approximate, i64& spent) {
     const i64* pusher = w.node(row[NODE_PUSHER]);
     const bool leaf = pusher[NODE_ROLE] == ROLE_MARK, only = w.node(row[NODE_CHILD])[NODE_NEXT] < 0;
     const bool root = row[NODE_PARENT] < 0, tested = w.level(d)[LEVEL_FLAGS] & (FLAG_DIFFERS | FLAG_BITS);
-    Span range = bounds(w, w.level(d), LEVEL_LO, LEVEL_BELOW, LEVEL_ABOVE);
+    Range range = bounds(w, w.level(d), LEVEL_LO, LEVEL_BELOW, LEVEL_ABOVE);
     if (c == w.get(JOB_CUT_NODE)) range = vid_part(w, w.view(pusher[NODE_VIEW]), range);
     approximate = 0.0;
     if (root && only && leaf && !tested && pusher[NODE_SIZE] == 2) {
@@ -623,7 +620,7 @@ PART void clear(const Worker& w) {
             u32* bits = (u32*)scratch(w, c);
             i64* weights = (i64*)scratch(w, c);
             const Span span = node.span();
-            ROLLED for (i64 at = span.start + lane(); at < span.end; at += 32) {
+            ROLLED for (at_t at = span.start + lane(); at < span.end; at += 32) {
                 const u32 x = node.list()[at];
                 if (role == ROLE_MARK) bits[x >> 5] = 0;
                 else weights[x] = 0;

@@ -53,15 +53,15 @@ __device__ INLINE Span unit_part(const Worker& w, Span span) {
 }
 
 // The vid range that a level or set is cut to, given the vertices bound so far; `lo`, `below`, `above` name columns.
-PART Span bounds(const Worker& w, const i64* row, int lo, int below, int above) {
-    Span range = {row[lo], row[lo + 1]};
+PART Range bounds(const Worker& w, const i64* row, int lo, int below, int above) {
+    Range range = {row[lo], row[lo + 1]};
     UNROLLED for (i64 r = row[below]; r < row[below + 1]; ++r) range.end = min(range.end, w.v(w.ref(r)));
     UNROLLED for (i64 r = row[above]; r < row[above + 1]; ++r) range.start = max(range.start, w.v(w.ref(r)) + 1);
     return range;
 }
 
 // The list, row or computed set that the three columns from `field` name, cut to a range of vids.
-PART List operand(const Worker& w, const i64* row, int field, Span range) {
+PART List operand(const Worker& w, const i64* row, int field, Range range) {
     const i64 a = row[field + 1];
     List list = {w.buffer, {0, 0}};
     if (row[field] == KIND_ROW) {
@@ -79,7 +79,7 @@ PART List operand(const Worker& w, const i64* row, int field, Span range) {
 PART bool compute_sets(const Worker& w, i64 d, i64& spent) {
     UNROLLED for (i64 s = w.level(d)[LEVEL_SET]; s < w.level(d)[LEVEL_SET_END]; ++s) {
         const i64* row = w.table(JOB_SETS) + s * SET_FIELDS;
-        const Span range = bounds(w, row, SET_LO, SET_BELOW, SET_ABOVE);
+        const Range range = bounds(w, row, SET_LO, SET_BELOW, SET_ABOVE);
         const List a = operand(w, row, SET_LEFT, range);
         const List b = operand(w, row, SET_RIGHT, range);
         const u8* bits = w.bits(row[SET_BITS]);
@@ -101,12 +101,12 @@ PART Source enter(const Worker& w, i64 d) {
         const i64 y = w.v(row[LEVEL_LO]);
         return {view[VIEW_EIDS], warp_clip(neighbours(view), find_row(view, w.v(row[LEVEL_BASE_B])), y, y + 1)};
     }
-    const Span range = bounds(w, row, LEVEL_LO, LEVEL_BELOW, LEVEL_ABOVE);
+    const Range range = bounds(w, row, LEVEL_LO, LEVEL_BELOW, LEVEL_ABOVE);
     const List list = operand(w, row, LEVEL_BASE, range);
     return {(i64)list.values, list.span};
 }
 
-__device__ INLINE i64 element(const i64* row, i64 address, i64 at) {
+__device__ INLINE i64 element(const i64* row, i64 address, at_t at) {
     return row[LEVEL_IS_EDGE] ? ((const i64*)address)[at] : (i64)((const u32*)address)[at];
 }
 
@@ -149,7 +149,7 @@ PART bool admits(const Worker& w, i64 d, i64 x) {
 }
 
 // The same for the element at a position of the source, of which only the first of its kind counts.
-__device__ INLINE bool accepts(const Worker& w, i64 d, const Source& source, i64 at) {
+__device__ INLINE bool accepts(const Worker& w, i64 d, const Source& source, at_t at) {
     const i64* row = w.level(d);
     const i64 x = element(row, source.address, at);
     if (repeats(w, row) && at > source.span.start && ((const u32*)source.address)[at - 1] == x) return false;
