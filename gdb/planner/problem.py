@@ -30,15 +30,25 @@ _PLAIN = MatchMode(edges_differ=False)
 
 @dataclass(frozen=True)
 class Problem:
-    """Count the embeddings of `query` in which each pair of `apart` (smaller vertex first) differs."""
+    """Count the embeddings of `query` in which each pair of `apart` (smaller vertex first) differs, and in which the
+    vid of u is larger than that of v for each pair (u, v) of `order`."""
 
     query: Resolved
     apart: Pairs
+    order: Pairs = frozenset()
 
     @cached_property
     def group(self) -> Automorphisms:
-        """Its automorphisms: those of the query graph that keep what differs."""
-        return Automorphisms(self.query, self.apart | {(v, u) for u, v in self.apart})
+        """Its automorphisms: those of the query graph that keep what differs and what is ordered."""
+        return Automorphisms(self.query, self.apart | {(v, u) for u, v in self.apart}, self.order)
+
+    def least_of(self, orbit: list[int], *, hubs_first: bool) -> Problem:
+        """The embeddings in which the first vertex of an orbit has the smallest vid of it, or with not `hubs_first` the
+        largest: as many for each of its vertices, all of which differ."""
+        first, others = orbit[0], orbit[1:]
+        pairs = {(x, first) if hubs_first else (first, x) for x in others}
+        known = {(min(p), max(p)) for p in pairs}
+        return replace(self, apart=self.apart - known, order=self.order | pairs)
 
 
 def problem_of(query: Resolved, conditions: Conditions) -> Problem | None:
@@ -64,6 +74,8 @@ def different(problem: Problem, u: int, v: int) -> bool:
     """Whether no embedding maps both vertices alike."""
     query = problem.query
     pair = (min(u, v), max(u, v))
+    if (u, v) in problem.order or (v, u) in problem.order:
+        return True
     return pair in problem.apart or v in query.neighbours(u) or query.disjoint(u, v)
 
 
@@ -116,8 +128,9 @@ def _quotient(problem: Problem, partition: frozenset[Block]) -> Problem | None:
     smaller = Resolved(graph, query.source, candidates, tuple(e for e, _ in edges.values()))
     pairs = {(place[u], place[v]) for u, v in problem.apart}
     apart = {(min(p), max(p)) for p in pairs if p[0] != p[1]}
-    plain = Problem(smaller, frozenset())
-    return Problem(smaller, frozenset(p for p in apart if not different(plain, *p)))
+    order = frozenset((place[u], place[v]) for u, v in problem.order)
+    plain = Problem(smaller, frozenset(), order)
+    return Problem(smaller, frozenset(p for p in apart if not different(plain, *p)), order)
 
 
 def _one_vertex(graph: QueryGraph, block: Block) -> QueryVertex:

@@ -24,8 +24,8 @@ from gdb.executor.run import stage
 from gdb.executor.source import GraphSource
 from gdb.planner.moments import MOST_VERTICES, Moments
 from gdb.planner.order import joined
-from gdb.planner.problem import Problem, different, quotients
-from gdb.planner.symmetry import Automorphisms, Symmetry, break_symmetry
+from gdb.planner.problem import Pairs, Problem, different, quotients
+from gdb.planner.symmetry import Automorphisms, Symmetry, break_symmetry, orbit_of
 
 if TYPE_CHECKING:
     from gdb.executor.cpu.sample import Estimate
@@ -57,15 +57,20 @@ class Effort:
 
 
 EFFORT = Effort()
+# how much dearer each loop makes a plan: steps are but an estimate, and below one loop less, more is counted at once,
+# which keeps the lanes of a warp busy on a GPU
+A_LOOP = 0.15
 
 
 @dataclass(slots=True)
 class Solution:
-    """The best way known to count a problem: `plan`, less the problems `less`; steps of all of it."""
+    """The best way known to count a problem: `plan`, less the problems `less`, so often as `factor` says; steps of
+    all of it."""
 
     steps: float
     plan: Plan
     less: tuple[int, ...] = ()
+    factor: int = 1
 
 
 @dataclass(slots=True, eq=False)
@@ -114,6 +119,7 @@ class Search:
         if len(problem.query.candidates) == 1 or len(problem.query.candidates) > MOST_VERTICES:
             return None
         best: Solution | None = None
+        least = float("inf")
         scale = float("inf")
         for tried, (expected, order, loops) in enumerate(_alternatives(problem)):
             late = tried > 0 and time.monotonic() > self.deadline
@@ -121,8 +127,9 @@ class Search:
                 break
             for found in self._alternative(problem, order, loops, most):
                 scale = min(scale, found.steps / expected)
-                if found.steps <= most:
-                    best, most = found, found.steps
+                if found.steps <= most and found.steps * (1 + A_LOOP * loops) < least:
+                    best, least = found, found.steps * (1 + A_LOOP * loops)
+                    most = min(most, found.steps * (1 + A_LOOP * loops))
         return best
 
     def _alternative(
@@ -148,6 +155,12 @@ class Search:
         pairs = self.entangled(plan) if plan is not None else None
         if pairs is None:
             return
+        problem, factor = self._ordered(problem, pairs, order[0])
+        if factor > 1:
+            plan = self._symmetric(problem, order, loops, tail)
+            pairs = self.entangled(plan) if plan is not None else None
+            if pairs is None:
+                return
         plan = self._symmetric(replace(problem, apart=problem.apart - pairs), order, loops, tail)
         if plan is None or self.entangled(plan) != frozenset():
             return
@@ -160,7 +173,28 @@ class Search:
             solution = self.known[number].solution
             steps += solution.steps if solution is not None and number not in less else 0.0
             less.append(number)
-        yield Solution(steps, plan, tuple(less))
+        plan = replace(plan, multiplicity=plan.multiplicity * factor)
+        yield Solution(steps, plan, tuple(less), factor)
+
+    def _ordered(self, problem: Problem, pairs: Pairs, first: int) -> tuple[Problem, int]:
+        """The problem with a first loop that is the hub of its orbit, where without the conditions `pairs` the orbit
+        could not be broken any more; and for how many embeddings each then stands.
+
+        The condition stays with the problem, and with all that are taken off, so nothing is counted from below a hub.
+        """
+
+        def apart(u: int, v: int) -> bool:
+            return different(problem, u, v)
+
+        try:
+            orbit = orbit_of(problem.group, first, apart)
+            free = replace(problem, apart=problem.apart - pairs)
+            left = orbit_of(free.group, first, lambda u, v: different(free, u, v))
+        except LimitExceeded:
+            return problem, 1
+        if len(orbit) <= len(left):
+            return problem, 1
+        return problem.least_of(orbit, hubs_first=self.hubs_first), len(orbit)
 
     def _symmetric(
         self, problem: Problem, order: tuple[int, ...], broken: int, tail: int
@@ -176,6 +210,9 @@ class Search:
             )
         except LimitExceeded:
             return None
+        if problem.order:
+            restrictions = (*sorted(problem.order), *symmetry.restrictions)
+            symmetry = replace(symmetry, restrictions=restrictions)
         return self.arrange(problem, order, symmetry, tail)
 
     def terms(self, number: int) -> tuple[tuple[int, Plan], ...]:
@@ -192,8 +229,9 @@ class Search:
     def _weigh(self, number: int, weight: int, weights: Counter[int]) -> None:
         weights[number] += weight
         solution = self.known[number].solution
-        for smaller in solution.less if solution is not None else ():
-            self._weigh(smaller, -weight, weights)
+        if solution is not None:
+            for smaller in solution.less:
+                self._weigh(smaller, -weight * solution.factor, weights)
 
 
 def by_structure(

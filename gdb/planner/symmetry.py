@@ -37,10 +37,16 @@ class Symmetry:
 
 class Automorphisms:
     """Searches automorphisms of a query graph: vertex permutations that keep labels, predicates and
-    edges, and the pairs `apart` (both ways round), which have to differ where others need not."""
+    edges, the pairs `apart` (both ways round), which have to differ where others need not, and the pairs `order`, of
+    whose vids the first is the larger."""
 
-    def __init__(self, query: Resolved, apart: frozenset[tuple[int, int]] = frozenset()) -> None:
-        self.query, self.apart = query, apart
+    def __init__(
+        self,
+        query: Resolved,
+        apart: frozenset[tuple[int, int]] = frozenset(),
+        order: frozenset[tuple[int, int]] = frozenset(),
+    ) -> None:
+        self.query, self.apart, self.order = query, apart, order
         self.n = len(query.candidates)
         mode = query.graph.mode
         self.texts = frozenset(query.graph.symmetric_under) if mode.distinct else frozenset()
@@ -61,7 +67,8 @@ class Automorphisms:
         return (labels, vertex.predicate, self.signature[v][v], frozenset(around.items()))
 
     def _related(self, u: int, v: int) -> bool:
-        return u == v or v in self.query.neighbours(u) or (u, v) in self.apart
+        ordered = (u, v) in self.order or (v, u) in self.order
+        return u == v or v in self.query.neighbours(u) or (u, v) in self.apart or ordered
 
     def _signature(self, u: int, v: int, named: set[int]) -> Signature:
         """The edges between two vertices as seen from u, in an order that does not depend on the
@@ -73,6 +80,10 @@ class Automorphisms:
                 found.append(self._edge_colour(e, u, named))
         if (u, v) in self.apart:
             found.append(("apart",))
+        if (u, v) in self.order:
+            found.append(("above",))
+        if (v, u) in self.order:
+            found.append(("below",))
         return tuple(sorted(found, key=str))
 
     def _edge_colour(self, e: int, u: int, named: set[int]) -> tuple[object, ...]:
@@ -210,6 +221,15 @@ def _chain(
         multiplicity *= len(orbit)
         fixed[u] = u
     return Symmetry(tuple(restrictions), multiplicity, tuple(left_alone))
+
+
+def orbit_of(
+    group: Automorphisms, u: int, surely_different: Callable[[int, int], bool]
+) -> list[int]:
+    """The vertices that automorphisms take u to, u first; u alone where two of them may share a data vertex."""
+    alike = (x for x in range(group.n) if x != u and group.colour[x] == group.colour[u])
+    orbit = [u, *(x for x in alike if group.find({u: x}))]
+    return orbit if all(surely_different(a, b) for a in orbit for b in orbit if a < b) else [u]
 
 
 def twins(query: Resolved, symmetry: Symmetry) -> tuple[Twin, ...]:
