@@ -36,8 +36,8 @@ class Job(IntEnum):
     STATES = 11  # i64[warps, STATE_WORDS]
     BUFFERS = 12  # u32[warps, BUFFER_VIDS]
     HEADER = 13
-    OUT_VIDS = 14  # u32[CAPACITY, VID_COLUMNS]
-    OUT_EIDS = 15  # i64[CAPACITY, EID_COLUMNS]
+    OUT_VIDS = 14  # u32[columns, CAPACITY]: a column's rows lie together
+    OUT_EIDS = 15  # i64[columns, CAPACITY]
     LEVEL_COUNT = 16
     LOOPS = 17
     COUNTING = 18
@@ -47,8 +47,10 @@ class Job(IntEnum):
     STATE_WORDS = 22
     BUFFER_VIDS = 23
     CAPACITY = 24
-    VID_COLUMNS = 25
-    EID_COLUMNS = 26
+    ONCE = (
+        25  # the level whose distinct values are marked in SEEN instead of rows written, -1: none
+    )
+    SEEN = 26  # u8[VIDS]: 1 where a vertex was found
     VIDS = 27
     SCRATCH = 28  # u8[warps, SCRATCH_BYTES], zero between tails
     SCRATCH_BYTES = 29

@@ -18,6 +18,7 @@ from gdb.executor.tables import CheckField, Flag, LevelField, NodeField, Role, S
 from gdb.storage.adjacency import I64
 
 ENTRY, SPLIT = "run_nest", "fill_split"
+TELL, LOOK_UP = "tell_counters", "look_up"
 OPTIONS = ("-std=c++17",)
 
 _TABLES: tuple[tuple[str, type[IntEnum]], ...] = (
@@ -52,6 +53,7 @@ def _defines() -> Iterator[str]:
     yield from (f"{prefix}_FIELDS {len(members)}" for prefix, members in _TABLES)
     yield f"LEVEL_ARRAYS {len(layout.At)}"
     yield f"JOB_FIELDS {len(layout.Job)}"
+    yield f"HEADER_FIELDS {len(layout.Header)}"
     yield f"MAX_VIEWS {layout.MAX_VIEWS}"
     yield f"BLOCK_THREADS {layout.BLOCK_THREADS}"
     yield f"BLOCKS_PER_MULTIPROCESSOR {layout.BLOCKS_PER_MULTIPROCESSOR}"

@@ -4,13 +4,14 @@ the stage use them again."""
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
 from gdb.errors import LimitExceeded
+from gdb.executor.embeddings import Wanted
 from gdb.executor.gpu import compiler, device, layout, memory, render, special
 from gdb.executor.gpu.compiler import Function
 from gdb.executor.gpu.layout import Header, Job
-from gdb.executor.gpu.memory import DeviceArray, HostArray
+from gdb.executor.gpu.memory import Block, DeviceArray, HostArray
+from gdb.executor.gpu.rows import Out
 from gdb.executor.prepare import Prepared
 from gdb.executor.scheduler import Budget
 from gdb.executor.tables import NodeField, Role, Tables, ViewField
@@ -68,18 +69,20 @@ def cut_node(tables: Tables) -> int:
 class Stage:
     """A prepared stage placed on device `ordinal`, which must be the current one.
 
-    capacity : rows that the output buffer holds. accounted : bytes that a run takes from its budget for it.
+    wanted : what is asked of the rows; a stage is used again where the same is. written : what its kernels write.
+    accounted : bytes that a run takes from its budget for it.
     small_tables : the tables by their place in the job. seconds : that its launches took on the device.
-    moved_bytes : what placing it copied to the device. written : rows that lie in the buffer. total : what all
-        warps counted that have ended.
+    moved_bytes : what placing it copied to the device. rows : that lie in the buffer of the last launch. total : what
+        all warps counted that have ended.
     """
 
-    def __init__(self, prepared: Prepared, ordinal: int, capacity: int) -> None:
-        self.prepared, self.ordinal, self.capacity = prepared, ordinal, capacity
+    def __init__(self, prepared: Prepared, ordinal: int, wanted: Wanted) -> None:
+        self.prepared, self.ordinal, self.wanted = prepared, ordinal, wanted
         self.tables = prepared.tables
+        self.written = self.tables.written(wanted)
         self.kept: list[DeviceArray] = []  # the job names them by address only
         self.job = np.zeros(len(Job), np.int64)
-        self.written = self.total = 0
+        self.rows = self.total = 0
         self.accounted = self.moved_bytes = 0
         self.seconds = 0.0
         self.special: special.Kernel | None = None
@@ -98,8 +101,9 @@ class Stage:
         filters = np.where(is_mark, (np.cumsum(is_mark) - 1) * self.filter_words, 0)
         before = budget.used
         budget.take(prepared.bytes, "its graph on the GPU")
-        extra = unit_roots.nbytes + first_unit.nbytes + self.capacity * tables.row_bytes
-        budget.take(extra, "its work units and rows on the GPU")
+        marks = prepared.vids if self.written.once >= 0 else 0
+        extra = unit_roots.nbytes + first_unit.nbytes + marks
+        budget.take(extra, "its work units on the GPU")
         free = memory.make_room(prepared.bytes + extra, self._lasting(), self.ordinal)
         self.warps = self._warps(len(unit_roots), free, budget)
         budget.take(self.warps * self._warp_bytes(), "the candidate sets of its warps")
@@ -114,10 +118,7 @@ class Stage:
         self._allocate(Job.BUFFERS, (self.warps, tables.buffer), np.uint32)
         self._allocate(Job.SCRATCH, (self.warps, max(self.scratch, 1)), np.uint8, zero=True)
         self.header = self._allocate(Job.HEADER, (len(Header),), np.uint64)
-        columns = (self.capacity, int(self.job[Job.VID_COLUMNS]))
-        self.out_vids = self._allocate(Job.OUT_VIDS, columns, np.uint32)
-        columns = (self.capacity, int(self.job[Job.EID_COLUMNS]))
-        self.out_eids = self._allocate(Job.OUT_EIDS, columns, np.int64)
+        self.seen = self._allocate(Job.SEEN, (marks,), np.uint8) if marks else None
         self.small_tables = self._tables(lists, bits, filters.astype(np.int64))
         self._place_tables(self.small_tables)
         room = np.zeros(layout.MAX_VIEWS * len(ViewField), np.int64)
@@ -125,11 +126,12 @@ class Stage:
         numbers = np.concatenate([self.job, room])
         # what a kernel takes by value is one element of a structured type
         self.parameter = numbers.view([("numbers", np.int64, (len(numbers),))])
+        self.numbers = numbers  # the same memory: the job that the next launch is given
 
     def _tables(self, lists: I64, bits: I64, filters: I64) -> dict[Job, I64]:
         tables = self.tables
         return {
-            Job.LEVELS: tables.levels,
+            Job.LEVELS: self.written.levels,
             Job.SETS: tables.sets,
             Job.REFS: tables.refs,
             Job.CHECKS: tables.checks,
@@ -175,9 +177,8 @@ class Stage:
         self.job[Job.STATE_WORDS] = self.words
         self.job[Job.BUFFER_VIDS] = tables.buffer
         self.job[Job.SCRATCH_BYTES] = self.scratch
-        self.job[Job.CAPACITY] = self.capacity
-        self.job[Job.VID_COLUMNS] = max(len(tables.vertex_columns), 1)
-        self.job[Job.EID_COLUMNS] = max(len(tables.edge_columns), 1)
+        self.job[Job.CAPACITY] = 1
+        self.job[Job.ONCE] = self.written.once
 
     def _place_graph(self) -> tuple[I64, I64, I64]:
         """The tables of views, lists and bitsets, whose arrays are placed."""
@@ -266,12 +267,27 @@ class Stage:
 
     # ---- running ---------------------------------------------------------------------------------
 
-    def launch(self, fresh: bool, steps: int, nanoseconds: int) -> tuple[bool, bool, float]:
+    def launch(
+        self, out: Out | None, told: Block, steps: int, nanoseconds: int, *, fresh: bool
+    ) -> tuple[bool, bool, float]:
         """Run for one launch, from the beginning where it is `fresh`: (whether every warp has ended, whether a count
-        was too large, seconds on the device)."""
+        was too large, seconds on the device).
+
+        Parameters
+        ----------
+        out : where rows go, after those that lie there; None where none are written. told : for the counters.
+        """
+        first, size = (0, self.header.nbytes) if fresh else (Header.UNFINISHED, 8)
+        (self.header.data + 8 * first).memset_async(0, size)
         if fresh:
-            self.header.data.memset_async(0, self.header.nbytes)
-            self.written = self.total = 0
+            self.rows = self.total = 0
+            if self.seen is not None:
+                self.seen.data.memset_async(0, self.seen.nbytes)
+        elif not self.rows:
+            (self.header.data + 8 * Header.ROWS).memset_async(0, 8)
+        if out is not None:
+            self.numbers[Job.OUT_VIDS], self.numbers[Job.OUT_EIDS] = out.vids, out.eids
+            self.numbers[Job.CAPACITY] = out.capacity
         clock = memory.Clock()
         self.function()(
             (-(-self.warps // _WARPS_IN_BLOCK),),
@@ -280,16 +296,16 @@ class Stage:
             shared_mem=self._shared_bytes(),
         )
         clock.stop()
-        counters = memory.download(self.header)
-        self.written = min(int(counters[Header.ROWS]), self.capacity)
-        done = not counters[Header.UNFINISHED]
-        if not done:
-            counters[Header.ROWS] = counters[Header.UNFINISHED] = 0
-            self.header.set(counters)
+        arguments = (self.header, np.int64(told.address))
+        compiler.generic(self.ordinal, render.TELL)((1,), (layout.WARP_LANES,), arguments)
+        memory.settle()
+        counters = told.array((len(Header),), np.uint64)
+        if out is not None:
+            self.rows = min(int(counters[Header.ROWS]), out.capacity)
         self.total = int(counters[Header.LOW]) + (int(counters[Header.HIGH]) << 32)
         seconds = clock.seconds()
         self.seconds += seconds
-        return done, bool(counters[Header.OVERFLOWED]), seconds
+        return not counters[Header.UNFINISHED], bool(counters[Header.OVERFLOWED]), seconds
 
     def function(self) -> Function:
         """The kernel to launch: the stage's own where it has one, which is asked for once it is worth it."""
@@ -301,14 +317,6 @@ class Stage:
     def _shared_bytes(self) -> int:
         own = 8 * (self.words + len(layout.Tail) * len(self.tables.nodes))
         return (own + 4 * self.filter_words * self.marks) * _WARPS_IN_BLOCK
-
-    def taken(self) -> tuple[npt.NDArray[np.uint32], npt.NDArray[np.int64]]:
-        """The buffered rows, by column of the tables; the buffer is empty then."""
-        n, self.written = self.written, 0
-        return (
-            memory.download(self.out_vids, n).astype(np.uint32, copy=False),
-            memory.download(self.out_eids, n).astype(np.int64, copy=False),
-        )
 
 
 def filter_words(marks: int) -> int:
