@@ -112,7 +112,6 @@ def columns(
     picks: Sequence[Pick],
     twins: Sequence[Twin],
     ordinal: int = 0,
-    capacity: int | None = None,
 ) -> list[DeviceArray]:
     """Columns of ids of the embeddings, twins written out, i64[rows] each, in device memory. Where distinct values of a
     vertex are wanted, each is in one row.
@@ -124,7 +123,7 @@ def columns(
             vids = distinct(prepared, watch, budget, wanted.once, ordinal)
             return rows.looked_up(vids[: watch.grant(len(vids))], picks, budget, ordinal)
         written = prepared.tables.written(wanted)
-        n = capacity or _capacity(written, watch, budget, ordinal, ON_DEVICE, 1)
+        n = _capacity(written, watch, budget, ordinal, ON_DEVICE, 1)
         gathered = Gathered(written, n, picks, twins, watch, budget, ordinal)
         if _runs(prepared):
             stage = _placed(prepared, watch, budget, ordinal, wanted)

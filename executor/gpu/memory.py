@@ -111,7 +111,8 @@ class Copies:
         kind = cuda.runtime.memcpyDeviceToHost
         for to, source, size in pieces:
             cuda.runtime.memcpyAsync(to, source, size, kind, self._stream.ptr)
-        ended: Event = cuda.Event(disable_timing=True)
+        # who waits for it sleeps: others hand rows over meanwhile
+        ended: Event = cuda.Event(block=True, disable_timing=True)
         self._stream.record(ended)
         return ended
 
