@@ -33,13 +33,12 @@ class Pattern:
     edges: tuple[tuple[int, int], ...]
     counts: dict[str, int] = field(default_factory=dict)
 
-    def cypher(self, mode: str, returned: str = "count(*) AS n") -> str:
-        """The query that counts this pattern under a semantics: the labels stand where a vertex is named first. Its
-        vertices are v0, v1, ..., for who wants something else returned."""
+    def cypher(self, mode: str) -> str:
+        """The query that counts this pattern under a semantics: the labels stand where a vertex is named first."""
         named: set[int] = set()
         parts = [f"{self._vertex(i, named)}-[]-{self._vertex(j, named)}" for i, j in self.edges]
         parts += [self._vertex(i, named) for i in range(len(self.vertices)) if i not in named]
-        return " ".join(f"MATCH {MODES[mode]} {', '.join(parts)} RETURN {returned}".split())
+        return " ".join(f"MATCH {MODES[mode]} {', '.join(parts)} RETURN count(*) AS n".split())
 
     def _vertex(self, number: int, named: set[int]) -> str:
         label = self.vertices[number] if number not in named else None
