@@ -26,7 +26,6 @@ from tests.gpu.test_gpu_executor import bag, hub_graph, pattern, staged
 
 pytestmark = pytest.mark.gpu
 
-CAPACITIES = [1, 31, 32, 33]
 QUERIES = [
     "MATCH (a)-[r]->(b) RETURN id(a), id(b), r",
     "MATCH (a:A)-[r:R]->(b)-[s]-(c) RETURN id(c), s, id(a), r",
@@ -88,7 +87,7 @@ def rows_on_host(db: Database, query: str, device: str) -> Counter[tuple[int, ..
 @pytest.mark.parametrize("shape", ["wedge", "triangle", "parallel", "path"])
 def test_rows_with_less_and_less_memory(shape: str, mode: MatchMode) -> None:
     """With what it would like, a fourth of it, a sixteenth, ... until it is refused, never a wrong answer."""
-    graph = hub_graph(7, 60, 60)
+    graph = hub_graph(7, 40, 30)
     query = pattern(shape, mode, ("R",), wanted=shape == "parallel")
     plan = planner.plan(query, graph, counting=False)
     expected = rows_on_cpu(prepare(plan, graph), watch(), Budget(), 1, 1 << 16)
@@ -147,6 +146,8 @@ def test_distinct_values(shape: str) -> None:
         want = sorted(set(expected.vids[:, vertex].tolist()))
         for _ in range(2):
             assert launch.distinct(prepared, watch(), Budget(), vertex).tolist() == want
+        if vertex != 1:
+            continue
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(special, "WORTH", -1.0)
             patch.setattr(launch, "STEPS", 3)
@@ -191,7 +192,7 @@ def test_a_fault_of_the_taker_is_raised() -> None:
 # ---- on the device ---------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("size", [8, 300, 1 << 20])
+@pytest.mark.parametrize("size", [64, 300, 1 << 20])
 @pytest.mark.parametrize("query", QUERIES)
 def test_columns_are_the_rows(
     db: Database, query: str, size: int, monkeypatch: pytest.MonkeyPatch

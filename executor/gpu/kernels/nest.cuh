@@ -198,6 +198,14 @@ __device__ INLINE void write_row(const Worker& w, i64 d, i64 x, i64 r) {
     }
 }
 
+// Whether the vertex that level `once` is bound to was found before. One lane looks, for others may mark it meanwhile, and all
+// lanes must see the same.
+__device__ INLINE bool was_seen(const Worker& w, i64 once) {
+    int seen = 0;
+    if (lane() == 0) seen = ((const u8*)w.get(JOB_SEEN))[w.v(once)];
+    return __shfl_sync(ALL_LANES, seen, 0) != 0;
+}
+
 // Mark the distinct values that are wanted instead of rows: all survivors where the last level d has them, else the one
 // vertex that level `once` is bound to.
 __device__ INLINE void mark_seen(const Worker& w, i64 d, i64 once, u32 mask) {
@@ -333,7 +341,7 @@ __device__ INLINE int walk(const Worker& w, Limits limits) {
             if (mask == 0) return;
             if (k + 1 < loops || has_tail) {
                 bind_next(w, k, mask);
-                if (k == once && ((const u8*)w.get(JOB_SEEN))[w.v(k)]) return;
+                if (k == once && was_seen(w, k)) return;
                 if (!compute_sets(w, k, spent)) return;
                 d = k + 1;
                 entering = true;
