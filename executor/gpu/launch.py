@@ -26,9 +26,8 @@ from gdb.storage.adjacency import U32
 
 LAUNCH_NANOSECONDS = 40_000_000
 STEPS = sys.maxsize  # a warp's step budget in one launch; tests make it small to meet every place where a warp may stop
-TO_HOST = (
-    64 << 20
-)  # bytes of a buffer of rows for the host: to copy it takes ten times as long as to launch a kernel
+# bytes of a buffer of rows for the host: to copy it takes ten times as long as to launch a kernel
+TO_HOST = 64 << 20
 ON_DEVICE = 256 << 20  # and of one for columns that stay
 _SHARE = 4  # of the memory that is left at most this part is for buffers,
 _FREE_SHARE = 16  # and of the device's free memory this for one
@@ -200,7 +199,11 @@ def _capacity(
 ) -> int:
     """Rows of one buffer of which there are so many copies, accounted for: at most the query's limit, so that it stops
     early, and what is left of the memory allows."""
-    size = min(most, device.free_bytes(ordinal) // _FREE_SHARE)
+    free = device.free_bytes(ordinal)
+    if free // _FREE_SHARE < most:
+        memory.KEPT.forget()  # what waits for a query that may come is worth less than room for one that is here
+        free = device.free_bytes(ordinal)
+    size = min(most, free // _FREE_SHARE)
     if budget.limit is not None:
         size = min(size, (budget.limit - budget.used) // _SHARE // copies)
     size = (
@@ -210,5 +213,4 @@ def _capacity(
     if watch.limit is not None:
         n = max(min(n, watch.limit), 1)
     budget.take(copies * n * written.row_bytes, "rows on their way from the GPU")
-    memory.make_room(copies * n * written.row_bytes, [], ordinal)
     return n
