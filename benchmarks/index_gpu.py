@@ -212,8 +212,13 @@ class Bench:
 
 
 @cache
+def _module(special: bool, crowded: int) -> compiler.Module:
+    return compiler.loaded(source(special, crowded), 0)
+
+
+@cache
 def _function(special: bool, crowded: int, name: str) -> compiler.Function:
-    return compiler.loaded(source(special, crowded), name, 0)
+    return _module(special, crowded).get_function(name)
 
 
 def _sample(asked: Lookups, size: int) -> I64:

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -15,33 +16,40 @@ from gdb.executor.plan import Twin
 class Embeddings:
     """Full assignments, one per row: a whole table, or a part of one.
 
-    vids : u32[n, query vertices]; column k is the data vertex of query vertex k, and holds anything
-        where that vertex was not wanted.
+    vids : u32[n, query vertices]; column k is the data vertex of query vertex k.
     eids : i64[n, query edges]; column k is the edge id of query edge k, -1 where the plan did not
         bind it.
     turned : the automorphism by which the rows are read, None for as they stand.
+    kept : where given, vids and eids have the columns of these vertices and edges alone, in their order.
     """
 
     vids: npt.NDArray[np.uint32]
     eids: npt.NDArray[np.int64]
     turned: Twin | None = None
+    kept: Wanted | None = None
 
     def __len__(self) -> int:
         return int(self.vids.shape[0])
 
     def vertex(self, index: int) -> npt.NDArray[np.uint32]:
         """The column of a query vertex, u32[n]."""
-        return self.vids[:, index if self.turned is None else self.turned.vertices[index]]
+        index = index if self.turned is None else self.turned.vertices[index]
+        return self.vids[:, index if self.kept is None else self.kept.vertices.index(index)]
 
     def edge(self, index: int) -> npt.NDArray[np.int64]:
         """The column of a query edge, i64[n]."""
-        return self.eids[:, index if self.turned is None else self.turned.edges[index]]
+        index = index if self.turned is None else self.turned.edges[index]
+        if self.kept is not None:
+            if index not in self.kept.edges:  # the plan did not bind it
+                return unbound_edges(len(self), 1)[:, 0]
+            index = self.kept.edges.index(index)
+        return self.eids[:, index]
 
-    def first(self, rows: int) -> Embeddings:
-        """At most so many of its rows; shares memory."""
-        if rows >= len(self):
+    def part(self, start: int, stop: int) -> Embeddings:
+        """The rows [start, stop), as far as there are any; shares memory."""
+        if start == 0 and stop >= len(self):
             return self
-        return replace(self, vids=self.vids[:rows], eids=self.eids[:rows])
+        return replace(self, vids=self.vids[start:stop], eids=self.eids[start:stop])
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +75,9 @@ class Wanted:
 
 
 NO_COLUMNS = Wanted(())
+
+Deliver = Callable[[Embeddings], None]
+"""Takes rows that were found, in any thread; their memory is overwritten afterwards."""
 
 
 def unbound_edges(rows: int, edges: int) -> npt.NDArray[np.int64]:

@@ -119,6 +119,13 @@ def vertex_ids(snapshot: Snapshot, vids: U32, kind: Kind | None = None) -> Colum
     return _assemble(pieces, len(vids), kinds.pop() if kinds else "int64")
 
 
+def ids_by_vid(snapshot: Snapshot) -> I64:
+    """The user's id of every vid, i64[vids], the same array for the same snapshot; anything for vertices whose ids are
+    strings."""
+    whole = _by_vid(snapshot, None, "int64", snapshot.vertex_count)
+    return np.zeros(0, np.int64) if whole is None else whole.values.astype(np.int64, copy=False)
+
+
 # ---- columns by vid --------------------------------------------------------------------------------
 
 

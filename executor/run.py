@@ -7,9 +7,9 @@ re-plans.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Generic, TypeVar
+from typing import TYPE_CHECKING, Generic, TypeVar
 
 import numpy as np
 
@@ -22,12 +22,15 @@ from gdb.executor.scheduler import Budget, Watch
 from gdb.executor.source import GraphSource
 from gdb.storage.adjacency import I64, U32
 
+if TYPE_CHECKING:
+    from gdb.executor.gpu.memory import DeviceArray
+    from gdb.executor.gpu.rows import Pick
+
 Part = TypeVar("Part")
 
 # Below this many expected partial embeddings a query ends on the CPU before a GPU has its data: the
 # link gives 10 GB/s from pageable memory, a launch with its synchronisations takes about 0.1 ms.
 WORTH_A_GPU = 50_000_000.0
-PART_ROWS = 1 << 16  # rows of a GPU's answer that are handed on at once
 
 
 @dataclass(slots=True)
@@ -205,7 +208,7 @@ def rows(
     def deliver(some: Embeddings) -> None:
         for twin in plan.twins or (None,):
             part = some if twin is None else replace(some, turned=twin)
-            part = part.first(watch.grant(len(part)))
+            part = part.part(0, watch.grant(len(part)))
             if len(part):
                 budget.take(len(part) * row_bytes, "its rows")
                 made = make(part)
@@ -250,11 +253,37 @@ def _deliver(
         return
     import gdb.executor.gpu.launch as gpu
 
-    found = gpu.rows(prepared, watch, budget, choice.ordinal)
-    watch.found = 0
-    for begin in range(0, len(found), PART_ROWS):
-        end = begin + PART_ROWS
-        deliver(Embeddings(found.vids[begin:end], found.eids[begin:end]))
+    gpu.deliver_rows(prepared, watch, budget, wanted, deliver, choice.ordinal, options.threads)
+
+
+def columns_on_gpu(
+    plan: Plan,
+    graph: GraphSource,
+    options: Options,
+    wanted: Wanted,
+    picks: Sequence[Pick],
+    limit: int | None = None,
+    given: Given | None = None,
+) -> list[DeviceArray]:
+    """Columns of ids of the embeddings of a plan for rows, i64[rows] each, in the memory of the GPU that
+    `options.device` names; twins written out, at most `limit` rows, in no promised order.
+
+    Raises
+    ------
+    As `rows`; DeviceError also where the rows do not fit the GPU.
+    """
+    choice = choose(plan, options.device)
+    if choice.device == "cpu":
+        raise DeviceError("Columns on a GPU were asked of the CPU.", 'Use device="cuda".')
+    import gdb.executor.gpu.launch as gpu
+
+    watch, budget = Watch(options.timeout, options.cancel, limit), Budget(options.memory)
+    prepared = stage(plan, graph, given)
+    wanted = wanted.under(plan.twins)
+    found = gpu.columns(prepared, watch, budget, wanted, picks, plan.twins, choice.ordinal)
+    if options.profile is not None:
+        options.profile.add(watch)
+    return found
 
 
 def count_distinct(
@@ -290,8 +319,7 @@ def _distinct(
         return cpu.distinct(prepared, watch, budget, vertex, options.threads)
     import gdb.executor.gpu.launch as gpu
 
-    unlimited = Watch(options.timeout, options.cancel, None)  # rows say nothing of distinct ones
-    return np.unique(gpu.rows(prepared, unlimited, budget, choice.ordinal).vids[:, vertex])
+    return gpu.distinct(prepared, watch, budget, vertex, choice.ordinal)
 
 
 def _without_twins(plan: Plan) -> Plan:

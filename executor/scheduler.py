@@ -7,8 +7,10 @@ in line because hubs have small vids; between launches they ask `Watch` whether 
 
 from __future__ import annotations
 
+import os
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from itertools import pairwise
 
@@ -17,6 +19,8 @@ import numpy as np
 from gdb.errors import Cancelled, OutOfBudget, QueryTimeout
 from gdb.storage.adjacency import I64
 
+_pool: ThreadPoolExecutor | None = None
+_pool_lock = threading.Lock()
 UNITS_PER_WORKER = 64
 LEAST_WEIGHT = 4096  # of a unit: to take one costs as much as some hundred neighbours
 
@@ -33,6 +37,30 @@ def units(weights: I64, workers: int) -> list[tuple[int, int]]:
     cuts = np.unique(np.concatenate([[0], np.searchsorted(total, marks) + 1, [n]])).clip(0, n)
     cuts = np.unique(cuts)
     return [(int(a), int(b)) for a, b in pairwise(cuts)]
+
+
+def cores() -> int:
+    """Cores that this process may use."""
+    return len(os.sched_getaffinity(0))
+
+
+def helpers_of_all() -> ThreadPoolExecutor:
+    """The pool of this process, made when first needed; queries share it, and each also works on the
+    thread that asked."""
+    global _pool
+    with _pool_lock:
+        if _pool is None:
+            _pool = ThreadPoolExecutor(os.cpu_count() or 1, thread_name_prefix="gdb")
+        return _pool
+
+
+def _forget_pool() -> None:
+    """A forked child has none of its parent's threads."""
+    global _pool, _pool_lock
+    _pool, _pool_lock = None, threading.Lock()
+
+
+os.register_at_fork(after_in_child=_forget_pool)
 
 
 @dataclass(slots=True)

@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gdb.errors import InternalError
+from gdb.executor.embeddings import Wanted
 from gdb.executor.nest import (
     Check,
     EdgeLevel,
@@ -171,6 +172,7 @@ class Tables:
         for the row that a level's vertex has, (2, set).
     loops : levels that are looped over; the rest is the tail.
     buffer : vids that one worker's sets need.
+    vertex_columns, edge_columns : the query vertices and edges that levels bind; a level's COLUMN is its place in them.
     bit_sets : query vertices (>= 0) whose candidates need a bitset and, as -1 - edge, query edges
         whose allowed edge ids do; BITS columns are positions in this tuple.
     lists : query vertices whose candidate list is read; LIST operands are positions in this tuple.
@@ -190,10 +192,42 @@ class Tables:
     vertex_columns: tuple[int, ...]
     edge_columns: tuple[int, ...]
 
+    def written(self, wanted: Wanted) -> Written:
+        """What workers write of the rows that they find."""
+        levels, once = self.levels.copy(), -1
+        vertices = wanted.vertices if wanted.once is None else (wanted.once,)
+        edges = tuple(e for e in wanted.edges if e in self.edge_columns and wanted.once is None)
+        for k, row in enumerate(levels):
+            bound, names = (
+                (edges, self.edge_columns)
+                if row[LevelField.IS_EDGE]
+                else (vertices, self.vertex_columns)
+            )
+            name = names[int(row[LevelField.COLUMN])]
+            row[LevelField.COLUMN] = bound.index(name) if name in bound else -1
+            if not row[LevelField.IS_EDGE] and name == wanted.once:
+                once = k
+        return Written(levels, Wanted(vertices, edges, wanted.once), once)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Written:
+    """What workers write of the rows that they find.
+
+    levels : the level table, in which COLUMN is the place of the level's vertex or edge among `columns`, -1 where it is
+        not written.
+    columns : the vertices and the bound edges that are written.
+    once : the level whose distinct values are wanted instead of rows, -1 where rows are.
+    """
+
+    levels: I64
+    columns: Wanted
+    once: int
+
     @property
     def row_bytes(self) -> int:
-        """Bytes of a row of what is bound."""
-        return 4 * max(len(self.vertex_columns), 1) + 8 * max(len(self.edge_columns), 1)
+        """Bytes of a row: 4 for each vertex, 8 for each edge."""
+        return 4 * len(self.columns.vertices) + 8 * len(self.columns.edges)
 
 
 class _Encoder:

@@ -20,12 +20,13 @@ from gdb.errors import GdbError
 if TYPE_CHECKING:
     from gdb.api import Database, connect
     from gdb.entities import Node, Relationship
-    from gdb.result import Result
+    from gdb.result import DeviceColumns, Result
 
     __version__: str
 
 __all__ = [
     "Database",
+    "DeviceColumns",
     "GdbError",
     "Node",
     "Relationship",
@@ -38,6 +39,7 @@ __all__ = [
 _HOMES = {
     "connect": "gdb.api",
     "Database": "gdb.api",
+    "DeviceColumns": "gdb.result",
     "Result": "gdb.result",
     "Node": "gdb.entities",
     "Relationship": "gdb.entities",

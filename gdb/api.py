@@ -22,8 +22,8 @@ from gdb.errors import (
     TypeProblem,
 )
 from gdb.interrupt import run_beside, run_interruptibly
-from gdb.pipeline import Request, answer, explained
-from gdb.result import Result
+from gdb.pipeline import Request, answer, explained, on_device
+from gdb.result import DeviceColumns, Result
 from gdb.schema import Schema, schema_of
 from gdb.statements import Statements
 
@@ -186,6 +186,44 @@ class Database:
         finally:
             if not cancel.is_set():
                 self._events.append(cancel)
+
+    def device_columns(
+        self,
+        text: str,
+        parameters: Mapping[str, object] | None = None,
+        *,
+        device: str = "cuda",
+        memory: int | str | None = None,
+        timeout: float | None = None,
+        match: str | None = None,
+    ) -> DeviceColumns:
+        """Run one query on a GPU and leave its rows there, as arrays for CuPy, PyTorch, cuDF and whatever else takes
+        `__cuda_array_interface__` or DLPack.
+
+        The query returns nodes, relationships or their ids, and nothing else; LIMIT and DISTINCT of one node may
+        stand. A column holds what `id()` gives, int64: the user's ids of nodes (as `Node.id`), the numbers of
+        relationships (as `Relationship.id`).
+
+        Parameters
+        ----------
+        device : "cuda" or "cuda:N". memory : budget in bytes, rows and what the query needs on the GPU beside them.
+        The others are those of `execute`.
+
+        Raises
+        ------
+        NotSupported : the answer is not columns of ids. TypeProblem : the ids are strings.
+        DeviceError : there is no such GPU, or the rows do not fit it. OutOfBudget : they do not fit `memory`.
+        All that `execute` raises.
+
+        Examples
+        --------
+        >>> found = db.device_columns("MATCH (a)-->(b) RETURN id(a), b")  # doctest: +SKIP
+        >>> torch.from_dlpack(found["id(a)"]), cupy.asarray(found["b"])  # doctest: +SKIP
+        """
+        request = self._request(text, parameters, device, memory, timeout, match, 0)
+        return self._work(
+            lambda: on_device(request, self._store.snapshot(), self._statements), request.cancel
+        )
 
     def explain(
         self,

@@ -9,16 +9,24 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, TypeVar
 
-from gdb.errors import Cancelled, CountOverflow, QueryTimeout
+from gdb.errors import (
+    Cancelled,
+    CountOverflow,
+    DeviceError,
+    NotSupported,
+    QueryTimeout,
+    TypeProblem,
+)
 from gdb.executor import run as executor
 from gdb.executor import tail as tails
 from gdb.options import kind_of
-from gdb.result import Result, Summary
+from gdb.result import DeviceColumns, Result, Summary
 from gdb.statements import Statement, Statements
 
 if TYPE_CHECKING:
     from gdb.executor.arrow import Array
     from gdb.executor.given import Given
+    from gdb.executor.gpu.rows import Pick
     from gdb.executor.plan import Plan
     from gdb.executor.tail import Value
     from gdb.language.binder import BoundQuery
@@ -108,6 +116,82 @@ def answer(request: Request, snapshot: Snapshot, statements: Statements | None =
     if statement is not known:
         statements.keep(key, snapshot, statement)
     return result
+
+
+def on_device(request: Request, snapshot: Snapshot, statements: Statements) -> DeviceColumns:
+    """Run a query whose answer is columns of ids, and leave them on the GPU that the request names.
+
+    Raises
+    ------
+    GdbError : as `answer`; NotSupported where the answer is something else, TypeProblem where ids are strings.
+    """
+    if request.device.lower() in ("auto", "cpu"):
+        raise DeviceError(
+            f"columns on a GPU cannot be had with device={request.device!r}.",
+            'Use device="cuda" or "cuda:N", or take the rows on the host: execute().',
+        )
+    clock = _Clock(request.cancel, request.timeout)
+    key = _key(request)
+    known = statements.find(key, snapshot)
+    if known is None:
+        bound, plan = _understood(request, snapshot, clock)
+        if bound.explain or bound.profile:
+            raise NotSupported("a plan is no column of ids.", "Use execute() or explain().")
+        statement = Statement.of(bound, plan)
+    else:
+        statement = _with_values(request, known, snapshot, clock)
+    plan, tail = statement.plan, statement.tail
+    picks = _picks(statement, snapshot)
+    device = executor.choose(plan, request.device).device
+    profile = executor.Profile()
+    options = _options(request, clock.left(), profile)
+    found = clock.step(
+        "run",
+        lambda: executor.columns_on_gpu(
+            plan, snapshot, options, tail.wanted, picks, tail.row_limit, statement.given
+        ),
+    )
+    if statement is not known:
+        statements.keep(key, snapshot, statement)
+    rows = found[0].shape[0]
+    summary = Summary(
+        *(clock.seconds, device, rows, rows, profile.kernel_seconds, profile.moved_bytes)
+    )
+    names = [output.name for output in tail.outputs]
+    columns = dict(zip(names, found, strict=True))
+    return DeviceColumns(columns, _warnings(statement.bound, plan), summary)
+
+
+def _picks(statement: Statement, snapshot: Snapshot) -> list[Pick]:
+    """The column of ids that each output is."""
+    from gdb.executor.gpu.rows import Pick
+    from gdb.executor.lookup import ids_by_vid
+
+    plan, tail = statement.plan, statement.tail
+    refs = [] if tail.direct is None else [tail.columns[k] for k in tail.direct]
+    if not refs or any(ref.what not in ("element", "id") for ref in refs):
+        raise NotSupported(
+            "only nodes, relationships and their ids can stay on a GPU.",
+            "RETURN nothing else, without ORDER BY, SKIP and aggregates, or use execute().",
+        )
+    strings = [
+        group.ranges
+        for number, group in enumerate(snapshot.groups)
+        if snapshot.id_column(number).kind != "int64"
+    ]
+    picks = []
+    for ref, output in zip(refs, tail.outputs, strict=True):
+        if ref.element == "edge":
+            picks.append(Pick("edge", ref.index))
+            continue
+        ranges = plan.candidates[ref.index].ranges
+        if any(a < d and c < b for a, b in ranges for group in strings for c, d in group):
+            raise TypeProblem(
+                f"the ids of {output.name!r} are strings, and a GPU's arrays hold numbers.",
+                "Use execute().",
+            )
+        picks.append(Pick("vertex", ref.index, ids_by_vid(snapshot)))
+    return picks
 
 
 def explained(request: Request, snapshot: Snapshot) -> str:

@@ -6,7 +6,7 @@ import os
 import threading
 from collections import deque
 from collections.abc import Callable
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -14,9 +14,9 @@ import numpy as np
 from gdb.errors import CountOverflow
 from gdb.executor.cpu import address
 from gdb.executor.cpu.workers import Worker, scratch_bytes
-from gdb.executor.embeddings import NO_COLUMNS, Embeddings, Wanted
+from gdb.executor.embeddings import NO_COLUMNS, Deliver, Wanted
 from gdb.executor.prepare import Prepared
-from gdb.executor.scheduler import Budget, Watch
+from gdb.executor.scheduler import Budget, Watch, cores, helpers_of_all
 from gdb.storage.adjacency import U32
 
 # a launch's step budget: about 10 ms, so that a stop is seen in time and costs nothing
@@ -27,11 +27,6 @@ FIRST_STEPS, EARLY_STEPS = 20_000, 160_000
 ROWS = 1 << 16  # rows of a worker's output buffer
 MOST_IDLE = 2 * (os.cpu_count() or 1)  # workers that wait with a stage
 WORTH_A_THREAD = 20_000  # roots and their neighbours; below, handing out work takes longer than it
-_pool: ThreadPoolExecutor | None = None
-_pool_lock = threading.Lock()
-
-Deliver = Callable[[Embeddings], None]
-"""Takes rows that were found, in any worker's thread; their memory is overwritten afterwards."""
 
 
 @dataclass(slots=True, eq=False)
@@ -154,7 +149,7 @@ def _run(
 
     def call_helpers() -> None:
         while len(helpers) < threads - 1:
-            helpers.append(_threads().submit(_work, run))
+            helpers.append(helpers_of_all().submit(_work, run))
 
     if watch.limit is None:
         call_helpers()
@@ -171,30 +166,6 @@ def _run(
         raise
     watch.check()
     return run
-
-
-def cores() -> int:
-    """Cores that this process may use."""
-    return len(os.sched_getaffinity(0))
-
-
-def _threads() -> ThreadPoolExecutor:
-    """The pool of this process, made when first needed; queries share it, and each also works on the
-    thread that asked."""
-    global _pool
-    with _pool_lock:
-        if _pool is None:
-            _pool = ThreadPoolExecutor(os.cpu_count() or 1, thread_name_prefix="gdb")
-        return _pool
-
-
-def _forget_pool() -> None:
-    """A forked child has none of its parent's threads."""
-    global _pool, _pool_lock
-    _pool, _pool_lock = None, threading.Lock()
-
-
-os.register_at_fork(after_in_child=_forget_pool)
 
 
 def _work(run: _Run, call_helpers: Callable[[], None] | None = None) -> None:

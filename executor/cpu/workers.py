@@ -14,9 +14,9 @@ from gdb.executor.cpu import address, kernel
 from gdb.executor.cpu.address import load_i64, load_u32, store_i64
 from gdb.executor.cpu.compile import compiled
 from gdb.executor.cpu.sets import lower_bound
-from gdb.executor.embeddings import NO_COLUMNS, Embeddings, Wanted, unbound_edges
+from gdb.executor.embeddings import NO_COLUMNS, Embeddings, Wanted
 from gdb.executor.prepare import Prepared
-from gdb.executor.tables import LevelField, NodeField, Role
+from gdb.executor.tables import NodeField, Role
 from gdb.storage.adjacency import I64, U32, Adjacency
 
 _WIPED = 256  # bytes that are wiped in the time in which one bit is found and cleared
@@ -68,8 +68,7 @@ class Worker:
     Parameters
     ----------
     capacity : rows that its output buffer holds.
-    wanted : the columns that are written; a buffer has one for each query vertex and edge, or, where
-        distinct values are wanted, one.
+    wanted : the columns that are written, or the vertex whose distinct values are.
     """
 
     def __init__(self, prepared: Prepared, capacity: int, wanted: Wanted = NO_COLUMNS) -> None:
@@ -81,10 +80,11 @@ class Worker:
         self.control = np.zeros(address.CONTROL, np.int64)
         self.v, self.address, self.position, self.end, self.start = np.zeros((5, n), np.int64)
         self.bound = np.zeros(n, np.int64)  # how often each level was bound
-        levels, self.once = _columns(prepared, wanted)
+        written = tables.written(wanted)
+        self.columns, self.once = written.columns, written.once
         views, simple, self.lists, self.bits = self._graph()
         arrays = (
-            *(levels, tables.sets, tables.refs, tables.checks, tables.nodes),
+            *(written.levels, tables.sets, tables.refs, tables.checks, tables.nodes),
             *(views, simple, self.lists, self.bits),
             self.v,
             np.zeros(max(len(tables.sets), 1), np.int64),
@@ -95,10 +95,8 @@ class Worker:
         self.kept += arrays
         self.pointers = np.array([x.ctypes.data for x in arrays], np.int64)
         self.seen = np.zeros(prepared.vids // 8 + 1 if self.once >= 0 else 0, np.uint8)
-        columns = 1 if self.once >= 0 or tables.counting else max(prepared.plan.vertices, 1)
-        self.out_vids = np.empty((columns, self.capacity), np.uint32)
-        edges = prepared.plan.edges if tables.edge_columns and self.once < 0 else 0
-        self.out_eids = np.full((edges, self.capacity), -1, np.int64)
+        self.out_vids = np.empty((len(self.columns.vertices), self.capacity), np.uint32)
+        self.out_eids = np.empty((len(self.columns.edges), self.capacity), np.int64)
         state = (self.address, self.position, self.start, self.end)
         a, b, c, d, e = (x.ctypes.data for x in (self.control, *state))
         self.state = (a, b, c, d, e)
@@ -197,9 +195,7 @@ class Worker:
         """The buffered rows, whose memory the next launch overwrites; the buffer is empty then."""
         n = self.rows
         self.control[address.ROWS] = 0
-        plan = self.prepared.plan
-        eids = self.out_eids[:, :n].T if len(self.out_eids) else unbound_edges(n, plan.edges)
-        return Embeddings(self.out_vids[:, :n].T, eids)
+        return Embeddings(self.out_vids[:, :n].T, self.out_eids[:, :n].T, kept=self.columns)
 
     def taken_once(self) -> U32:
         """The buffered distinct values, u32[n], whose memory the next launch overwrites; the buffer is
@@ -213,25 +209,6 @@ def _address(array: npt.NDArray[np.generic]) -> int:
     """As `array.ctypes.data`, in a tenth of its time."""
     at: int = array.__array_interface__["data"][0]
     return at
-
-
-def _columns(prepared: Prepared, wanted: Wanted) -> tuple[I64, int]:
-    """The level table with the column that each level's rows go to (-1: nowhere), and the level whose
-    distinct values are wanted (-1: none)."""
-    tables = prepared.tables
-    levels, once = tables.levels.copy(), -1
-    for k, row in enumerate(levels):
-        column = int(row[LevelField.COLUMN])
-        if row[LevelField.IS_EDGE]:
-            edge = tables.edge_columns[column]
-            row[LevelField.COLUMN] = edge if edge in wanted.edges else -1
-            continue
-        vertex = tables.vertex_columns[column]
-        row[LevelField.COLUMN] = vertex if vertex in wanted.vertices else -1
-        if wanted.once is not None:
-            row[LevelField.COLUMN] = 0 if vertex == wanted.once else -1
-            once = k if vertex == wanted.once else once
-    return levels, once
 
 
 def scratch_bytes(prepared: Prepared) -> int:

@@ -107,17 +107,28 @@ def machine_code(source: str, architecture: str) -> bytes:
     return code
 
 
-def loaded(source: str, name: str, ordinal: int) -> Function:
-    """A kernel of a source, on device `ordinal`, which must be the current one. Raises as `compiled`."""
+class Module(Protocol):
+    """Kernels of one source on a device."""
+
+    def get_function(self, name: str) -> Function: ...
+
+
+def loaded(source: str, ordinal: int) -> Module:
+    """The kernels of a source, on device `ordinal`, which must be the current one. Raises as `compiled`."""
     import cupy
 
     module = cupy.cuda.function.Module()
     module.load(machine_code(source, device.architecture(ordinal)))
-    function: Function = module.get_function(name)
-    return function
+    made: Module = module
+    return made
 
 
 @cached
 def generic(ordinal: int, name: str) -> Function:
     """A kernel of the generic source, on device `ordinal`, which must be the current one."""
-    return loaded(render.source(), name, ordinal)
+    return _generic(ordinal).get_function(name)
+
+
+@cached
+def _generic(ordinal: int) -> Module:
+    return loaded(render.source(), ordinal)

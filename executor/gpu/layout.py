@@ -9,17 +9,14 @@ from enum import IntEnum
 
 WARP_LANES = 32
 BLOCK_THREADS = 128
-BLOCKS_PER_MULTIPROCESSOR = (
-    8  # 1024 threads: what the smallest device we build for (sm_75) holds at once
-)
+# 1024 threads: what the smallest device we build for (sm_75) holds at once
+BLOCKS_PER_MULTIPROCESSOR = 8
 MAX_LEVELS = 64
 FILTER_BITS = 32768  # of a MARK's filter at most
 LOCAL_MOST = 128  # vertices of a local graph
 LOCAL_FILTER_BITS = 4096
 LOCAL_WORDS = LOCAL_FILTER_BITS // 32 + LOCAL_MOST + 4 * LOCAL_MOST  # u32: filter, vids, bit rows
-LOCAL_PAIRS = (
-    LOCAL_MOST * (LOCAL_MOST - 1) // 2
-)  # u32: two bytes for each vertex of a pair, both ways round
+LOCAL_PAIRS = LOCAL_MOST * (LOCAL_MOST - 1) // 2  # u32: two bytes for a pair, both ways round
 MAX_SETS = 512
 MAX_VIEWS = 32  # with the job at most the 4 KB that a kernel takes as parameters
 LARGEST_COUNT = 9.0e18  # doubles above this may stand for counts over 2^63
@@ -42,8 +39,8 @@ class Job(IntEnum):
     STATES = 11  # i64[warps, STATE_WORDS]
     BUFFERS = 12  # u32[warps, BUFFER_VIDS]
     HEADER = 13
-    OUT_VIDS = 14  # u32[CAPACITY, VID_COLUMNS]
-    OUT_EIDS = 15  # i64[CAPACITY, EID_COLUMNS]
+    OUT_VIDS = 14  # u32[columns, CAPACITY]: a column's rows lie together
+    OUT_EIDS = 15  # i64[columns, CAPACITY]
     LEVEL_COUNT = 16
     LOOPS = 17
     COUNTING = 18
@@ -53,8 +50,8 @@ class Job(IntEnum):
     STATE_WORDS = 22
     BUFFER_VIDS = 23
     CAPACITY = 24
-    VID_COLUMNS = 25
-    EID_COLUMNS = 26
+    ONCE = 25  # the level whose values are marked in SEEN instead of rows written, -1: none
+    SEEN = 26  # u8[VIDS]: 1 where a vertex was found
     VIDS = 27
     SCRATCH = 28  # u8[warps, SCRATCH_BYTES], zero between tails
     SCRATCH_BYTES = 29

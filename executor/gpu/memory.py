@@ -1,14 +1,16 @@
-"""Device memory: copies of host arrays, the long-lived ones kept from query to query.
+"""Memory of the device: copies of host arrays, the long-lived ones kept from query to query; and page-locked memory of
+the host, through which rows come back.
 
-Everything is a plain allocation from CuPy's pool. Managed memory is never used: a program that asks for more of it than
-the card has can hang the GPU.
+On the device everything is a plain allocation from CuPy's pool. Managed memory is never used: a program that asks for
+more of it than the card has can hang the GPU.
 """
 
 from __future__ import annotations
 
 import threading
 import weakref
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
+from functools import cache
 from typing import Protocol
 
 import numpy as np
@@ -19,12 +21,16 @@ from gdb.executor.gpu.device import free_bytes
 
 HostArray = npt.NDArray[np.generic]
 _Key = tuple[int, int, str]  # device, host array, what was made of it ("": a copy)
+MOST_LOCKED = 512 << 20  # bytes of page-locked memory that wait for the next query
+_LEAST_LOCKED = 4096
 
 
 class Buffer(Protocol):
     """What is used of a device array's memory."""
 
     ptr: int
+
+    def __add__(self, offset: int) -> Buffer: ...
 
     def memset_async(self, value: int, size: int) -> None: ...
 
@@ -34,8 +40,14 @@ class DeviceArray(Protocol):
 
     data: Buffer
     nbytes: int
+    shape: tuple[int, ...]
 
-    def set(self, values: HostArray) -> None: ...
+    @property
+    def __cuda_array_interface__(self) -> Mapping[str, object]: ...
+
+    def __dlpack__(self, *, stream: int | None = None) -> object: ...
+
+    def __dlpack_device__(self) -> tuple[int, int]: ...
 
 
 def upload(array: HostArray) -> DeviceArray:
@@ -60,6 +72,113 @@ def empty(shape: tuple[int, ...], dtype: type[np.generic], *, zero: bool = False
 
     array: DeviceArray = (cupy.zeros if zero else cupy.empty)(shape, dtype)
     return array
+
+
+def copy_between(to: int, source: int, size: int) -> None:
+    """Copy bytes on the current device, when its stream comes to it."""
+    from cupy.cuda import get_current_stream, runtime
+
+    kind, stream = runtime.memcpyDeviceToDevice, get_current_stream().ptr
+    runtime.memcpyAsync(to, source, size, kind, stream)
+
+
+def settle() -> None:
+    """Wait until the current device's stream has come to its end."""
+    from cupy.cuda import get_current_stream
+
+    get_current_stream().synchronize()
+
+
+class Event(Protocol):
+    """What is used of a `cupy.cuda.Event`."""
+
+    def synchronize(self) -> None: ...
+
+
+class Copies:
+    """A stream of device `ordinal` beside the one that kernels run on: what it copies goes on while they do."""
+
+    def __init__(self, ordinal: int) -> None:
+        import cupy
+
+        with cupy.cuda.Device(ordinal):
+            self._stream = cupy.cuda.Stream(non_blocking=True)
+
+    def to_host(self, pieces: Iterator[tuple[int, int, int]]) -> Event:
+        """Begin to copy pieces: address in page-locked memory, address on the device, bytes. The event of their end."""
+        from cupy import cuda
+
+        kind = cuda.runtime.memcpyDeviceToHost
+        for to, source, size in pieces:
+            cuda.runtime.memcpyAsync(to, source, size, kind, self._stream.ptr)
+        # who waits for it sleeps: others hand rows over meanwhile
+        ended: Event = cuda.Event(block=True, disable_timing=True)
+        self._stream.record(ended)
+        return ended
+
+    def settle(self) -> None:
+        """Wait for all that was begun."""
+        self._stream.synchronize()
+
+
+@cache
+def copies(ordinal: int) -> Copies:
+    """The copying stream of a device; queries share it."""
+    return Copies(ordinal)
+
+
+def wait_for(event: Event) -> None:
+    """Have the current device's stream wait for an event of another; the host goes on."""
+    from cupy.cuda import get_current_stream
+
+    get_current_stream().wait_event(event)
+
+
+class Block:
+    """Page-locked memory of the host: copies to it run at the link's speed, and kernels write to it.
+
+    address : the same on the host and on the devices. size : bytes.
+    """
+
+    __slots__ = ("_memory", "address", "size")
+
+    def __init__(self, size: int) -> None:
+        from cupy.cuda import PinnedMemory, PinnedMemoryPointer, runtime
+
+        self._memory = PinnedMemoryPointer(PinnedMemory(size, runtime.hostAllocPortable), 0)
+        self.address, self.size = int(self._memory.ptr), size
+
+    def array(
+        self, shape: tuple[int, ...], dtype: type[np.generic], offset: int = 0
+    ) -> npt.NDArray[np.generic]:
+        """An array that lies in it from a byte on."""
+        return np.ndarray(shape, dtype, self._memory, offset)
+
+
+class Locked:
+    """Page-locked blocks of which nobody has need: to make one takes as long as to fill it several times."""
+
+    def __init__(self) -> None:
+        self._waiting: dict[int, list[Block]] = {}
+        self._lock = threading.Lock()
+        self.bytes = 0
+
+    def take(self, size: int) -> Block:
+        """A block of at least `size` bytes: the next power of two."""
+        size = max(1 << (size - 1).bit_length() if size > 1 else 1, _LEAST_LOCKED)
+        with self._lock:
+            waiting = self._waiting.get(size)
+            if waiting:
+                self.bytes -= size
+                return waiting.pop()
+        return Block(size)
+
+    def give(self, block: Block) -> None:
+        """A block that nothing is copied to any more; above `MOST_LOCKED` bytes it is let go."""
+        with self._lock:
+            if self.bytes + block.size <= MOST_LOCKED:
+                self.bytes += block.size
+                self._waiting.setdefault(block.size, []).append(block)
 
 
 class Clock:
@@ -167,9 +286,12 @@ class _Waiting:
 
 RESIDENTS = Residents()
 KEPT = Kept()
+LOCKED = Locked()
 
 
-def make_room(needed: int, lasting: list[HostArray], ordinal: int) -> int:
+def make_room(
+    needed: int, lasting: list[HostArray], ordinal: int, cure: str = 'Use device="cpu".'
+) -> int:
     """Free bytes of device `ordinal` beside the `needed` bytes of a query; `lasting` of them may be there already.
 
     Raises
@@ -187,6 +309,6 @@ def make_room(needed: int, lasting: list[HostArray], ordinal: int) -> int:
     if missing > free:
         raise DeviceError(
             f"The query needs {needed:,} bytes on GPU {ordinal}, which has {free:,} free.",
-            'Use device="cpu".',
+            cure,
         )
     return free - missing

@@ -19,6 +19,7 @@ from gdb.executor.tables import CheckField, Flag, LevelField, NodeField, Role, S
 from gdb.storage.adjacency import I64
 
 ENTRY, SPLIT = "run_nest", "fill_split"
+TELL, LOOK_UP = "tell_counters", "look_up"
 OPTIONS = ("-std=c++17",)
 
 _TABLES: tuple[tuple[str, type[IntEnum]], ...] = (
@@ -54,6 +55,7 @@ def _defines() -> Iterator[str]:
     yield from (f"{prefix}_FIELDS {len(members)}" for prefix, members in _TABLES)
     yield f"LEVEL_ARRAYS {len(layout.At)}"
     yield f"JOB_FIELDS {len(layout.Job)}"
+    yield f"HEADER_FIELDS {len(layout.Header)}"
     yield f"MAX_VIEWS {layout.MAX_VIEWS}"
     yield f"LOCAL_MOST {layout.LOCAL_MOST}"
     yield f"LOCAL_FILTER_BITS {layout.LOCAL_FILTER_BITS}"

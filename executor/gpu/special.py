@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 WORTH = 0.005  # seconds on the GPU from which a stage gets its own kernel; to compile it takes a core 1 s or more
 _CONSTANTS = (
     *(Job.LOOPS, Job.COUNTING, Job.NODE_COUNT, Job.LEVEL_COUNT, Job.STATE_WORDS, Job.CUT_NODE),
-    *(Job.FILTER_BITS, Job.FILTER_WORDS, Job.VID_COLUMNS, Job.EID_COLUMNS),
+    *(Job.FILTER_BITS, Job.FILTER_WORDS, Job.ONCE),
 )
 _TABLES = (
     *(Job.LEVELS, Job.SETS, Job.REFS, Job.CHECKS, Job.NODES),
@@ -45,7 +45,7 @@ class Kernel:
 
         try:
             with cupy.cuda.Device(ordinal):
-                self.function = compiler.loaded(source, render.ENTRY, ordinal)
+                self.function = compiler.loaded(source, ordinal).get_function(render.ENTRY)
         except (DeviceError, RuntimeError) as error:
             _log.warning("A GPU kernel of its own could not be made for a query; %s", error)
         finally:

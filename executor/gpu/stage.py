@@ -4,13 +4,14 @@ the stage use them again."""
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
 from gdb.errors import LimitExceeded
+from gdb.executor.embeddings import Wanted
 from gdb.executor.gpu import compiler, device, layout, local, memory, render, special
 from gdb.executor.gpu.compiler import Call, Function
 from gdb.executor.gpu.layout import Header, Job
-from gdb.executor.gpu.memory import DeviceArray, HostArray
+from gdb.executor.gpu.memory import Block, DeviceArray, HostArray
+from gdb.executor.gpu.rows import Out
 from gdb.executor.nest import Kind
 from gdb.executor.prepare import Prepared
 from gdb.executor.scheduler import Budget
@@ -19,9 +20,8 @@ from gdb.storage.adjacency import I64, U32, Adjacency
 
 DRAWS = 16  # a warp draws work about so often; each time it draws several units where there are more, but no more than
 MOST_AT_ONCE = 16
-PUSHED_PART = (
-    128  # the same, where a part is one of the vids that are reached, and reads the whole list
-)
+# the same, where a part is one of the vids that are reached, and reads the whole list
+PUSHED_PART = 128
 PART = 32  # a root with more neighbours than this is cut into several work units
 _ALIGNED = 256  # bytes to which each warp's and each node's scratch is rounded up
 RESERVED = 1 << 10  # bytes of shared memory that the driver takes for each block
@@ -94,19 +94,21 @@ def cut_node(tables: Tables) -> int:
 class Stage:
     """A prepared stage placed on device `ordinal`, which must be the current one.
 
-    capacity : rows that the output buffer holds. accounted : bytes that a run takes from its budget for it.
+    wanted : what is asked of the rows; a stage is used again where the same is. written : what its kernels write.
+    accounted : bytes that a run takes from its budget for it.
     small_tables : the tables by their place in the job. seconds : that its launches took on the device.
-    moved_bytes : what placing it copied to the device. written : rows that lie in the buffer. total : what all
-        warps counted that have ended.
+    moved_bytes : what placing it copied to the device. rows : that lie in the buffer of the last launch. total : what
+        all warps counted that have ended.
     """
 
-    def __init__(self, prepared: Prepared, ordinal: int, capacity: int) -> None:
-        self.prepared, self.ordinal, self.capacity = prepared, ordinal, capacity
+    def __init__(self, prepared: Prepared, ordinal: int, wanted: Wanted) -> None:
+        self.prepared, self.ordinal, self.wanted = prepared, ordinal, wanted
         self.tables = prepared.tables
+        self.written = self.tables.written(wanted)
         self.kept: list[DeviceArray] = []  # the job names them by address only
         self.splits: dict[int, DeviceArray] = {}  # by the view's id
         self.job = np.zeros(len(Job), np.int64)
-        self.written = self.total = 0
+        self.rows = self.total = 0
         self.accounted = self.moved_bytes = 0
         self.seconds = 0.0
         self.special: special.Kernel | None = None
@@ -128,7 +130,7 @@ class Stage:
         self.shared = self._shared_bytes()
         filters = np.where(is_mark, (np.cumsum(is_mark) - 1) * self.filter_words, 0)
         self.small_tables: dict[Job, I64] = {
-            Job.LEVELS: tables.levels,
+            Job.LEVELS: self.written.levels,
             Job.SETS: tables.sets,
             Job.REFS: tables.refs,
             Job.CHECKS: tables.checks,
@@ -150,9 +152,8 @@ class Stage:
         self.job[Job.BUFFER_VIDS] = self._buffer()
         self.job[Job.LOCAL_PAIRS] = tables.buffer
         self.job[Job.SCRATCH_BYTES] = self.scratch
-        self.job[Job.CAPACITY] = self.capacity
-        self.job[Job.VID_COLUMNS] = max(len(tables.vertex_columns), 1)
-        self.job[Job.EID_COLUMNS] = max(len(tables.edge_columns), 1)
+        self.job[Job.CAPACITY] = 1
+        self.job[Job.ONCE] = self.written.once
 
     def place(self, budget: Budget) -> None:
         """Account for and allocate everything, and copy what is not there yet."""
@@ -164,8 +165,9 @@ class Stage:
         memory.make_room(prepared.bytes, self._lasting(), self.ordinal)
         views, lists, bits = self._place_graph()
         unit_roots, first_unit = work_units(prepared, self._list_sizes())
-        extra = unit_roots.nbytes + first_unit.nbytes + self.capacity * tables.row_bytes
-        budget.take(extra, "its work units and rows on the GPU")
+        marks = prepared.vids if self.written.once >= 0 else 0
+        extra = unit_roots.nbytes + first_unit.nbytes + marks
+        budget.take(extra, "its work units on the GPU")
         free = memory.make_room(extra, [], self.ordinal)
         self.warps = self._warps(len(unit_roots), free, budget)
         budget.take(self.warps * self._warp_bytes(), "the candidate sets of its warps")
@@ -182,10 +184,7 @@ class Stage:
         self._allocate(Job.BUFFERS, (self.warps, self._buffer()), np.uint32)
         self._allocate(Job.SCRATCH, (self.warps, max(self.scratch, 1)), np.uint8, zero=True)
         self.header = self._allocate(Job.HEADER, (len(Header),), np.uint64)
-        columns = (self.capacity, int(self.job[Job.VID_COLUMNS]))
-        self.out_vids = self._allocate(Job.OUT_VIDS, columns, np.uint32)
-        columns = (self.capacity, int(self.job[Job.EID_COLUMNS]))
-        self.out_eids = self._allocate(Job.OUT_EIDS, columns, np.int64)
+        self.seen = self._allocate(Job.SEEN, (marks,), np.uint8) if marks else None
         self._place_tables(self.small_tables | {Job.LISTS: lists, Job.BITS: bits})
         room = np.zeros(layout.MAX_VIEWS * len(ViewField), np.int64)
         room[: views.size] = views.ravel()
@@ -324,27 +323,43 @@ class Stage:
 
     # ---- running ---------------------------------------------------------------------------------
 
-    def launch(self, fresh: bool, steps: int, nanoseconds: int) -> tuple[bool, bool, float]:
+    def launch(
+        self, out: Out | None, told: Block, steps: int, nanoseconds: int, *, fresh: bool
+    ) -> tuple[bool, bool, float]:
         """Run for one launch, from the beginning where it is `fresh`: (whether every warp has ended, whether a count
-        was too large, seconds on the device)."""
+        was too large, seconds on the device).
+
+        Parameters
+        ----------
+        out : where rows go, after those that lie there; None where none are written. told : for the counters.
+        """
+        first, size = (0, self.header.nbytes) if fresh else (Header.UNFINISHED, 8)
+        (self.header.data + 8 * first).memset_async(0, size)
         if fresh:
-            self.header.data.memset_async(0, self.header.nbytes)
-            self.written = self.total = 0
+            self.rows = self.total = 0
+            if self.seen is not None:
+                self.seen.data.memset_async(0, self.seen.nbytes)
+        elif not self.rows:
+            (self.header.data + 8 * Header.ROWS).memset_async(0, 8)
+        numbers = self.call.parameters[0]
+        if out is not None:
+            numbers[Job.OUT_VIDS], numbers[Job.OUT_EIDS] = out.vids, out.eids
+            numbers[Job.CAPACITY] = out.capacity
         function, blocks, shared = self.function(), -(-self.warps // _WARPS_IN_BLOCK), self.shared
         self.limits[:] = fresh, steps, nanoseconds
         clock = memory.Clock()
         self.call.launch(function, blocks, shared)
         clock.stop()
-        counters = memory.download(self.header)
-        self.written = min(int(counters[Header.ROWS]), self.capacity)
-        done = not counters[Header.UNFINISHED]
-        if not done:
-            counters[Header.ROWS] = counters[Header.UNFINISHED] = 0
-            self.header.set(counters)
+        arguments = (self.header, np.int64(told.address))
+        compiler.generic(self.ordinal, render.TELL)((1,), (layout.WARP_LANES,), arguments)
+        memory.settle()
+        counters = told.array((len(Header),), np.uint64)
+        if out is not None:
+            self.rows = min(int(counters[Header.ROWS]), out.capacity)
         self.total = int(counters[Header.LOW]) + (int(counters[Header.HIGH]) << 32)
         seconds = clock.seconds()
         self.seconds += seconds
-        return done, bool(counters[Header.OVERFLOWED]), seconds
+        return not counters[Header.UNFINISHED], bool(counters[Header.OVERFLOWED]), seconds
 
     @property
     def narrow(self) -> bool:
@@ -368,14 +383,6 @@ class Stage:
         if self.local is not None:
             own += 4 * layout.LOCAL_WORDS
         return own * _WARPS_IN_BLOCK
-
-    def taken(self) -> tuple[npt.NDArray[np.uint32], npt.NDArray[np.int64]]:
-        """The buffered rows, by column of the tables; the buffer is empty then."""
-        n, self.written = self.written, 0
-        return (
-            memory.download(self.out_vids, n).astype(np.uint32, copy=False),
-            memory.download(self.out_eids, n).astype(np.int64, copy=False),
-        )
 
 
 def filter_words(marks: int, room: int) -> int:

@@ -35,7 +35,7 @@ from gdb.query_graph import (
     QueryVertex,
 )
 from gdb.storage.adjacency import Direction
-from tests.backends import rows_on_cpu
+from tests.backends import rows_on_cpu, rows_on_gpu
 from tests.small_graph import SmallGraph
 
 pytestmark = pytest.mark.gpu
@@ -107,7 +107,7 @@ def count_both(prepared: Prepared) -> tuple[int, int]:
 
 
 def rows_both(prepared: Prepared, capacity: int) -> tuple[Embeddings, Embeddings]:
-    found = launch.rows(prepared, Watch(None, None, None), Budget(), capacity=capacity)
+    found = rows_on_gpu(prepared, Watch(None, None, None), Budget(), capacity)
     return found, rows_on_cpu(prepared, Watch(None, None, None), Budget(), 1, 1 << 16)
 
 
@@ -197,12 +197,12 @@ def test_too_many_levels_are_refused() -> None:
     )
     plan = planner.plan(path, graph, counting=False)
     with pytest.raises(LimitExceeded, match="at most 64"):
-        launch.rows(prepare(plan, graph), Watch(None, None, None), Budget())
+        rows_on_gpu(prepare(plan, graph), Watch(None, None, None), Budget())
 
 
 def test_stops_at_the_limit() -> None:
     prepared = staged(pattern("path", DIFFERENT_EDGES), hub_graph(1), False)
-    found = launch.rows(prepared, Watch(None, None, 10), Budget())
+    found = rows_on_gpu(prepared, Watch(None, None, 10), Budget())
     expected = rows_on_cpu(prepared, Watch(None, None, None), Budget(), 1, 1 << 16)
     assert 10 <= len(found) < 1000
     assert bag(found) <= bag(expected)

@@ -6,6 +6,7 @@ import pytest
 
 from gdb import planner
 from gdb.errors import DeviceError
+from gdb.executor.embeddings import NO_COLUMNS
 from gdb.executor.gpu import compiler, render, special
 from gdb.executor.gpu.stage import SHARED, Stage
 from gdb.executor.nest import Formula, Kind, Op
@@ -16,9 +17,8 @@ from gdb.storage.adjacency import Direction
 from tests.small_graph import SmallGraph
 
 ARCHITECTURES = (75, 80, 86, 89, 90)
-SPILL_LIMIT = (
-    640  # bytes; more would mean that a change has put the interpreter's loop into local memory
-)
+# bytes; more would mean that a change has put the interpreter's loop into local memory
+SPILL_LIMIT = 640
 
 
 def compiled_here(source: str, architecture: int) -> tuple[bytes, str]:
@@ -88,7 +88,7 @@ def test_special_kernels_compile(shape: str, architecture: int) -> None:
     edges = tuple(QueryEdge(a, b, ("U",), Direction.ANY) for a, b in SHAPES[shape])
     vertices = (QueryVertex(),) * (1 + max(max(pair) for pair in SHAPES[shape]))
     query = QueryGraph(vertices, edges, REPEATABLE_ELEMENTS)
-    placed = Stage(prepare(planner.plan(query, graph, counting=True), graph), 0, 1)
+    placed = Stage(prepare(planner.plan(query, graph, counting=True), graph), 0, NO_COLUMNS)
     placed.shape(SHARED)
     source = special.source_of(placed)
     assert ("#define SPECIAL_LOCAL" in source) == (shape == "clique")

@@ -62,3 +62,14 @@ extern "C" __global__ void fill_split(const i64* view, i64 rows, i64* split) {
         split[r] = lower_bound(neighbours(view), offsets[r], offsets[r + 1], vid);
     }
 }
+
+// Tell the host the counters, through page-locked memory: a copy would wait behind the rows that are on their way.
+extern "C" __global__ void tell_counters(const unsigned long long* header, unsigned long long* told) {
+    if (threadIdx.x < HEADER_FIELDS) told[threadIdx.x] = header[threadIdx.x];
+}
+
+// The user's id of each vid of a column.
+extern "C" __global__ void look_up(const u32* vids, i64 rows, const i64* ids, i64* out) {
+    ROLLED for (i64 r = (i64)blockIdx.x * blockDim.x + threadIdx.x; r < rows; r += (i64)gridDim.x * blockDim.x)
+        out[r] = ids[vids[r]];
+}

@@ -190,15 +190,39 @@ __device__ INLINE void bind_next(const Worker& w, i64 d, u32 mask) {
     __syncwarp();
 }
 
+// Write what is wanted of a row. Lanes write neighbouring rows, so each column is written in whole lines.
 __device__ INLINE void write_row(const Worker& w, i64 d, i64 x, i64 r) {
     UNROLLED for (i64 k = 0; k <= d; ++k) {
         const i64* row = w.level(k);
-        const i64 value = w.v(k, d, x);
+        if (row[LEVEL_COLUMN] < 0) continue;
+        const i64 value = w.v(k, d, x), at = row[LEVEL_COLUMN] * w.get(JOB_CAPACITY) + r;
         if (row[LEVEL_IS_EDGE])
-            ((i64*)w.get(JOB_OUT_EIDS))[r * w.get(JOB_EID_COLUMNS) + row[LEVEL_COLUMN]] = value;
+            ((i64*)w.get(JOB_OUT_EIDS))[at] = value;
         else
-            ((u32*)w.get(JOB_OUT_VIDS))[r * w.get(JOB_VID_COLUMNS) + row[LEVEL_COLUMN]] = (u32)value;
+            ((u32*)w.get(JOB_OUT_VIDS))[at] = (u32)value;
     }
+}
+
+// Whether the vertex that level `once` is bound to was found before. One lane looks, for others may mark it meanwhile, and all
+// lanes must see the same.
+__device__ INLINE bool was_seen(const Worker& w, i64 once) {
+    int seen = 0;
+    if (lane() == 0) seen = ((const u8*)w.get(JOB_SEEN))[w.v(once)];
+    return __shfl_sync(ALL_LANES, seen, 0) != 0;
+}
+
+// Mark the distinct values that are wanted instead of rows: all survivors where the last level d has them, else the one
+// vertex that level `once` is bound to.
+__device__ INLINE void mark_seen(const Worker& w, i64 d, i64 once, u32 mask) {
+    u8* seen = (u8*)w.get(JOB_SEEN);
+    if (once < d) {
+        if (lane() == 0) seen[w.v(once)] = 1;
+    } else if (mask >> lane() & 1) {
+        seen[element(w.level(d), w.at(AT_ADDRESS, d), w.at(AT_POSITION, d) - 32 + lane())] = 1;
+    }
+    __syncwarp();
+    if (lane() == 0) w.at(AT_MASK, d) = 0;
+    __syncwarp();
 }
 
 // Write a row for each survivor of the last level d, as many as there is room for; whether all were written. The counter of
@@ -279,7 +303,7 @@ __device__ INLINE i64 find_work(const Worker& w, Limits& limits, bool& entering,
 
 // Walk on from the warp's state until there is no unit left or something stops it; returns the status.
 __device__ INLINE int walk(const Worker& w, Limits limits) {
-    const i64 loops = w.get(JOB_LOOPS);
+    const i64 loops = w.get(JOB_LOOPS), once = w.get(JOB_ONCE);
     const bool counting = w.get(JOB_COUNTING), has_tail = counting && w.get(JOB_NODE_COUNT) > 0;
     i64 d = w.state[WARP_DEPTH], total = w.state[WARP_TOTAL], spent = 0, shared = 0;
     bool entering = w.state[WARP_ENTERING];
@@ -338,6 +362,7 @@ __device__ INLINE int walk(const Worker& w, Limits limits) {
             if (mask == 0) return;
             if (k + 1 < loops || has_tail) {
                 bind_next(w, k, mask);
+                if (k == once && was_seen(w, k)) return;
                 if (!compute_sets(w, k, spent)) return;
                 d = k + 1;
                 entering = true;
@@ -346,6 +371,9 @@ __device__ INLINE int walk(const Worker& w, Limits limits) {
                 __syncwarp();
                 if (lane() == 0) w.at(AT_MASK, k) = 0;
                 __syncwarp();
+            } else if (once >= 0) {
+                mark_seen(w, k, once, mask);
+                d = once;  // one embedding of the vertex is enough
             } else {
                 full = !emit(w, k, mask);
             }

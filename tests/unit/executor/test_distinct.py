@@ -168,10 +168,10 @@ def test_a_vertex_bound_before_others_is_found_once_and_its_rest_need_only_exist
 
 @settings(max_examples=60, deadline=None)
 @given(case=cases(), limit=st.sampled_from([None, 0, 2, 1000]), data=st.data())
-def test_what_a_gpu_finds_is_handed_on_in_parts(
+def test_what_a_gpu_finds_is_handed_on(
     case: tuple[SmallGraph, QueryGraph], limit: int | None, data: st.DataObject
 ) -> None:
-    """No GPU is needed to see what is made of its whole table."""
+    """No GPU is needed to see what is made of its rows and of its distinct values."""
     from gdb.executor.gpu import launch as gpu
 
     graph, query = case
@@ -184,9 +184,19 @@ def test_what_a_gpu_finds_is_handed_on_in_parts(
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(run, "choose", lambda *_: run.Choice("cuda:0", "a test"))
-        patch.setattr(run, "PART_ROWS", 3)
         patch.setattr(
-            gpu, "rows", lambda prepared, *_: rows_on_cpu(prepared, watch(), Budget(), 1, 64)
+            gpu,
+            "deliver_rows",
+            lambda stage, watch, budget, wanted, deliver, ordinal, threads: launch.deliver_rows(
+                stage, watch, budget, wanted, deliver, 1, 3
+            ),
+        )
+        patch.setattr(
+            gpu,
+            "distinct",
+            lambda stage, w, budget, vertex, ordinal: launch.distinct(
+                stage, watch(), budget, vertex, 1
+            ),
         )
         every = run.rows(plan, graph, Options(), Wanted((vertex,)), make, limit)
         once = Wanted((vertex,), once=vertex)

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from gdb import planner
+from gdb.executor.embeddings import NO_COLUMNS
 from gdb.executor.gpu import compiler, layout, special, stage
 from gdb.executor.prepare import Prepared, prepare
 from gdb.query_graph import SUBGRAPHS, QueryEdge, QueryGraph, QueryVertex
@@ -65,7 +66,7 @@ def test_a_stage_asks_for_its_own_kernel_once(monkeypatch: pytest.MonkeyPatch) -
     own.function = None
     monkeypatch.setattr(special, "kernel_of", lambda placed: asked.append(placed) or own)
     monkeypatch.setattr(compiler, "generic", lambda ordinal, name: (ordinal, name))
-    placed = stage.Stage(prepared(TRIANGLE), 0, 1)
+    placed = stage.Stage(prepared(TRIANGLE), 0, NO_COLUMNS)
     generic = placed.function()
     assert not asked
     placed.seconds = 2 * special.WORTH

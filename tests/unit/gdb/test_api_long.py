@@ -13,7 +13,7 @@ import pytest
 
 import gdb
 from gdb import Database, errors
-from gdb.executor.cpu import launch
+from gdb.executor import scheduler
 
 
 @pytest.fixture(scope="module")
@@ -54,7 +54,7 @@ def test_ctrl_c_cancels_the_query_and_nothing_goes_on_running(heavy: Database) -
     with pytest.raises(errors.Cancelled):
         heavy.execute(LONG, timeout=HANGS)
     assert not [t.name for t in threading.enumerate() if t.name.startswith("gdb-work")]
-    pool = launch._threads()  # its threads stay for the next query, but none is at work
+    pool = scheduler.helpers_of_all()  # its threads stay for the next query, but none is at work
     together = threading.Barrier(pool._max_workers, timeout=10)
     for arrived in [pool.submit(together.wait) for _ in range(pool._max_workers)]:
         arrived.result(10)
