@@ -6,6 +6,7 @@ re-plans.
 
 from __future__ import annotations
 
+import re
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
@@ -58,7 +59,7 @@ class Profile:
 class Options:
     """How a query may run.
 
-    device : "auto", "cpu", "gpu" (or "cuda"), "cuda:N". threads : 0 for all cores. memory : bytes
+    device : "auto", "cpu", "gpu" (or "cuda"), "cuda:N", "cuda:0,1,...". threads : 0 for all cores. memory : bytes
         for candidate sets and rows,
     None for no bound. timeout : seconds. cancel : when set, the run stops within about 10 ms of
     work. profile : where to put what the run did, None to forget it.
@@ -88,10 +89,12 @@ class Choice:
     why: str
 
     @property
-    def ordinal(self) -> int:
-        return int(self.device.partition(":")[2] or 0)
+    def ordinals(self) -> tuple[int, ...]:
+        """The GPUs."""
+        return tuple(int(n) for n in (self.device.partition(":")[2] or "0").split(","))
 
 
+_CUDA = re.compile(r"cuda:\d{1,4}(,\d{1,4})*")
 _ASKED_FOR = Choice("cpu", "asked for")
 
 
@@ -105,14 +108,19 @@ def choose(plan: Plan, device: str) -> Choice:
     name = device.lower()
     if name == "cpu":
         return _ASKED_FOR
-    if name in ("gpu", "cuda") or (name.startswith("cuda:") and name[5:].isdigit()):
+    if name in ("gpu", "cuda") or _CUDA.fullmatch(name):
         from gdb.executor.gpu.device import require
 
-        ordinal = int(name.partition(":")[2] or 0)
-        require(ordinal)
-        return Choice(f"cuda:{ordinal}", "asked for")
+        choice = Choice(name if ":" in name else "cuda:0", "asked for")
+        for ordinal in choice.ordinals:
+            require(ordinal)
+        if len(set(choice.ordinals)) < len(choice.ordinals):
+            raise DeviceError(f"A GPU is named twice in {device!r}.", "Name each one once.")
+        return choice
     if name != "auto":
-        raise DeviceError(f"There is no device {device!r}.", "Use auto, cpu, cuda or cuda:N.")
+        raise DeviceError(
+            f"There is no device {device!r}.", "Use auto, cpu, cuda, cuda:N or cuda:0,1,..."
+        )
     sampled = plan.notes.steps
     expected = max(plan.notes.estimates, default=0.0) if sampled is None else sampled
     what = "partial embeddings" if sampled is None else "steps, by sampled walks,"
@@ -148,7 +156,7 @@ def count(plan: Plan, graph: GraphSource, options: Options, given: Given | None 
         else:
             import gdb.executor.gpu.launch as gpu
 
-            found = gpu.count(prepared, watch, budget, choice.ordinal)
+            found = gpu.count(prepared, watch, budget, choice.ordinals)
         total += factor * term.multiplicity * found
     if options.profile is not None:
         options.profile.add(watch)
@@ -253,7 +261,7 @@ def _deliver(
         return
     import gdb.executor.gpu.launch as gpu
 
-    gpu.deliver_rows(prepared, watch, budget, wanted, deliver, choice.ordinal, options.threads)
+    gpu.deliver_rows(prepared, watch, budget, wanted, deliver, choice.ordinals, options.threads)
 
 
 def columns_on_gpu(
@@ -275,12 +283,16 @@ def columns_on_gpu(
     choice = choose(plan, options.device)
     if choice.device == "cpu":
         raise DeviceError("Columns on a GPU were asked of the CPU.", 'Use device="cuda".')
+    if len(choice.ordinals) > 1:
+        raise DeviceError(
+            f"Columns lie on one GPU, not on {choice.device!r}.", 'Use device="cuda:N".'
+        )
     import gdb.executor.gpu.launch as gpu
 
     watch, budget = Watch(options.timeout, options.cancel, limit), Budget(options.memory)
     prepared = stage(plan, graph, given)
     wanted = wanted.under(plan.twins)
-    found = gpu.columns(prepared, watch, budget, wanted, picks, plan.twins, choice.ordinal)
+    found = gpu.columns(prepared, watch, budget, wanted, picks, plan.twins, *choice.ordinals)
     if options.profile is not None:
         options.profile.add(watch)
     return found
@@ -319,7 +331,7 @@ def _distinct(
         return cpu.distinct(prepared, watch, budget, vertex, options.threads)
     import gdb.executor.gpu.launch as gpu
 
-    return gpu.distinct(prepared, watch, budget, vertex, choice.ordinal)
+    return gpu.distinct(prepared, watch, budget, vertex, choice.ordinals)
 
 
 def _without_twins(plan: Plan) -> Plan:

@@ -65,7 +65,7 @@ def rows_on_gpu(
     from gdb.executor.gpu import launch
 
     def run(wanted: Wanted, deliver: Deliver) -> None:
-        launch.deliver_rows(prepared, watch, budget, wanted, deliver, 0, 2, capacity)
+        launch.deliver_rows(prepared, watch, budget, wanted, deliver, (0,), 2, capacity)
 
     return whole_table(prepared.plan, watch, run)
 

@@ -22,16 +22,24 @@ LONGEST = 120.0  # seconds that one compilation may take
 TRIES = 3
 AT_ONCE = 2  # compilers at work
 _PROGRAM = """
-import sys
+import sys, threading
 from cupy_backends.cuda.libs import nvrtc
-program = nvrtc.createProgram(sys.stdin.read(), "nest.cu", [], [])
-try:
-    nvrtc.compileProgram(program, sys.argv[1:])
-except nvrtc.NVRTCError as error:
-    sys.exit(f"{error}\\n{nvrtc.getProgramLog(program)}")
-sys.stderr.write(nvrtc.getProgramLog(program))
-sys.stdout.buffer.write(nvrtc.getCUBIN(program))
-"""
+
+def work():
+    program = nvrtc.createProgram(sys.stdin.read(), "nest.cu", [], [])
+    try:
+        nvrtc.compileProgram(program, sys.argv[1:])
+    except nvrtc.NVRTCError as error:
+        sys.stderr.write(f"{error}\\n{nvrtc.getProgramLog(program)}")
+        return
+    sys.stderr.write(nvrtc.getProgramLog(program))
+    sys.stdout.buffer.write(nvrtc.getCUBIN(program))
+
+threading.stack_size(STACK)
+thread = threading.Thread(target=work)
+thread.start()
+thread.join()
+""".replace("STACK", str(256 << 20))  # the compiler goes deep into what is inlined
 _compilers = threading.BoundedSemaphore(AT_ONCE)
 
 

@@ -1,4 +1,5 @@
-"""Run a prepared stage on one GPU through the generic kernel: warps are the workers, launches are short.
+"""Run a prepared stage on GPUs: warps are the workers, launches are short; of several devices each holds the whole
+graph and has its share of the work units.
 
 A running kernel cannot be stopped from outside, so each launch ends after `LAUNCH_NANOSECONDS`, or when its buffer of
 rows is full, with every warp's state saved; between launches the host asks `Watch` whether to go on, and sends rows on
@@ -8,7 +9,9 @@ their way.
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import TypeVar
 
 import numpy as np
 
@@ -17,13 +20,16 @@ from gdb.executor.embeddings import NO_COLUMNS, Deliver, Wanted
 from gdb.executor.gpu import device, memory, rows
 from gdb.executor.gpu.memory import DeviceArray
 from gdb.executor.gpu.rows import Drain, Gathered, Pick, Sink
-from gdb.executor.gpu.stage import Stage, check_size
+from gdb.executor.gpu.stage import Share, Stage, check_size
 from gdb.executor.plan import Twin
 from gdb.executor.prepare import Prepared
 from gdb.executor.scheduler import Budget, Watch, cores
 from gdb.executor.tables import Written
 from gdb.storage.adjacency import U32
 
+Part = TypeVar("Part")
+
+FIRST = (0,)  # the devices of a query that names none
 LAUNCH_NANOSECONDS = 40_000_000
 STEPS = sys.maxsize  # a warp's step budget in one launch; tests make it small to meet every place where a warp may stop
 # bytes of a buffer of rows for the host: to copy it takes ten times as long as to launch a kernel
@@ -33,7 +39,9 @@ _SHARE = 4  # of the memory that is left at most this part is for buffers,
 _FREE_SHARE = 16  # and of the device's free memory this for one
 
 
-def count(prepared: Prepared, watch: Watch, budget: Budget, ordinal: int = 0) -> int:
+def count(
+    prepared: Prepared, watch: Watch, budget: Budget, devices: tuple[int, ...] = FIRST
+) -> int:
     """Number of embeddings that the nest counts (without the plan's multiplicity).
 
     Raises
@@ -42,16 +50,15 @@ def count(prepared: Prepared, watch: Watch, budget: Budget, ordinal: int = 0) ->
     LimitExceeded : the nest is too deep for the kernel.
     Cancelled, QueryTimeout, OutOfBudget, CountOverflow (2^63 or more in one work unit).
     """
-    if not _runs(prepared):
-        watch.check()
-        return 0
-    with device.on(ordinal):
-        stage = _placed(prepared, watch, budget, ordinal, NO_COLUMNS)
-        done = _run(stage, watch, None)
+
+    def one(share: Share) -> tuple[int, float]:
+        stage = _placed(prepared, watch, budget, share, NO_COLUMNS)
+        done, seconds = _run(stage, watch, None)
         total = stage.total
         _keep(stage, done)
-    watch.check()
-    return total
+        return total, seconds
+
+    return sum(_on_each(prepared, watch, devices, one))
 
 
 def deliver_rows(
@@ -60,7 +67,7 @@ def deliver_rows(
     budget: Budget,
     wanted: Wanted,
     deliver: Deliver,
-    ordinal: int = 0,
+    devices: tuple[int, ...] = FIRST,
     threads: int = 0,
     capacity: int | None = None,
 ) -> None:
@@ -71,36 +78,39 @@ def deliver_rows(
 
     Raises as `count`, and what `deliver` raises.
     """
-    if _runs(prepared):
-        written = prepared.tables.written(wanted)
-        with device.on(ordinal):
-            copies = rows.OUTS + rows.BLOCKS
-            n = capacity or _capacity(written, watch, budget, ordinal, TO_HOST, copies)
-            stage = _placed(prepared, watch, budget, ordinal, wanted)
-            with Drain(written, n, deliver, watch, ordinal, threads or cores()) as drain:
-                _keep(stage, _run(stage, watch, drain))
-    watch.check()
+    written = prepared.tables.written(wanted)
+
+    def one(share: Share) -> tuple[None, float]:
+        copies = (rows.OUTS + rows.BLOCKS) * share.of
+        n = capacity or _capacity(written, watch, budget, share.ordinal, TO_HOST, copies)
+        stage = _placed(prepared, watch, budget, share, wanted)
+        with Drain(written, n, deliver, watch, share.ordinal, threads or cores()) as drain:
+            done, seconds = _run(stage, watch, drain)
+            _keep(stage, done)
+        return None, seconds
+
+    _on_each(prepared, watch, devices, one)
 
 
 def distinct(
-    prepared: Prepared, watch: Watch, budget: Budget, vertex: int, ordinal: int = 0
+    prepared: Prepared, watch: Watch, budget: Budget, vertex: int, devices: tuple[int, ...] = FIRST
 ) -> U32:
     """The data vertices that a query vertex is bound to in any embedding, each once, u32[n] ascending. Nothing but a
     mark for each data vertex leaves the device.
 
     Raises as `count`.
     """
-    found = np.zeros(0, np.uint32)
-    if _runs(prepared):
-        with device.on(ordinal):
-            wanted = Wanted((vertex,), once=vertex)
-            stage = _placed(prepared, watch, budget, ordinal, wanted)
-            done = _run(stage, watch, None)
-            if stage.seen is not None:
-                found = np.flatnonzero(memory.download(stage.seen)).astype(np.uint32)
-            _keep(stage, done)
-    watch.check()
-    return found
+    wanted = Wanted((vertex,), once=vertex)
+
+    def one(share: Share) -> tuple[U32, float]:
+        stage = _placed(prepared, watch, budget, share, wanted)
+        done, seconds = _run(stage, watch, None)
+        seen = np.zeros(0, np.uint8) if stage.seen is None else memory.download(stage.seen)
+        _keep(stage, done)
+        return np.flatnonzero(seen).astype(np.uint32), seconds
+
+    found = _on_each(prepared, watch, devices, one)
+    return np.unique(np.concatenate(found)) if found else np.zeros(0, np.uint32)
 
 
 def columns(
@@ -119,16 +129,55 @@ def columns(
     """
     with device.on(ordinal):
         if wanted.once is not None:
-            vids = distinct(prepared, watch, budget, wanted.once, ordinal)
+            vids = distinct(prepared, watch, budget, wanted.once, (ordinal,))
             return rows.looked_up(vids[: watch.grant(len(vids))], picks, budget, ordinal)
         written = prepared.tables.written(wanted)
         n = _capacity(written, watch, budget, ordinal, ON_DEVICE, 1)
         gathered = Gathered(written, n, picks, twins, watch, budget, ordinal)
         if _runs(prepared):
-            stage = _placed(prepared, watch, budget, ordinal, wanted)
-            _keep(stage, _run(stage, watch, gathered))
+            stage = _placed(prepared, watch, budget, Share(ordinal), wanted)
+            done, seconds = _run(stage, watch, gathered)
+            _keep(stage, done)
+            watch.kernel_seconds += seconds
         watch.check()
         return gathered.columns()
+
+
+def _on_each(
+    prepared: Prepared,
+    watch: Watch,
+    devices: tuple[int, ...],
+    one: Callable[[Share], tuple[Part, float]],
+) -> list[Part]:
+    """What `one` makes on each device, at the same time, of its share of the work; with it come its seconds in kernels,
+    of which the longest count. An error on one device stops the others."""
+    if not _runs(prepared):
+        watch.check()
+        return []
+
+    def run(share: Share) -> tuple[Part, float]:
+        try:
+            with device.on(share.ordinal):
+                return one(share)
+        except BaseException:
+            watch.stopped.set()
+            raise
+
+    first, *others = (Share(ordinal, k, len(devices)) for k, ordinal in enumerate(devices))
+    if others:
+        # threads of their own: those of the pool hand over the rows that these wait for
+        with ThreadPoolExecutor(len(others), thread_name_prefix="gdb-gpu") as pool:
+            waiting = [pool.submit(run, share) for share in others]
+            try:
+                found = [run(first), *(future.result() for future in waiting)]
+            except BaseException:  # Ctrl-C as well
+                watch.stopped.set()
+                raise
+    else:
+        found = [run(first)]
+    watch.kernel_seconds += max(seconds for _, seconds in found)
+    watch.check()
+    return [made for made, _ in found]
 
 
 def _runs(prepared: Prepared) -> bool:
@@ -137,15 +186,16 @@ def _runs(prepared: Prepared) -> bool:
     return len(prepared.roots) > 0 or prepared.tables.loops == 0
 
 
-def _run(stage: Stage, watch: Watch, sink: Sink | None) -> bool:
-    """Launch until the stage is done or the run stops, and send its rows on their way; whether it is done."""
+def _run(stage: Stage, watch: Watch, sink: Sink | None) -> tuple[bool, float]:
+    """Launch until the stage is done or the run stops, and send its rows on their way; whether it is done, and seconds
+    in kernels."""
     told = memory.LOCKED.take(0)
-    done, fresh, found = False, True, 0
+    done, fresh, found, spent = False, True, 0, 0.0
     out = None if sink is None else sink.room()
     while watch.going():
         done, overflowed, seconds = stage.launch(out, told, STEPS, LAUNCH_NANOSECONDS, fresh=fresh)
         fresh = False
-        watch.kernel_seconds += seconds
+        spent += seconds
         if overflowed:
             raise CountOverflow(
                 "The count exceeds 2^63 - 1 within one work unit.",
@@ -166,7 +216,7 @@ def _run(stage: Stage, watch: Watch, sink: Sink | None) -> bool:
         if done or enough:
             break
     memory.LOCKED.give(told)
-    return done
+    return done, spent
 
 
 def _keep(stage: Stage, done: bool) -> None:
@@ -176,21 +226,26 @@ def _keep(stage: Stage, done: bool) -> None:
 
 
 def _placed(
-    prepared: Prepared, watch: Watch, budget: Budget, ordinal: int, wanted: Wanted
+    prepared: Prepared, watch: Watch, budget: Budget, share: Share, wanted: Wanted
 ) -> Stage:
-    """The stage on the device: one of an earlier run, or a new one; accounted for."""
-    for known in memory.KEPT.taken(prepared.idle["gpu"]):
-        if (
+    """The stage on the share's device: one of an earlier run, or a new one; accounted for."""
+
+    def fits(known: object) -> bool:
+        return (
             isinstance(known, Stage)
             and known.prepared is prepared
-            and (known.ordinal, known.wanted) == (ordinal, wanted)
+            and (known.share, known.wanted) == (share, wanted)
             and (budget.limit is None or budget.used + known.accounted <= budget.limit)
-        ):
-            budget.take(known.accounted, "what it keeps on the GPU")
-            return known
-    stage = Stage(prepared, ordinal, wanted)
+        )
+
+    known = memory.KEPT.take(prepared.idle["gpu"], fits)
+    if isinstance(known, Stage):
+        budget.take(known.accounted, "what it keeps on the GPU")
+        return known
+    stage = Stage(prepared, share, wanted)
     stage.place(budget)
-    watch.moved_bytes += stage.moved_bytes
+    with watch.lock:
+        watch.moved_bytes += stage.moved_bytes
     return stage
 
 

@@ -61,14 +61,16 @@ class Job(IntEnum):
     FILTER_WORDS = 33  # u32 of a warp's filters
     CUT_NODE = 34  # the node of the tail whose list is cut into work units, -1: none
     TASKS = 35  # i64[warps, len(Task) + levels]: what a warp gives to one that waits
-    STRIDE = 36  # a warp that draws number k takes the units k, k + STRIDE, ...
+    STRIDE = 36  # a warp that has number k (its own, then WARPS and what it draws) takes the units k, k + STRIDE, ...
     SPREAD_AT = 38  # i64[nodes]: where the sums begin in a warp's scratch that a node adds to its parent's vertices, -1
+    SHARES = 39  # of the work units every so manieth is this device's,
+    SHARE = 40  # beginning at this
     LOCAL_PAIRS = 37  # where the pairs of a local graph begin in a warp's buffer
 
 
 class Warp(IntEnum):
     """The first numbers of a warp's state. DEPTH -1: it holds no work. TICKET: the number under which it waits for
-    some, + 1. NEXT: the unit that it takes next, 0: it draws one."""
+    some, + 1. NEXT: the unit that it takes next, + 1; 0: it draws one."""
 
     DEPTH = 0
     ENTERING = 1
@@ -131,19 +133,23 @@ class Tail(IntEnum):
 
 
 class Header(IntEnum):
-    """Counters of a run, u64: units taken, rows written in this launch (may pass the capacity), warps that have not
-    ended, warps whose count overflowed; the sums of the low and of the high halves of what warps counted; tickets
-    drawn, tickets served, warps at work."""
+    """Counters of a run, u64: draws of work units; tickets drawn, tickets served; rows written in this launch (may pass
+    the capacity); warps that have not ended, warps whose count overflowed; sums of the low and of the high halves of
+    what warps counted, one of `SUMS` pairs for each block. What many warps change at once stands 128 bytes apart."""
 
     NEXT = 0
-    ROWS = 1
-    UNFINISHED = 2
-    OVERFLOWED = 3
-    LOW = 4
-    HIGH = 5
-    HEAD = 6
-    TAIL = 7
-    BUSY = 8
+    HEAD = 16
+    TAIL = 32
+    ROWS = 48
+    UNFINISHED = 64
+    OVERFLOWED = 65
+    LOW = 80
+    HIGH = 81
+
+
+SUMS = 8
+SUMS_APART = 16
+HEADER_WORDS = Header.LOW + SUMS * SUMS_APART
 
 
 class Status(IntEnum):

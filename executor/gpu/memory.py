@@ -259,18 +259,20 @@ class Kept:
             self._lists[id(waiting)] = waiting
         idle.append(waiting)
 
-    def taken(self, idle: list[object]) -> Iterator[object]:
-        """Stages of a list, which are in it no longer."""
-        while idle:
-            try:
-                waiting = idle.pop()
-            except IndexError:  # another thread took it
-                return
+    def take(self, idle: list[object], fits: Callable[[object], bool]) -> object | None:
+        """A stage of a list that fits, which is in it no longer; None where there is none."""
+        for waiting in list(idle):
             if isinstance(waiting, _Waiting):
                 with self._lock:
-                    stage, waiting.stage = waiting.stage, None
-                if stage is not None:
-                    yield stage
+                    stage = waiting.stage
+                    found = stage is not None and fits(stage)
+                    if found or stage is None:
+                        waiting.stage = None
+                        if waiting in idle:
+                            idle.remove(waiting)
+                if found:
+                    return stage
+        return None
 
     def forget(self) -> None:
         """Let all waiting stages go."""

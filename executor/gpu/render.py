@@ -55,7 +55,9 @@ def _defines() -> Iterator[str]:
     yield from (f"{prefix}_FIELDS {len(members)}" for prefix, members in _TABLES)
     yield f"LEVEL_ARRAYS {len(layout.At)}"
     yield f"JOB_FIELDS {len(layout.Job)}"
-    yield f"HEADER_FIELDS {len(layout.Header)}"
+    yield f"HEADER_WORDS {layout.HEADER_WORDS}"
+    yield f"SUMS {layout.SUMS}"
+    yield f"SUMS_APART {layout.SUMS_APART}"
     yield f"MAX_VIEWS {layout.MAX_VIEWS}"
     yield f"LOCAL_MOST {layout.LOCAL_MOST}"
     yield f"LOCAL_FILTER_BITS {layout.LOCAL_FILTER_BITS}"

@@ -3,6 +3,8 @@ the stage use them again."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
 from gdb.errors import LimitExceeded
@@ -91,8 +93,17 @@ def cut_node(tables: Tables) -> int:
     return -1
 
 
+@dataclass(frozen=True, slots=True)
+class Share:
+    """A device, and which part of the work units is its: unit `index`, and every `of`-th after that."""
+
+    ordinal: int
+    index: int = 0
+    of: int = 1
+
+
 class Stage:
-    """A prepared stage placed on device `ordinal`, which must be the current one.
+    """A prepared stage placed on the device of its share, which must be the current one.
 
     wanted : what is asked of the rows; a stage is used again where the same is. written : what its kernels write.
     accounted : bytes that a run takes from its budget for it.
@@ -101,8 +112,9 @@ class Stage:
         all warps counted that have ended.
     """
 
-    def __init__(self, prepared: Prepared, ordinal: int, wanted: Wanted) -> None:
-        self.prepared, self.ordinal, self.wanted = prepared, ordinal, wanted
+    def __init__(self, prepared: Prepared, share: Share, wanted: Wanted) -> None:
+        self.prepared, self.share, self.wanted = prepared, share, wanted
+        self.ordinal = share.ordinal
         self.tables = prepared.tables
         self.written = self.tables.written(wanted)
         self.kept: list[DeviceArray] = []  # the job names them by address only
@@ -169,10 +181,11 @@ class Stage:
         extra = unit_roots.nbytes + first_unit.nbytes + marks
         budget.take(extra, "its work units on the GPU")
         free = memory.make_room(extra, [], self.ordinal)
-        self.warps = self._warps(len(unit_roots), free, budget)
+        self.warps = self._warps(len(unit_roots) // self.share.of, free, budget)
         budget.take(self.warps * self._warp_bytes(), "the candidate sets of its warps")
         self.accounted = budget.used - before
-        units = len(unit_roots)
+        units = len(range(self.share.index, len(unit_roots), self.share.of))
+        self.job[Job.SHARES], self.job[Job.SHARE] = self.share.of, self.share.index
         draws = min(max(units // (self.warps * DRAWS), 1), MOST_AT_ONCE)
         self.job[Job.UNITS], self.job[Job.STRIDE] = units, -(-units // draws)
         self.job[Job.WARPS] = self.warps
@@ -183,7 +196,7 @@ class Stage:
         self._allocate(Job.TASKS, (self.warps, words), np.int64, zero=True)
         self._allocate(Job.BUFFERS, (self.warps, self._buffer()), np.uint32)
         self._allocate(Job.SCRATCH, (self.warps, max(self.scratch, 1)), np.uint8, zero=True)
-        self.header = self._allocate(Job.HEADER, (len(Header),), np.uint64)
+        self.header = self._allocate(Job.HEADER, (layout.HEADER_WORDS,), np.uint64)
         self.seen = self._allocate(Job.SEEN, (marks,), np.uint8) if marks else None
         self._place_tables(self.small_tables | {Job.LISTS: lists, Job.BITS: bits})
         room = np.zeros(layout.MAX_VIEWS * len(ViewField), np.int64)
@@ -353,10 +366,13 @@ class Stage:
         arguments = (self.header, np.int64(told.address))
         compiler.generic(self.ordinal, render.TELL)((1,), (layout.WARP_LANES,), arguments)
         memory.settle()
-        counters = told.array((len(Header),), np.uint64)
+        counters = told.array((layout.HEADER_WORDS,), np.uint64)
         if out is not None:
             self.rows = min(int(counters[Header.ROWS]), out.capacity)
-        self.total = int(counters[Header.LOW]) + (int(counters[Header.HIGH]) << 32)
+        low, high = (
+            int(counters[first :: layout.SUMS_APART].sum()) for first in (Header.LOW, Header.HIGH)
+        )
+        self.total = low + (high << 32)
         seconds = clock.seconds()
         self.seconds += seconds
         return not counters[Header.UNFINISHED], bool(counters[Header.OVERFLOWED]), seconds

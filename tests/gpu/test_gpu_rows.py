@@ -185,7 +185,7 @@ def test_a_fault_of_the_taker_is_raised() -> None:
     for threads in (1, 3):
         with pytest.raises(ValueError, match="no more"):
             launch.deliver_rows(
-                *(prepared, watch(), Budget(), Wanted((0, 1)), deliver), 0, threads, 50
+                *(prepared, watch(), Budget(), Wanted((0, 1)), deliver), (0,), threads, 50
             )
 
 

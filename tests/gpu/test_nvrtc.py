@@ -8,7 +8,7 @@ from gdb import planner
 from gdb.errors import DeviceError
 from gdb.executor.embeddings import NO_COLUMNS
 from gdb.executor.gpu import compiler, render, special
-from gdb.executor.gpu.stage import SHARED, Stage
+from gdb.executor.gpu.stage import SHARED, Share, Stage
 from gdb.executor.nest import Formula, Kind, Op
 from gdb.executor.prepare import prepare
 from gdb.executor.tables import Role
@@ -88,7 +88,7 @@ def test_special_kernels_compile(shape: str, architecture: int) -> None:
     edges = tuple(QueryEdge(a, b, ("U",), Direction.ANY) for a, b in SHAPES[shape])
     vertices = (QueryVertex(),) * (1 + max(max(pair) for pair in SHAPES[shape]))
     query = QueryGraph(vertices, edges, REPEATABLE_ELEMENTS)
-    placed = Stage(prepare(planner.plan(query, graph, counting=True), graph), 0, NO_COLUMNS)
+    placed = Stage(prepare(planner.plan(query, graph, counting=True), graph), Share(0), NO_COLUMNS)
     placed.shape(SHARED)
     source = special.source_of(placed)
     assert ("#define SPECIAL_LOCAL" in source) == (shape == "clique")

@@ -26,10 +26,14 @@ run_nest(const __grid_constant__ JobTable table, i64 fresh, i64 steps, i64 durat
     local = shared + BLOCK_THREADS / 32 * filters + in_block * LOCAL_WORDS;
     ROLLED for (i64 k = lane(); k < LOCAL_FILTER_BITS / 32; k += 32) local[k] = 0;
 #endif
-    ROLLED for (i64 k = lane(); k < words; k += 32) state[k] = fresh ? (k == WARP_DEPTH ? -1 : 0) : saved[k];
+    ROLLED for (i64 k = lane(); k < words; k += 32) state[k] = fresh ? 0 : saved[k];
+    __syncwarp();
+    if (fresh && lane() == 0) {
+        state[WARP_DEPTH] = -1;
+        state[WARP_NEXT] = warp < job[JOB_STRIDE] ? warp + 1 : 0;
+    }
     ROLLED for (i64 k = lane(); k < nodes; k += 32) state[words + k] = 0;
     ROLLED for (i64 k = lane(); k < filters; k += 32) filter[k] = 0;
-    if (fresh && lane() == 0) atomicAdd((unsigned long long*)job[JOB_HEADER] + HEADER_BUSY, 1ULL);
     __syncwarp();
     const Worker worker = {job,
                            state,
@@ -42,8 +46,10 @@ run_nest(const __grid_constant__ JobTable table, i64 fresh, i64 steps, i64 durat
     const int status = walk(worker, {steps, nanoseconds() + (unsigned long long)duration, 0});
     unsigned long long* header = (unsigned long long*)job[JOB_HEADER];
     if (lane() == 0 && status == STATUS_DONE && state[WARP_TOTAL]) {  // in two halves, so that the sum of all warps fits
-        atomicAdd(header + HEADER_LOW, (unsigned long long)state[WARP_TOTAL] & 0xffffffffULL);
-        atomicAdd(header + HEADER_HIGH, (unsigned long long)state[WARP_TOTAL] >> 32);
+        const unsigned long long total = (unsigned long long)state[WARP_TOTAL];
+        unsigned long long* sum = header + HEADER_LOW + blockIdx.x % SUMS * SUMS_APART;
+        atomicAdd(sum, total & 0xffffffffULL);
+        if (total >> 32) atomicAdd(sum + 1, total >> 32);
         state[WARP_TOTAL] = 0;
     }
     __syncwarp();
@@ -65,7 +71,7 @@ extern "C" __global__ void fill_split(const i64* view, i64 rows, i64* split) {
 
 // Tell the host the counters, through page-locked memory: a copy would wait behind the rows that are on their way.
 extern "C" __global__ void tell_counters(const unsigned long long* header, unsigned long long* told) {
-    if (threadIdx.x < HEADER_FIELDS) told[threadIdx.x] = header[threadIdx.x];
+    ROLLED for (int k = threadIdx.x; k < HEADER_WORDS; k += blockDim.x) told[k] = header[k];
 }
 
 // The user's id of each vid of a column.

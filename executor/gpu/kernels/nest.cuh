@@ -60,7 +60,6 @@ __device__ __noinline__ void donate(const Worker& w, i64 open, bool has_tail) {
     if (!__shfl_sync(ALL_LANES, mine, 0)) return;
     i64* slot = task(w, ticket);
     if (lane() == 0) {
-        atomicAdd(counter(w, HEADER_BUSY), 1ULL);  // in the name of who waits
         slot[TASK_UNIT] = w.state[WARP_UNIT];
         slot[TASK_DEPTH] = d;
         slot[TASK_START] = spare.start;
@@ -77,20 +76,24 @@ __device__ __noinline__ void donate(const Worker& w, i64 open, bool has_tail) {
     __syncwarp();
 }
 
-// Take the next work unit and stand before its root; false when none is left. Where there are many units, each draw from the
-// counter gives several, a STRIDE apart: neighbouring ones are alike, and a warp is to get heavy and light ones.
+// Take the next work unit and stand before its root; false when none is left. A warp begins with the number that it has
+// itself, and draws further ones from the counter. Where there are many units, each number gives several, a STRIDE apart:
+// neighbouring ones are alike, and a warp is to get heavy and light ones.
 __device__ INLINE bool take_unit(const Worker& w) {
-    i64 unit = w.state[WARP_NEXT];
-    if (unit == 0) {
-        if (lane() == 0)
-            unit = (i64)atomicAdd((unsigned long long*)w.get(JOB_HEADER) + HEADER_NEXT, 1ULL);
+    i64 unit = w.state[WARP_NEXT] - 1;
+    if (unit < 0) {
+        if (lane() == 0) {
+            unit = w.get(JOB_WARPS) + (i64)peek(counter(w, HEADER_NEXT));  // most draws come when all are gone
+            if (unit < w.get(JOB_STRIDE)) unit = w.get(JOB_WARPS) + (i64)atomicAdd(counter(w, HEADER_NEXT), 1ULL);
+        }
         unit = __shfl_sync(ALL_LANES, unit, 0);
         if (unit >= w.get(JOB_STRIDE)) return false;
     }
     __syncwarp();
     if (lane() == 0) {
         const i64 next = unit + w.get(JOB_STRIDE);
-        w.state[WARP_NEXT] = next < w.get(JOB_UNITS) ? next : 0;
+        w.state[WARP_NEXT] = next < w.get(JOB_UNITS) ? next + 1 : 0;
+        unit = unit * w.get(JOB_SHARES) + w.get(JOB_SHARE);
         w.state[WARP_UNIT] = unit;
         if (w.get(JOB_LOOPS) > 0) {
             const i64 root = ((const u32*)w.get(JOB_UNIT_ROOTS))[unit];
@@ -264,6 +267,14 @@ struct Limits {
     }
 };
 
+// Whether every warp waits for work: a warp at work has no ticket that is not served. The tickets drawn are read first: a
+// ticket served after that makes them fewer, never more.
+__device__ INLINE bool all_wait(const Worker& w) {
+    const unsigned long long drawn = peek(counter(w, HEADER_HEAD));
+    __threadfence();
+    return drawn - peek(counter(w, HEADER_TAIL)) == (unsigned long long)w.get(JOB_WARPS);
+}
+
 // Find something to do; returns the level to go on at, -1 where everything is done, -2 where the launch is over.
 __device__ INLINE i64 find_work(const Worker& w, Limits& limits, bool& entering, i64& spent) {
     entering = true;
@@ -274,8 +285,6 @@ __device__ INLINE i64 find_work(const Worker& w, Limits& limits, bool& entering,
         if (lane() == 0) {
             ticket = atomicAdd(counter(w, HEADER_HEAD), 1ULL) + 1;
             w.state[WARP_TICKET] = (i64)ticket;
-            __threadfence();
-            atomicAdd(counter(w, HEADER_BUSY), ~0ULL);
         }
         ticket = __shfl_sync(ALL_LANES, ticket, 0);
     }
@@ -284,7 +293,7 @@ __device__ INLINE i64 find_work(const Worker& w, Limits& limits, bool& entering,
         int found = 0;
         if (lane() == 0) {
             if (peek((unsigned long long*)slot + TASK_FULL) == ticket) found = 1;
-            else if (peek(counter(w, HEADER_BUSY)) == 0) found = 2;
+            else if (all_wait(w)) found = 2;
             else if (!w.get(JOB_COUNTING) && (i64)peek(counter(w, HEADER_ROWS)) >= w.get(JOB_CAPACITY)) found = 3;
             __threadfence();
         }
