@@ -37,8 +37,8 @@ from peers.report import figures
 LABELS = 16
 WARM_UP = 0.3  # seconds; then a query has its own kernel compiled
 COMPILING = 30.0  # seconds to wait for that
-# graph -> the real graph it is made of (None: R-MAT), how many labels are drawn (0: none), and whether vertices get them in
-# the order of their ids, or of being named first (the published counts are those)
+# graph -> the real graph it is made of (None: R-MAT), how many labels are drawn (0: none), and whether vertices get them
+# in the order of their ids, or of being named first (the published counts are those)
 GRAPHS: dict[str, tuple[str | None, int, bool]] = {
     "wiki-Vote": ("wiki-vote", 0, False),
     "email-Enron_l16": ("email-enron", 36_692, False),
@@ -122,8 +122,8 @@ def _rmat(folder: Path, published: Path) -> Path:
 
 
 def _labelled(edges: Path, ids: int, nodes: Path, pairs: Path, *, by_id: bool) -> None:
-    """An edge list as two CSV files: each edge once, no loops. Vertex k, or the vertex that is named as the k-th, has the
-    k-th label."""
+    """An edge list as two CSV files: each edge once, no loops. Vertex k, or the vertex that is named as the k-th, has
+    the k-th label."""
     ends = np.loadtxt(edges, dtype=np.int64, comments="#")
     order, first = np.unique(ends, return_index=True)
     labels = np.random.default_rng(0).integers(0, LABELS, ids)

@@ -1,10 +1,10 @@
 """Count heavy patterns on one GPU and on several.
 
-    python benchmarks/gpu_several.py [--devices 0,1] [--pattern q9 q12 q19] [--limit 20] [--runs 3] [--folder F] [--save]
+    python benchmarks/gpu_several.py [--devices 0,1] [--pattern q9 q12 q19] [--limit 20] [--runs 3] [--save]
 
-On wiki-Vote, from `../shared/peers` (`--published`) as `gpu.py`. Milliseconds, medians of warm runs: kernels by the GPU's
-clock (of several GPUs the one that takes longest), and whole, through `db.execute`. The exit code is 1 if counts differ,
-2 if there is nothing to measure on, or only one GPU.
+On wiki-Vote, from `../shared/peers` (`--published`) as `gpu.py`. Milliseconds, medians of warm runs: kernels by the
+GPU's clock (of several GPUs the one that takes longest), and whole, through `db.execute`. The exit code is 1 if counts
+differ, 2 if there is nothing to measure on, or only one GPU.
 """
 
 from __future__ import annotations

@@ -57,9 +57,9 @@ class Effort:
 
 
 EFFORT = Effort()
-# how much dearer each loop makes a plan: steps are but an estimate, and below one loop less, more is counted at once,
-# which keeps the lanes of a warp busy on a GPU
-A_LOOP = 0.15
+# how much dearer a plan of several loops is than its steps say, which are but an estimate: below one loop all is counted
+# at once, which keeps the lanes of a warp busy on a GPU
+SEVERAL_LOOPS = 1.15
 
 
 @dataclass(slots=True)
@@ -127,9 +127,9 @@ class Search:
                 break
             for found in self._alternative(problem, order, loops, most):
                 scale = min(scale, found.steps / expected)
-                if found.steps <= most and found.steps * (1 + A_LOOP * loops) < least:
-                    best, least = found, found.steps * (1 + A_LOOP * loops)
-                    most = min(most, found.steps * (1 + A_LOOP * loops))
+                cost = found.steps * (SEVERAL_LOOPS if loops > 1 else 1.0)
+                if found.steps <= most and cost < least:
+                    best, least, most = found, cost, min(most, cost)
         return best
 
     def _alternative(
