@@ -37,8 +37,8 @@ from peers.report import figures
 LABELS = 16
 WARM_UP = 0.3  # seconds; then a query has its own kernel compiled
 COMPILING = 30.0  # seconds to wait for that
-# graph -> the real graph it is made of (None: R-MAT), how many labels are drawn (0: none), and whether vertices get them
-# in the order of their ids, or of being named first (the published counts are those)
+# graph -> the real graph it is made of (None: R-MAT), how many labels are drawn (0: none), and whether vertices get
+# them in the order of their ids, or of being named first (the published counts are those)
 GRAPHS: dict[str, tuple[str | None, int, bool]] = {
     "wiki-Vote": ("wiki-vote", 0, False),
     "email-Enron_l16": ("email-enron", 36_692, False),

@@ -57,8 +57,8 @@ class Effort:
 
 
 EFFORT = Effort()
-# how much dearer a plan of several loops is than its steps say, which are but an estimate: below one loop all is counted
-# at once, which keeps the lanes of a warp busy on a GPU
+# how much dearer a plan of several loops is than its steps say, which are but an estimate: below one loop all is
+# counted at once, which keeps the lanes of a warp busy on a GPU
 SEVERAL_LOOPS = 1.15
 
 
@@ -129,7 +129,7 @@ class Search:
                 scale = min(scale, found.steps / expected)
                 cost = found.steps * (SEVERAL_LOOPS if loops > 1 else 1.0)
                 if found.steps <= most and cost < least:
-                    best, least, most = found, cost, min(most, cost)
+                    best, least, most = found, cost, found.steps
         return best
 
     def _alternative(
