@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import threading
 import time
 from collections.abc import Callable, Hashable, Mapping, Sequence
@@ -13,6 +14,7 @@ from gdb.errors import (
     Cancelled,
     CountOverflow,
     DeviceError,
+    LimitExceeded,
     NotSupported,
     QueryTimeout,
     TypeProblem,
@@ -33,6 +35,7 @@ if TYPE_CHECKING:
     from gdb.query_graph import MatchMode
     from gdb.storage.snapshot import Snapshot
 
+_log = logging.getLogger("gdb")
 T = TypeVar("T")
 
 
@@ -296,7 +299,17 @@ def _run(
             return found.parts, found.rows
         return number, number
 
-    parts, embeddings = clock.step("run", match)
+    lost: tuple[str, ...] = ()
+    try:
+        parts, embeddings = clock.step("run", match)
+    except (DeviceError, LimitExceeded) as error:
+        if device == "cpu" or request.device.lower() != "auto":
+            raise
+        lost = (f"{device} gave up, so the query ran on the CPU: {error}",)
+        _log.warning(lost[0])
+        device = "cpu"
+        options = _options(replace(request, device=device), clock.left(), profile)
+        parts, embeddings = clock.step("run", match)
     if isinstance(parts, int):
         answer = tails.finish(tail, parts)
     else:
@@ -315,7 +328,8 @@ def _run(
         summary = replace(
             summary, kernel_seconds=profile.kernel_seconds, moved_bytes=profile.moved_bytes
         )
-    return Result(answer, snapshot, warnings=_warnings(statement.bound, plan), summary=summary)
+    warnings = (*_warnings(statement.bound, plan), *lost)
+    return Result(answer, snapshot, warnings=warnings, summary=summary)
 
 
 def _counted(
