@@ -98,7 +98,8 @@ class SetField(IntEnum):
 class NodeField(IntEnum):
     """Columns of the node table, the tail: a node's children are chained from CHILD by NEXT (-1 ends).
 
-    ROLE : see `Role`. PUSHER : the child from whose list a PUSHED node is reached.
+    ROLE : see `Role`. PUSHER : the child from whose list a PUSHED node is reached. SPREADS : 1 for another child of
+        such a node that has a list, from which it may add to what is reached instead of being asked.
     """
 
     LEVEL = 0
@@ -112,6 +113,7 @@ class NodeField(IntEnum):
     CHILD = 8
     NEXT = 9
     PUSHER = 10
+    SPREADS = 11
 
 
 class Role(IntEnum):
@@ -367,8 +369,14 @@ class _Encoder:
                 [
                     *(node.levels[0], len(node.levels), int(node.formula), int(role)),
                     *(node.parent, node.view, node.back, int(node.order)),
-                    *(children[0] if children else -1, following, pusher),
+                    *(children[0] if children else -1, following, pusher, 0),
                 ]
+            )
+        for k, row in enumerate(rows):
+            parent = rows[row[NodeField.PARENT]] if row[NodeField.PARENT] >= 0 else row
+            other = parent[NodeField.ROLE] == Role.PUSHED and parent[NodeField.PUSHER] != k
+            row[NodeField.SPREADS] = int(
+                other and parent is not row and row[NodeField.ROLE] in (Role.MARK, Role.INNER)
             )
         return rows
 

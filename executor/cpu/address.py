@@ -62,16 +62,17 @@ N_LEVEL, N_SET, N_CHECK, N_VIEW = (
     len(ViewField),
 )
 T_LEVEL, T_SIZE, T_FORMULA, T_ROLE, T_PARENT, T_VIEW = (int(NodeField(i)) for i in range(6))
-T_BACK, T_ORDER, T_CHILD, T_NEXT, T_PUSHER = (int(NodeField(i)) for i in range(6, 11))
+T_BACK, T_ORDER, T_CHILD, T_NEXT, T_PUSHER, T_SPREADS = (int(NodeField(i)) for i in range(6, 12))
 N_NODE = len(NodeField)
 LONE, SLICE, MARK, INNER, PUSHED = (int(r) for r in Role)
 POWER, FALLING, BINOMIAL, PAIR = (int(f) for f in Formula)
 BELOW, ABOVE = int(Order.BELOW), int(Order.ABOVE)
 F_EDGE, F_DIFFERS, F_BITS, F_CHECKS, F_REPEATS, F_SETS = (int(f) for f in Flag)
 # a node's state: its list; whether its scratch is in use; the scratch (a byte for each vid of a MARK,
-# an i64 for the others); the list of vids that a PUSHED node touched
-Q_LIST, Q_START, Q_END, Q_USED, Q_SCRATCH, Q_TOUCHED = range(6)
-N_STATE = 6
+# an i64 for the others); the list of vids that a PUSHED node touched; of a node that spreads, what it has
+# added at each vid, and whether it did
+Q_LIST, Q_START, Q_END, Q_USED, Q_SCRATCH, Q_TOUCHED, Q_SUMS, Q_SPREAD = range(8)
+N_STATE = 8
 # a mark's state: its bytes; the stamp of the level whose operand it holds (0: none); that list
 M_BYTES, M_STAMP, M_LIST, M_START, M_END = range(5)
 N_MARK = 5

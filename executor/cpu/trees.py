@@ -24,6 +24,7 @@ from gdb.executor.cpu.address import (
     LARGEST,
     LOOK_UP,
     MARK,
+    MOST,
     N_LEVEL,
     P_LEVELS,
     P_SIMPLE,
@@ -31,7 +32,9 @@ from gdb.executor.cpu.address import (
     Q_END,
     Q_LIST,
     Q_SCRATCH,
+    Q_SPREAD,
     Q_START,
+    Q_SUMS,
     Q_TOUCHED,
     Q_USED,
     SLICE,
@@ -45,6 +48,7 @@ from gdb.executor.cpu.address import (
     T_PUSHER,
     T_ROLE,
     T_SIZE,
+    T_SPREADS,
     T_VIEW,
     Pointers,
     load_i64,
@@ -135,12 +139,19 @@ def pull(p: Pointers, c: int, x: int) -> tuple[int, float, int]:
 
 
 @compiled
+def has_spread(p: Pointers, c: int) -> bool:
+    """Whether a node has added its weights to its parent's vertices, and need not be asked."""
+    return node(p, c, T_SPREADS) == 1 and load_i64(state(p, c), Q_SPREAD) == 1
+
+
+@compiled
 def weight(p: Pointers, c: int, x: int, but: int) -> tuple[int, float, int]:
-    """(product of what all children of c but one give to x, about the same, elements looked at)."""
+    """(product of what the children of c that are asked, but one, give to x, about the same, elements
+    looked at)."""
     total, shadow, work = 1, 1.0, 0
     child = node(p, c, T_CHILD)
     while child >= 0:
-        if child != but:
+        if child != but and not has_spread(p, child):
             n, approx, looked = pull(p, child, x)
             work += looked
             n, approx = ways(n, approx, node(p, child, T_SIZE), node(p, child, T_FORMULA))
@@ -292,6 +303,64 @@ def push_pairs(p: Pointers, c: int, child: int, low: int, high: int) -> tuple[in
 
 
 @compiled
+def spread(p: Pointers, c: int, low: int, high: int, count: int) -> int:
+    """Let the other children of a PUSHED node that have a list add to what it has reached, where that is
+    less than to ask them at each of `count` vertices; elements looked at."""
+    reached = load_i64(state(p, c), Q_SCRATCH)
+    work = 0
+    child = node(p, c, T_CHILD)
+    while child >= 0:
+        k = state(p, child)
+        first, last = load_i64(k, Q_START), load_i64(k, Q_END)
+        if node(p, child, T_SPREADS) == 1:
+            store_i64(k, Q_SPREAD, 1 if last - first <= count else 0)
+        if has_spread(p, child):
+            view, order = node(p, child, T_BACK), node(p, child, T_ORDER)
+            leaf, theirs = node(p, child, T_ROLE) == MARK, node(p, child, T_LEVEL)
+            tested = level(p, theirs, L_FLAGS) & (F_DIFFERS | F_BITS | F_REPEATS) != 0
+            simple = load_i64(load_i64(p, P_SIMPLE), view) == 1
+            near, address = neighbours(p, view), load_i64(k, Q_LIST)
+            sums, weights = load_i64(k, Q_SUMS), load_i64(k, Q_SCRATCH)
+            for at in range(first, last):
+                z = load_u32(address, at)
+                if tested and (
+                    (at > first and load_u32(address, at - 1) == z) or not accepts(p, theirs, z)
+                ):
+                    continue
+                w = 1 if leaf else load_i64(weights, z)
+                least = max(low, z + 1) if order == BELOW else low
+                most = min(high, z) if order == ABOVE else high
+                start, end = row_slice(p, view, z, least, most) if w != 0 else (0, 0)
+                work += 4 + end - start
+                before = -1
+                for e in range(start, end):
+                    x = load_u32(near, e)
+                    if (simple or x != before) and load_i64(reached, x) != 0:
+                        store_i64(sums, x, min(load_i64(sums, x) + w, MOST))
+                    before = x
+        child = node(p, child, T_NEXT)
+    return work
+
+
+@compiled
+def spread_to(p: Pointers, c: int, x: int) -> tuple[int, float]:
+    """(product of what children of c have added at x, about the same); it is zero there afterwards."""
+    total, shadow = 1, 1.0
+    child = node(p, c, T_CHILD)
+    while child >= 0:
+        if has_spread(p, child):
+            sums = load_i64(state(p, child), Q_SUMS)
+            n = load_i64(sums, x)
+            store_i64(sums, x, 0)
+            n, approx = ways(n, float(n), node(p, child, T_SIZE), node(p, child, T_FORMULA))
+            total, shadow = total * n, shadow * approx
+            if shadow > LARGEST:
+                total = 0
+        child = node(p, child, T_NEXT)
+    return total, shadow
+
+
+@compiled
 def push(p: Pointers, c: int, nodes: int) -> tuple[int, float, int]:
     """Weigh the vertices that a PUSHED node's pusher reaches: as `fold`."""
     q = state(p, c)
@@ -356,23 +425,31 @@ def push(p: Pointers, c: int, nodes: int) -> tuple[int, float, int]:
     store_i64(q, Q_START, 0)
     store_i64(q, Q_END, count)
     store_i64(q, Q_USED, 1)
+    if not only:
+        work += spread(p, c, low, high, count)
     total, shadow = 0, 0.0
     formula = node(p, child, T_FORMULA)
     for i in range(count):
         x = load_u32(touched, i)
-        n = load_i64(scratch, x)
+        n, added, about_added = load_i64(scratch, x), 1, 1.0
+        if not only:
+            added, about_added = spread_to(p, c, x)
+        if shadow > LARGEST:  # only what others have added is cleared
+            continue
         if flags & (F_DIFFERS | F_BITS) != 0 and not accepts(p, d, x):
             store_i64(scratch, x, 0)
             continue
         n, approx = ways(n, float(n), size, formula)
-        if not only and n != 0:
+        if not only and n != 0 and about_added > 0.0:
             more, about, looked = weight(p, c, x, child)
             work += looked
-            approx = approx * about
-            n = n * more
+            approx = approx * about * about_added
+            n = n * more * added if approx <= LARGEST else 0
+        elif about_added == 0.0:
+            n, approx = 0, 0.0
         shadow += approx
-        if shadow > LARGEST:
-            return 0, INFINITE, work
         store_i64(scratch, x, n)
         total += n
+    if shadow > LARGEST:
+        return 0, INFINITE, work
     return total, shadow, work + count

@@ -160,6 +160,8 @@ class Worker:
                 table[i, address.Q_SCRATCH] = self._zeros(self.prepared.vids, np.int64)
             if role == Role.PUSHED:
                 table[i, address.Q_TOUCHED] = self._zeros(self.prepared.vids, np.uint32)
+            if nodes[i, NodeField.SPREADS]:
+                table[i, address.Q_SUMS] = self._zeros(self.prepared.vids, np.int64)
         return table
 
     def reset(self) -> None:
@@ -216,6 +218,7 @@ def scratch_bytes(prepared: Prepared) -> int:
     roles = prepared.tables.nodes[:, NodeField.ROLE].tolist()
     each = {Role.MARK: 1, Role.INNER: 8, Role.PUSHED: 12}
     vids = len(prepared.tables.marks) + sum(each.get(Role(r), 0) for r in roles)
+    vids += 8 * int(prepared.tables.nodes[:, NodeField.SPREADS].sum())
     return 4 * prepared.tables.buffer + prepared.vids * vids
 
 

@@ -426,11 +426,9 @@ def _scratch(prepared: Prepared) -> tuple[I64, I64, int]:
             size = 8 * vids
         offsets[c] = total
         total += _rounded(size)
-        if role in (Role.MARK, Role.INNER) and parent >= 0:
-            above = nodes[parent]
-            if above[NodeField.ROLE] == Role.PUSHED and above[NodeField.PUSHER] != c:
-                spreads[c] = total
-                total += _rounded(8 * vids)
+        if row[NodeField.SPREADS]:
+            spreads[c] = total
+            total += _rounded(8 * vids)
     return offsets, spreads, total
 
 
