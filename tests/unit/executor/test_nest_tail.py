@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import random
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 
 import pytest
 
@@ -15,8 +16,17 @@ from gdb.executor.nest import Formula, LoopNest, Order
 from gdb.executor.plan import Plan
 from gdb.executor.prepare import loop_nest, prepare
 from gdb.executor.scheduler import Budget, Watch
-from gdb.query_graph import SUBGRAPHS, MatchMode, QueryEdge, QueryGraph, QueryVertex
+from gdb.executor.tables import NodeField
+from gdb.query_graph import (
+    REPEATABLE_ELEMENTS,
+    SUBGRAPHS,
+    MatchMode,
+    QueryEdge,
+    QueryGraph,
+    QueryVertex,
+)
 from gdb.storage.adjacency import Direction
+from tests.backends import BACKENDS, Backend
 from tests.small_graph import SmallGraph
 
 PATTERNS = {
@@ -92,3 +102,39 @@ def test_threads_that_meet_a_view_first_at_once_share_what_is_derived_of_it() ->
                 future.result() for future in [pool.submit(count, plan, graph) for _ in range(8)]
             }
         assert len(found) == 1
+
+
+SPREADING = {
+    "house": [(0, 1), (0, 3), (0, 4), (1, 4), (1, 2), (2, 3)],
+    "three ways": [(0, 1), (0, 2), (0, 3), (1, 4), (2, 4), (3, 4)],
+    "with a tail": [(0, 1), (0, 2), (1, 3), (2, 3), (3, 4), (1, 5)],
+}
+
+
+@pytest.mark.parametrize("backend", BACKENDS, ids=lambda backend: backend.name)
+@pytest.mark.parametrize("name", SPREADING)
+def test_children_that_add_to_what_is_reached(name: str, backend: Backend) -> None:
+    """Lists with and without labels, which reach a vertex more than once."""
+    spread = 0
+    for seed in range(4):
+        draw = random.Random(seed)
+        n = 12
+        labels = sorted((draw.choice("AB"),) for _ in range(n))
+        pairs = {tuple(sorted((draw.randrange(n), draw.randrange(n)))) for _ in range(36)}
+        edges = [("U", a, b) for a, b in sorted(pairs)]
+        graph = SmallGraph(labels, edges, frozenset("U"))
+        ends = SPREADING[name]
+        named = [draw.choice(((), (("A",),))) for _ in range(1 + max(map(max, ends)))]
+        query = QueryGraph(
+            tuple(QueryVertex(labels=some) for some in named),
+            tuple(QueryEdge(a, b, ("U",), Direction.ANY) for a, b in ends),
+            REPEATABLE_ELEMENTS,
+        )
+        plan = planner.plan(query, graph, counting=True, switched_off=frozenset({"order"}))
+        expected = reference.count(plan, graph)
+        for tail in (0, len(named) - 1):
+            prepared = prepare(replace(plan, tail=tail), graph)
+            spread += int(prepared.tables.nodes[:, NodeField.SPREADS].sum())
+            found = backend.count(prepared, Watch(None, None, None), Budget())
+            assert found * plan.multiplicity == expected
+    assert spread
