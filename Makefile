@@ -7,7 +7,7 @@ STAMP := .venv/.installed
 GPU_PYTHON ?= $(BIN)/python
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check format bench bench-long gpu-test gpu-bench clean
+.PHONY: help demo test check format bench bench-long gpu-test gpu-sanitize gpu-bench clean
 
 help: ## show this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -51,6 +51,9 @@ bench-long: $(STAMP) ## measure what takes an hour and more: large patterns, and
 
 gpu-test: $(if $(filter $(BIN)/python,$(GPU_PYTHON)),$(STAMP)) ## the tests that need a CUDA device
 	PYTHON=$(GPU_PYTHON) scripts/gpu_test.sh
+
+gpu-sanitize: $(if $(filter $(BIN)/python,$(GPU_PYTHON)),$(STAMP)) ## a part of those tests under compute-sanitizer
+	PYTHON=$(GPU_PYTHON) scripts/gpu_sanitize.sh
 
 gpu-bench: $(if $(filter $(BIN)/python,$(GPU_PYTHON)),$(STAMP)) ## measure on a CUDA device, beside published systems
 	PYTHONPATH="$(CURDIR)$${PYTHONPATH:+:$$PYTHONPATH}" $(GPU_PYTHON) benchmarks/gpu.py --save
