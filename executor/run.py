@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Generic, TypeVar
 
 import numpy as np
 
-from gdb.errors import DeviceError, InternalError
+from gdb.errors import CountOverflow, DeviceError, InternalError
 from gdb.executor.embeddings import Embeddings, Wanted, unbound_edges
 from gdb.executor.given import Given
 from gdb.executor.plan import Plan
@@ -161,6 +161,30 @@ def count(plan: Plan, graph: GraphSource, options: Options, given: Given | None 
     if options.profile is not None:
         options.profile.add(watch)
     return total // plan.divisor
+
+
+def tallies(
+    plan: Plan, graph: GraphSource, options: Options, given: Given | None = None
+) -> tuple[Embeddings, I64]:
+    """A row for each data vertex that the first query vertex of a counting plan without terms is bound to, its other
+    columns without meaning, and the number of embeddings that it stands for, i64[rows]; on the CPU.
+
+    Raises as `count`.
+    """
+    import gdb.executor.cpu.launch as cpu
+
+    watch, budget = Watch(options.timeout, options.cancel, None), Budget(options.memory)
+    prepared = stage(plan, graph, given)
+    _profile(plan, prepared, options, watch)
+    found = cpu.tallies(prepared, watch, budget, options.threads)
+    vids = np.flatnonzero(found).astype(np.uint32)
+    numbers = found[vids]
+    if len(numbers) and int(numbers.max()) * plan.multiplicity >= 1 << 63:
+        raise CountOverflow(
+            "The count of a vertex exceeds 2^63 - 1.", "Ask for a smaller pattern or part of it."
+        )
+    columns = np.broadcast_to(vids[:, np.newaxis], (len(vids), plan.vertices))
+    return Embeddings(columns, unbound_edges(len(vids), plan.edges)), numbers * plan.multiplicity
 
 
 def stage(plan: Plan, graph: GraphSource, given: Given | None = None) -> Prepared:

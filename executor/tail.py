@@ -97,6 +97,14 @@ class Tail:
     tally: tuple[bool, ...] | None = None
 
     @property
+    def tallied_vertex(self) -> int | None:
+        """The query vertex for each of whose data vertices the number of embeddings is all that is asked; None where
+        more is."""
+        if self.tally is None or self.columns[0].element != "vertex":
+            return None
+        return self.columns[0].index
+
+    @property
     def wanted(self) -> Wanted:
         """What the executor is asked for."""
         used = {
@@ -146,6 +154,7 @@ def finish(
     tail: Tail,
     parts: Sequence[Array] | int,
     *,
+    numbers: I64 | None = None,
     memory: int | None = None,
     cancel: threading.Event | None = None,
     deadline: float | None = None,
@@ -155,6 +164,7 @@ def finish(
     Parameters
     ----------
     parts : at least one; or, exactly where tail.count_only, the number.
+    numbers : with tail.tally, how many embeddings each row of the only part stands for, i64[rows]; None: one.
     memory : bytes for DuckDB before it spills to disk.
     cancel, deadline : stop once the event is set, or at this time.monotonic().
 
@@ -170,7 +180,7 @@ def finish(
     if tail.direct is not None:
         return TailResult(tail.outputs, relation)
     if tail.tally is not None:
-        return TailResult(tail.outputs, _tallied(parts, tail.tally))
+        return TailResult(tail.outputs, _tallied(parts, tail.tally, numbers))
     from gdb.executor.relational import query
 
     table = query(
@@ -184,22 +194,31 @@ def finish(
     return TailResult(tail.outputs, table)
 
 
-def _tallied(parts: Sequence[Array], numbers: tuple[bool, ...]) -> Array:
-    """Each value of the only column of `parts`, null among them, and how often it occurs."""
+def _tallied(parts: Sequence[Array], outputs: tuple[bool, ...], numbers: I64 | None) -> Array:
+    """Each value of the only column of `parts`, null among them, and how often it occurs, or what its `numbers`
+    add up to."""
     from gdb.executor import arrow
 
     columns = [arrow.int64_values(arrow.child(some, 0)) for some in parts]
     known = [values if valid is None else values[valid] for values, valid in columns]
-    values, counts = _counted(np.concatenate(known))
-    nulls = sum(len(column[0]) for column in columns) - sum(map(len, known))
+    if numbers is None:
+        values, counts = _counted(np.concatenate(known))
+        nulls = sum(len(column[0]) for column in columns) - sum(map(len, known))
+    else:
+        ((_, valid),) = columns
+        there = np.ones(len(numbers), np.bool_) if valid is None else valid
+        values, place = np.unique(known[0], return_inverse=True)
+        counts = np.zeros(len(values), np.int64)
+        np.add.at(counts, place, numbers[there])
+        nulls = int(numbers[~there].sum())
     valid = None
     if nulls:
         values, counts = np.append(values, 0), np.append(counts, nulls)
         valid = np.arange(len(values)) < len(values) - 1
     keys = arrow.column_array(Column("int64", values, None, valid))
     tally = arrow.int64_array(counts)
-    names = [f"o{k}" for k in range(len(numbers))]
-    return arrow.struct_array(names, [tally if x else keys for x in numbers], len(values))
+    names = [f"o{k}" for k in range(len(outputs))]
+    return arrow.struct_array(names, [tally if x else keys for x in outputs], len(values))
 
 
 def _counted(values: I64) -> tuple[I64, I64]:

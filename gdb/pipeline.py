@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from gdb.executor.tail import Value
     from gdb.language.binder import BoundQuery
     from gdb.query_graph import MatchMode
+    from gdb.storage.adjacency import I64
     from gdb.storage.snapshot import Snapshot
 
 _log = logging.getLogger("gdb")
@@ -210,9 +211,9 @@ def _key(request: Request) -> Hashable:
     )  # its numbers, for to hash a dataclass takes longer than to find a statement
     flags = mode.edges_differ, mode.nodes_differ, mode.distinct, mode.induced
     if not request.parameters:
-        return request.text, flags
+        return request.text, flags, request.device
     kinds = [(name, kind_of(value)) for name, value in request.parameters.items()]
-    return request.text, flags, frozenset(kinds)
+    return request.text, flags, request.device, frozenset(kinds)
 
 
 def _understood(request: Request, snapshot: Snapshot, clock: _Clock) -> tuple[BoundQuery, Plan]:
@@ -230,6 +231,11 @@ def _planned(request: Request, bound: BoundQuery, snapshot: Snapshot) -> Plan:
     from gdb.planner.structure import EFFORT
 
     tail = bound.tail
+    root = tail.tallied_vertex if not bound.graph.mode.distinct else None
+    if root is not None and len(bound.graph.vertices) > 1:
+        plan = make_plan(bound.graph, snapshot, counting=True, root=root)
+        if executor.choose(plan, request.device).device == "cpu":
+            return plan
     if tail.once is None:
         make = partial(make_plan, bound.graph, snapshot, counting=tail.count_only)
         if request.timeout is not None:  # a search is no reason to be late
@@ -288,7 +294,13 @@ def _run(
         profile = executor.Profile()
     options = _options(request, clock.left(), profile)
 
+    numbers: I64 | None = None
+
     def match() -> tuple[Sequence[Array] | int, int]:
+        nonlocal numbers
+        if plan.counting and not tail.count_only:
+            some, numbers = executor.tallies(plan, snapshot, options, given)
+            return [tails.part(tail, some, snapshot)], int(numbers.sum())
         if tail.count_only and tail.once is None:
             number = _counted(plan, statement.bound, snapshot, options, given)
         elif tail.count_only and tail.once is not None:
@@ -318,6 +330,7 @@ def _run(
             lambda: tails.finish(
                 tail,
                 parts,
+                numbers=numbers,
                 memory=request.memory,
                 cancel=request.cancel,
                 deadline=clock.deadline,

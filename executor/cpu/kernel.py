@@ -109,6 +109,13 @@ def count_bound(p: Pointers, d: int, n: int) -> None:
     store_i64(bound, d, load_i64(bound, d) + n)
 
 
+@compiled
+def count_for(p: Pointers, d: int, n: int, tallies: int) -> None:
+    """There are n more embeddings with the vertex of level d."""
+    x = load_i64(load_i64(p, P_V), d)
+    store_i64(tallies, x, load_i64(tallies, x) + n)
+
+
 def _run(
     p: Pointers,
     loops: int,
@@ -132,8 +139,12 @@ def _run(
     come back in `control`. All arguments but `counting` are i64; `p` and those named for arrays are
     addresses; the columns of rows stand one after another, `capacity` long. once : the level whose
     distinct values are wanted, in the only column, -1 where all rows are; seen : a bitset of those
-    that were found.
+    that were found. When counting, `once` is the level for each of whose vertices the embeddings are
+    wanted, -1 for none, and `seen` the numbers, an i64 for each vid.
     """
+    tally = -1
+    if counting:
+        tally, once = once, -1
     d = load_i64(control, DEPTH)
     entering = load_i64(control, ENTERING) == 1
     total, rows = load_i64(control, TOTAL), load_i64(control, ROWS)
@@ -155,6 +166,8 @@ def _run(
                     status = OVERFLOW
                     break
                 total += n
+                if tally >= 0:
+                    count_for(p, tally, n, seen)
                 d -= 1
                 continue
             if d > 0:
@@ -223,6 +236,8 @@ def _run(
             entering = True
         elif counting:
             total += 1
+            if tally >= 0:
+                count_for(p, tally, 1, seen)
         elif rows == capacity:
             store_i64(position, d, at)  # it will be bound again
             count_bound(p, d, -1)

@@ -17,7 +17,7 @@ from gdb.executor.cpu.workers import Worker, scratch_bytes
 from gdb.executor.embeddings import NO_COLUMNS, Deliver, Wanted
 from gdb.executor.prepare import Prepared
 from gdb.executor.scheduler import Budget, Watch, cores, helpers_of_all
-from gdb.storage.adjacency import U32
+from gdb.storage.adjacency import I64, U32
 
 # a launch's step budget: about 10 ms, so that a stop is seen in time and costs nothing
 STEPS = 2_000_000
@@ -36,6 +36,7 @@ class _Run:
     deliver : takes the rows; None where there are none, or only distinct values.
     counts : of distinct values, found by one worker, only the number is wanted.
     total : what was counted. once : the distinct values that each worker found.
+    tallies : where what is counted is added up for each vertex of the first loop, i64[vids]; None: nowhere.
     """
 
     prepared: Prepared
@@ -46,6 +47,7 @@ class _Run:
     wanted: Wanted
     deliver: Deliver | None = None
     counts: bool = False
+    tallies: I64 | None = None
     total: int = 0
     once: list[U32] = field(default_factory=list)
     threads: int = 1
@@ -67,6 +69,14 @@ def count(prepared: Prepared, watch: Watch, budget: Budget, threads: int = 0) ->
     Cancelled, QueryTimeout, OutOfBudget; CountOverflow : 2^63 or more within one work unit.
     """
     return _run(prepared, watch, budget, threads, 1, NO_COLUMNS).total
+
+
+def tallies(prepared: Prepared, watch: Watch, budget: Budget, threads: int = 0) -> I64:
+    """As `count`, for each data vertex that the first query vertex of the nest is bound to, i64[vids]."""
+    budget.take(8 * prepared.vids, "a number for each vertex")
+    found = np.zeros(prepared.vids, np.int64)
+    _run(prepared, watch, budget, threads, 1, NO_COLUMNS, tallies=found)
+    return found
 
 
 def deliver_rows(
@@ -133,6 +143,7 @@ def _run(
     deliver: Deliver | None = None,
     *,
     counts: bool = False,
+    tallies: I64 | None = None,
 ) -> _Run:
     if watch.limit is not None:
         capacity = max(1, min(capacity, watch.limit))
@@ -144,7 +155,8 @@ def _run(
     if budget.limit is not None:
         scratch = scratch_bytes(prepared) + (prepared.vids // 8 if wanted.once is not None else 0)
         budget.take(threads * scratch, "the candidate sets of its workers")
-    run = _Run(prepared, watch, budget, queue, capacity, wanted, deliver, counts, threads=threads)
+    run = _Run(prepared, watch, budget, queue, capacity, wanted, deliver, counts, tallies)
+    run.threads = threads
     helpers: list[Future[None]] = []
 
     def call_helpers() -> None:
@@ -208,22 +220,27 @@ def _work(run: _Run, call_helpers: Callable[[], None] | None = None) -> None:
 
 def _idle(run: _Run) -> Worker:
     """A worker of an earlier run of this stage, or a new one."""
-    prepared = run.prepared
-    capacity = 1 if prepared.tables.counting else run.capacity
-    idle = prepared.idle["cpu"]
+    capacity = 1 if run.prepared.tables.counting else run.capacity
+    worker = _waiting(run, capacity) or Worker(run.prepared, capacity, run.wanted)
+    worker.count_into(run.tallies)
+    return worker
+
+
+def _waiting(run: _Run, capacity: int) -> Worker | None:
+    idle = run.prepared.idle["cpu"]
     while idle:
         try:
             worker = idle.pop()
         except IndexError:  # another thread took it
-            break
+            return None
         if isinstance(worker, Worker) and (worker.capacity, worker.wanted) == (
             capacity,
             run.wanted,
         ):
-            worker.attach(prepared)
+            worker.attach(run.prepared)
             worker.reset()
             return worker
-    return Worker(prepared, capacity, run.wanted)
+    return None
 
 
 def _launch(worker: Worker, steps: int) -> bool:

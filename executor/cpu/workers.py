@@ -111,6 +111,14 @@ class Worker:
         own = sum(array.nbytes for array in self.kept)
         return own + self.seen.nbytes + self.out_vids.nbytes + self.out_eids.nbytes
 
+    def count_into(self, tallies: I64 | None) -> None:
+        """Count also for each vertex of the first loop, into i64[vids] that all workers share: no vertex is in
+        the units of two; None: only the sum."""
+        if tallies is None:
+            self.distinct = (self.once, self.seen.ctypes.data)
+        else:
+            self.distinct = (0, tallies.ctypes.data)
+
     def attach(self, prepared: Prepared) -> None:
         """Go over to the same stage with other candidates."""
         if prepared is self.prepared:

@@ -45,6 +45,7 @@ def plan(
     switched_off: frozenset[str] = frozenset(),
     effort: Effort = EFFORT,
     few: bool = False,
+    root: int | None = None,
 ) -> Plan:
     """The plan of a query graph over a snapshot.
 
@@ -53,6 +54,8 @@ def plan(
     counting : only the number of embeddings is wanted.
     effort : from when on, and how long, better ways to count are looked for.
     few : only some rows are wanted, so matching begins where embeddings are dense.
+    root : with `counting`, the number of embeddings is wanted for each data vertex of this query vertex, which
+        becomes the first loop.
     switched_off : names from `PASSES` to leave out. SUBGRAPHS needs its restrictions, so there
         "symmetry" stays on.
 
@@ -65,11 +68,14 @@ def plan(
     if "decompose" in switched_off:
         everything = frozenset(range(len(query.candidates)))
         parts = Decomposition(everything, frozenset(), frozenset(), frozenset())
-    order = written_order(query) if "order" in switched_off else matching_order(query, parts)
+    if root is not None or "order" not in switched_off:
+        order = matching_order(query, parts, root)
+    else:
+        order = written_order(query)
     if counting and not graph.mode.induced and not {"order", "formulas"} & switched_off:
-        order = independent_last(query, order)
+        order = independent_last(query, order, root)
     parallel = parallel_twins(query) if graph.mode.distinct else {}
-    broken, copies = _symmetry(query, order, counting, switched_off, few)
+    broken, copies = _symmetry(query, order, counting, switched_off, few, root)
     found = _assembled(
         query,
         order,
@@ -82,6 +88,8 @@ def plan(
     )
     multiplicity = broken.multiplicity if counting and not graph.mode.distinct else 1
     found = verify(replace(found, multiplicity=multiplicity, twins=copies))
+    if root is not None:
+        return replace(found, ranked=False)  # its vertices are shown
     if counting and not _WITHOUT_STRUCTURE & switched_off:
 
         def arrange(problem: Problem, order: tuple[int, ...], broken: Symmetry, tail: int) -> Plan:
@@ -177,6 +185,7 @@ def _symmetry(
     counting: bool,
     switched_off: frozenset[str],
     few: bool,
+    root: int | None,
 ) -> tuple[Symmetry, tuple[Twin, ...]]:
     """The restrictions, and for rows the twins that they leave out. Too many twins: rather no
     restrictions."""
@@ -189,6 +198,7 @@ def _symmetry(
             order,
             lambda u, v: surely_different(query, u, v),
             hubs_first="orientation" not in switched_off and (few or not query.is_clique),
+            fixed=() if root is None else (root,),
         )
         if distinct or counting:
             return broken, ()

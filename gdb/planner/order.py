@@ -8,8 +8,11 @@ from gdb.planner.decompose import Decomposition
 from gdb.planner.resolve import Resolved
 
 
-def matching_order(query: Resolved, parts: Decomposition) -> tuple[int, ...]:
-    """All query vertices, each (but the first of a component) joined to an earlier one.
+def matching_order(
+    query: Resolved, parts: Decomposition, root: int | None = None
+) -> tuple[int, ...]:
+    """All query vertices, each (but the first of a component) joined to an earlier one; `root` first where it
+    is given.
 
     Within the smallest cycle, the rest of the core, the forest and the leaves, in this order, the
     vertex with the smallest expected expansion is next; more edges to bound vertices decide ties.
@@ -17,10 +20,16 @@ def matching_order(query: Resolved, parts: Decomposition) -> tuple[int, ...]:
     order: list[int] = []
     stages = (parts.cycle, parts.core, parts.forest, parts.leaves)
     components = _components(query)
-    components.sort(key=lambda c: (not c & parts.core, min(cost.first(query, v) for v in c)))
+    components.sort(
+        key=lambda c: (
+            root not in c,
+            not c & parts.core,
+            min(cost.first(query, v) for v in c),
+        )
+    )
     for component in components:
         bound: set[int] = set()
-        start = _selective(query, component)
+        start = root if root in component else _selective(query, component)
         if start is not None:
             order += _from(query, start, component, stages)
             continue
@@ -71,9 +80,11 @@ def _next(query: Resolved, left: set[int], bound: set[int], component: frozenset
     )
 
 
-def independent_last(query: Resolved, order: tuple[int, ...]) -> tuple[int, ...]:
+def independent_last(
+    query: Resolved, order: tuple[int, ...], kept: int | None = None
+) -> tuple[int, ...]:
     """For counting: an order that ends with two vertices that no edge joins, so that both are
-    counted and none looped over.
+    counted and none looped over; `kept` is neither.
 
     The pair is the latest in `order` whose removal leaves the other vertices of its component
     joined. Sets are computed as early as their operands are bound, so a vertex that comes last
@@ -81,7 +92,8 @@ def independent_last(query: Resolved, order: tuple[int, ...]) -> tuple[int, ...]
     """
     place = {v: k for k, v in enumerate(order)}
     few = query.candidates[order[0]].allowed is not None
-    kept = order[0] if few and query.candidates[order[0]].count <= SELECTIVE else None
+    if kept is None and few and query.candidates[order[0]].count <= SELECTIVE:
+        kept = order[0]
     for last in reversed(order):
         for before in sorted(order, key=lambda v: -place[v]):
             if kept in (before, last):

@@ -180,14 +180,16 @@ def break_symmetry(
     *,
     hubs_first: bool = False,
     group: Automorphisms | None = None,
+    fixed: tuple[int, ...] = (),
 ) -> Symmetry:
     """Restrictions along a matching order: each vertex gets the largest vid of its orbit under the
     stabilizer of those before it; with `hubs_first` the smallest, which has the highest degree, so that
     a hub is not reached from below (in a clique, where all lists are cut, those of low degrees are the
     short ones). An orbit whose vertices may share a data vertex is left alone (its vertex is fixed
-    instead): an embedding that maps two of them alike would satisfy no strict order."""
+    instead): an embedding that maps two of them alike would satisfy no strict order. fixed : vertices of which
+    each embedding keeps its own, so that only the symmetry of the others is broken."""
     group = group or Automorphisms(query)
-    left_alone: list[int] = []
+    left_alone: list[int] = [*fixed]
     while True:
         found = _chain(group, order, surely_different, left_alone, hubs_first)
         if isinstance(found, Symmetry):
