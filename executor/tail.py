@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from gdb.executor.arrow import Array
     from gdb.storage.snapshot import Snapshot
 
+NUMBER = "n"  # the column of how many embeddings a row stands for
+
 Value: TypeAlias = int | float | bool | str | Sequence["Value"] | None
 """What a parameter of a query, or a value of a result, may hold (lists nest)."""
 
@@ -82,6 +84,8 @@ class Tail:
         executor may give each of them once; None where every embedding counts.
     direct : the columns are the answer, and `sql` is not run: for each output the number of its column. Holds for
         at most `row_limit` embeddings.
+    numbered : where the answer depends on nothing but the number of embeddings for each data vertex of one query
+        vertex, the SELECT over one row for each with that number as column `NUMBER`; else None.
     tally : the answer is the number of embeddings for each value of the only column, whole numbers, and `sql` is not
         run: for each output whether it is that number (else it is the value).
     """
@@ -95,14 +99,13 @@ class Tail:
     once: int | None = None
     direct: tuple[int, ...] | None = None
     tally: tuple[bool, ...] | None = None
+    numbered: str | None = None
 
     @property
     def tallied_vertex(self) -> int | None:
         """The query vertex for each of whose data vertices the number of embeddings is all that is asked; None where
         more is."""
-        if self.tally is None or self.columns[0].element != "vertex":
-            return None
-        return self.columns[0].index
+        return None if self.numbered is None else self.columns[0].index
 
     @property
     def wanted(self) -> Wanted:
@@ -164,7 +167,7 @@ def finish(
     Parameters
     ----------
     parts : at least one; or, exactly where tail.count_only, the number.
-    numbers : with tail.tally, how many embeddings each row of the only part stands for, i64[rows]; None: one.
+    numbers : with tail.numbered, how many embeddings each row of the only part stands for, i64[rows]; None: one.
     memory : bytes for DuckDB before it spills to disk.
     cancel, deadline : stop once the event is set, or at this time.monotonic().
 
@@ -183,9 +186,16 @@ def finish(
         return TailResult(tail.outputs, _tallied(parts, tail.tally, numbers))
     from gdb.executor.relational import query
 
+    sql = tail.sql
+    if numbers is not None and tail.numbered is not None:
+        sql = tail.numbered
+        children = [arrow.child(relation, k) for k in range(len(tail.columns))]
+        names = [*(ref.name for ref in tail.columns), NUMBER]
+        children.append(arrow.int64_array(numbers))
+        relation = arrow.struct_array(names, children, len(numbers))
     table = query(
         {"embeddings": relation},
-        tail.sql,
+        sql,
         tail.parameters,
         memory=memory,
         cancel=cancel,

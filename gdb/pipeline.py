@@ -38,6 +38,9 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger("gdb")
 T = TypeVar("T")
+# from so many expected partial embeddings on, to count those of each vertex is better than to list them, unless what it
+# takes to begin at that vertex is so many times more
+WORTH_COUNTING, MUCH_WORSE = 100_000.0, 4.0
 
 
 # not frozen: each query makes one, and a frozen one takes four times as long to make
@@ -231,20 +234,31 @@ def _planned(request: Request, bound: BoundQuery, snapshot: Snapshot) -> Plan:
     from gdb.planner.structure import EFFORT
 
     tail = bound.tail
-    root = tail.tallied_vertex if not bound.graph.mode.distinct else None
-    if root is not None and len(bound.graph.vertices) > 1:
-        plan = make_plan(bound.graph, snapshot, counting=True, root=root)
-        if executor.choose(plan, request.device).device == "cpu":
-            return plan
     if tail.once is None:
         make = partial(make_plan, bound.graph, snapshot, counting=tail.count_only)
         if request.timeout is not None:  # a search is no reason to be late
             longest = min(EFFORT.longest, request.timeout / 4)
             make = partial(make, effort=replace(EFFORT, longest=longest))
-        return make(few=tail.row_limit is not None)
+        listed = make(few=tail.row_limit is not None)
+        return _numbered(request, bound, snapshot, listed) or listed
     # one row of each value is enough, whichever; twins would have to be written out first
     off = frozenset({"symmetry"})
     return make_plan(bound.graph, snapshot, counting=False, switched_off=off)
+
+
+def _numbered(request: Request, bound: BoundQuery, snapshot: Snapshot, listed: Plan) -> Plan | None:
+    """Where all that is asked is how many embeddings each data vertex of one query vertex has, the plan that counts
+    them; None where to list them is as good."""
+    from gdb.planner import plan as make_plan
+
+    root, many = bound.tail.tallied_vertex, max(listed.notes.estimates, default=0.0)
+    alone = len(bound.graph.vertices) == 1 or bound.graph.mode.distinct
+    if root is None or alone or many < WORTH_COUNTING:
+        return None
+    plan = make_plan(bound.graph, snapshot, counting=True, root=root)
+    if max(plan.notes.estimates, default=0.0) > MUCH_WORSE * many:
+        return None
+    return plan if executor.choose(plan, request.device).device == "cpu" else None
 
 
 def _with_values(

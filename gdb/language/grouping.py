@@ -36,6 +36,7 @@ class Grouping:
         self.inner = inner
         self.keys: dict[str, Typed] = {}  # canonical text -> column
         self.aggregates: dict[str, Typed] = {}
+        self.others = False  # whether an aggregate is another than count(*)
         self._keys: list[exp.Expr] = []
         self._aggregates: list[exp.Expr] = []
 
@@ -59,6 +60,7 @@ class Grouping:
         inner, text = self.inner, self.inner.scope.text
         argument = None
         if not counts_rows(expression):
+            self.others = True
             if expression.star or len(expression.arguments) != 1:
                 name = expression.function.text
                 raise problem(
@@ -72,6 +74,11 @@ class Grouping:
             self._aggregates.append(exp.alias_(typed.sql, name, copy=False))
             self.aggregates[key] = Typed(exp.column(name), typed.type)
         return _again(self.aggregates[key])
+
+    @property
+    def counts_rows(self) -> bool:
+        """Whether all that it asks of the rows of a group is how many there are."""
+        return bool(self._keys) and not self.others
 
     def select(self, source: exp.Select) -> exp.Select:
         """The SELECT over `source` (which has FROM and WHERE); keys are grouped by their position."""

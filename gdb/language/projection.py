@@ -15,7 +15,7 @@ from typing import Literal as OneOf
 from sqlglot import exp
 
 from gdb.errors import SyntaxProblem, TypeProblem
-from gdb.executor.tail import ColumnRef, Output, Tail
+from gdb.executor.tail import NUMBER, ColumnRef, Output, Tail
 from gdb.language import functions
 from gdb.language.columns import EmbeddingColumns, Parameters
 from gdb.language.grouping import GroupedTranslator, Grouping, counts_rows, is_count
@@ -162,6 +162,9 @@ class _Projection:
         refs = tuple(self.columns.refs.values())
         once = self._once(refs)
         direct = self._direct(items, refs, once)
+        vertices = {(ref.element, ref.index) for ref in refs}
+        alone = len(vertices) == 1 and refs[0].element == "vertex"
+        counts = grouping is not None and grouping.counts_rows and alone and once is None
         return Tail(
             refs,
             written(select),
@@ -172,6 +175,7 @@ class _Projection:
             once,
             direct,
             self._tally(refs),
+            written(_numbered(select)) if counts else None,
         )
 
     def _from_embeddings(self, select: exp.Select) -> exp.Select:
@@ -281,6 +285,16 @@ class _Projection:
         (element,) = elements(expression)
         groups = self.scope.groups(element.index)
         return len({self.scope.snapshot.groups[group].id_space for group in groups}) <= 1
+
+
+def _numbered(select: exp.Select) -> exp.Select:
+    """The SELECT over rows that stand for `NUMBER` embeddings each."""
+    found = select.copy()
+    for count in list(found.find_all(exp.Count)):
+        if isinstance(count.this, exp.Star):
+            number = exp.Sum(this=exp.column(NUMBER))
+            count.replace(exp.Cast(this=number, to=exp.DataType.build("BIGINT")))
+    return found
 
 
 def _output_kind(typed: Typed) -> OneOf["value", "node", "relationship"]:
