@@ -286,7 +286,7 @@ class Stage:
         view = self.prepared.views[level[LevelField.BASE_A]]
         if not view.rows:
             return None
-        rows = view.rows_of(self.prepared.roots)
+        rows = view.rows_of(self.prepared.roots)  # all have one: `roots_of` sees to it
         split = memory.download(self.splits[id(view)])[rows]
         sizes: I64 = split - view.offsets[rows] if below else view.offsets[rows + 1] - split
         return sizes
