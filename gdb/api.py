@@ -29,7 +29,8 @@ from gdb.statements import Statements
 
 if TYPE_CHECKING:
     from gdb.storage.importer import Edges, LoadReport, Nodes
-    from gdb.storage.snapshot import StoreStats
+    from gdb.storage.snapshot import Snapshot, StoreStats
+    from gdb.storage.steps import Steps
 
 T = TypeVar("T")
 PathLike: TypeAlias = str | os.PathLike[str]
@@ -359,6 +360,42 @@ class Database:
                 cancel,
                 run_beside,
             )
+
+    # ---- copies ------------------------------------------------------------------------------------
+
+    def backup(self, path: PathLike) -> StoreStats:
+        """Copy the store to a new folder, which is a store: all of it, verified and synced, or nothing.
+
+        The copy is the graph as it was when the backup began, also while another process writes. It works on a
+        read-only database and on one in memory. A progress bar is shown where stderr is a terminal.
+
+        Parameters
+        ----------
+        path : the new folder; an empty one may be there.
+
+        Returns
+        -------
+        The sizes of the copy.
+
+        Raises
+        ------
+        FolderTaken : there is something at `path`.
+        CorruptStore : a file of this store is damaged; the message names it.
+        Cancelled : Ctrl-C, `interrupt` or `close`. StorePermissionError, StoreError : it cannot be written.
+        """
+        from gdb.storage.backup import backup
+
+        target = _folder(path)
+        return self._written("backup", lambda snapshot, steps: backup(snapshot, target, steps))
+
+    def _written(self, work: str, write: Callable[[Snapshot, Steps], StoreStats]) -> StoreStats:
+        from gdb.progress import shown
+        from gdb.storage.steps import Steps
+
+        cancel = threading.Event()
+        with shown(sys.stderr) as progress:
+            steps = Steps(work, progress, cancel)
+            return self._work(lambda: write(self._store.snapshot(), steps), cancel, run_beside)
 
     # ---- about the graph ---------------------------------------------------------------------------
 

@@ -212,3 +212,12 @@ def test_highlighting_keeps_the_text() -> None:
     assert ("class:keyword", "MATCH") in pieces
     assert ("class:name", "Person") in pieces
     assert ("class:string", "'x\\'y'") in pieces
+
+
+def test_backup(store: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    copy = tmp_path / "copy.gdb"
+    assert main(["backup", str(store), str(copy)]) == 0
+    assert str(copy) in capsys.readouterr().out
+    assert main(["check", str(copy)]) == 0
+    assert main(["backup", str(store), str(copy)]) == 1
+    assert "Name a new folder" in capsys.readouterr().err
