@@ -221,3 +221,14 @@ def test_backup(store: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str])
     assert main(["check", str(copy)]) == 0
     assert main(["backup", str(store), str(copy)]) == 1
     assert "Name a new folder" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("format", ["csv", "parquet"])
+def test_export_and_load(
+    store: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], format: str
+) -> None:
+    out = tmp_path / "out"
+    assert main(["export", str(store), str(out), "--format", format]) == 0
+    assert capsys.readouterr().out == f"{out}: 3 nodes and 3 relationships\n"
+    assert main(["load", str(tmp_path / "g.gdb"), str(out)]) == 0
+    assert "added 3 nodes and 3 relationships" in capsys.readouterr().out
