@@ -14,6 +14,7 @@ from gdb.errors import StoreError
 from gdb.storage import manifest
 from gdb.storage.backup import backup
 from gdb.storage.build import write_graph
+from gdb.storage.contents import FORMATS
 from gdb.storage.files import Files
 from gdb.storage.manifest import Manifest
 from gdb.storage.steps import Steps
@@ -23,7 +24,7 @@ from tests.crash.writer import generation, generation_of
 REPOSITORY = Path(__file__).resolve().parents[2]
 
 
-def test_backups_while_another_process_writes(tmp_path: Path) -> None:
+def test_backups_and_exports_while_another_process_writes(tmp_path: Path) -> None:
     folder = tmp_path / "s"
     process = subprocess.Popen(
         [sys.executable, "-m", "tests.crash.writer", str(folder), "0"],
@@ -37,19 +38,25 @@ def test_backups_while_another_process_writes(tmp_path: Path) -> None:
         said.append(process.stdout.readline().strip())
     try:
         found: list[int] = []
+        exported: list[int] = []
         with gdb.connect(folder, read_only=True) as db:
-            for number in range(30):
+            for number in range(12):
                 copy = tmp_path / str(number)
                 stats = db.backup(copy)
                 with gdb.connect(copy, create=False) as copied:
                     copied.check()
                     assert copied.stats() == stats
                     found.append(generation_of(copied._store.snapshot()))
+                db.export(out := tmp_path / f"{number} exported", FORMATS[number % 2])
+                with gdb.connect() as again:
+                    again.load(out)
+                    exported.append(generation_of(again._store.snapshot()))
             assert process.poll() is None
     finally:
         process.kill()
         process.communicate()
     assert found == sorted(found)
+    assert exported == sorted(exported)
     assert len(set(found)) > 5  # else nobody wrote meanwhile
     assert not [p for p in tmp_path.iterdir() if "partial" in p.name]
 
