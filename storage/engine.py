@@ -9,8 +9,17 @@ import threading
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from gdb.storage.model import Kind
+
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
+
+SQL_TYPES: dict[Kind, str] = {
+    "int64": "BIGINT",
+    "float64": "DOUBLE",
+    "bool": "BOOLEAN",
+    "string": "VARCHAR",
+}
 
 
 class Engine:

@@ -22,7 +22,7 @@ from gdb.storage.contents import (
     FileFormat,
     Role,
 )
-from gdb.storage.engine import Engine, Watch
+from gdb.storage.engine import SQL_TYPES, Engine, Watch
 from gdb.storage.files import PosixFiles, new_folder
 from gdb.storage.model import I64, U32, Column, Kind
 from gdb.storage.snapshot import EdgeType, Snapshot, StoreStats, VertexGroup
@@ -32,12 +32,6 @@ if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
 _BATCH = 1 << 18  # rows that are in memory as arrays at once
-_SQL_TYPES: dict[Kind, str] = {
-    "int64": "BIGINT",
-    "float64": "DOUBLE",
-    "bool": "BOOLEAN",
-    "string": "VARCHAR",
-}
 _HEADER_TYPES: dict[Kind, str] = {
     "int64": "long",
     "float64": "double",
@@ -221,7 +215,7 @@ class _Run:
     def _begin(self, fields: list[tuple[ExportedColumn, str]]) -> _Table:
         table = _Table(f"t{self.tables}", fields)
         self.tables += 1
-        columns = ", ".join(f"c{i} {_SQL_TYPES[c.kind]}" for i, (c, _) in enumerate(fields))
+        columns = ", ".join(f"c{i} {SQL_TYPES[c.kind]}" for i, (c, _) in enumerate(fields))
         self.connection.execute(f"CREATE TEMP TABLE {table.name} ({columns})")
         return table
 

@@ -342,7 +342,7 @@ def new_folder(path: Path) -> Iterator[PosixFiles]:
     StorePermissionError, StoreError : it cannot be made.
     """
     target = Path(os.path.realpath(path))  # a link to an empty folder means that folder
-    partial = target.with_name(f"{target.name}.partial-{secrets.token_hex(4)}")
+    partial = target.parent / f"{target.name}.partial-{secrets.token_hex(4)}"
     with _translated(str(path)):
         if target.exists() and (not target.is_dir() or any(target.iterdir())):
             raise _taken(path)
@@ -361,11 +361,16 @@ def new_folder(path: Path) -> Iterator[PosixFiles]:
                 if error.errno in (errno.ENOTEMPTY, errno.EEXIST, errno.ENOTDIR):
                     raise _taken(path) from None  # another process was quicker
                 raise
-    except BaseException:
+    except BaseException as error:
         shutil.rmtree(partial, ignore_errors=True)
         with suppress(OSError):
             for folder in made:
                 folder.rmdir()
+        if isinstance(error, FileNotFoundError) and not isinstance(error, StoreError):
+            raise StoreError(
+                f"{path} cannot be made, or what was written of it went away ({error.strerror}).",
+                "Name a folder on a disk that is there.",
+            ) from error
         raise
     with _translated(str(path)):
         _fsync_path(target.parent)  # protects the new name: after this the caller may be told

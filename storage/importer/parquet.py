@@ -6,14 +6,18 @@ from collections.abc import Collection, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from gdb.errors import ImportFailed
-from gdb.storage.engine import Engine
+from gdb.storage.engine import SQL_TYPES, Engine
 from gdb.storage.importer.header import Field, parse_header, repeated
 from gdb.storage.importer.layout import Layout
 from gdb.storage.importer.places import Place, Places
 from gdb.storage.importer.tables import Table, literal
 from gdb.storage.model import Kind
+
+if TYPE_CHECKING:
+    from duckdb import DuckDBPyConnection
 
 _KINDS: dict[str, Kind] = {
     **dict.fromkeys(("TINYINT", "SMALLINT", "INTEGER", "BIGINT"), "int64"),
@@ -22,15 +26,11 @@ _KINDS: dict[str, Kind] = {
     "BOOLEAN": "bool",
     "VARCHAR": "string",
 }
-_SQL_TYPES: dict[Kind, str] = {
-    "int64": "BIGINT",
-    "float64": "DOUBLE",
-    "bool": "BOOLEAN",
-    "string": "VARCHAR",
-}
 _NO_PROPERTY = ("STRUCT", "MAP", "UNION", "BLOB", "BIT", "GEOMETRY", "VARIANT")
+# the names of folders are no columns, whatever they look like
+_READ = "read_parquet(?, hive_partitioning=false"
 _NAMES = "SELECT name FROM parquet_schema(?)"
-_DESCRIBE = "SELECT column_name, column_type FROM (DESCRIBE SELECT * FROM read_parquet(?))"
+_DESCRIBE = f"SELECT column_name, column_type FROM (DESCRIBE SELECT * FROM {_READ}))"
 
 
 def parquet_layout(path: Path, columns: Sequence[str] | None) -> Layout:
@@ -40,7 +40,8 @@ def parquet_layout(path: Path, columns: Sequence[str] | None) -> Layout:
     ------
     ImportFailed : it cannot be read, or holds what cannot be stored.
     """
-    names, types = _schema(path)
+    with closing(Engine()) as engine, closing(engine.cursor()) as connection:
+        names, types = _schema(path, connection)
 
     def wrong(reason: str, cure: str) -> ImportFailed:
         return ImportFailed(reason, cure, file=str(path))
@@ -61,23 +62,21 @@ def parquet_layout(path: Path, columns: Sequence[str] | None) -> Layout:
         if field.kind not in (None, kind):
             raise wrong(
                 f"column {name!r} is declared {field.kind} and holds {type}",
-                f"Name it without a type, or cast it to {_SQL_TYPES[field.kind or kind]}.",
+                f"Name it without a type, or cast it to {SQL_TYPES[field.kind or kind]}.",
             )
         typed.append(replace(field, kind=kind))
     return Layout("", 0, typed, warnings, True)
 
 
-def _schema(path: Path) -> tuple[list[str], list[str]]:
+def _schema(path: Path, connection: DuckDBPyConnection) -> tuple[list[str], list[str]]:
     """Names and DuckDB types of a file's columns."""
     import duckdb
 
-    with closing(Engine()) as engine:
-        connection = engine.cursor()
-        try:
-            told = connection.execute(_DESCRIBE, [literal(path)]).fetchall()
-            nodes = connection.execute(_NAMES, [literal(path)]).fetchall()
-        except duckdb.Error as error:
-            raise _unreadable(path, error) from None
+    try:
+        told = connection.execute(_DESCRIBE, [literal(path)]).fetchall()
+        nodes = connection.execute(_NAMES, [literal(path)]).fetchall()
+    except duckdb.Error as error:
+        raise _unreadable(path, error) from None
     for name, type in told:
         if type.endswith("]") or type.startswith(_NO_PROPERTY):
             raise ImportFailed(
@@ -103,7 +102,7 @@ class ParquetTable(Table):
         import duckdb
 
         self.places = _Rows(self.path, "", 0, False)
-        _, types = _schema(self.path)
+        _, types = _schema(self.path, self.connection)
         fields = self.layout.fields
         if len(types) != len(fields):
             raise self._wrong(f"has {len(types)} columns instead of {len(fields)}")
@@ -121,14 +120,14 @@ class ParquetTable(Table):
                 )
         numbers = range(len(fields))
         cast = "".join(
-            f", CAST(c{i} AS {_SQL_TYPES[field.kind or 'string']}) AS c{i}"
+            f", CAST(c{i} AS {SQL_TYPES[field.kind or 'string']}) AS c{i}"
             for i, field in enumerate(fields)
         )
         named = ", ".join([*(f"c{i}" for i in numbers), "row"])
         try:
             self._rows(
                 f"CREATE TEMP TABLE t AS SELECT row + 1 AS record{cast} "
-                f"FROM read_parquet(?, file_row_number=true) AS p({named})",
+                f"FROM {_READ}, file_row_number=true) AS p({named})",
                 [literal(self.path)],
             )
         except duckdb.Error as error:

@@ -136,7 +136,7 @@ class Table:
             "CREATE OR REPLACE TEMP TABLE t AS SELECT row_number() OVER () AS record, * FROM "
             f"read_csv(?, columns={{{columns}}}, delim=?, header=false, "
             f"skip={self.layout.skipped}, quote='\"', escape='\"', nullstr='', "
-            f"allow_quoted_nulls=false, auto_detect=false, compression='{compression}', "
+            f"allow_quoted_nulls=false, auto_detect=false, hive_partitioning=false, compression='{compression}', "
             f"store_rejects=true{exactly})",
             [literal(path), self.layout.delimiter],
         )

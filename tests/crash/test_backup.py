@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -118,8 +119,7 @@ def _states(tmp_path: Path) -> list[tuple[bool, bool]]:
                 half = True
         seen.append((whole, half))
         for path in left:
-            path.rename(path.with_name(f"{path.name}-{step}-old"))
-            subprocess.run(["rm", "-r", path.with_name(f"{path.name}-{step}-old")], check=True)
+            shutil.rmtree(path)
         if ended:
             return seen
     raise AssertionError("a backup has more steps than were tried")

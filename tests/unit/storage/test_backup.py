@@ -234,3 +234,13 @@ def test_read_tables_of_a_backup_are_those_of_the_store(store: Store, tmp_path: 
     backup(store.snapshot(), tmp_path / "b", STEPS)
     copy = Store.open(tmp_path / "b", create=False)
     agree(Naive(read_tables(copy.snapshot())), store.snapshot())
+
+
+@pytest.mark.parametrize(
+    "path", ["/proc/none/b", "/", "/dev/null", "/dev/null/b", "/tmp/" + "x" * 300]
+)
+def test_where_no_folder_can_be(path: str) -> None:
+    with gdb.connect() as db:
+        for copy in (db.backup, db.export):
+            with pytest.raises(StoreError):
+                copy(path)

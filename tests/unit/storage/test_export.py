@@ -230,6 +230,15 @@ def test_loading_adds_to_what_is_there(tmp_path: Path, format: FileFormat) -> No
         load(store, tmp_path / "e")
 
 
+@pytest.mark.parametrize("format", FORMATS)
+def test_a_folder_whose_name_looks_like_something_else(tmp_path: Path, format: FileFormat) -> None:
+    folder = tmp_path / "a=1" / "it's *[b]? {c}.csv"
+    export(stored(odd()), folder, format, STEPS)
+    store = Store.open(None, create=True)
+    load(store, folder)
+    assert plain(store.snapshot()) == plain(odd())
+
+
 # ---- errors -----------------------------------------------------------------------------------------
 
 
