@@ -29,7 +29,8 @@ from gdb.statements import Statements
 
 if TYPE_CHECKING:
     from gdb.storage.importer import Edges, LoadReport, Nodes
-    from gdb.storage.snapshot import StoreStats
+    from gdb.storage.snapshot import Snapshot, StoreStats
+    from gdb.storage.steps import Steps
 
 T = TypeVar("T")
 PathLike: TypeAlias = str | os.PathLike[str]
@@ -280,7 +281,7 @@ class Database:
         *,
         nodes: Nodes | None = None,
         edges: Edges | None = None,
-        format: Literal["auto", "snap", "csv", "graph"] = "auto",
+        format: Literal["auto", "snap", "csv", "parquet", "graph"] = "auto",
         type: str | None = None,
         label: str | None = None,
         directed: bool = True,
@@ -301,8 +302,9 @@ class Database:
 
         Parameters
         ----------
-        source : edge lists or graphs; their format is found from their content unless `format` names it.
-        nodes, edges : CSV files with neo4j-admin headers; or a mapping of label (type) to files.
+        source : edge lists, tables or graphs, their format found from their content unless `format` names it; or
+            folders that `export` wrote, which say all of the rest themselves.
+        nodes, edges : CSV or Parquet files with neo4j-admin headers; or a mapping of label (type) to files.
         type, label : relationship type and node label where the files name none.
         directed : False stores each relationship once, for both directions.
         missing_ends : "create" or "refuse" a node that a relationship names and no file holds.
@@ -321,7 +323,7 @@ class Database:
             raise ReadOnlyError(
                 f"{self!r} was opened read-only.", "Open it with gdb.connect(path) to load into it."
             )
-        options.one_of("format", format, ("auto", "snap", "csv", "graph"))
+        options.one_of("format", format, ("auto", "snap", "csv", "parquet", "graph"))
         if missing_ends is not None:
             options.one_of("missing_ends", missing_ends, ("create", "refuse"))
         for name, choice in (("multi_edges", multi_edges), ("self_loops", self_loops)):
@@ -359,6 +361,72 @@ class Database:
                 cancel,
                 run_beside,
             )
+
+    # ---- copies ------------------------------------------------------------------------------------
+
+    def backup(self, path: PathLike) -> StoreStats:
+        """Copy the store to a new folder, which is a store: all of it, verified and synced, or nothing.
+
+        The copy is the graph as it was when the backup began, also while another process writes. It works on a
+        read-only database and on one in memory. A progress bar is shown where stderr is a terminal.
+
+        Parameters
+        ----------
+        path : the new folder; an empty one may be there.
+
+        Returns
+        -------
+        The sizes of the copy.
+
+        Raises
+        ------
+        FolderTaken : there is something at `path`.
+        CorruptStore : a file of this store is damaged; the message names it.
+        Cancelled : Ctrl-C, `interrupt` or `close`. StorePermissionError, StoreError : it cannot be written.
+        """
+        from gdb.storage.backup import backup
+
+        target = _folder(path)
+        return self._written("backup", lambda snapshot, steps: backup(snapshot, target, steps))
+
+    def export(self, folder: PathLike, format: Literal["csv", "parquet"] = "csv") -> StoreStats:
+        """Write the graph into a new folder as CSV or Parquet files: all of it, or nothing. `load(folder)` reads it.
+
+        What comes back is equal: nodes with ids, id spaces, labels and typed properties, relationships with types and
+        directions. The files have neo4j-admin headers, for other programs; `gdb-export.json` beside them tells what
+        such headers cannot. It is the graph as it was when the export began. A progress bar is shown on a terminal.
+
+        Parameters
+        ----------
+        folder : the new folder; an empty one may be there.
+        format : "csv" (null is an empty field, an empty text is "") or "parquet".
+
+        Returns
+        -------
+        The sizes of the store that was exported.
+
+        Raises
+        ------
+        FolderTaken : there is something at `folder`.
+        CorruptStore : a file of this store is damaged; the message names it.
+        Cancelled : Ctrl-C, `interrupt` or `close`. StorePermissionError, StoreError : it cannot be written.
+        """
+        options.one_of("format", format, ("csv", "parquet"))
+        from gdb.storage.exporter import export
+
+        target = _folder(folder)
+        return self._written(
+            "export", lambda snapshot, steps: export(snapshot, target, format, steps)
+        )
+
+    def _written(self, work: str, write: Callable[[Snapshot, Steps], StoreStats]) -> StoreStats:
+        from gdb.progress import shown
+        from gdb.storage.steps import Steps
+
+        cancel = threading.Event()
+        with shown(sys.stderr) as progress:
+            steps = Steps(work, progress, cancel)
+            return self._work(lambda: write(self._store.snapshot(), steps), cancel, run_beside)
 
     # ---- about the graph ---------------------------------------------------------------------------
 

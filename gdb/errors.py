@@ -47,6 +47,12 @@ class NotAStore(StoreError, FileNotFoundError):
     code = "NOT_A_STORE"
 
 
+class FolderTaken(StoreError, FileExistsError):
+    """A backup or export would be written over something."""
+
+    code = "TAKEN"
+
+
 class CorruptStore(StoreError):
     """A file of the store is not the file that the manifest committed; the message names the
     file."""
@@ -193,7 +199,7 @@ class CountOverflow(RunError, OverflowError):
 
 
 class Cancelled(RunError):
-    """The query or import was cancelled (Ctrl-C); the store is as it was."""
+    """The query, import, backup or export was cancelled (Ctrl-C); the store is as it was."""
 
     code = "CANCELLED"
 

@@ -59,13 +59,15 @@ def option_names() -> tuple[str, ...]:
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     """Add the files and options of an import to a parser."""
-    parser.add_argument("files", metavar="FILE", nargs="*", help="edge lists, CSV or .graph files")
+    parser.add_argument(
+        "files", metavar="FILE", nargs="*", help="edge lists, tables, .graph files or exports"
+    )
     for name, kind in (("--nodes", "LABEL"), ("--edges", "TYPE")):
         parser.add_argument(
             name,
             metavar=f"[{kind}=]FILE",
             action="append",
-            help="CSV file with a neo4j-admin header; may be repeated",
+            help="CSV or Parquet file with a neo4j-admin header; may be repeated",
         )
     _add_content(parser)
     _add_written(parser)
@@ -91,7 +93,7 @@ def _add_written(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("how they are written")
     group.add_argument(
         "--format",
-        choices=["auto", "snap", "csv", "graph"],
+        choices=["auto", "snap", "csv", "parquet", "graph"],
         default="auto",
         help="default: as it looks",
     )

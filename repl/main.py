@@ -1,4 +1,4 @@
-"""The command `gdbsh`: a shell on a store, and demo, check and load beside it."""
+"""The command `gdbsh`: a shell on a store, and load, check, backup, export and demo beside it."""
 
 from __future__ import annotations
 
@@ -22,8 +22,10 @@ FAILED, USAGE, INTERRUPTED = 1, 2, 130  # exit codes; 0 is success
 
 _EPILOG = """\
 other uses:
-  gdbsh load STORE FILE...   import edge lists, CSV or .graph files (gdbsh load --help)
+  gdbsh load STORE FILE...   import edge lists, tables or exports (gdbsh load --help)
   gdbsh check STORE          verify every file of a store
+  gdbsh backup STORE FOLDER  copy a store, also while another process writes to it
+  gdbsh export STORE FOLDER  write the graph as CSV or Parquet files
   gdbsh demo                 a tour on the code of the Python library
 
 A store that has one of these names is opened as ./load. Statements are read from
@@ -112,7 +114,7 @@ def _run(session: Session, statements: Sequence[Statement]) -> int:
     return 0
 
 
-# ---- gdbsh load, check, demo ---------------------------------------------------------------------
+# ---- gdbsh load, check, backup, export, demo ---------------------------------------------------------------------
 
 
 def _load(words: Sequence[str]) -> int:
@@ -138,6 +140,32 @@ def _check(words: Sequence[str]) -> int:
     return 0
 
 
+def _backup(words: Sequence[str]) -> int:
+    parser = _parser("gdbsh backup", "Copy a store to a new folder, verified, all or nothing.")
+    parser.add_argument("store", metavar="STORE", help="folder of the store")
+    parser.add_argument("folder", metavar="FOLDER", help="the copy; must not exist, or be empty")
+    given = parser.parse_args(words)
+    with gdb.connect(given.store, read_only=True) as db:
+        stats = db.backup(given.folder)
+    print(f"{given.folder}: version {stats.version}, {stats.files:,} files ({stats.bytes:,} bytes)")
+    return 0
+
+
+def _export(words: Sequence[str]) -> int:
+    parser = _parser(
+        "gdbsh export",
+        "Write the graph into a new folder, all of it or nothing; gdbsh load STORE FOLDER reads it.",
+    )
+    parser.add_argument("store", metavar="STORE", help="folder of the store")
+    parser.add_argument("folder", metavar="FOLDER", help="must not exist, or be empty")
+    parser.add_argument("--format", choices=["csv", "parquet"], default="csv", help="default: csv")
+    given = parser.parse_args(words)
+    with gdb.connect(given.store, read_only=True) as db:
+        stats = db.export(given.folder, given.format)
+    print(f"{given.folder}: {stats.vertices:,} nodes and {stats.edges:,} relationships")
+    return 0
+
+
 def _demo(words: Sequence[str]) -> int:
     parser = _parser("gdbsh demo", "A tour on the code graph of the Python library.")
     parser.add_argument("--store", metavar="PATH", type=Path, help="keep the graph there")
@@ -151,6 +179,8 @@ def _demo(words: Sequence[str]) -> int:
 _USES: dict[str, Callable[[Sequence[str]], int]] = {
     "load": _load,
     "check": _check,
+    "backup": _backup,
+    "export": _export,
     "demo": _demo,
 }
 

@@ -14,6 +14,8 @@ import errno
 import fcntl
 import mmap
 import os
+import secrets
+import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -24,6 +26,7 @@ import numpy as np
 from gdb.errors import (
     ClosedError,
     CorruptStore,
+    FolderTaken,
     NotAStore,
     StoreError,
     StoreLocked,
@@ -298,6 +301,18 @@ class PosixFiles:
     def __del__(self) -> None:
         self.close()  # a store that was dropped must not hold up other processes' sweeping
 
+    def sync(self, name: str) -> None:
+        """Return when a file that another program wrote here will survive a power cut."""
+        self._check_writable()
+        with _translated(str(self._path / name)):
+            fd = os.open(self._path / name, os.O_RDONLY | os.O_CLOEXEC)
+            try:
+                os.fsync(fd)
+            except OSError as error:
+                self.poison(name, error)
+            finally:
+                os.close(fd)
+
     def poison(self, what: str, error: OSError) -> NoReturn:
         """Close the door for writing, for good."""
         self._poisoned = True
@@ -312,6 +327,69 @@ class PosixFiles:
                 f"The store {self.where} takes no more writes since the disk failed an fsync.",
                 "Check the disk, then open the store again.",
             )
+
+
+@contextmanager
+def new_folder(path: Path) -> Iterator[PosixFiles]:
+    """A folder that appears under its name when the block ends well, whole and synced, or never.
+
+    It is filled beside its place as NAME.partial-XXXXXXXX and renamed at the end. An error removes
+    it; what a killed process leaves keeps that name.
+
+    Raises
+    ------
+    FolderTaken : there is something at `path` other than an empty folder.
+    StorePermissionError, StoreError : it cannot be made.
+    """
+    target = Path(os.path.realpath(path))  # a link to an empty folder means that folder
+    partial = target.parent / f"{target.name}.partial-{secrets.token_hex(4)}"
+    with _translated(str(path)):
+        if target.exists() and (not target.is_dir() or any(target.iterdir())):
+            raise _taken(path)
+        if os.path.ismount(target):  # it cannot be renamed over
+            raise FolderTaken(f"{path} is a mount point.", "Name a new folder inside it.")
+        made = [p for p in target.parents if not p.exists()]  # the innermost first
+    try:
+        yield (files := _made(partial, path))
+        for name in files.names():
+            files.sync(name)  # protects the bytes: the name must never stand for less
+        files.fsync_dir()  # protects the names in it
+        with _translated(str(path)):
+            try:
+                os.rename(partial, target)
+            except OSError as error:
+                if error.errno in (errno.ENOTEMPTY, errno.EEXIST, errno.ENOTDIR):
+                    raise _taken(path) from None  # another process was quicker
+                raise
+    except BaseException as error:
+        shutil.rmtree(partial, ignore_errors=True)
+        with suppress(OSError):
+            for folder in made:
+                folder.rmdir()
+        if isinstance(error, FileNotFoundError) and not isinstance(error, StoreError):
+            raise StoreError(
+                f"{path} cannot be made, or what was written of it went away ({error.strerror}).",
+                "Name a folder on a disk that is there.",
+            ) from error
+        raise
+    with _translated(str(path)):
+        _fsync_path(target.parent)  # protects the new name: after this the caller may be told
+
+
+def _made(partial: Path, path: Path) -> PosixFiles:
+    try:
+        return PosixFiles(partial, create=True)
+    except StorePermissionError as error:
+        raise StorePermissionError(
+            f"The operating system refuses to make {path}.", "Name a folder that you may write to."
+        ) from error
+
+
+def _taken(path: Path) -> FolderTaken:
+    return FolderTaken(
+        f"{path} exists and is not an empty folder.",
+        "Name a new folder, or remove what is there first.",
+    )
 
 
 def _state(stat: os.stat_result) -> tuple[int, ...]:

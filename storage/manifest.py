@@ -11,15 +11,15 @@ import json
 import re
 import secrets
 import struct
-from collections.abc import Callable
 from dataclasses import asdict, dataclass
-from typing import TypeAlias, TypeVar, cast
+from typing import cast
 
 from gdb.errors import NotAStore, StoreVersionError
 from gdb.storage.adjacency import Direction
 from gdb.storage.checksum import DIGEST_BYTES, digest
+from gdb.storage.fields import Fields, Json
 from gdb.storage.files import READERS_LOCK, WRITER_LOCK, Files
-from gdb.storage.model import KINDS, Kind
+from gdb.storage.model import Kind
 from gdb.storage.segment import FileRecord, damaged
 
 MANIFEST = "MANIFEST"
@@ -28,9 +28,6 @@ _MAGIC = b"gdb.man\n"
 _HEAD = struct.Struct("<8sIIQ")  # magic, format, 0, length of the body
 _SEGMENT_NAME = re.compile(r"seg-\d{8,}-\d{4,}-[0-9a-f]{8}\.gdb")
 _TEMPORARY_NAME = re.compile(r"manifest-\d{8,}-[0-9a-f]{8}\.tmp")
-
-Json: TypeAlias = "bool | int | float | str | list[Json] | dict[str, Json] | None"
-T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -211,55 +208,17 @@ def strays(names: list[str], kept: set[str]) -> list[str]:
     ]
 
 
-class _Fields:
-    """A JSON object whose members are asked for by name and type; ValueError where they differ."""
+class _Fields(Fields):
+    """The members that only a manifest has."""
 
-    __slots__ = ("_members",)
-
-    def __init__(self, value: Json) -> None:
-        if not isinstance(value, dict):
-            raise ValueError("an object is missing")
-        self._members = value
-
-    def _get(self, key: str, wanted: type[T]) -> T:
-        value = self._members.get(key)
-        if type(value) is not wanted:
-            raise ValueError(f"{key} is missing or of another type")
-        return value
-
-    def number(self, key: str, least: int = 0) -> int:
-        value = self._get(key, int)
-        if not least <= value < 1 << 62:
-            raise ValueError(f"{key} is out of range")
-        return value
-
-    def text(self, key: str) -> str:
-        return self._get(key, str)
-
-    def flag(self, key: str) -> bool:
-        return self._get(key, bool)
-
-    def kind(self, key: str) -> Kind:
-        for kind in KINDS:
-            if kind == self._members.get(key):
-                return kind
-        raise ValueError(f"{key} is no kind of property")
-
-    def texts(self, key: str) -> tuple[str, ...]:
-        return tuple(str(value) for value in self._get(key, list))
-
-    def each(self, key: str, read_one: Callable[[_Fields], T]) -> tuple[T, ...]:
-        return tuple(read_one(_Fields(value)) for value in self._get(key, list))
-
-    def one(self, key: str) -> _Fields:
-        return _Fields(self._members.get(key))
+    __slots__ = ()
 
     def columns(self, key: str) -> dict[str, ColumnRecord]:
-        return {name: _column(_Fields(value)) for name, value in self._get(key, dict).items()}
+        return {name: _column(_Fields(value)) for name, value in self.get(key, dict).items()}
 
     def ranges(self, key: str) -> tuple[tuple[int, int], ...]:
         found = []
-        for value in self._get(key, list):
+        for value in self.get(key, list):
             match value:
                 case [int(start), int(stop)] if 0 <= start < stop < 1 << 32:
                     found.append((start, stop))

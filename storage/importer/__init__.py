@@ -1,4 +1,4 @@
-"""Import: edge lists, CSV tables and `.graph` files into a store, all or nothing (design.md §2, *Import*)."""
+"""Import: edge lists, tables, `.graph` files and exports into a store, all or nothing (design.md §2, *Import*)."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ import numpy as np
 
 from gdb.errors import Cancelled, ImportFailed
 from gdb.storage.build import read_tables, write_graph
-from gdb.storage.importer import csv_graph
+from gdb.storage.engine import Engine
+from gdb.storage.importer import csv_graph, exported
 from gdb.storage.importer.assemble import Assembly, NewEdges, Options
 from gdb.storage.importer.csv_graph import DEFAULT_TYPE, Naming, Sheet
-from gdb.storage.importer.detect import detect, head
+from gdb.storage.importer.detect import detect, head, is_parquet
 from gdb.storage.importer.graph_format import read_graph
 from gdb.storage.importer.header import names_of
 from gdb.storage.importer.report import FileReport, LoadReport, Rejected, Rejects, loud
 from gdb.storage.importer.snap import places_of, read_snap
-from gdb.storage.importer.tables import Engine
 from gdb.storage.model import VertexTable
 from gdb.storage.store import Store
 
@@ -42,7 +42,7 @@ def load(
     *,
     nodes: Nodes | None = None,
     edges: Edges | None = None,
-    format: Literal["auto", "snap", "csv", "graph"] = "auto",
+    format: Literal["auto", "snap", "csv", "parquet", "graph"] = "auto",
     type: str | None = None,
     label: str | None = None,
     directed: bool = True,
@@ -63,15 +63,16 @@ def load(
 
     Parameters
     ----------
-    source : files whose format is found from their content unless `format` names it.
-    nodes, edges : CSV files; a mapping gives the label or type of each; an edge file may be
+    source : files whose format is found from their content unless `format` names it, and folders
+        that `Database.export` wrote: those say themselves all that the options below leave open.
+    nodes, edges : CSV or Parquet files; a mapping gives the label or type of each; an edge file may be
         (path, start space, end space).
     type, label : relationship type and node label where files name none; the type is "EDGE" by
         default, `.graph` vertices get the label L<number>. "A:B" gives two labels, also as a key of
         `nodes`.
     directed : False: each relationship is stored once, for both directions (`.graph` files are
         always undirected).
-    columns : names of a CSV file's columns, as header fields. delimiter, header : how it is
+    columns : names of a file's columns, as header fields. delimiter, header : how it is
         written, if not as it looks.
     id_space : id space of nodes, and of edge ends, where headers name none; ends : id spaces of
         both ends. A label of `nodes` that is named there is the id space of those nodes.
@@ -95,7 +96,7 @@ def load(
     naming = Naming(type, label, directed, columns, delimiter, header, id_space, ends)
     relations = _edges(edges, naming)
     inputs = [*_nodes(nodes, naming, relations), *relations, *_sources(source, naming, format)]
-    if not inputs:
+    if not inputs and not (source is not None and _paths(source)):  # an export may be empty
         raise ImportFailed("no file was given", "Name a file, or nodes= and edges=.")
     options = Options(missing_ends, multi_edges, self_loops, label, rejects)
     meter = _Meter([path for _, path, _ in inputs], progress, cancel)
@@ -177,12 +178,21 @@ def _sources(
 ) -> list[Input]:
     found: list[Input] = []
     for path in _paths(source) if source is not None else []:
-        kind = detect(path, head(path)) if format == "auto" else format
-        if kind == "csv":
+        if format == "auto" and exported.is_export(path):
+            found += exported.inputs(path, naming)
+            continue
+        kind = _kind(path) if format == "auto" else format
+        if format == "parquet" and not is_parquet(path):
+            raise ImportFailed("is no Parquet file", "Leave format= out.", file=str(path))
+        if kind in ("csv", "parquet"):
             layout = csv_graph.layout(path, naming)
             kind = "edges" if csv_graph.holds_edges(layout, naming) else "nodes"
         found.append((kind, path, naming))
     return found
+
+
+def _kind(path: Path) -> str:
+    return "parquet" if is_parquet(path) else detect(path, head(path))
 
 
 def _read(
@@ -202,7 +212,10 @@ def _read(
         "snap": "SNAP edge list",
         "graph": ".graph",
     }
-    file = FileReport(str(path), formats[kind])
+    named = formats[kind]
+    if kind in ("nodes", "edges") and is_parquet(path):
+        named = named.replace("CSV", "Parquet")
+    file = FileReport(str(path), named)
     report.files.append(file)
     meter.check()
     match kind:

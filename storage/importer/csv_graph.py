@@ -1,4 +1,4 @@
-"""CSV tables to vertices and edges: which columns are ids, labels, types and properties."""
+"""CSV and Parquet tables to vertices and edges: which columns are ids, labels, types and properties."""
 
 from __future__ import annotations
 
@@ -10,15 +10,17 @@ from pathlib import Path
 import numpy as np
 
 from gdb.errors import ImportFailed
+from gdb.storage.engine import Engine
 from gdb.storage.importer import values
 from gdb.storage.importer.assemble import Assembly, NewEdges
-from gdb.storage.importer.detect import head
+from gdb.storage.importer.detect import head, is_parquet
 from gdb.storage.importer.header import Field, assume_roles, names_of
 from gdb.storage.importer.layout import Layout, layout_of
+from gdb.storage.importer.parquet import ParquetTable, parquet_layout
 from gdb.storage.importer.places import Places
 from gdb.storage.importer.report import FileReport, Rejects
 from gdb.storage.importer.spaces import Ids, Space
-from gdb.storage.importer.tables import Engine, Table
+from gdb.storage.importer.tables import Table
 from gdb.storage.model import I64, Column, VertexTable, from_strings
 
 DEFAULT_TYPE = "EDGE"
@@ -26,7 +28,10 @@ DEFAULT_TYPE = "EDGE"
 
 @dataclass(frozen=True, slots=True)
 class Naming:
-    """What the caller says about CSV files: names for what their headers leave open, and how they are written."""
+    """What is said about tables: names for what their headers leave open, and how they are written.
+
+    labels : exactly these, whatever the file says. layout : instead of the file's own header.
+    """
 
     type: str | None = None
     label: str | None = None
@@ -36,6 +41,8 @@ class Naming:
     header: bool | None = None
     id_space: str | None = None
     ends: tuple[str, str] | None = None
+    labels: tuple[str, ...] | None = None
+    layout: Layout | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,12 +73,17 @@ class Sheet:
                 f"{self.path}: the first line was taken for a header, the first two columns for the "
                 "ends (pass header=False and columns= if it is data)"
             )
-        table = Table(self.path, found, self.report, self.rejects, self.cancel, self.engine)
+        kind = ParquetTable if is_parquet(self.path) else Table
+        table = kind(self.path, found, self.report, self.rejects, self.cancel, self.engine)
         return table, warnings
 
 
 def layout(path: Path, naming: Naming) -> Layout:
-    """The layout of a CSV file, from its first lines."""
+    """The layout of a file, from its first lines or its schema."""
+    if naming.layout is not None:
+        return naming.layout
+    if is_parquet(path):
+        return parquet_layout(path, naming.columns)
     return layout_of(path, head(path), naming.delimiter, naming.header, naming.columns)
 
 
@@ -104,7 +116,7 @@ def add_nodes(sheet: Sheet, assembly: Assembly) -> list[str]:
         if field.name:
             own = from_strings(ids) if isinstance(ids, list) else Column("int64", ids)
             columns = {field.name: own, **columns}
-        labels = _labels(table, sheet.naming.label)
+        labels = _labels(table, sheet.naming)
         _finish(table, warnings)
     tables: list[VertexTable] = []
     for names, rows in labels:
@@ -122,7 +134,14 @@ def _finish(table: Table, warnings: list[str]) -> None:
     count = table.count()
     table.report.rows += count
     warnings += table.warnings
-    if not count and not table.report.rejected:
+    written = table.layout.written
+    if written is not None and count + len(table.report.rejected) != written.rows:
+        raise ImportFailed(
+            f"has {count:,} rows; when it was exported it had {written.rows:,}",
+            "Take the whole export from where it was written.",
+            file=str(table.path),
+        )
+    if not count and not table.report.rejected and written is None:
         warnings.append(f"{table.path}: holds a header and no rows")
     for i, field in enumerate(table.layout.fields):
         if not field.role and not field.name and not table.is_empty(i):
@@ -151,7 +170,7 @@ def _ids(table: Table, at: int, space: str, assembly: Assembly) -> Ids:
     """A column of ids: text where it is declared so, where the ids of its space are, or where one is no integer."""
     text, declared = assembly.is_text(space), table.layout.fields[at].kind
     if text is False and declared != "string":
-        misfit = values.misfit(f"c{at}", "int64")
+        misfit = values.misfit(table.text(at), "int64")
         where = f"id space {space!r}" if space else "the graph"
         cure = (
             "Declare the ids as text in every file (:ID{id-type:string}), or name another id space."
@@ -169,9 +188,11 @@ def _ids(table: Table, at: int, space: str, assembly: Assembly) -> Ids:
     return column.values.astype(np.int64, copy=False)
 
 
-def _labels(table: Table, label: str | None) -> list[tuple[tuple[str, ...], I64 | None]]:
+def _labels(table: Table, naming: Naming) -> list[tuple[tuple[str, ...], I64 | None]]:
     """Label sets and the rows that have them; one set for the whole file where no column names labels."""
-    fixed = set(names_of(label))
+    if naming.labels is not None:
+        return [(naming.labels, None)]
+    fixed = set(names_of(naming.label))
     at = next((i for i, f in enumerate(table.layout.fields) if f.role == "LABEL"), None)
     if at is None:
         return [(tuple(sorted(fixed)), None)]

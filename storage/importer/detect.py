@@ -12,7 +12,7 @@ from typing import BinaryIO, Literal, cast
 from gdb.errors import ImportFailed
 
 Format = Literal["snap", "csv", "graph"]
-GZIP = b"\x1f\x8b"
+GZIP, PARQUET = b"\x1f\x8b", b"PAR1"
 DELIMITERS = (",", "|", "\t", ";")
 HEAD = 1 << 16
 _LOOKED_AT = 20  # lines that tell a format
@@ -58,6 +58,18 @@ def damaged(path: Path, error: Exception) -> ImportFailed:
     )
 
 
+def is_parquet(path: Path) -> bool:
+    """Whether a file is Parquet, by its first bytes.
+
+    Raises
+    ------
+    ImportFailed : it cannot be opened, or is empty.
+    """
+    open_input(path).close()
+    with path.open("rb") as stream:
+        return stream.read(len(PARQUET)) == PARQUET
+
+
 def head(path: Path) -> list[str]:
     """The first lines of a file, as text.
 
@@ -74,7 +86,7 @@ def head(path: Path) -> list[str]:
         raise ImportFailed(
             "is binary, not text", "Give an edge list, CSV or .graph file.", file=str(path)
         )
-    if data.startswith((b"PK\3\4", b"PAR1")):
+    if data.startswith((b"PK\3\4", PARQUET)):
         raise ImportFailed("is no text file", "Unpack or convert it first.", file=str(path))
     cut = data.rfind(b"\n")
     whole = data if len(data) < HEAD or cut < 0 else data[:cut]

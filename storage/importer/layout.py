@@ -12,11 +12,20 @@ from gdb.storage.importer.detect import delimiter_of
 from gdb.storage.importer.header import Field, looks_like_header, parse_header, repeated
 
 
+@dataclass(frozen=True, slots=True)
+class Written:
+    """What is known of a file that gdb wrote: its rows, and bytes that no line of it exceeds."""
+
+    rows: int
+    widest: int
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Layout:
-    """How a CSV file is written: its delimiter, the lines before the first record, and its fields.
+    """How a table is written: its delimiter, the lines before the first record, and its fields.
 
     guessed : the first line was taken for a header because it looks like one.
+    written : None where gdb did not write the file.
     """
 
     delimiter: str
@@ -24,6 +33,7 @@ class Layout:
     fields: list[Field]
     warnings: list[str]
     guessed: bool
+    written: Written | None = None
 
 
 def layout_of(

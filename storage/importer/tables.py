@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import os
 import re
-import tempfile
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
 from gdb.errors import Cancelled, ImportFailed
+from gdb.storage.engine import Engine, Watch
 from gdb.storage.importer import values
 from gdb.storage.importer.detect import GZIP
 from gdb.storage.importer.layout import Layout
@@ -24,10 +22,8 @@ from gdb.storage.importer.places import Places
 from gdb.storage.importer.report import FileReport, Rejects
 from gdb.storage.model import I64, Column, Kind, offsets_of_lengths
 
-if TYPE_CHECKING:
-    from duckdb import DuckDBPyConnection
-
 Row = tuple[int | str, ...]
+_LINE = 2 << 20  # bytes of a line that DuckDB takes unless it is told otherwise
 _FEW = 10_000  # values that are looked at first to find a column's type
 _CURES = {
     "MISSING COLUMNS": "Every line must have as many fields as the header.",
@@ -36,27 +32,6 @@ _CURES = {
     "UNQUOTED VALUE": "Close the quote, or double a quote inside a quoted field.",
     "INVALID ENCODING": "Convert the file to UTF-8.",
 }
-
-
-class Engine:
-    """One DuckDB for all files of an import, started when the first CSV file is read."""
-
-    def __init__(self) -> None:
-        self._database: DuckDBPyConnection | None = None
-
-    def cursor(self) -> DuckDBPyConnection:
-        """A connection with temporary tables of its own."""
-        import duckdb  # a heavy import that only CSV files need
-
-        if self._database is None:
-            # what does not fit in memory goes there, and not into the folder where the user stands
-            spill = str(Path(tempfile.gettempdir()) / f"gdb-import-{os.getpid()}")
-            self._database = duckdb.connect(config={"temp_directory": spill})
-        return self._database.cursor()
-
-    def close(self) -> None:
-        if self._database is not None:
-            self._database.close()
 
 
 class Table:
@@ -80,20 +55,11 @@ class Table:
         self.places = Places(path, layout.delimiter, layout.skipped, blanks=width == 1)
         self.warnings: list[str] = []
         self.connection = engine.cursor()
-        self._cancel, self._closed = cancel, threading.Event()
-        if cancel is not None:
-            threading.Thread(target=self._watch, args=[cancel], daemon=True).start()
+        self._watch = Watch(self.connection, cancel)
 
     def __enter__(self) -> Table:
         try:
             self._read()
-            self._collect_rejects()
-            if len(self.layout.fields) == 1:  # the reader skips blank lines only of wider files
-                self._rows("DELETE FROM t WHERE c0 IS NULL")
-            for i, field in enumerate(self.layout.fields):
-                if field.kind is not None and field.role != "IGNORE":
-                    what = f"{field.name or field.role!r} is declared {field.kind}, not"
-                    self.reject(i, values.misfit(f"c{i}", field.kind), what)
         except BaseException:
             self.close()
             raise
@@ -108,14 +74,8 @@ class Table:
         self.close()
 
     def close(self) -> None:
-        self._closed.set()
+        self._watch.close()
         self.connection.close()
-
-    def _watch(self, cancel: threading.Event) -> None:
-        """Stop the statement that runs when the import is cancelled."""
-        while not self._closed.wait(0.05):
-            if cancel.is_set():
-                self.connection.interrupt()
 
     @contextmanager
     def _cancellable(self) -> Iterator[None]:
@@ -141,12 +101,23 @@ class Table:
     # ---- reading -----------------------------------------------------------------------------------
 
     def _read(self) -> None:
+        """Fill the table and reject the rows that do not fit their declared types."""
+        self._read_text()
+        self._collect_rejects()
+        if len(self.layout.fields) == 1:  # the reader skips blank lines only of wider files
+            self._rows("DELETE FROM t WHERE c0 IS NULL")
+        for i, field in enumerate(self.layout.fields):
+            if field.kind is not None and field.role != "IGNORE":
+                what = f"{field.name or field.role!r} is declared {field.kind}, not"
+                self.reject(i, values.misfit(f"c{i}", field.kind), what)
+
+    def _read_text(self) -> None:
         import duckdb
 
         try:
             self._read_file(self.path)
         except duckdb.Error as error:
-            if "invalid state" not in str(error):
+            if "invalid state" not in str(error) or self.layout.written is not None:
                 raise _readable(self.path, str(error)) from None
             # the reader wants one kind of line end in a file
             with unified(self.path) as copy:
@@ -159,13 +130,15 @@ class Table:
         columns = ", ".join(f"'c{i}': 'VARCHAR'" for i in range(len(self.layout.fields)))
         with path.open("rb") as stream:
             compression = "gzip" if stream.read(2) == GZIP else "none"
+        written = self.layout.written
+        exactly = f", new_line='\\n', max_line_size={max(written.widest, _LINE)}" if written else ""
         self._rows(
             "CREATE OR REPLACE TEMP TABLE t AS SELECT row_number() OVER () AS record, * FROM "
             f"read_csv(?, columns={{{columns}}}, delim=?, header=false, "
             f"skip={self.layout.skipped}, quote='\"', escape='\"', nullstr='', "
-            f"allow_quoted_nulls=false, auto_detect=false, compression='{compression}', "
-            "store_rejects=true)",
-            [_literal(path), self.layout.delimiter],
+            f"allow_quoted_nulls=false, auto_detect=false, hive_partitioning=false, compression='{compression}', "
+            f"store_rejects=true{exactly})",
+            [literal(path), self.layout.delimiter],
         )
 
     def _collect_rejects(self) -> None:
@@ -187,7 +160,7 @@ class Table:
     def reject(self, i: int, condition: str, what: str, cure: str = "") -> None:
         """Reject the rows for which `condition` holds; the reason is `what` and the value of column i."""
         found = self._rows(
-            f"SELECT record, c{i} FROM t WHERE {condition} LIMIT {self.rejects.most + 1}"
+            f"SELECT record, {self.text(i)} FROM t WHERE {condition} LIMIT {self.rejects.most + 1}"
         )
         if found:
             shown = [(int(r), f"{what} {v!r}" if v is not None else what) for r, v in found]
@@ -210,20 +183,31 @@ class Table:
 
     def reject_missing(self, i: int, what: str) -> None:
         """Reject rows without a value in a column that needs one."""
-        self.reject(i, f"coalesce(c{i}, '') = ''", f"{what} is empty", "Every line needs one.")
+        self.reject(
+            i, f"coalesce({self.text(i)}, '') = ''", f"{what} is empty", "Every line needs one."
+        )
 
     # ---- columns -----------------------------------------------------------------------------------
+
+    def text(self, i: int) -> str:
+        """A column as text, in SQL."""
+        return f"c{i}"
+
+    def value(self, i: int, kind: Kind) -> str:
+        """A column as values of a kind, NULL where one does not fit; in SQL."""
+        return values.value(self.text(i), kind)
 
     def count(self) -> int:
         return self._scalar("SELECT count(*) FROM t")
 
     def is_empty(self, i: int) -> bool:
         """Whether no row has a value in a column."""
-        return not self._scalar(f"SELECT count(*) FROM (SELECT 1 FROM t WHERE c{i} <> '' LIMIT 1)")
+        given = f"SELECT 1 FROM t WHERE {self.text(i)} <> '' LIMIT 1"
+        return not self._scalar(f"SELECT count(*) FROM ({given})")
 
     def all_fit(self, i: int, kind: Kind) -> bool:
         """Whether a column may be taken for a kind that nobody declared."""
-        odd = values.surprise(f"c{i}", kind)
+        odd = values.surprise(self.text(i), kind)
         few = f"SELECT count(*) FROM (SELECT c{i} FROM t LIMIT {_FEW}) WHERE {odd}"
         return not self._scalar(few) and not self._scalar(f"SELECT count(*) FROM t WHERE {odd}")
 
@@ -252,7 +236,7 @@ class Table:
         """A column's values, in the order of the lines."""
         if kind == "string":
             return self._strings(i)
-        cast = values.value(f"c{i}", kind)
+        cast = self.value(i, kind)
         zero = "false" if kind == "bool" else "0"
         found = self._arrays(
             f"SELECT coalesce({cast}, {zero}) AS v, {cast} IS NOT NULL AS ok FROM t ORDER BY record"
@@ -267,7 +251,7 @@ class Table:
         import nanoarrow as na
 
         relation = self.connection.sql(
-            f"SELECT coalesce(c{i}, '') AS v, CAST(c{i} IS NOT NULL AS TINYINT) AS ok FROM t"
+            f"SELECT coalesce({self.text(i)}, '') AS v, CAST(c{i} IS NOT NULL AS TINYINT) AS ok FROM t"
             " ORDER BY record"
         )
         data: list[npt.NDArray[np.uint8]] = [np.zeros(0, np.uint8)]
@@ -295,11 +279,11 @@ class Table:
         """The distinct texts of a column ("" where empty), and for each row the number of its text."""
         self._rows(
             "CREATE OR REPLACE TEMP TABLE g AS SELECT v, row_number() OVER (ORDER BY first) - 1 AS code "
-            f"FROM (SELECT coalesce(c{i}, '') AS v, min(record) AS first FROM t GROUP BY v)"
+            f"FROM (SELECT coalesce({self.text(i)}, '') AS v, min(record) AS first FROM t GROUP BY v)"
         )
         names = [str(v) for (v,) in self._rows("SELECT v FROM g ORDER BY code")]
         found = self._arrays(
-            f"SELECT code FROM t JOIN g ON g.v = coalesce(t.c{i}, '') ORDER BY record"
+            f"SELECT code FROM t JOIN g ON g.v = coalesce({self.text(i)}, '') ORDER BY record"
         )
         return names, np.asarray(found["code"], np.int64)
 
@@ -309,7 +293,7 @@ class Table:
         return np.asarray(found["record"], np.int64)
 
 
-def _literal(path: Path) -> str:
+def literal(path: Path) -> str:
     """A path that DuckDB takes for one file, not for a pattern of names."""
     return re.sub(r"[*?\[]", r"[\g<0>]", str(path))
 

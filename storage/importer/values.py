@@ -6,9 +6,9 @@ integer, and read '1_000' and '0x1F'.
 
 from __future__ import annotations
 
+from gdb.storage.engine import SQL_TYPES
 from gdb.storage.model import Kind
 
-SQL_TYPES: dict[Kind, str] = {"int64": "BIGINT", "float64": "DOUBLE", "bool": "BOOLEAN"}
 INTEGER = r"\s*[+-]?[0-9]+\s*"
 _NUMBER = r"\s*[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?\s*"
 _NO_NUMBER = r"\s*[+-]?(nan|NaN|NAN|inf|Inf|INF|[iI]nfinity|INFINITY)\s*"

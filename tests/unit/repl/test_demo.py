@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import io
 from pathlib import Path
+from typing import Literal
 
 import pytest
 
 import gdb
 from gdb.repl import codegraph, demo
+from gdb.storage.build import read_tables
+from tests.unit.storage.naive import Naive, agree
 
 LIBRARY = {
     # one and two import each other; three, four and five are a circle; all of it imports sys
@@ -89,3 +92,16 @@ def test_the_store_is_kept_where_it_was_asked_for(shown: str, tmp_path: Path) ->
 def test_a_store_that_holds_something_is_refused(shown: str, tmp_path: Path) -> None:
     with pytest.raises(gdb.GdbError, match="not empty"):
         demo.run(str(tmp_path / "code.gdb"), io.StringIO())
+
+
+@pytest.mark.parametrize("format", ["csv", "parquet"])
+def test_an_export_of_the_demo_comes_back_equal(
+    shown: str, tmp_path: Path, format: Literal["csv", "parquet"]
+) -> None:
+    with gdb.connect(tmp_path / "code.gdb", read_only=True) as db, gdb.connect() as other:
+        db.export(tmp_path / "out", format)
+        other.load(tmp_path / "out")
+        assert other.schema() == db.schema()
+        agree(Naive(read_tables(db._store.snapshot())), other._store.snapshot())
+        for _, query in demo.QUESTIONS:
+            assert other.execute(query).fetchall() == db.execute(query).fetchall()

@@ -212,3 +212,23 @@ def test_highlighting_keeps_the_text() -> None:
     assert ("class:keyword", "MATCH") in pieces
     assert ("class:name", "Person") in pieces
     assert ("class:string", "'x\\'y'") in pieces
+
+
+def test_backup(store: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    copy = tmp_path / "copy.gdb"
+    assert main(["backup", str(store), str(copy)]) == 0
+    assert str(copy) in capsys.readouterr().out
+    assert main(["check", str(copy)]) == 0
+    assert main(["backup", str(store), str(copy)]) == 1
+    assert "Name a new folder" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("format", ["csv", "parquet"])
+def test_export_and_load(
+    store: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], format: str
+) -> None:
+    out = tmp_path / "out"
+    assert main(["export", str(store), str(out), "--format", format]) == 0
+    assert capsys.readouterr().out == f"{out}: 3 nodes and 3 relationships\n"
+    assert main(["load", str(tmp_path / "g.gdb"), str(out)]) == 0
+    assert "added 3 nodes and 3 relationships" in capsys.readouterr().out

@@ -1,0 +1,291 @@
+"""Export: a snapshot as CSV or Parquet files with neo4j-admin headers, which an import reads back equal."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from gdb.errors import Cancelled, StoreError
+from gdb.storage import contents
+from gdb.storage.contents import (
+    Contents,
+    ExportedColumn,
+    ExportedEdges,
+    ExportedFile,
+    ExportedNodes,
+    FileFormat,
+    Role,
+)
+from gdb.storage.engine import SQL_TYPES, Engine, Watch
+from gdb.storage.files import PosixFiles, new_folder
+from gdb.storage.model import I64, U32, Column, Kind
+from gdb.storage.snapshot import EdgeType, Snapshot, StoreStats, VertexGroup
+from gdb.storage.steps import Steps
+
+if TYPE_CHECKING:
+    from duckdb import DuckDBPyConnection
+
+_BATCH = 1 << 18  # rows that are in memory as arrays at once
+_HEADER_TYPES: dict[Kind, str] = {
+    "int64": "long",
+    "float64": "double",
+    "bool": "boolean",
+    "string": "string",
+}
+_HOW: dict[FileFormat, str] = {
+    "csv": "FORMAT csv, HEADER true, DELIMITER ',', QUOTE '\"', ESCAPE '\"', NULLSTR ''",
+    "parquet": "FORMAT parquet",
+}
+
+
+def export(snapshot: Snapshot, path: Path, format: FileFormat, steps: Steps) -> StoreStats:
+    """Write a snapshot into a new folder: all of it, synced, or nothing.
+
+    There is one file for each vertex group (label set and id space), one or more for each edge type
+    (one for each pair of id spaces of its ends), and `gdb-export.json`, which tells what they are.
+
+    Parameters
+    ----------
+    path : must not exist, or be an empty folder.
+
+    Returns
+    -------
+    The sizes of what was exported (of the store, not of the files).
+
+    Raises
+    ------
+    FolderTaken : there is something at `path`.
+    CorruptStore : a file of the store is not the one that was committed.
+    Cancelled, StorePermissionError, StoreError : the files cannot be written.
+
+    Cost: rows pass through DuckDB one file at a time; beyond its share of memory it spills to disk.
+    """
+    with new_folder(path) as target, closing(Engine()) as engine, _told(path, steps):
+        connection = engine.cursor()
+        watch = Watch(connection, steps.cancel)
+        try:
+            run = _Run(snapshot, target, format, steps, connection)
+            held = Contents(tuple(run.nodes()), tuple(run.edges()))
+        finally:
+            watch.close()
+            connection.close()
+        out = target.create(contents.NAME)
+        try:
+            out.write(contents.encode(held))
+        finally:
+            out.close()
+        steps.at("committing", run.total, run.total)
+    return snapshot.stats()
+
+
+@contextmanager
+def _told(path: Path, steps: Steps) -> Iterator[None]:
+    """Turn errors of DuckDB into ours."""
+    import duckdb
+
+    try:
+        yield
+    except duckdb.InterruptException:
+        steps.check()
+        raise Cancelled(f"The {steps.work} was interrupted; nothing of it was kept.") from None
+    except duckdb.Error as error:
+        short = str(error).split("\n")[0].strip().rstrip(".")
+        raise StoreError(
+            f"The export to {path} could not be written ({short}).",
+            "Check the disk and its free space.",
+        ) from None
+
+
+@dataclass(slots=True)
+class _Table:
+    """A file to be: rows gathered in a DuckDB table of columns c0, c1, ..."""
+
+    name: str
+    fields: list[tuple[ExportedColumn, str]]  # with the header field
+    rows: int = 0
+    widest: int = 0
+
+
+@dataclass(slots=True)
+class _Run:
+    """One export."""
+
+    snapshot: Snapshot
+    target: PosixFiles
+    format: FileFormat
+    steps: Steps
+    connection: DuckDBPyConnection
+    total: int = field(init=False)
+    done: int = 0
+    tables: int = 0
+
+    def __post_init__(self) -> None:
+        self.total = 2 * (self.snapshot.vertex_count + self.snapshot.edge_count)
+
+    # ---- what is written ------------------------------------------------------------------------
+
+    def nodes(self) -> Iterator[ExportedNodes]:
+        """Write the vertex groups."""
+        for number, group in enumerate(self.snapshot.groups):
+            ids = self.snapshot.id_column(number)
+            columns = [ids, *self._vertex_columns(number, group)]
+            own = [
+                _column("ID", ids.kind, group.id_space),
+                *(_property(key, group.keys[key]) for key in group.keys),
+            ]
+            table = self._begin(own)
+            for start in range(0, group.count, _BATCH):
+                rows = np.arange(start, min(start + _BATCH, group.count))
+                self._append(table, [column.take(rows) for column in columns], "reading nodes")
+            label = ";".join(group.labels)
+            held = self._finish(table, f"nodes-{number}", group.labels, "LABEL", label)
+            yield ExportedNodes(group.labels, group.id_space, held)
+
+    def edges(self) -> Iterator[ExportedEdges]:
+        """Write the edge types."""
+        for number, edge_type in enumerate(self.snapshot.edge_types):
+            tables: dict[tuple[str, str], _Table] = {}
+            for start in range(0, edge_type.edge_count, _BATCH):
+                rows = np.arange(start, min(start + _BATCH, edge_type.edge_count))
+                self._append_edges(edge_type, rows, tables)
+            if not tables:  # a type without edges is a type
+                tables["", ""] = self._begin(self._edge_fields(edge_type, ("", ""), ("int64",) * 2))
+            for place, (spaces, table) in enumerate(sorted(tables.items())):
+                name = edge_type.name
+                held = self._finish(table, f"edges-{number}-{place}", (name,), "TYPE", name)
+                yield ExportedEdges(name, edge_type.directed, *spaces, held)
+
+    def _vertex_columns(self, number: int, group: VertexGroup) -> list[Column]:
+        found = [self.snapshot.vertex_column(number, key) for key in group.keys]
+        return [column for column in found if column is not None]
+
+    def _append_edges(
+        self, edge_type: EdgeType, rows: I64, tables: dict[tuple[str, str], _Table]
+    ) -> None:
+        """Append some edges of a type to the tables of their ends' id spaces."""
+        snapshot = self.snapshot
+        _, sources, targets = snapshot.edge_ends(rows + edge_type.first_eid)
+        names = sorted({group.id_space for group in snapshot.groups})
+        space_of = np.array([names.index(group.id_space) for group in snapshot.groups])
+        starts = space_of[snapshot.groups_of(sources)]
+        ends = space_of[snapshot.groups_of(targets)]
+        pairs = starts * len(names) + ends
+        found = [snapshot.edge_column(edge_type.name, key) for key in edge_type.keys]
+        for pair in np.unique(pairs).tolist():
+            mine = np.flatnonzero(pairs == pair)
+            spaces = names[pair // len(names)], names[pair % len(names)]
+            both = self._ids(sources[mine]), self._ids(targets[mine])
+            kinds = both[0].kind, both[1].kind
+            if spaces not in tables:
+                tables[spaces] = self._begin(self._edge_fields(edge_type, spaces, kinds))
+            taken = [column.take(rows[mine]) for column in found if column is not None]
+            self._append(tables[spaces], [*both, *taken], "reading relationships")
+
+    @staticmethod
+    def _edge_fields(
+        edge_type: EdgeType, spaces: tuple[str, str], kinds: tuple[Kind, Kind]
+    ) -> list[tuple[ExportedColumn, str]]:
+        return [
+            _column("START_ID", kinds[0], spaces[0]),
+            _column("END_ID", kinds[1], spaces[1]),
+            *(_property(key, edge_type.keys[key]) for key in edge_type.keys),
+        ]
+
+    def _ids(self, vids: U32) -> Column:
+        """The user ids of vertices of one id space, in that order."""
+        numbers = self.snapshot.groups_of(vids)
+        order = np.argsort(numbers, kind="stable")
+        pieces: list[Column] = []
+        for group in np.unique(numbers).tolist():
+            mine = order[numbers[order] == group]
+            rows = self.snapshot.group_rows(vids[mine], group)
+            pieces.append(self.snapshot.id_column(group).take(rows))
+        places = np.empty(vids.shape[0], np.int64)
+        places[order] = np.arange(vids.shape[0])
+        return Column.concat(pieces).take(places)
+
+    # ---- through DuckDB -------------------------------------------------------------------------
+
+    def _begin(self, fields: list[tuple[ExportedColumn, str]]) -> _Table:
+        table = _Table(f"t{self.tables}", fields)
+        self.tables += 1
+        columns = ", ".join(f"c{i} {SQL_TYPES[c.kind]}" for i, (c, _) in enumerate(fields))
+        self.connection.execute(f"CREATE TEMP TABLE {table.name} ({columns})")
+        return table
+
+    def _append(self, table: _Table, columns: list[Column], step: str) -> None:
+        """Append rows, of which there is at least one."""
+        import nanoarrow as na
+
+        count = len(columns[0])
+        self.steps.at(step, self.done, self.total)
+        arrays = [na.c_array(column) for column in columns]
+        kinds = [na.c_schema(a.schema).modify(name=f"c{i}") for i, a in enumerate(arrays)]
+        batch = na.Array(na.c_array_from_buffers(na.struct(kinds), count, [None], children=arrays))
+        self.connection.register("batch", batch)
+        self.connection.execute(f"INSERT INTO {table.name} SELECT * FROM batch")
+        self.connection.unregister("batch")
+        lengths = [np.diff(column.offsets) for column in columns if column.offsets is not None]
+        if lengths:
+            table.widest = max(table.widest, int(np.sum(lengths, axis=0).max()))
+        table.rows += count
+        self.done += count
+
+    def _finish(
+        self, table: _Table, stem: str, names: tuple[str, ...], role: Role, said: str
+    ) -> ExportedFile:
+        """Write a table as a file; a column of `role` says `said` in every row."""
+        before = 2 if role == "TYPE" else 1  # after the ids
+        fields = list(table.fields)
+        fields.insert(before, _column(role, "string", None))
+        picked = [f"c{i}" for i in range(len(table.fields))]
+        picked.insert(before, _text(said) if said else "CAST(NULL AS VARCHAR)")
+        select = ", ".join(
+            f"{column} AS {_name(header)}"
+            for column, (_, header) in zip(picked, fields, strict=True)
+        )
+        file = "-".join([stem, *(_plain(name) for name in names)])[:100] + f".{self.format}"
+        path = str(Path(self.target.where) / file).replace("'", "''")
+        self.steps.at(f"writing {file}", self.done, self.total)
+        self.connection.execute(
+            f"COPY (SELECT {select} FROM {table.name}) TO '{path}' ({_HOW[self.format]})"
+        )
+        self.connection.execute(f"DROP TABLE {table.name}")
+        self.done += table.rows
+        # quotes are doubled, and a number has less than 32 characters
+        widest = 2 * (table.widest + len(said.encode())) + 40 * len(fields)
+        header = sum(2 * len(header.encode()) + 8 for _, header in fields)
+        columns = tuple(column for column, _ in fields)
+        return ExportedFile(file, table.rows, max(widest, header), columns)
+
+
+def _column(role: Role, kind: Kind, space: str | None) -> tuple[ExportedColumn, str]:
+    """A column with a role, and its header field."""
+    named = f"({space})" if space else ""
+    typed = f"{{id-type:{_HEADER_TYPES[kind]}}}" if role == "ID" else ""
+    return ExportedColumn("", role, kind), f":{role}{named}{typed}"
+
+
+def _property(key: str, kind: Kind) -> tuple[ExportedColumn, str]:
+    return ExportedColumn(key, "", kind), f"{key}:{_HEADER_TYPES[kind]}"
+
+
+def _plain(name: str) -> str:
+    """A name as part of a file's name."""
+    return re.sub(r"[^A-Za-z0-9_]", "_", name)[:40]
+
+
+def _name(header: str) -> str:
+    """A header field as a name in SQL, on one line; the description has the exact name."""
+    return '"' + re.sub(r"[\x00-\x1f]", " ", header).replace('"', '""') + '"'
+
+
+def _text(value: str) -> str:
+    """A text in SQL."""
+    return "'" + value.replace("'", "''").replace("\0", "' || chr(0) || '") + "'"

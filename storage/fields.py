@@ -1,0 +1,55 @@
+"""Reading JSON that gdb wrote: members are asked for by name and type."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Self, TypeAlias, TypeVar
+
+from gdb.storage.model import KINDS, Kind
+
+Json: TypeAlias = "bool | int | float | str | list[Json] | dict[str, Json] | None"
+T = TypeVar("T")
+
+
+class Fields:
+    """A JSON object whose members are asked for by name and type; ValueError where they differ."""
+
+    __slots__ = ("_members",)
+
+    def __init__(self, value: Json) -> None:
+        if not isinstance(value, dict):
+            raise ValueError("an object is missing")
+        self._members = value
+
+    def get(self, key: str, wanted: type[T]) -> T:
+        value = self._members.get(key)
+        if type(value) is not wanted:
+            raise ValueError(f"{key} is missing or of another type")
+        return value
+
+    def number(self, key: str, least: int = 0) -> int:
+        value = self.get(key, int)
+        if not least <= value < 1 << 62:
+            raise ValueError(f"{key} is out of range")
+        return value
+
+    def text(self, key: str) -> str:
+        return self.get(key, str)
+
+    def flag(self, key: str) -> bool:
+        return self.get(key, bool)
+
+    def kind(self, key: str) -> Kind:
+        for kind in KINDS:
+            if kind == self._members.get(key):
+                return kind
+        raise ValueError(f"{key} is no kind of property")
+
+    def texts(self, key: str) -> tuple[str, ...]:
+        return tuple(str(value) for value in self.get(key, list))
+
+    def each(self, key: str, read_one: Callable[[Self], T]) -> tuple[T, ...]:
+        return tuple(read_one(type(self)(value)) for value in self.get(key, list))
+
+    def one(self, key: str) -> Self:
+        return type(self)(self._members.get(key))

@@ -1,0 +1,68 @@
+"""Folders that `Database.export` wrote, as inputs of an import that leave nothing open."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import replace
+from pathlib import Path
+
+from gdb.errors import ImportFailed
+from gdb.storage import contents
+from gdb.storage.contents import ExportedColumn, ExportedFile
+from gdb.storage.importer.csv_graph import Naming
+from gdb.storage.importer.detect import open_input
+from gdb.storage.importer.header import Field
+from gdb.storage.importer.layout import Layout, Written
+
+
+def is_export(path: Path) -> bool:
+    """Whether a path is a folder that an export wrote."""
+    return os.path.isfile(path / contents.NAME)  # False also for what is no path at all
+
+
+def inputs(folder: Path, naming: Naming) -> list[tuple[str, Path, Naming]]:
+    """What an import reads of the folder: "nodes" or "edges", the file, and all that is to know of it.
+
+    Raises
+    ------
+    ImportFailed : its description cannot be read.
+    """
+    path = folder / contents.NAME
+    try:
+        with open_input(path) as stream:
+            held = contents.decode(stream.read())
+    except (OSError, ValueError, RecursionError) as error:
+        raise ImportFailed(
+            f"cannot be understood ({error})", "Export the graph again.", file=str(path)
+        ) from None
+    found: list[tuple[str, Path, Naming]] = []
+    for nodes in held.nodes:
+        how = replace(
+            naming,
+            labels=nodes.labels,
+            id_space=nodes.id_space,
+            layout=_layout(nodes.held, {"ID": nodes.id_space}),
+        )
+        found.append(("nodes", folder / nodes.held.file, how))
+    for edges in held.edges:
+        spaces = {"START_ID": edges.start_space, "END_ID": edges.end_space}
+        how = replace(
+            naming,
+            type=edges.type,
+            directed=edges.directed,
+            ends=(edges.start_space, edges.end_space),
+            layout=_layout(edges.held, spaces),
+        )
+        found.append(("edges", folder / edges.held.file, how))
+    return found
+
+
+def _layout(held: ExportedFile, spaces: dict[str, str]) -> Layout:
+    fields = [_field(column, spaces) for column in held.columns]
+    return Layout(",", 1, fields, [], False, Written(held.rows, held.widest))
+
+
+def _field(column: ExportedColumn, spaces: dict[str, str]) -> Field:
+    if column.role in ("LABEL", "TYPE"):  # for other programs
+        return Field("", "IGNORE", kind=column.kind)
+    return Field(column.name, column.role, spaces.get(column.role), column.kind)

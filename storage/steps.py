@@ -1,0 +1,38 @@
+"""Long work that writes something new: it tells how far it is, and stops when it is cancelled."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from gdb.errors import Cancelled
+
+
+@dataclass(frozen=True, slots=True)
+class Steps:
+    """What a piece of work tells and asks between two steps.
+
+    work : its name, for the message. progress : called with the name of the step and the part of
+    the whole done, 0 to 1. cancel : when set, the work stops.
+    """
+
+    work: str
+    progress: Callable[[str, float], None] | None = None
+    cancel: threading.Event | None = None
+
+    def at(self, step: str, done: int, total: int) -> None:
+        """`done` of `total` units are done.
+
+        Raises
+        ------
+        Cancelled : the work was cancelled.
+        """
+        self.check()
+        if self.progress is not None:
+            self.progress(step, done / max(total, 1))
+
+    def check(self) -> None:
+        """Raise Cancelled if the work was cancelled."""
+        if self.cancel is not None and self.cancel.is_set():
+            raise Cancelled(f"The {self.work} was cancelled; nothing of it was kept.")

@@ -1,0 +1,146 @@
+"""Parquet files as tables of nodes and relationships: names as in CSV headers, types as they are."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import duckdb
+import pytest
+
+import gdb
+from gdb.errors import ImportFailed
+from gdb.storage.importer import load
+from gdb.storage.store import Store
+from tests.unit.storage.test_importer_csv import edges_of, nodes_of
+
+
+@pytest.fixture
+def store() -> Store:
+    return Store.open(None, create=True)
+
+
+def written(folder: Path, select: str, name: str = "input.parquet") -> Path:
+    path = folder / name
+    duckdb.connect().execute(f"COPY ({select}) TO '{path}' (FORMAT parquet)")
+    return path
+
+
+def test_types_are_taken_as_they_are(store: Store, tmp_path: Path) -> None:
+    select = """SELECT * FROM (VALUES
+        (1::SMALLINT, 5::UINTEGER, 0.5::FLOAT, true, '01'), (2, NULL, NULL, NULL, NULL),
+        (3, 7, 'inf', false, '')) AS t(id, i, f, b, s)"""
+    report = load(store, nodes={"A": written(tmp_path, select)})
+    assert store.snapshot().groups[0].keys == {
+        "b": "bool",
+        "f": "float64",
+        "i": "int64",
+        "id": "int64",
+        "s": "string",
+    }
+    assert nodes_of(store) == {
+        1: (("A",), {"id": 1, "i": 5, "f": 0.5, "b": True, "s": "01"}),
+        2: (("A",), {"id": 2}),
+        3: (("A",), {"id": 3, "i": 7, "f": float("inf"), "b": False, "s": ""}),
+    }
+    assert report.warnings == []
+    assert [(f.format, f.rows) for f in report.files] == [("Parquet nodes", 3)]
+
+
+def test_names_as_in_neo4j_headers(store: Store, tmp_path: Path) -> None:
+    nodes = written(
+        tmp_path,
+        """SELECT 7 AS ":ID(P)", 'B;A' AS ":LABEL", 'x' AS name, 1.5 AS "w:float", 9 AS "z:IGNORE"
+           UNION ALL SELECT 8, NULL, 'y', NULL, 9""".replace("1.5", "1.5::DOUBLE"),
+    )
+    edges = written(
+        tmp_path,
+        """SELECT 7 AS ":START_ID(P)", 8 AS ":END_ID(P)", 'T' AS ":TYPE", 2001 AS since""",
+        "e.parquet",
+    )
+    report = load(store, [edges, nodes])  # found from their content, in any order
+    assert [f.format for f in report.files] == ["Parquet nodes", "Parquet relationships"]
+    assert nodes_of(store) == {7: (("A", "B"), {"name": "x", "w": 1.5}), 8: ((), {"name": "y"})}
+    assert edges_of(store) == [("T", 7, 8, {"since": 2001})]
+
+
+def test_columns_and_ends_named_by_the_caller(store: Store, tmp_path: Path) -> None:
+    path = written(tmp_path, "SELECT 'a' AS x, 'b' AS y, 1 AS n")
+    load(store, edges={"T": path}, columns=["from", "to", "m"])
+    assert edges_of(store) == [("T", "a", "b", {"m": 1})]
+    with pytest.raises(ImportFailed, match="has 3 columns, 2 are named"):
+        load(store, edges=path, columns=["from", "to"])
+
+
+def test_other_types_are_stored_as_text_with_a_warning(store: Store, tmp_path: Path) -> None:
+    select = "SELECT 1 AS id, DATE '2020-01-02' AS d, 2.50::DECIMAL(9, 2) AS m, 5::UBIGINT AS u"
+    report = load(store, nodes=written(tmp_path, select))
+    assert nodes_of(store) == {1: ((), {"id": 1, "d": "2020-01-02", "m": "2.50", "u": "5"})}
+    assert [w.split(": ", 1)[1] for w in report.warnings] == [
+        "column 'd': type DATE is stored as string",
+        "column 'm': type DECIMAL(9,2) is stored as string",
+        "column 'u': type UBIGINT is stored as string",
+    ]
+
+
+def test_numbers_and_texts_meet_in_one_id_space(store: Store, tmp_path: Path) -> None:
+    load(store, nodes=written(tmp_path, "SELECT 'x' AS id UNION ALL SELECT '1'"))
+    load(store, edges=written(tmp_path, "SELECT 1 AS source, 'x' AS target", "e.parquet"))
+    assert edges_of(store) == [("EDGE", "1", "x", {})]
+
+
+@pytest.mark.parametrize(
+    ("select", "says"),
+    [
+        ("SELECT [1, 2] AS a, 1 AS id", r"column 'a' is of type INTEGER\[\], which no property"),
+        ("SELECT {'x': 1} AS a, 1 AS id", "column 'a' is of type STRUCT"),
+        ("SELECT 1 AS id, '\\xFF'::BLOB AS a", "column 'a' is of type BLOB"),
+        ("SELECT 1.5::DOUBLE AS id", "column of ids 'id' holds DOUBLE. Cast it to BIGINT"),
+        ("SELECT 1 AS id, 'a' AS \"x:int\"", "'x:int' is declared int64 and holds VARCHAR"),
+        ('SELECT 1 AS id, 2 AS x, 3 AS "x:int"', "names the column 'x' twice"),
+        ("SELECT 1 AS id UNION ALL SELECT 1", "node id 1 stands twice"),
+        ("SELECT 1 AS id UNION ALL SELECT NULL", r"parquet:2: the id is empty"),
+    ],
+)
+def test_what_cannot_be_stored_is_told(
+    store: Store, tmp_path: Path, select: str, says: str
+) -> None:
+    with pytest.raises(ImportFailed, match=says):
+        load(store, nodes=written(tmp_path, select))
+    assert store.snapshot().version == 0
+
+
+def test_names_that_differ_in_case_only(store: Store, tmp_path: Path) -> None:
+    import pyarrow as pa
+    from pyarrow import parquet
+
+    parquet.write_table(pa.table({"id": [1], "a": [2], "A": [3]}), tmp_path / "a*.parquet")
+    load(store, nodes=tmp_path / "a*.parquet")
+    assert nodes_of(store) == {1: ((), {"id": 1, "a": 2, "A": 3})}
+
+
+def test_bad_rows_are_skipped_when_asked(store: Store, tmp_path: Path) -> None:
+    path = written(tmp_path, "SELECT * FROM (VALUES (1), (NULL), (1), (2)) AS t(id)")
+    report = load(store, nodes=path, on_error="skip")
+    assert list(nodes_of(store)) == [1, 2]
+    assert [(r.line, r.reason) for r in report.rejected] == [
+        (2, "the id is empty"),
+        (3, "node id 1 stands twice"),
+    ]
+
+
+def test_a_damaged_file(store: Store, tmp_path: Path) -> None:
+    path = written(tmp_path, "SELECT 1 AS id")
+    raw = path.read_bytes()
+    for wrong in (raw[:-3], b"PAR1", raw[:4] + raw[40:]):
+        path.write_bytes(wrong)
+        with pytest.raises(ImportFailed, match="cannot be read as Parquet"):
+            load(store, nodes=path)
+
+
+def test_format_parquet(tmp_path: Path) -> None:
+    with gdb.connect() as db:
+        db.load(written(tmp_path, "SELECT 1 AS id"), format="parquet", label="A")
+        assert db.stats().vertices == 1
+        (tmp_path / "x.csv").write_text("id\n1\n")
+        with pytest.raises(ImportFailed, match="is no Parquet file"):
+            db.load(tmp_path / "x.csv", format="parquet")
