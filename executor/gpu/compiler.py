@@ -97,7 +97,7 @@ def compiled(source: str, architecture: str, *options: str) -> tuple[bytes, str]
         if ended.returncode == 0 and ended.stdout.startswith(b"\x7fELF"):
             return ended.stdout, log
         problem = log.strip() or f"it ended with {ended.returncode}"
-        if problem.startswith("Traceback"):  # no compiler: the last line says what is missing
+        if problem.startswith(("Traceback", "Exception in")):  # the last line says what is missing
             problem = problem.splitlines()[-1]
         if ended.returncode >= 0:
             break
