@@ -106,6 +106,10 @@ def count_both(prepared: Prepared) -> tuple[int, int]:
     return found, cpu.count(prepared, Watch(None, None, None), Budget(), 1)
 
 
+def has_its_own_kernel(one: object) -> bool:
+    return isinstance(one, stage.Stage) and bool(one.special and one.special.function)
+
+
 def rows_both(prepared: Prepared, capacity: int) -> tuple[Embeddings, Embeddings]:
     found = rows_on_gpu(prepared, Watch(None, None, None), Budget(), capacity)
     return found, rows_on_cpu(prepared, Watch(None, None, None), Budget(), 1, 1 << 16)
@@ -275,11 +279,7 @@ def test_a_special_kernel_agrees(shape: str, counting: bool) -> None:
                 some, everything = rows_both(prepared, 33)
                 assert bag(some) == bag(everything)
             assert special.settle(60)
-
-    def is_special(one: object) -> bool:
-        return isinstance(one, stage.Stage) and bool(one.special and one.special.function)
-
-    assert memory.KEPT.take(prepared.idle["gpu"], is_special) is not None
+    assert memory.KEPT.take(prepared.idle["gpu"], has_its_own_kernel) is not None
 
 
 CLIQUES = {n: tuple((a, b) for b in range(n) for a in range(b)) for n in (4, 5)}
@@ -314,3 +314,4 @@ def test_local_graphs(
             found, expected = count_both(prepared)
             assert found == expected > 0
             assert special.settle(60)
+    assert memory.KEPT.take(prepared.idle["gpu"], has_its_own_kernel) is not None
