@@ -209,9 +209,7 @@ def explained(request: Request, snapshot: Snapshot) -> str:
 
 def _key(request: Request) -> Hashable:
     """What a statement is found by."""
-    mode = (
-        request.mode
-    )  # its numbers, for to hash a dataclass takes longer than to find a statement
+    mode = request.mode  # its numbers: to hash a dataclass takes longer than to find a statement
     flags = mode.edges_differ, mode.nodes_differ, mode.distinct, mode.induced
     if not request.parameters:
         return request.text, flags, request.device
@@ -240,13 +238,13 @@ def _planned(request: Request, bound: BoundQuery, snapshot: Snapshot) -> Plan:
             longest = min(EFFORT.longest, request.timeout / 4)
             make = partial(make, effort=replace(EFFORT, longest=longest))
         listed = make(few=tail.row_limit is not None)
-        return _numbered(request, bound, snapshot, listed) or listed
+        return _tallied(request, bound, snapshot, listed) or listed
     # one row of each value is enough, whichever; twins would have to be written out first
     off = frozenset({"symmetry"})
     return make_plan(bound.graph, snapshot, counting=False, switched_off=off)
 
 
-def _numbered(request: Request, bound: BoundQuery, snapshot: Snapshot, listed: Plan) -> Plan | None:
+def _tallied(request: Request, bound: BoundQuery, snapshot: Snapshot, listed: Plan) -> Plan | None:
     """Where all that is asked is how many embeddings each data vertex of one query vertex has, the plan that counts
     them; None where to list them is as good."""
     from gdb.planner import plan as make_plan
@@ -254,6 +252,8 @@ def _numbered(request: Request, bound: BoundQuery, snapshot: Snapshot, listed: P
     root, many = bound.tail.tallied_vertex, max(listed.notes.estimates, default=0.0)
     alone = len(bound.graph.vertices) == 1 or bound.graph.mode.distinct
     if root is None or alone or many < WORTH_COUNTING:
+        return None
+    if request.device.lower() not in ("auto", "cpu"):  # a GPU lists them
         return None
     plan = make_plan(bound.graph, snapshot, counting=True, root=root)
     if max(plan.notes.estimates, default=0.0) > MUCH_WORSE * many:

@@ -155,8 +155,10 @@ def _run(
     if budget.limit is not None:
         scratch = scratch_bytes(prepared) + (prepared.vids // 8 if wanted.once is not None else 0)
         budget.take(threads * scratch, "the candidate sets of its workers")
-    run = _Run(prepared, watch, budget, queue, capacity, wanted, deliver, counts, tallies)
-    run.threads = threads
+    run = _Run(
+        *(prepared, watch, budget, queue, capacity, wanted, deliver, counts, tallies),
+        threads=threads,
+    )
     helpers: list[Future[None]] = []
 
     def call_helpers() -> None:

@@ -102,7 +102,7 @@ class Worker:
         self.state = (a, b, c, d, e)
         self.out = (self.out_vids.ctypes.data, self.out_eids.ctypes.data, self.capacity)
         self.fixed = (self.pointers.ctypes.data, tables.loops, len(tables.nodes), tables.counting)
-        self.distinct = (self.once, self.seen.ctypes.data)
+        self.own = self.distinct = (self.once, self.seen.ctypes.data)
         self.root_address = prepared.roots.ctypes.data
 
     @property
@@ -114,10 +114,7 @@ class Worker:
     def count_into(self, tallies: I64 | None) -> None:
         """Count also for each vertex of the first loop, into i64[vids] that all workers share: no vertex is in
         the units of two; None: only the sum."""
-        if tallies is None:
-            self.distinct = (self.once, self.seen.ctypes.data)
-        else:
-            self.distinct = (0, tallies.ctypes.data)
+        self.distinct = self.own if tallies is None else (0, _address(tallies))
 
     def attach(self, prepared: Prepared) -> None:
         """Go over to the same stage with other candidates."""

@@ -11,7 +11,7 @@ import threading
 import weakref
 from collections.abc import Callable, Iterator, Mapping
 from functools import cache
-from typing import Protocol
+from typing import Protocol, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -20,6 +20,7 @@ from gdb.errors import DeviceError
 from gdb.executor.gpu.device import free_bytes
 
 HostArray = npt.NDArray[np.generic]
+Scalar = TypeVar("Scalar", bound=np.generic)
 _Key = tuple[int, int, str]  # device, host array, what was made of it ("": a copy)
 MOST_LOCKED = 512 << 20  # bytes of page-locked memory that wait for the next query
 _LEAST_LOCKED = 4096
@@ -149,8 +150,8 @@ class Block:
         self.address, self.size = int(self._memory.ptr), size
 
     def array(
-        self, shape: tuple[int, ...], dtype: type[np.generic], offset: int = 0
-    ) -> npt.NDArray[np.generic]:
+        self, shape: tuple[int, ...], dtype: type[Scalar], offset: int = 0
+    ) -> npt.NDArray[Scalar]:
         """An array that lies in it from a byte on."""
         return np.ndarray(shape, dtype, self._memory, offset)
 

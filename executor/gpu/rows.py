@@ -156,7 +156,7 @@ class Drain:
         edges, vertices = len(self._columns.edges), len(self._columns.vertices)
         eids = block.array((edges, rows), np.int64)
         vids = block.array((vertices, rows), np.uint32, eids.nbytes)
-        table = Embeddings(vids.T, eids.T, kept=self._columns)  # type: ignore[arg-type]
+        table = Embeddings(vids.T, eids.T, kept=self._columns)
         size = min(max(-(-rows // self._threads), LEAST_PART), MOST_PART)
         starts = range(0, rows, size)
         load = _Load(block, out.copied, table, len(starts))

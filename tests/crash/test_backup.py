@@ -18,6 +18,7 @@ from gdb.storage.build import write_graph
 from gdb.storage.contents import FORMATS
 from gdb.storage.files import Files
 from gdb.storage.manifest import Manifest
+from gdb.storage.segment import FileRecord
 from gdb.storage.steps import Steps
 from gdb.storage.store import Store
 from tests.crash.writer import generation, generation_of
@@ -141,10 +142,12 @@ def test_a_manifest_that_is_written_first_would_be_seen(
     commit, copy = manifest.commit, backups._copy
     current: list[Manifest] = []
 
-    def first(source: Files, record: object, target: Files, *rest: object) -> None:
+    def first(
+        source: Files, record: FileRecord, target: Files, steps: Steps, before: int, total: int
+    ) -> None:
         if manifest.MANIFEST not in target.names():
             commit(target, current[0])
-        copy(source, record, target, *rest)  # type: ignore[arg-type]
+        copy(source, record, target, steps, before, total)
 
     def keep(files: Files, new: Manifest) -> None:
         current[:] = [new]

@@ -263,9 +263,7 @@ def test_columns_are_what_numpy_says(db: Database) -> None:
 
     found = db.device_columns("MATCH (a:A)-[r:R]->(b:B) RETURN a, r, b")
     a, r, b = (cupy.asnumpy(cupy.asarray(column)) for column in found.values())
-    told = {
-        (row[1].id): (row[0].id, row[2].id)
-        for row in db.execute("MATCH (a:A)-[r:R]->(b:B) RETURN a, r, b")
-    }  # type: ignore[union-attr]
+    rows = db.execute("MATCH (a:A)-[r:R]->(b:B) RETURN id(a), id(r), id(b)").fetchall()
+    told = {int(str(k)): (int(str(x)), int(str(y))) for x, k, y in rows}
     assert len(np.unique(r)) == len(r) == len(told)
     assert {int(k): (int(x), int(y)) for k, x, y in zip(r, a, b, strict=True)} == told

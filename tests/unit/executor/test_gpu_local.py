@@ -8,7 +8,14 @@ from gdb.executor.gpu.layout import Job, Local
 from gdb.executor.gpu.local import LocalGraph
 from gdb.executor.nest import Formula
 from gdb.executor.prepare import prepare
-from gdb.query_graph import DIFFERENT_NODES, SUBGRAPHS, QueryEdge, QueryGraph, QueryVertex
+from gdb.query_graph import (
+    DIFFERENT_NODES,
+    SUBGRAPHS,
+    MatchMode,
+    QueryEdge,
+    QueryGraph,
+    QueryVertex,
+)
 from gdb.storage.adjacency import Direction
 from tests.small_graph import SmallGraph
 
@@ -25,7 +32,7 @@ def found(
     labels: tuple[str | None, ...] = (),
     direction: Direction = Direction.ANY,
     loops: bool = False,
-    mode: object = SUBGRAPHS,
+    mode: MatchMode = SUBGRAPHS,
 ) -> LocalGraph | None:
     """For a pattern on a graph of 40 vertices with a dense part."""
     edges = [("U", a, b) for a in range(12) for b in range(a + 1, 12) if (a * b) % 5]
@@ -37,7 +44,7 @@ def found(
     query = QueryGraph(
         vertices,
         tuple(QueryEdge(a, b, ("U",), direction) for a, b in pairs),
-        mode,  # type: ignore[arg-type]
+        mode,
     )
     return local.find(prepare(planner.plan(query, graph, counting=True), graph))
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import random
+from collections.abc import Iterator
 from dataclasses import replace
 
 import pytest
@@ -11,9 +13,9 @@ from gdb import planner
 from gdb.executor import reference, run
 from gdb.executor.run import Options
 from gdb.planner.distinct import conditions
-from gdb.planner.problem import problem_of, quotients
+from gdb.planner.problem import Problem, problem_of, quotients
 from gdb.planner.resolve import resolve
-from gdb.planner.structure import Effort
+from gdb.planner.structure import Effort, Search, Solution
 from gdb.query_graph import (
     DIFFERENT_EDGES,
     DIFFERENT_NODES,
@@ -75,6 +77,39 @@ def test_terms_are_found() -> None:
         graph, query = data_graph(rng), query_graph(rng, DIFFERENT_NODES)
         found += bool(planner.plan(query, graph, counting=True, effort=ALWAYS).terms)
     assert found >= 3
+
+
+@pytest.mark.parametrize("mode", [DIFFERENT_NODES, SUBGRAPHS])
+@pytest.mark.parametrize("off", [frozenset[str](), frozenset({"orientation"})])
+@pytest.mark.parametrize("size", [5, 6])
+def test_the_first_loop_of_a_cycle_keeps_its_order(
+    monkeypatch: pytest.MonkeyPatch, size: int, off: frozenset[str], mode: MatchMode
+) -> None:
+    """Whatever it costs: conditions are taken off, and the first vertex stays the least, in all terms too."""
+    solve, alternative = Search.solve, Search._alternative
+
+    def relaxed(
+        self: Search, problem: Problem, order: tuple[int, ...], loops: int, most: float
+    ) -> Iterator[Solution]:
+        if len(order) < size:
+            return alternative(self, problem, order, loops, most)
+        return self._relaxed(problem, order, loops, most) if loops == 1 else iter(())
+
+    monkeypatch.setattr(Search, "_alternative", relaxed)
+    monkeypatch.setattr(Search, "solve", lambda self, problem, _: solve(self, problem, math.inf))
+    edges = tuple(QueryEdge(k, (k + 1) % size, ("U",), Direction.ANY) for k in range(size))
+    query = QueryGraph((QueryVertex(),) * size, edges, mode)
+    for seed in range(3):
+        graph = data_graph(random.Random(seed))
+        plan = planner.plan(query, graph, counting=True, effort=ALWAYS, switched_off=off)
+        first = plan.order[0]
+        bounds = {(u, v) if "orientation" in off else (v, u) for u, v in plan.notes.restrictions}
+        assert bounds == {(first, x) for x in range(size) if x != first}
+        assert plan.terms
+        assert all(term.notes.restrictions for _, term in plan.terms)
+        plain = planner.plan(query, graph, counting=True, switched_off=frozenset({"structure"}))
+        found = run.count(plan, graph, Options(device="cpu"))
+        assert found == reference.count(plain, graph) > 0
 
 
 def test_a_condition_taken_off_is_what_its_quotients_count() -> None:

@@ -138,61 +138,67 @@ def test_a_damaged_source_is_refused_with_the_file_name(store: Store, tmp_path: 
     backup(snapshot, tmp_path / "b", STEPS)
 
 
+def stopping_at(last: int) -> Steps:
+    """Cancelled when it is told of step number `last`."""
+    cancel, seen = threading.Event(), iter(range(last + 1))
+
+    def stop(step: str, done: float) -> None:
+        if next(seen) == last:
+            cancel.set()
+
+    return Steps("backup", stop, cancel)
+
+
 def test_cancelled_at_every_step_it_leaves_nothing(store: Store, tmp_path: Path) -> None:
     steps: list[tuple[str, float]] = []
     backup(store.snapshot(), tmp_path / "b", Steps("backup", lambda *step: steps.append(step)))
     assert [done for _, done in steps] == sorted(done for _, done in steps)
     assert steps[-1] == ("committing", 1.0)
-    for last in range(len(steps)):
-        cancel, seen = threading.Event(), iter(range(len(steps)))
-
-        def stop(step: str, done: float) -> None:
-            if next(seen) == last:  # noqa: B023
-                cancel.set()  # noqa: B023
-
-        if last == len(steps) - 1:
-            break  # nothing asks after the last step
+    for last in range(len(steps) - 1):  # nothing asks after the last step
         with pytest.raises(Cancelled, match="backup was cancelled"):
-            backup(store.snapshot(), tmp_path / "c", Steps("backup", stop, cancel))
+            backup(store.snapshot(), tmp_path / "c", stopping_at(last))
         assert beside(tmp_path) == ["b"]
 
 
-def test_interrupt_and_close_stop_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    for end in (gdb.Database.interrupt, gdb.Database.close):
-        db = gdb.connect()
-        write_graph(db._store, graph(1))
-        began, ended = threading.Event(), threading.Event()
-        create = backups.Hasher
+@pytest.mark.parametrize("end", [gdb.Database.interrupt, gdb.Database.close])
+def test_interrupt_and_close_stop_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, end: Callable[[gdb.Database], None]
+) -> None:
+    db = gdb.connect()
+    write_graph(db._store, graph(1))
+    began, ended = threading.Event(), threading.Event()
+    create = backups.Hasher
 
-        def waits() -> backups.Hasher:
-            began.set()  # noqa: B023
-            ended.wait(10)  # noqa: B023
-            return create()  # noqa: B023
+    def waits() -> backups.Hasher:
+        began.set()
+        ended.wait(10)
+        return create()
 
-        monkeypatch.setattr(backups, "Hasher", waits)
-        errors: list[Exception] = []
+    monkeypatch.setattr(backups, "Hasher", waits)
+    errors: list[Exception] = []
 
-        def copies() -> None:
-            try:
-                db.backup(tmp_path / "b")  # noqa: B023
-            except Exception as error:
-                errors.append(error)  # noqa: B023
+    def copies() -> None:
+        try:
+            db.backup(tmp_path / "b")
+        except Exception as error:
+            errors.append(error)
 
-        thread = threading.Thread(target=copies)
-        thread.start()
-        assert began.wait(10)
-        ender = threading.Thread(target=end, args=[db])
-        ender.start()
-        while not any(cancel.is_set() for cancel in db._running):
-            pass
-        ended.set()
-        thread.join()
-        ender.join()
-        monkeypatch.setattr(backups, "Hasher", create)
-        assert [type(error) for error in errors] == [Cancelled]
-        assert beside(tmp_path) == []
-    with pytest.raises(ClosedError):
-        db.backup(tmp_path / "b")
+    thread = threading.Thread(target=copies)
+    thread.start()
+    assert began.wait(10)
+    ender = threading.Thread(target=end, args=[db])
+    ender.start()
+    while not any(cancel.is_set() for cancel in db._running):
+        pass
+    ended.set()
+    thread.join()
+    ender.join()
+    monkeypatch.setattr(backups, "Hasher", create)
+    assert [type(error) for error in errors] == [Cancelled]
+    assert beside(tmp_path) == []
+    if end is gdb.Database.close:
+        with pytest.raises(ClosedError):
+            db.backup(tmp_path / "b")
 
 
 @pytest.mark.parametrize("call", ["write", "fsync", "rename", "mkdir"])
