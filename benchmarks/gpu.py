@@ -246,14 +246,18 @@ def arguments_of(line: list[str] | None) -> argparse.Namespace:
     return parser.parse_args(line)
 
 
-def main(line: list[str] | None = None) -> int:
-    """Load, count, print."""
-    arguments = arguments_of(line)
-    if absent(arguments):
-        return 2
+def unready(arguments: argparse.Namespace) -> bool:
+    """Whether the graphs, the published figures or a GPU are not here; says which."""
     missing = absence()
     if missing is not None:
         print(f"there is nothing to measure on: {missing}", file=sys.stderr)
+    return missing is not None or absent(arguments)
+
+
+def main(line: list[str] | None = None) -> int:
+    """Load, count, print."""
+    arguments = arguments_of(line)
+    if unready(arguments):
         return 2
     cells = []
     with tempfile.TemporaryDirectory(prefix="gdb-gpu-") as temporary:

@@ -24,16 +24,15 @@ from pathlib import Path
 import gdb
 import graphs
 import results
-from decomposition import PUBLISHED, absent, read_subjects
+from decomposition import PUBLISHED, read_subjects
 from gdb import options, planner
 from gdb.executor import run
 from gdb.executor.gpu import memory, special
-from gdb.executor.gpu.device import absence
 from gdb.executor.run import Options, Profile
 from gdb.language.binder import bind
 from gdb.language.parser import parse
 from gdb.storage.store import Store
-from gpu import COMPILING, loaded
+from gpu import COMPILING, loaded, unready
 from peers.report import figures
 from rows import to_arrow
 
@@ -202,11 +201,7 @@ def list_all(arguments: argparse.Namespace, folder: Path) -> list[Listed]:
 def main(line: list[str] | None = None) -> int:
     """Load, list, print."""
     arguments = arguments_of(line)
-    if absent(arguments):
-        return 2
-    missing = absence()
-    if missing is not None:
-        print(f"there is nothing to measure on: {missing}", file=sys.stderr)
+    if unready(arguments):
         return 2
     with tempfile.TemporaryDirectory(prefix="gdb-gpu-rows-") as temporary:
         listed = list_all(arguments, arguments.folder or Path(temporary))

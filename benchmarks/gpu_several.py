@@ -18,10 +18,9 @@ from pathlib import Path
 import gdb
 import graphs
 import results
-from decomposition import PUBLISHED, absent, read_subjects
+from decomposition import PUBLISHED, read_subjects
 from gdb.executor.gpu import special
-from gdb.executor.gpu.device import absence
-from gpu import COMPILING, WARM_UP, loaded
+from gpu import COMPILING, WARM_UP, loaded, unready
 from peers.report import figures
 
 GRAPH = "wiki-Vote"
@@ -61,17 +60,13 @@ def main(line: list[str] | None = None) -> int:
     add("--limit", type=float, default=20.0, help="seconds for each query (default: 20)")
     add("--runs", type=int, default=3, help="(default: 3)")
     arguments = parser.parse_args(line)
-    if absent(arguments):
+    if unready(arguments):
         return 2
-    missing = absence()
-    if missing is None:
-        import cupy
+    import cupy
 
-        there = int(cupy.cuda.runtime.getDeviceCount())
-        if there < len(arguments.devices.split(",")):
-            missing = f"there is only {there} of the GPUs {arguments.devices}"
-    if missing is not None:
-        print(f"there is nothing to measure on: {missing}", file=sys.stderr)
+    there = int(cupy.cuda.runtime.getDeviceCount())
+    if there < len(arguments.devices.split(",")):
+        print(f"there is only {there} of the GPUs {arguments.devices}", file=sys.stderr)
         return 2
     rows, wrong = [], False
     devices = (f"cuda:{arguments.devices.split(',')[0]}", f"cuda:{arguments.devices}")
