@@ -1,6 +1,6 @@
 """How many embeddings of a pattern each vertex has: counted, and from the rows of all embeddings.
 
-    python benchmarks/vertex_counts.py [--graph wiki-vote] [--pattern triangle ...] [--limit 60] [--runs 3] [--save]
+    python benchmarks/vertex_counts.py [--graph wiki-vote] [--pattern triangle ...] [--limit 60] [--runs 3] [--device cpu] [--save]
 
 `MATCH DIFFERENT NODES ... RETURN id(a), count(*) ORDER BY count(*) DESC LIMIT 10`, through `db.execute`. "listed" is
 the same with counting switched off, so that every embedding reaches the relational part as a row; for triangles
@@ -54,15 +54,15 @@ def timed(work: Callable[[], T], runs: int) -> tuple[T, float]:
 
 
 def measure(
-    db: gdb.Database, name: str, limit: float, runs: int
+    db: gdb.Database, name: str, limit: float, runs: int, device: str
 ) -> tuple[list[Row], list[Row] | None, float, float]:
     """Both answers and seconds; None and the limit where listing takes longer."""
     query = f"MATCH DIFFERENT NODES {PATTERNS[name]} RETURN id(a) AS v, count(*) AS n ORDER BY n DESC, v LIMIT 10"
-    counted, seconds = timed(lambda: db.execute(query).fetchall(), runs)
+    counted, seconds = timed(lambda: db.execute(query, device=device).fetchall(), runs)
     worth, pipeline.WORTH_COUNTING = pipeline.WORTH_COUNTING, float("inf")
     try:
         listed, longer = timed(
-            lambda: db.execute(f"{query} // listed", timeout=limit).fetchall(), 1
+            lambda: db.execute(f"{query} // listed", device=device, timeout=limit).fetchall(), 1
         )
     except QueryTimeout:
         return counted, None, seconds, limit
@@ -87,6 +87,7 @@ def main(line: list[str] | None = None) -> int:
     add("--pattern", nargs="+", default=list(PATTERNS), choices=list(PATTERNS))
     add("--limit", type=float, default=60.0, help="seconds for each listing (default: 60)")
     add("--runs", type=int, default=3, help="(default: 3)")
+    add("--device", default="cpu", help="(default: cpu)")
     arguments = parser.parse_args(line)
     if graphs.absent(arguments.data):
         return 2
@@ -105,7 +106,9 @@ def main(line: list[str] | None = None) -> int:
             self_loops="drop",
         )
         for name in arguments.pattern:
-            counted, listed, seconds, longer = measure(db, name, arguments.limit, arguments.runs)
+            counted, listed, seconds, longer = measure(
+                db, name, arguments.limit, arguments.runs, arguments.device
+            )
             right = listed is None or listed == counted
             peer = ""
             if name == "triangle":
@@ -131,7 +134,8 @@ def main(line: list[str] | None = None) -> int:
     )
     print(f"\n{body}")
     if arguments.save and not wrong:
-        results.save("Counts of each vertex", body, "numpy", "networkx")
+        on = "" if arguments.device == "cpu" else "GPU: c"
+        results.save(f"{on or 'C'}ounts of each vertex", body, "numpy", "networkx")
     return int(wrong)
 
 

@@ -167,16 +167,24 @@ def tallies(
     plan: Plan, graph: GraphSource, options: Options, given: Given | None = None
 ) -> tuple[Embeddings, I64]:
     """A row for each data vertex that the first query vertex of a counting plan without terms is bound to, its other
-    columns without meaning, and the number of embeddings that it stands for, i64[rows]; on the CPU.
+    columns without meaning, and the number of embeddings that it stands for, i64[rows].
 
     Raises as `count`.
     """
-    import gdb.executor.cpu.launch as cpu
-
+    choice = choose(plan, options.device)
     watch, budget = Watch(options.timeout, options.cancel, None), Budget(options.memory)
     prepared = stage(plan, graph, given)
-    _profile(plan, prepared, options, watch)
-    found = cpu.tallies(prepared, watch, budget, options.threads)
+    if choice.device == "cpu":
+        import gdb.executor.cpu.launch as cpu
+
+        _profile(plan, prepared, options, watch)
+        found = cpu.tallies(prepared, watch, budget, options.threads)
+    else:
+        import gdb.executor.gpu.launch as gpu
+
+        found = gpu.tallies(prepared, watch, budget, choice.ordinals)
+    if options.profile is not None:
+        options.profile.add(watch)
     vids = np.flatnonzero(found).astype(np.uint32)
     numbers = found[vids]
     if len(numbers) and int(numbers.max()) * plan.multiplicity >= 1 << 63:

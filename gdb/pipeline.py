@@ -212,9 +212,9 @@ def _key(request: Request) -> Hashable:
     mode = request.mode  # its numbers: to hash a dataclass takes longer than to find a statement
     flags = mode.edges_differ, mode.nodes_differ, mode.distinct, mode.induced
     if not request.parameters:
-        return request.text, flags, request.device
+        return request.text, flags
     kinds = [(name, kind_of(value)) for name, value in request.parameters.items()]
-    return request.text, flags, request.device, frozenset(kinds)
+    return request.text, flags, frozenset(kinds)
 
 
 def _understood(request: Request, snapshot: Snapshot, clock: _Clock) -> tuple[BoundQuery, Plan]:
@@ -253,12 +253,10 @@ def _tallied(request: Request, bound: BoundQuery, snapshot: Snapshot, listed: Pl
     alone = len(bound.graph.vertices) == 1 or bound.graph.mode.distinct
     if root is None or alone or many < WORTH_COUNTING:
         return None
-    if request.device.lower() not in ("auto", "cpu"):  # a GPU lists them
-        return None
     plan = make_plan(bound.graph, snapshot, counting=True, root=root)
     if max(plan.notes.estimates, default=0.0) > MUCH_WORSE * many:
         return None
-    return plan if executor.choose(plan, request.device).device == "cpu" else None
+    return plan
 
 
 def _with_values(

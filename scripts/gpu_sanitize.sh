@@ -19,5 +19,5 @@ export PYTHONPATH
 [ $# -gt 0 ] || set -- tests/gpu/test_gpu_executor.py tests/gpu/test_gpu_rows.py \
     -k "test_counts and nodes or capacity and 33 or stop_anywhere and 3 or special or local or distinct"
 for tool in memcheck racecheck; do
-    "$sanitizer" --tool "$tool" --error-exitcode 9 "$PYTHON" -m pytest -q -x "$@"
+    "$sanitizer" --tool "$tool" --target-processes application-only --error-exitcode 9 "$PYTHON" -m pytest -q -x "$@"
 done

@@ -22,7 +22,8 @@ LONGEST = 120.0  # seconds that one compilation may take
 TRIES = 3
 AT_ONCE = 2  # compilers at work
 _PROGRAM = """
-import sys, threading
+import faulthandler, os, sys, threading
+faulthandler.enable()
 from cupy_backends.cuda.libs import nvrtc
 
 def work():
@@ -39,6 +40,9 @@ threading.stack_size(STACK)
 thread = threading.Thread(target=work)
 thread.start()
 thread.join()
+sys.stdout.flush()
+sys.stderr.flush()
+os._exit(0)  # without the libraries' own farewells
 """.replace("STACK", str(256 << 20))  # the compiler goes deep into what is inlined
 _compilers = threading.BoundedSemaphore(AT_ONCE)
 

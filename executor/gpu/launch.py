@@ -25,7 +25,7 @@ from gdb.executor.plan import Twin
 from gdb.executor.prepare import Prepared
 from gdb.executor.scheduler import Budget, Watch, cores
 from gdb.executor.tables import Written
-from gdb.storage.adjacency import U32
+from gdb.storage.adjacency import I64, U32
 
 Part = TypeVar("Part")
 
@@ -59,6 +59,32 @@ def count(
         return total, seconds
 
     return sum(_on_each(prepared, watch, devices, one))
+
+
+def tallies(
+    prepared: Prepared, watch: Watch, budget: Budget, devices: tuple[int, ...] = FIRST
+) -> I64:
+    """As `count`, for each data vertex that the first query vertex of the nest is bound to, i64[vids]. Nothing but
+    these numbers leaves the device.
+
+    Raises as `count`; CountOverflow for 2^63 or more of one vertex.
+    """
+    budget.take(8 * prepared.vids, "a number for each vertex")
+
+    def one(share: Share) -> tuple[I64, float]:
+        stage = _placed(prepared, watch, budget, share, NO_COLUMNS, tallied=True)
+        done, seconds = _run(stage, watch, None)
+        assert stage.tallies is not None
+        found = memory.download(stage.tallies).view(np.int64)
+        _keep(stage, done)
+        return found, seconds
+
+    total = np.zeros(prepared.vids, np.int64)
+    for some in _on_each(prepared, watch, devices, one):
+        total += some
+    if len(devices) > 1 and (total < 0).any():
+        raise _too_many()
+    return total
 
 
 def deliver_rows(
@@ -197,10 +223,7 @@ def _run(stage: Stage, watch: Watch, sink: Sink | None) -> tuple[bool, float]:
         fresh = False
         spent += seconds
         if overflowed:
-            raise CountOverflow(
-                "The count exceeds 2^63 - 1 within one work unit.",
-                "Ask for a smaller pattern or part of it.",
-            )
+            raise _too_many()
         enough = watch.limit is not None and found + stage.rows >= watch.limit
         # a buffer that is not half full is written on: parts are dear
         if (
@@ -219,6 +242,13 @@ def _run(stage: Stage, watch: Watch, sink: Sink | None) -> tuple[bool, float]:
     return done, spent
 
 
+def _too_many() -> CountOverflow:
+    return CountOverflow(
+        "The count exceeds 2^63 - 1 within one work unit, or of one vertex.",
+        "Ask for a smaller pattern or part of it.",
+    )
+
+
 def _keep(stage: Stage, done: bool) -> None:
     """Have a stage wait to be used again, once nobody needs what it holds; not one that was stopped."""
     if done:
@@ -226,7 +256,13 @@ def _keep(stage: Stage, done: bool) -> None:
 
 
 def _placed(
-    prepared: Prepared, watch: Watch, budget: Budget, share: Share, wanted: Wanted
+    prepared: Prepared,
+    watch: Watch,
+    budget: Budget,
+    share: Share,
+    wanted: Wanted,
+    *,
+    tallied: bool = False,
 ) -> Stage:
     """The stage on the share's device: one of an earlier run, or a new one; accounted for."""
 
@@ -234,7 +270,7 @@ def _placed(
         return (
             isinstance(known, Stage)
             and known.prepared is prepared
-            and (known.share, known.wanted) == (share, wanted)
+            and (known.share, known.wanted, known.tallied) == (share, wanted, tallied)
             and (budget.limit is None or budget.used + known.accounted <= budget.limit)
         )
 
@@ -242,7 +278,7 @@ def _placed(
     if isinstance(known, Stage):
         budget.take(known.accounted, "what it keeps on the GPU")
         return known
-    stage = Stage(prepared, share, wanted)
+    stage = Stage(prepared, share, wanted, tallied=tallied)
     stage.place(budget)
     with watch.lock:
         watch.moved_bytes += stage.moved_bytes

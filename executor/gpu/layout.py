@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from enum import IntEnum
+from enum import IntEnum, IntFlag
 
 WARP_LANES = 32
 BLOCK_THREADS = 128
@@ -19,6 +19,7 @@ LOCAL_WORDS = LOCAL_FILTER_BITS // 32 + LOCAL_MOST + 4 * LOCAL_MOST  # u32: filt
 LOCAL_PAIRS = LOCAL_MOST * (LOCAL_MOST - 1) // 2  # u32: two bytes for a pair, both ways round
 MAX_SETS = 512
 MAX_VIEWS = 32  # with the job at most the 4 KB that a kernel takes as parameters
+PAIRS_MOST = 256  # elements of the second list; a longer one keeps all lanes at work by itself
 LARGEST_COUNT = 9.0e18  # doubles above this may stand for counts over 2^63
 
 
@@ -66,11 +67,13 @@ class Job(IntEnum):
     SHARES = 39  # of the work units every so manieth is this device's,
     SHARE = 40  # beginning at this
     LOCAL_PAIRS = 37  # where the pairs of a local graph begin in a warp's buffer
+    TALLIES = 41  # u64[VIDS]: what is counted for each vertex of the first loop, 0: only the sum is wanted
+    PAIRS = 42  # see `Pairs`, 0: each loop runs for itself
 
 
 class Warp(IntEnum):
     """The first numbers of a warp's state. DEPTH -1: it holds no work. TICKET: the number under which it waits for
-    some, + 1. NEXT: the unit that it takes next, + 1; 0: it draws one."""
+    some, + 1. NEXT: the unit that it takes next, + 1; 0: it draws one. PAIRED: the last two loops run as one."""
 
     DEPTH = 0
     ENTERING = 1
@@ -78,6 +81,16 @@ class Warp(IntEnum):
     UNIT = 3
     TICKET = 4
     NEXT = 5
+    PAIRED = 6
+
+
+class Pairs(IntFlag):
+    """How the last two loops of a nest for rows may run as one, over pairs of elements of their lists. SAME: both lists
+    are one. ABOVE: the second vertex must stand above the first."""
+
+    TOGETHER = 1
+    SAME = 2
+    ABOVE = 4
 
 
 class Local(IntEnum):

@@ -44,6 +44,7 @@ _CODES: tuple[tuple[str, type[IntEnum] | type[IntFlag]], ...] = (
     ("AT", layout.At),
     ("HEADER", layout.Header),
     ("STATUS", layout.Status),
+    ("PAIRS", layout.Pairs),
 )
 _INCLUDE = re.compile(r'^#include "(\w+\.cuh)"$', re.MULTILINE)
 
@@ -62,6 +63,7 @@ def _defines() -> Iterator[str]:
     yield f"LOCAL_MOST {layout.LOCAL_MOST}"
     yield f"LOCAL_FILTER_BITS {layout.LOCAL_FILTER_BITS}"
     yield f"LOCAL_WORDS {layout.LOCAL_WORDS}"
+    yield f"PAIRS_MOST {layout.PAIRS_MOST}"
     yield f"BLOCK_THREADS {layout.BLOCK_THREADS}"
     yield f"BLOCKS_PER_MULTIPROCESSOR {layout.BLOCKS_PER_MULTIPROCESSOR}"
     yield f"LARGEST_COUNT {layout.LARGEST_COUNT!r}"

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 WORTH = 0.005  # seconds on the GPU from which a stage gets its own kernel; to compile it takes a core 1 s or more
 _CONSTANTS = (
     *(Job.LOOPS, Job.COUNTING, Job.NODE_COUNT, Job.LEVEL_COUNT, Job.STATE_WORDS, Job.CUT_NODE),
-    *(Job.FILTER_BITS, Job.FILTER_WORDS, Job.ONCE),
+    *(Job.FILTER_BITS, Job.FILTER_WORDS, Job.ONCE, Job.PAIRS),
 )
 _TABLES = (
     *(Job.LEVELS, Job.SETS, Job.REFS, Job.CHECKS, Job.NODES),

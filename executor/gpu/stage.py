@@ -9,7 +9,7 @@ import numpy as np
 
 from gdb.errors import LimitExceeded
 from gdb.executor.embeddings import Wanted
-from gdb.executor.gpu import compiler, device, layout, local, memory, render, special
+from gdb.executor.gpu import compiler, device, layout, local, memory, pairs, render, special
 from gdb.executor.gpu.compiler import Call, Function
 from gdb.executor.gpu.layout import Header, Job
 from gdb.executor.gpu.memory import Block, DeviceArray, HostArray
@@ -105,15 +105,19 @@ class Share:
 class Stage:
     """A prepared stage placed on the device of its share, which must be the current one.
 
-    wanted : what is asked of the rows; a stage is used again where the same is. written : what its kernels write.
+    wanted : what is asked of the rows; a stage is used again where the same is. tallied : whether counts are added up for
+        each vertex of the first loop, in `tallies`, u64[vids] on the device. written : what its
+        kernels write.
     accounted : bytes that a run takes from its budget for it.
     small_tables : the tables by their place in the job. seconds : that its launches took on the device.
     moved_bytes : what placing it copied to the device. rows : that lie in the buffer of the last launch. total : what
         all warps counted that have ended.
     """
 
-    def __init__(self, prepared: Prepared, share: Share, wanted: Wanted) -> None:
-        self.prepared, self.share, self.wanted = prepared, share, wanted
+    def __init__(
+        self, prepared: Prepared, share: Share, wanted: Wanted, *, tallied: bool = False
+    ) -> None:
+        self.prepared, self.share, self.wanted, self.tallied = prepared, share, wanted, tallied
         self.ordinal = share.ordinal
         self.tables = prepared.tables
         self.written = self.tables.written(wanted)
@@ -166,6 +170,7 @@ class Stage:
         self.job[Job.SCRATCH_BYTES] = self.scratch
         self.job[Job.CAPACITY] = 1
         self.job[Job.ONCE] = self.written.once
+        self.job[Job.PAIRS] = 0 if self.written.once >= 0 else int(pairs.find(prepared))
 
     def place(self, budget: Budget) -> None:
         """Account for and allocate everything, and copy what is not there yet."""
@@ -178,10 +183,11 @@ class Stage:
         views, lists, bits = self._place_graph()
         unit_roots, first_unit = work_units(prepared, self._list_sizes())
         marks = prepared.vids if self.written.once >= 0 else 0
-        extra = unit_roots.nbytes + first_unit.nbytes + marks
+        tallies = 8 * prepared.vids if self.tallied else 0
+        extra = unit_roots.nbytes + first_unit.nbytes + marks + tallies
         budget.take(extra, "its work units on the GPU")
         free = memory.make_room(extra, [], self.ordinal)
-        self.warps = self._warps(len(unit_roots) // self.share.of, free, budget)
+        self.warps = self._warps(len(unit_roots), free, budget)
         budget.take(self.warps * self._warp_bytes(), "the candidate sets of its warps")
         self.accounted = budget.used - before
         units = len(range(self.share.index, len(unit_roots), self.share.of))
@@ -198,6 +204,9 @@ class Stage:
         self._allocate(Job.SCRATCH, (self.warps, max(self.scratch, 1)), np.uint8, zero=True)
         self.header = self._allocate(Job.HEADER, (layout.HEADER_WORDS,), np.uint64)
         self.seen = self._allocate(Job.SEEN, (marks,), np.uint8) if marks else None
+        self.tallies = (
+            self._allocate(Job.TALLIES, (prepared.vids,), np.uint64) if self.tallied else None
+        )
         self._place_tables(self.small_tables | {Job.LISTS: lists, Job.BITS: bits})
         room = np.zeros(layout.MAX_VIEWS * len(ViewField), np.int64)
         room[: views.size] = views.ravel()
@@ -213,7 +222,8 @@ class Stage:
         return self.tables.buffer + (layout.LOCAL_PAIRS if self.local is not None else 0)
 
     def _warps(self, units: int, free: int, budget: Budget) -> int:
-        """As many warps as the device holds at once, if there are units and memory for them; at least one."""
+        """As many warps as the device holds at once, if there are so many units (those of other devices count: warps
+        split what they have) and memory for them; at least one."""
         resident = device.multiprocessors(self.ordinal) * layout.BLOCKS_PER_MULTIPROCESSOR
         room = free // 2  # the rest is for what other queries and the pool's rounding need
         if budget.limit is not None:
@@ -350,8 +360,9 @@ class Stage:
         (self.header.data + 8 * first).memset_async(0, size)
         if fresh:
             self.rows = self.total = 0
-            if self.seen is not None:
-                self.seen.data.memset_async(0, self.seen.nbytes)
+            for array in (self.seen, self.tallies):
+                if array is not None:
+                    array.data.memset_async(0, array.nbytes)
         elif not self.rows:
             (self.header.data + 8 * Header.ROWS).memset_async(0, 8)
         numbers = self.call.parameters[0]

@@ -134,6 +134,24 @@ def test_counts(shape: str, mode: MatchMode) -> None:
                 assert found == expected
 
 
+@pytest.mark.parametrize("mode", [DIFFERENT_EDGES, DIFFERENT_NODES], ids=["edges", "nodes"])
+@pytest.mark.parametrize("shape", ["wedge", "path", "triangle", "square", "tailed", "clique"])
+def test_counts_of_each_vertex(
+    shape: str, mode: MatchMode, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also by launches that stop, and by a stage that is used again."""
+    for graph in (hub_graph(1, 50, 50), hub_graph(2, 60, 60, multi=False)):
+        plan = planner.plan(pattern(shape, mode), graph, counting=True, root=1)
+        prepared = prepare(plan, graph)
+        expected = cpu.tallies(prepared, Watch(None, None, None), Budget(), 1)
+        assert expected.any()
+        for steps in (9, sys.maxsize):
+            monkeypatch.setattr(launch, "STEPS", steps)
+            found = launch.tallies(prepared, Watch(None, None, None), Budget())
+            assert found.dtype == np.int64
+            assert found.tolist() == expected.tolist()
+
+
 @pytest.mark.parametrize("capacity", [1, 31, 32, 33, 5000])
 @pytest.mark.parametrize("shape", ["edge", "wedge", "triangle", "parallel", "diamond"])
 def test_rows_at_any_capacity(shape: str, capacity: int) -> None:

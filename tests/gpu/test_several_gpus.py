@@ -5,10 +5,12 @@ from __future__ import annotations
 
 import pytest
 
+from gdb import planner
 from gdb.errors import DeviceError, OutOfBudget
 from gdb.executor.embeddings import Deliver, Wanted
 from gdb.executor.gpu import launch
 from gdb.executor.gpu.stage import Share
+from gdb.executor.prepare import prepare
 from gdb.executor.run import choose
 from gdb.executor.scheduler import Budget, Watch
 from gdb.query_graph import DIFFERENT_NODES
@@ -72,6 +74,16 @@ def test_distinct_values_are_one_list() -> None:
     alone = launch.distinct(prepared, watch(), Budget(), 0)
     for named in devices():
         assert (launch.distinct(prepared, watch(), Budget(), 0, named) == alone).all()
+
+
+def test_counts_of_each_vertex_add_up() -> None:
+    graph = hub_graph(6)
+    plan = planner.plan(pattern("triangle", DIFFERENT_NODES), graph, counting=True, root=0)
+    prepared = prepare(plan, graph)
+    alone = launch.tallies(prepared, watch(), Budget())
+    assert alone.any()
+    for named in devices():
+        assert (launch.tallies(prepared, watch(), Budget(), named) == alone).all()
 
 
 def test_an_error_on_one_stops_all() -> None:

@@ -5,6 +5,7 @@
 // an array, so it may stop at any step and go on in another launch.
 
 #include "local.cuh"
+#include "pairs.cuh"
 
 // ---- work ----------------------------------------------------------------------------------------------------------------
 //
@@ -51,7 +52,8 @@ __device__ __noinline__ void donate(const Worker& w, i64 open, bool has_tail) {
     Span spare = {0, 0};
     i64 d = 1;
     ROLLED for (; d <= open; ++d) {
-        spare = to_spare(w, d, d + 1 < w.get(JOB_LOOPS) || has_tail ? 1 : 256, mask);
+        const bool deeper = d + 1 < w.get(JOB_LOOPS) && !(d == pair_level(w) && w.state[WARP_PAIRED]);
+        spare = to_spare(w, d, deeper || has_tail ? 1 : 256, mask);
         if (spare.start < spare.end) break;
     }
     if (d > open) return;
@@ -126,6 +128,7 @@ __device__ INLINE void open_level(const Worker& w, i64 d) {
         w.at(AT_MASK, d) = 0;
     }
     __syncwarp();
+    if (d == pair_level(w)) open_pairs(w, d, source.span.size());
 }
 
 // Do what is to be done at level d, which a special kernel knows as a constant.
@@ -193,12 +196,14 @@ __device__ INLINE void bind_next(const Worker& w, i64 d, u32 mask) {
     __syncwarp();
 }
 
-// Write what is wanted of a row. Lanes write neighbouring rows, so each column is written in whole lines.
-__device__ INLINE void write_row(const Worker& w, i64 d, i64 x, i64 r) {
-    UNROLLED for (i64 k = 0; k <= d; ++k) {
+// Write what is wanted of a row, of whose last levels a lane knows what they are bound to. Lanes write neighbouring rows, so
+// each column is written in whole lines.
+template <class Value>
+__device__ INLINE void write_row(const Worker& w, i64 r, Value value_of) {
+    UNROLLED for (i64 k = 0; k < w.get(JOB_LOOPS); ++k) {
         const i64* row = w.level(k);
         if (row[LEVEL_COLUMN] < 0) continue;
-        const i64 value = w.v(k, d, x), at = row[LEVEL_COLUMN] * w.get(JOB_CAPACITY) + r;
+        const i64 value = value_of(k), at = row[LEVEL_COLUMN] * w.get(JOB_CAPACITY) + r;
         if (row[LEVEL_IS_EDGE])
             ((i64*)w.get(JOB_OUT_EIDS))[at] = value;
         else
@@ -228,9 +233,10 @@ __device__ INLINE void mark_seen(const Worker& w, i64 d, i64 once, u32 mask) {
     __syncwarp();
 }
 
-// Write a row for each survivor of the last level d, as many as there is room for; whether all were written. The counter of
-// rows may pass the capacity: every row below it is written, by the warp that drew its number.
-__device__ INLINE bool emit(const Worker& w, i64 d, u32 mask) {
+// Write a row for each survivor of level d, as many as there is room for; whether all were written. The counter of rows may
+// pass the capacity: every row below it is written, by the warp that drew its number.
+template <class Write>
+__device__ INLINE bool emit(const Worker& w, i64 d, u32 mask, Write write) {
     i64 first = 0;
     if (lane() == 0)
         first = (i64)atomicAdd((unsigned long long*)w.get(JOB_HEADER) + HEADER_ROWS, (unsigned long long)__popc(mask));
@@ -238,13 +244,29 @@ __device__ INLINE bool emit(const Worker& w, i64 d, u32 mask) {
     const bool mine = mask >> lane() & 1;
     const i64 r = first + __popc(mask & lanes_before());
     const bool fits = r < w.get(JOB_CAPACITY);
-    if (mine && fits)
-        write_row(w, d, element(w.level(d), w.at(AT_ADDRESS, d), w.at(AT_POSITION, d) - 32 + lane()), r);
+    if (mine && fits) write(w.at(AT_POSITION, d) - 32 + lane(), r);
     const u32 left = __ballot_sync(ALL_LANES, mine && !fits);
     __syncwarp();
     if (lane() == 0) w.at(AT_MASK, d) = left;
     __syncwarp();
     return left == 0;
+}
+
+// Of the last level d.
+__device__ INLINE bool emit_rows(const Worker& w, i64 d, u32 mask) {
+    return emit(w, d, mask, [&](i64 at, i64 r) {
+        const i64 x = element(w.level(d), w.at(AT_ADDRESS, d), at);
+        write_row(w, r, [&](i64 k) { return w.v(k, d, x); });
+    });
+}
+
+// Of the pairs at level d.
+PART bool emit_pairs(const Worker& w, i64 d, u32 mask) {
+    return emit(w, d, mask, [&](i64 at, i64 r) {
+        const Pair pair = pair_at(w, d, at);
+        const i64 x = first_of(w, d, pair), y = second_of(w, d, pair);
+        write_row(w, r, [&](i64 k) { return k > d ? y : w.v(k, d, x); });
+    });
 }
 
 __device__ INLINE unsigned long long nanoseconds() {
@@ -310,6 +332,17 @@ __device__ INLINE i64 find_work(const Worker& w, Limits& limits, bool& entering,
     return open_task(w, slot, spent);
 }
 
+// Add what was counted to the number of the vertex that the first loop is bound to; false: that passes 2^63.
+__device__ INLINE bool add_tally(const Worker& w, i64& total) {
+    i64 sum = 0;
+    if (lane() == 0) {
+        unsigned long long* tallies = (unsigned long long*)w.get(JOB_TALLIES);
+        sum = (i64)atomicAdd(tallies + w.v(0), (unsigned long long)total) + total;
+    }
+    total = 0;
+    return __shfl_sync(ALL_LANES, sum, 0) >= 0;
+}
+
 // Walk on from the warp's state until there is no unit left or something stops it; returns the status.
 __device__ INLINE int walk(const Worker& w, Limits limits) {
     const i64 loops = w.get(JOB_LOOPS), once = w.get(JOB_ONCE);
@@ -323,6 +356,10 @@ __device__ INLINE int walk(const Worker& w, Limits limits) {
             break;
         }
         if (d < 0) {
+            if (w.get(JOB_TALLIES) && total && !add_tally(w, total)) {
+                status = STATUS_OVERFLOW;
+                break;
+            }
             d = find_work(w, limits, entering, spent);
             if (d < 0) {
                 if (d < -1) status = STATUS_YIELDED;
@@ -366,10 +403,13 @@ __device__ INLINE int walk(const Worker& w, Limits limits) {
             if (entering && k > 0) open_level(w, k);
             entering = false;
             bool done;
-            const u32 mask = survivors(w, k, done);
+            const bool paired = k == pair_level(w) && w.state[WARP_PAIRED];
+            const u32 mask = paired ? surviving_pairs(w, k, done) : survivors(w, k, done);
             if (done) d = k - 1;
             if (mask == 0) return;
-            if (k + 1 < loops || has_tail) {
+            if (paired) {
+                full = !emit_pairs(w, k, mask);
+            } else if (k + 1 < loops || has_tail) {
                 bind_next(w, k, mask);
                 if (k == once && was_seen(w, k)) return;
                 if (!compute_sets(w, k, spent)) return;
@@ -384,7 +424,7 @@ __device__ INLINE int walk(const Worker& w, Limits limits) {
                 mark_seen(w, k, once, mask);
                 d = once;  // one embedding of the vertex is enough
             } else {
-                full = !emit(w, k, mask);
+                full = !emit_rows(w, k, mask);
             }
         });
         if (full) {

@@ -43,13 +43,18 @@ struct Source {
     Span span;
 };
 
-// The part of a list that a work unit is about: a unit is one part of a root's neighbours, so that those of a hub go to many
-// warps.
-__device__ INLINE Span unit_part(const Worker& w, Span span) {
+// Where the part begins and ends that a work unit is about, of so many elements: a unit is one part of a root's neighbours, so
+// that those of a hub go to many warps.
+__device__ INLINE Range unit_range(const Worker& w, i64 size) {
     const i64 unit = w.state[WARP_UNIT];
     const i64* first = w.table(JOB_FIRST_UNIT) + ((const u32*)w.get(JOB_UNIT_ROOTS))[unit];
-    const i64 parts = first[1] - first[0], part = unit - first[0], size = span.size();
-    return {span.start + size * part / parts, span.start + size * (part + 1) / parts};
+    const i64 parts = first[1] - first[0], part = unit - first[0];
+    return {size * part / parts, size * (part + 1) / parts};
+}
+
+__device__ INLINE Span unit_part(const Worker& w, Span span) {
+    const Range part = unit_range(w, span.size());
+    return {span.start + part.start, span.start + part.end};
 }
 
 // The vid range that a level or set is cut to, given the vertices bound so far; `lo`, `below`, `above` name columns.

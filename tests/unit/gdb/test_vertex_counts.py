@@ -51,8 +51,10 @@ def db(tmp_path_factory: pytest.TempPathFactory) -> gdb.Database:
     return db
 
 
-def answer(db: gdb.Database, query: str, threads: int = 0) -> list[tuple[Value, ...]]:
-    rows = db.execute(query, threads=threads).fetchall()
+def answer(
+    db: gdb.Database, query: str, threads: int = 0, device: str = "cpu"
+) -> list[tuple[Value, ...]]:
+    rows = db.execute(query, threads=threads, device=device).fetchall()
     plain = [tuple(str(x) for x in row) for row in rows]
     return plain if "ORDER BY" in query else sorted(plain)
 
