@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from gdb.executor.gpu import launch, pairs, special
+from gdb.executor.gpu import launch, memory, pairs, special
 from gdb.executor.gpu.layout import PAIRS_MOST, Pairs
 from gdb.query_graph import (
     DIFFERENT_EDGES,
@@ -94,7 +94,7 @@ def test_stops_and_goes_on(shape: str, monkeypatch: pytest.MonkeyPatch) -> None:
         found, expected = rows_both(prepared, 333)
         assert bag(found) == bag(expected)
         assert special.settle(60)
-    assert any(has_its_own_kernel(one) for one in prepared.idle["gpu"])
+    assert memory.KEPT.take(prepared.idle["gpu"], has_its_own_kernel) is not None
 
 
 @pytest.mark.gpu
