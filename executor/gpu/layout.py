@@ -61,25 +61,25 @@ class Job(IntEnum):
     FILTER_AT = 32  # i64[nodes]: where each MARK's begins among those of a warp, in u32
     FILTER_WORDS = 33  # u32 of a warp's filters
     CUT_NODE = 34  # the node of the tail whose list is cut into work units, -1: none
-    TASKS = 35  # i64[warps, len(Task) + levels]: what a warp gives to one that waits
+    TASKS = 35  # i64[warps, len(Task) + levels]: what each warp is given while it waits
     STRIDE = 36  # a warp that has number k (its own, then WARPS and what it draws) takes the units k, k + STRIDE, ...
     SPREAD_AT = 38  # i64[nodes]: where the sums begin in a warp's scratch that a node adds to its parent's vertices, -1
     SHARES = 39  # of the work units every so manieth is this device's,
     SHARE = 40  # beginning at this
     LOCAL_PAIRS = 37  # where the pairs of a local graph begin in a warp's buffer
     TALLIES = 41  # u64[VIDS]: what is counted for each vertex of the first loop, 0: only the sum is wanted
+    IDLE = 43  # u32[warps / 32]: a bit for each warp that waits and was not given anything
     PAIRS = 42  # see `Pairs`, 0: each loop runs for itself
 
 
 class Warp(IntEnum):
-    """The first numbers of a warp's state. DEPTH -1: it holds no work. TICKET: the number under which it waits for
-    some, + 1. NEXT: the unit that it takes next, + 1; 0: it draws one. PAIRED: the last two loops run as one."""
+    """The first numbers of a warp's state. DEPTH -1: it holds no work. WAITING: and waits for some. NEXT: the unit that it takes next, + 1; 0: it draws one. PAIRED: the last two loops run as one."""
 
     DEPTH = 0
     ENTERING = 1
     TOTAL = 2
     UNIT = 3
-    TICKET = 4
+    WAITING = 4
     NEXT = 5
     PAIRED = 6
 
@@ -109,7 +109,7 @@ class Local(IntEnum):
 class Task(IntEnum):
     """Work that one warp gives to another; after these what is bound on the levels below DEPTH.
 
-    FULL: the ticket + 1 that it is for, 0 where there is none. START, END: positions in the list of level DEPTH.
+    FULL: whether there is some. START, END: positions in the list of level DEPTH.
     """
 
     FULL = 0
@@ -146,13 +146,12 @@ class Tail(IntEnum):
 
 
 class Header(IntEnum):
-    """Counters of a run, u64: draws of work units; tickets drawn, tickets served; rows written in this launch (may pass
+    """Counters of a run, u64: draws of work units; warps that wait; rows written in this launch (may pass
     the capacity); warps that have not ended, warps whose count overflowed; sums of the low and of the high halves of
     what warps counted, one of `SUMS` pairs for each block. What many warps change at once stands 128 bytes apart."""
 
     NEXT = 0
-    HEAD = 16
-    TAIL = 32
+    WAITING = 16
     ROWS = 48
     UNFINISHED = 64
     OVERFLOWED = 65

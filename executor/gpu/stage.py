@@ -200,6 +200,7 @@ class Stage:
         self._allocate(Job.STATES, (self.warps, self.words), np.int64)
         words = len(layout.Task) + len(tables.levels)
         self._allocate(Job.TASKS, (self.warps, words), np.int64, zero=True)
+        self.idle = self._allocate(Job.IDLE, (-(-self.warps // 32),), np.uint32)
         self._allocate(Job.BUFFERS, (self.warps, self._buffer()), np.uint32)
         self._allocate(Job.SCRATCH, (self.warps, max(self.scratch, 1)), np.uint8, zero=True)
         self.header = self._allocate(Job.HEADER, (layout.HEADER_WORDS,), np.uint64)
@@ -360,7 +361,7 @@ class Stage:
         (self.header.data + 8 * first).memset_async(0, size)
         if fresh:
             self.rows = self.total = 0
-            for array in (self.seen, self.tallies):
+            for array in (self.idle, self.seen, self.tallies):
                 if array is not None:
                     array.data.memset_async(0, array.nbytes)
         elif not self.rows:

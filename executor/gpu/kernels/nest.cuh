@@ -9,9 +9,10 @@
 
 // ---- work ----------------------------------------------------------------------------------------------------------------
 //
-// Units come from a counter. A warp that finds none draws a ticket and waits; one at work that sees a ticket waiting splits
-// off half of what is left at its outermost level and puts it, as what is bound above and a range of the list, into the
-// ticket's slot (as STMatch and T-DFS share work between warps). What hangs on what is bound is computed again.
+// Units come from a counter. A warp that finds none sets its bit among those that wait; one at work that sees such a bit takes
+// it away, splits off half of what is left at its outermost level and puts it, as what is bound above and a range of the
+// list, into the other's slot (as STMatch and T-DFS share work between warps). What hangs on what is bound is computed again.
+// The bits lie in many words, which are looked at from different ends: a queue would serve one warp at a time.
 
 __device__ INLINE unsigned long long* counter(const Worker& w, int field) {
     return (unsigned long long*)w.get(JOB_HEADER) + field;
@@ -19,8 +20,29 @@ __device__ INLINE unsigned long long* counter(const Worker& w, int field) {
 
 __device__ INLINE unsigned long long peek(const unsigned long long* at) { return *(const volatile unsigned long long*)at; }
 
-__device__ INLINE i64* task(const Worker& w, unsigned long long ticket) {
-    return (i64*)w.get(JOB_TASKS) + (i64)(ticket % (unsigned long long)w.get(JOB_WARPS)) * (TASK_FIELDS + w.levels);
+__device__ INLINE i64 own_number() { return ((i64)blockIdx.x * blockDim.x + threadIdx.x) / 32; }
+
+__device__ INLINE i64* task(const Worker& w, i64 warp) {
+    return (i64*)w.get(JOB_TASKS) + warp * (TASK_FIELDS + w.levels);
+}
+
+// Take a warp off those that wait; -1 where none is seen, or another was quicker.
+__device__ INLINE i64 claim(const Worker& w) {
+    u32* idle = (u32*)w.get(JOB_IDLE);
+    const u32 words = (u32)(w.get(JOB_WARPS) + 31) / 32, own = (u32)own_number();
+    ROLLED for (u32 k = lane(); k < words + lane(); k += 32) {
+        const u32 at = (own + k) % words, seen = k < words ? *(volatile u32*)(idle + at) : 0;
+        const u32 found = __ballot_sync(ALL_LANES, seen != 0);
+        if (!found) continue;
+        const int chosen = __ffs(found) - 1;
+        int taken = -1;
+        if (lane() == chosen) {
+            const int bit = (__ffs(__funnelshift_r(seen, seen, own)) - 1 + own) & 31;
+            if (atomicAnd(idle + at, ~(1u << bit)) >> bit & 1) taken = (int)(32 * at + bit);
+        }
+        return __shfl_sync(ALL_LANES, taken, chosen);
+    }
+    return -1;
 }
 
 // The part of an open level's list that can be given away: the later half of what is left, and the mask that stays.
@@ -40,14 +62,9 @@ __device__ INLINE Span to_spare(const Worker& w, i64 d, i64 least, u32& mask) {
 
 // Give work to a warp that waits, if there is one and something to spare above level d.
 __device__ __noinline__ void donate(const Worker& w, i64 open, bool has_tail) {
-    unsigned long long ticket = 0;
-    if (lane() == 0) {
-        ticket = peek(counter(w, HEADER_TAIL));
-        // a slot is still full where its warp left the launch before it looked: nobody waits for that
-        if (ticket >= peek(counter(w, HEADER_HEAD)) || peek((unsigned long long*)task(w, ticket) + TASK_FULL)) ticket = ~0ULL;
-    }
-    ticket = __shfl_sync(ALL_LANES, ticket, 0);
-    if (ticket == ~0ULL) return;
+    int waiting = 0;
+    if (lane() == 0) waiting = peek(counter(w, HEADER_WAITING)) != 0;
+    if (!__shfl_sync(ALL_LANES, waiting, 0)) return;
     u32 mask = 0;
     Span spare = {0, 0};
     i64 d = 1;
@@ -57,11 +74,11 @@ __device__ __noinline__ void donate(const Worker& w, i64 open, bool has_tail) {
         if (spare.start < spare.end) break;
     }
     if (d > open) return;
-    bool mine = false;
-    if (lane() == 0) mine = atomicCAS(counter(w, HEADER_TAIL), ticket, ticket + 1) == ticket;
-    if (!__shfl_sync(ALL_LANES, mine, 0)) return;
-    i64* slot = task(w, ticket);
+    const i64 taker = claim(w);
+    if (taker < 0) return;
+    i64* slot = task(w, taker);
     if (lane() == 0) {
+        atomicAdd(counter(w, HEADER_WAITING), ~0ULL);  // one less, before it can have its work
         slot[TASK_UNIT] = w.state[WARP_UNIT];
         slot[TASK_DEPTH] = d;
         slot[TASK_START] = spare.start;
@@ -73,7 +90,7 @@ __device__ __noinline__ void donate(const Worker& w, i64 open, bool has_tail) {
         w.at(AT_END, d) = min((i64)spare.start, w.at(AT_END, d));
         w.at(AT_MASK, d) = mask;
         __threadfence();
-        atomicExch((unsigned long long*)slot + TASK_FULL, ticket + 1);
+        atomicExch((unsigned long long*)slot + TASK_FULL, 1ULL);
     }
     __syncwarp();
 }
@@ -289,32 +306,31 @@ struct Limits {
     }
 };
 
-// Whether every warp waits for work: a warp at work has no ticket that is not served. The tickets drawn are read first: a
-// ticket served after that makes them fewer, never more.
+// Whether every warp waits for work. One that gives some away takes the other from their number first and is at work itself,
+// so that while there is work the number is less.
 __device__ INLINE bool all_wait(const Worker& w) {
-    const unsigned long long drawn = peek(counter(w, HEADER_HEAD));
-    __threadfence();
-    return drawn - peek(counter(w, HEADER_TAIL)) == (unsigned long long)w.get(JOB_WARPS);
+    return peek(counter(w, HEADER_WAITING)) == (unsigned long long)w.get(JOB_WARPS);
 }
 
 // Find something to do; returns the level to go on at, -1 where everything is done, -2 where the launch is over.
 __device__ INLINE i64 find_work(const Worker& w, Limits& limits, bool& entering, i64& spent) {
     entering = true;
-    unsigned long long ticket = (unsigned long long)w.state[WARP_TICKET];  // + 1
-    if (ticket == 0) {
+    const i64 own = own_number();
+    if (!w.state[WARP_WAITING]) {
         if (take_unit(w)) return 0;
         __syncwarp();
         if (lane() == 0) {
-            ticket = atomicAdd(counter(w, HEADER_HEAD), 1ULL) + 1;
-            w.state[WARP_TICKET] = (i64)ticket;
+            w.state[WARP_WAITING] = 1;
+            atomicAdd(counter(w, HEADER_WAITING), 1ULL);
+            atomicOr((u32*)w.get(JOB_IDLE) + own / 32, 1u << (own & 31));
         }
-        ticket = __shfl_sync(ALL_LANES, ticket, 0);
+        __syncwarp();
     }
-    i64* slot = task(w, ticket - 1);
+    i64* slot = task(w, own);
     for (;;) {
         int found = 0;
         if (lane() == 0) {
-            if (peek((unsigned long long*)slot + TASK_FULL) == ticket) found = 1;
+            if (peek((unsigned long long*)slot + TASK_FULL)) found = 1;
             else if (all_wait(w)) found = 2;
             else if (!w.get(JOB_COUNTING) && (i64)peek(counter(w, HEADER_ROWS)) >= w.get(JOB_CAPACITY)) found = 3;
             __threadfence();
@@ -326,7 +342,8 @@ __device__ INLINE i64 find_work(const Worker& w, Limits& limits, bool& entering,
         if (limits.over(spent)) return -2;
         __nanosleep(1000);
     }
-    if (lane() == 0) w.state[WARP_TICKET] = 0;
+    __syncwarp();
+    if (lane() == 0) w.state[WARP_WAITING] = 0;
     __syncwarp();
     entering = false;
     return open_task(w, slot, spent);
