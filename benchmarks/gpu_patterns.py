@@ -102,9 +102,7 @@ def main(line: list[str] | None = None) -> int:
                     )
                     wrong = wrong or on.rows != off.rows
                     times = (off.milliseconds, on.milliseconds, off.milliseconds / on.milliseconds)
-                    found = (
-                        f"{on.rows:,}" if on.rows == off.rows else f"{on.rows:,} and {off.rows:,}"
-                    )
+                    found = " and ".join(f"{n:,}" for n in sorted({on.rows, off.rows}))
                     table.append((graph, name, on.phases, found, *(figures(x) for x in times)))
                     print(*table[-1], flush=True)
             memory.KEPT.forget()
@@ -117,7 +115,8 @@ def main(line: list[str] | None = None) -> int:
         "together",
         "times quicker",
     )
-    body = f"Milliseconds in kernels; the rows, at most {LIMIT:,}, stay on the device.\n\n{results.table(header, table)}"
+    about = f"Milliseconds in kernels; the rows, at most {LIMIT:,}, stay on the device."
+    body = f"{about}\n\n{results.table(header, table)}"
     print(f"\n{body}")
     if arguments.save and not wrong:
         results.save("GPU: matching patterns", body, "numpy", "cupy-cuda12x", "cupy-cuda13x")

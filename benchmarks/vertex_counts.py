@@ -1,6 +1,7 @@
 """How many embeddings of a pattern each vertex has: counted, and from the rows of all embeddings.
 
-    python benchmarks/vertex_counts.py [--graph wiki-vote] [--pattern triangle ...] [--limit 60] [--runs 3] [--device cpu] [--save]
+    python benchmarks/vertex_counts.py [--graph wiki-vote] [--pattern triangle ...] [--limit 60] [--runs 3]
+                                       [--device cpu] [--save]
 
 `MATCH DIFFERENT NODES ... RETURN id(a), count(*) ORDER BY count(*) DESC LIMIT 10`, through `db.execute`. "listed" is
 the same with counting switched off, so that every embedding reaches the relational part as a row; for triangles

@@ -73,7 +73,8 @@ class Job(IntEnum):
 
 
 class Warp(IntEnum):
-    """The first numbers of a warp's state. DEPTH -1: it holds no work. WAITING: and waits for some. NEXT: the unit that it takes next, + 1; 0: it draws one. PAIRED: the last two loops run as one."""
+    """The first numbers of a warp's state. DEPTH -1: it holds no work. WAITING: and waits for some. NEXT: the unit that
+    it takes next, + 1; 0: it draws one. PAIRED: the last two loops run as one."""
 
     DEPTH = 0
     ENTERING = 1

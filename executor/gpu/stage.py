@@ -105,9 +105,8 @@ class Share:
 class Stage:
     """A prepared stage placed on the device of its share, which must be the current one.
 
-    wanted : what is asked of the rows; a stage is used again where the same is. tallied : whether counts are added up for
-        each vertex of the first loop, in `tallies`, u64[vids] on the device. written : what its
-        kernels write.
+    wanted : what is asked of the rows; a stage is used again where the same is. written : what its kernels write.
+    tallied : whether counts are added up for each vertex of the first loop, in `tallies`, u64[vids] on the device.
     accounted : bytes that a run takes from its budget for it.
     small_tables : the tables by their place in the job. seconds : that its launches took on the device.
     moved_bytes : what placing it copied to the device. rows : that lie in the buffer of the last launch. total : what

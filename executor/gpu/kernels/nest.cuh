@@ -333,7 +333,7 @@ __device__ INLINE i64 find_work(const Worker& w, Limits& limits, bool& entering,
             if (peek((unsigned long long*)slot + TASK_FULL)) found = 1;
             else if (all_wait(w)) found = 2;
             else if (!w.get(JOB_COUNTING) && (i64)peek(counter(w, HEADER_ROWS)) >= w.get(JOB_CAPACITY)) found = 3;
-            if (found == 1) __threadfence();
+            __threadfence();  // also keeps thousands of waiting warps from asking too often
         }
         found = __shfl_sync(ALL_LANES, found, 0);
         if (found == 1) break;
