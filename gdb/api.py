@@ -8,31 +8,28 @@ import threading
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Literal, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from gdb import options
 from gdb.errors import (
     Cancelled,
-    ClosedError,
-    GdbError,
-    InternalError,
-    NotAStore,
-    OutOfBudget,
     ReadOnlyError,
     TypeProblem,
 )
-from gdb.interrupt import run_beside, run_interruptibly
+from gdb.interrupt import run_beside
 from gdb.pipeline import Request, answer, explained, on_device
 from gdb.result import DeviceColumns, Result
 from gdb.schema import Schema, schema_of
 from gdb.statements import Statements
+from gdb.work import Work
 
 if TYPE_CHECKING:
     from gdb.storage.importer import Edges, LoadReport, Nodes
     from gdb.storage.snapshot import Snapshot, StoreStats
     from gdb.storage.steps import Steps
+    from gdb.storage.transaction import Changes
+    from gdb.transaction import Transaction
 
-T = TypeVar("T")
 PathLike: TypeAlias = str | os.PathLike[str]
 
 
@@ -86,13 +83,8 @@ class Database:
 
         self._mode = options.match_mode(match)
         self._read_only = read_only
-        self._path = None if path is None else _folder(path)
-        self._guard = (
-            threading.RLock()
-        )  # of the next two; taken itself, it is quicker than its condition
-        self._state = threading.Condition(self._guard)
-        self._running: set[threading.Event] = set()
-        self._closed = False
+        self._path = None if path is None else options.folder(path)
+        self._work = Work()
         self._statements = Statements()
         self._events: list[threading.Event] = []  # of queries that have ended
         self._store = Store.open(self._path, create=create and not read_only, read_only=read_only)
@@ -108,11 +100,11 @@ class Database:
 
     @property
     def closed(self) -> bool:
-        return self._closed
+        return self._work.closed
 
     def __repr__(self) -> str:
         where = "in memory" if self._path is None else str(self._path)
-        return f"<gdb.Database {where}{', read-only' * self._read_only}{', closed' * self._closed}>"
+        return f"<gdb.Database {where}{', read-only' * self._read_only}{', closed' * self.closed}>"
 
     def __enter__(self) -> Database:
         return self
@@ -127,21 +119,13 @@ class Database:
 
     def close(self) -> None:
         """Cancel what runs, wait for it, and close the store; closing twice is fine."""
-        with self._state:
-            if self._closed:
-                return
-            self._closed = True
-            for cancel in self._running:
-                cancel.set()
-            self._state.wait_for(lambda: not self._running)
-        self._statements.clear()
-        self._store.close()
+        if self._work.close():
+            self._statements.clear()
+            self._store.close()
 
     def interrupt(self) -> None:
         """Cancel all queries and imports that run now, in any thread; each raises Cancelled."""
-        with self._state:
-            for cancel in self._running:
-                cancel.set()
+        self._work.interrupt()
 
     # ---- queries -----------------------------------------------------------------------------------
 
@@ -179,7 +163,7 @@ class Database:
         request = self._request(text, parameters, device, memory, timeout, match, threads)
         cancel = request.cancel
         try:
-            return self._work(
+            return self._work.do(
                 lambda: answer(request, self._store.snapshot(), self._statements), cancel
             )
         except KeyboardInterrupt:  # it came when the answer was ready
@@ -222,7 +206,7 @@ class Database:
         >>> torch.from_dlpack(found["id(a)"]), cupy.asarray(found["b"])  # doctest: +SKIP
         """
         request = self._request(text, parameters, device, memory, timeout, match, 0)
-        return self._work(
+        return self._work.do(
             lambda: on_device(request, self._store.snapshot(), self._statements), request.cancel
         )
 
@@ -239,7 +223,7 @@ class Database:
     ) -> str:
         """The plan of a query, for a person to read; arguments and errors as `execute`."""
         request = self._request(text, parameters, device, memory, timeout, match, threads)
-        return self._work(lambda: explained(request, self._store.snapshot()), request.cancel)
+        return self._work.do(lambda: explained(request, self._store.snapshot()), request.cancel)
 
     def _request(
         self,
@@ -335,7 +319,7 @@ class Database:
         cancel = threading.Event()
         self._statements.clear()  # or they would hold the snapshot, and so its files
         with shown(sys.stderr) as progress:
-            return self._work(
+            return self._work.do(
                 lambda: load(
                     self._store,
                     source,
@@ -362,6 +346,46 @@ class Database:
                 run_beside,
             )
 
+    # ---- changes -----------------------------------------------------------------------------------
+
+    def transaction(self) -> Transaction:
+        """Changes that are committed together: `with db.transaction() as tx: tx.add_nodes(...)`; see `Transaction`.
+
+        Raises
+        ------
+        ReadOnlyError, StoreLocked, ClosedError : the store takes no writes; raised when the block begins.
+        """
+        from gdb.transaction import Transaction
+
+        def run(changes: Changes, text: str, parameters: Mapping[str, object] | None) -> Result:
+            request = self._request(text, parameters, "auto", None, None, None, 0)
+            return self._work.do(
+                lambda: answer(request, changes.view, Statements()), request.cancel
+            )
+
+        return Transaction(self._store, run, self._statements.clear)
+
+    def compact(self) -> StoreStats:
+        """Write the graph anew with all that was changed since it was last written whole, which makes it smaller and
+        quicker to read. It runs by itself when much has changed. Readers go on meanwhile.
+
+        Raises
+        ------
+        ReadOnlyError, StoreLocked : the store cannot be written.
+        Cancelled : Ctrl-C, `interrupt` or `close`; the store is as it was.
+        """
+        from gdb.progress import shown
+        from gdb.storage.steps import Steps
+        from gdb.storage.transaction import compact
+
+        cancel = threading.Event()
+        self._statements.clear()
+        with shown(sys.stderr) as progress:
+            steps = Steps("compaction", progress, cancel)
+            return self._work.do(
+                lambda: compact(self._store, steps.part).stats(), cancel, run_beside
+            )
+
     # ---- copies ------------------------------------------------------------------------------------
 
     def backup(self, path: PathLike) -> StoreStats:
@@ -386,7 +410,7 @@ class Database:
         """
         from gdb.storage.backup import backup
 
-        target = _folder(path)
+        target = options.folder(path)
         return self._written("backup", lambda snapshot, steps: backup(snapshot, target, steps))
 
     def export(self, folder: PathLike, format: Literal["csv", "parquet"] = "csv") -> StoreStats:
@@ -414,7 +438,7 @@ class Database:
         options.one_of("format", format, ("csv", "parquet"))
         from gdb.storage.exporter import export
 
-        target = _folder(folder)
+        target = options.folder(folder)
         return self._written(
             "export", lambda snapshot, steps: export(snapshot, target, format, steps)
         )
@@ -426,17 +450,17 @@ class Database:
         cancel = threading.Event()
         with shown(sys.stderr) as progress:
             steps = Steps(work, progress, cancel)
-            return self._work(lambda: write(self._store.snapshot(), steps), cancel, run_beside)
+            return self._work.do(lambda: write(self._store.snapshot(), steps), cancel, run_beside)
 
     # ---- about the graph ---------------------------------------------------------------------------
 
     def schema(self) -> Schema:
         """Labels, relationship types and properties; `str()` of it is a table."""
-        return self._work(lambda: schema_of(self._store.snapshot()))
+        return self._work.do(lambda: schema_of(self._store.snapshot()))
 
     def stats(self) -> StoreStats:
         """Vertices, edges and bytes, and for each partition its rows, intervals, edges and bytes."""
-        return self._work(lambda: self._store.snapshot().stats())
+        return self._work.do(lambda: self._store.snapshot().stats())
 
     def check(self) -> None:
         """Read every file of the store and compare its checksum.
@@ -445,48 +469,4 @@ class Database:
         ------
         CorruptStore : a file is not the one that was committed; the message names it.
         """
-        self._work(lambda: self._store.snapshot().check(), None, run_beside)
-
-    # ---- work --------------------------------------------------------------------------------------
-
-    def _work(
-        self,
-        work: Callable[[], T],
-        cancel: threading.Event | None = None,
-        run: Callable[[Callable[[], T], threading.Event], T] = run_interruptibly,
-    ) -> T:
-        """Do some work that `interrupt` and `close` know of; faults that are not ours to tell become InternalError."""
-        cancel = cancel or threading.Event()
-        with self._guard:
-            if self._closed:
-                raise ClosedError("the database is closed.", "Open it again with gdb.connect().")
-            self._running.add(cancel)
-        try:
-            return run(work, cancel)
-        except GdbError:
-            raise
-        except MemoryError:
-            raise OutOfBudget(
-                "the machine has no more memory for this.", "Ask for less at once."
-            ) from None
-        except Exception as error:
-            raise InternalError(
-                f"an unexpected {error.__class__.__name__}: {error}.",
-                "This is a fault of gdb; please report it.",
-            ) from error
-        finally:
-            with self._guard:
-                self._running.discard(cancel)
-                if self._closed:
-                    self._state.notify_all()
-
-
-def _folder(path: str | os.PathLike[str]) -> Path:
-    if not isinstance(path, (str, os.PathLike)):
-        raise TypeProblem(f"the path of a store is a text, not {path.__class__.__name__}.")
-    text = os.fspath(path)
-    if not isinstance(text, str) or not text or "\0" in text:
-        raise NotAStore(
-            f"{text!r} is not the name of a folder.", "Give a path, or None for a graph in memory."
-        )
-    return Path(text)
+        self._work.do(lambda: self._store.snapshot().check(), None, run_beside)

@@ -117,6 +117,15 @@ class ImportFailed(GdbError, ValueError):
         super().__init__(f"{where}{reason}" + (f" in {shown!r}." if text else "."), cure)
 
 
+class ChangeRefused(GdbError, ValueError):
+    """A change that the graph does not allow; the transaction stays as it was before it."""
+
+    code = "CHANGE"
+
+    def __init__(self, reason: str, cure: str = "") -> None:
+        super().__init__(f"{reason[:1].upper()}{reason[1:]}.", cure)
+
+
 # ---- queries ------------------------------------------------------------------------------------
 
 

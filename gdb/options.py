@@ -5,10 +5,12 @@ from __future__ import annotations
 import difflib
 import math
 import numbers
+import os
 import re
 from collections.abc import Collection, Hashable, Mapping
+from pathlib import Path
 
-from gdb.errors import NameProblem, QueryError, TypeProblem
+from gdb.errors import NameProblem, NotAStore, QueryError, TypeProblem
 from gdb.executor.tail import Value
 from gdb.query_graph import (
     DIFFERENT_EDGES,
@@ -201,3 +203,15 @@ def kind_of(value: Value) -> Hashable:
         kinds = tuple(kind_of(item) for item in value)
         return ("a list", frozenset(kinds) if len(set(kinds)) <= 1 else kinds)
     return value.__class__.__name__
+
+
+def folder(path: str | os.PathLike[str]) -> Path:
+    """The folder that a user names. Raises TypeProblem, NotAStore."""
+    if not isinstance(path, (str, os.PathLike)):
+        raise TypeProblem(f"the path of a store is a text, not {path.__class__.__name__}.")
+    text = os.fspath(path)
+    if not isinstance(text, str) or not text or "\0" in text:
+        raise NotAStore(
+            f"{text!r} is not the name of a folder.", "Give a path, or None for a graph in memory."
+        )
+    return Path(text)

@@ -8,11 +8,12 @@ import numpy as np
 
 from gdb.storage import pcsr
 from gdb.storage.adjacency import Direction
-from gdb.storage.manifest import MANIFEST, TypeRecord
+from gdb.storage.manifest import MANIFEST
 from gdb.storage.model import Column
 from gdb.storage.segment import damaged, verify
 
 if TYPE_CHECKING:
+    from gdb.storage.partitions import EdgeType
     from gdb.storage.snapshot import Snapshot
 
 
@@ -21,30 +22,62 @@ def check(snapshot: Snapshot) -> None:
     files = snapshot.files
     for record in snapshot.manifest.files:
         verify(files, record, files.map(record.name, record.length))
-    covered = sorted(r for group in snapshot.groups for r in group.ranges)
-    ends = [0, *(stop for _, stop in covered)]
-    if [start for start, _ in covered] != ends[:-1] or ends[-1] != snapshot.vertex_count:
-        raise damaged(files.where, MANIFEST, "numbers its vertices with gaps")
-    next_eid = 0
-    for edge_type in snapshot.manifest.types:
-        if edge_type.first_eid != next_eid:
-            raise damaged(files.where, MANIFEST, "numbers its edges with gaps")
-        next_eid += edge_type.edge_count
+    _check_numbering(snapshot)
+    for edge_type in snapshot.edge_types:
         _check_type(snapshot, edge_type)
-    if next_eid != snapshot.edge_count:
-        raise damaged(files.where, MANIFEST, "counts its edges wrongly")
     _check_vertices(snapshot)
 
 
-def _check_type(snapshot: Snapshot, record: TypeRecord) -> None:
-    def fail(how: str) -> None:
+def _check_numbering(snapshot: Snapshot) -> None:
+    where, manifest = snapshot.files.where, snapshot.manifest
+    used = np.zeros(snapshot.vertex_count, np.int64)
+    dead = snapshot.delta.dead
+    inside = all(
+        stop <= snapshot.vertex_count for group in snapshot.groups for _, stop in group.ranges
+    )
+    if not inside or (len(dead) and int(dead[-1]) >= snapshot.vertex_count):
+        raise damaged(where, MANIFEST, "numbers more vertices than it counts")
+    for group in snapshot.groups:
+        for start, stop in group.ranges:
+            used[start:stop] += 1
+    used[dead] += 1
+    if (used != 1).any() or (np.diff(dead.astype(np.int64)) <= 0).any():
+        raise damaged(where, MANIFEST, "numbers its vertices with gaps")
+    next_eid = 0
+    for record in manifest.types:
+        if record.first_eid != next_eid:
+            raise damaged(where, MANIFEST, "numbers its edges with gaps")
+        next_eid += record.edge_count
+    if next_eid != manifest.edge_count:
+        raise damaged(where, MANIFEST, "counts its edges wrongly")
+    for changes in snapshot.delta.types.values():
+        count = sum(r.edge_count for r in manifest.types if r.name == changes.name)
+        ranks = [changes.removed, *(patch.rows for patch in changes.patches.values())]
+        for some in ranks:
+            if (np.diff(some) <= 0).any() or (len(some) and not 0 <= some[0] <= some[-1] < count):
+                raise damaged(where, MANIFEST, "changes edges that it does not have")
+        if (changes.keys[1:] < changes.keys[:-1]).any():
+            raise damaged(where, MANIFEST, "adds edges that are not sorted")
+
+
+def _check_type(snapshot: Snapshot, edge_type: EdgeType) -> None:
+    record = next((r for r in snapshot.manifest.types if r.name == edge_type.name), None)
+    changed = snapshot.manifest.delta if edge_type.name in snapshot.delta.types else None
+    if changed is not None:
+        first = changed.file
+    else:
+        assert record is not None
         first = record.parts[0].segments[0].file
-        name = snapshot.manifest.files[first].name
-        raise damaged(snapshot.files.where, name, f"{how} (type {record.name})")
+    named = snapshot.manifest.files[first].name
+
+    def fail(how: str) -> None:
+        raise damaged(snapshot.files.where, named, f"{how} (type {edge_type.name})")
 
     keys: dict[Direction, pcsr.U64] = {}
-    for part in record.parts:
-        view = snapshot.adjacency((record.name,), part.direction)
+    sides = (Direction.OUT, Direction.IN) if edge_type.directed else (Direction.ANY,)
+    described = {part.direction: part for part in record.parts} if record is not None else {}
+    for side in sides:
+        view = snapshot.adjacency((edge_type.name,), side)
         if (np.diff(view.offsets) <= 0).any() or view.offsets[-1] != view.neighbours.shape[0]:
             fail("has wrong row offsets")
         vids = view.vids()
@@ -56,35 +89,40 @@ def _check_type(snapshot: Snapshot, record: TypeRecord) -> None:
         own = pcsr.build(mine)
         if (own.simple, own.loops, own.max_degree) != (view.simple, view.loops, view.max_degree):
             fail("is described wrongly by the manifest")
-        keys[part.direction] = mine
+        if changed is None and (view.rows, len(mine)) != (
+            described[side].rows,
+            described[side].edges,
+        ):
+            fail("is described wrongly by the manifest")
+        keys[side] = mine
     mirrored = {
         direction: np.sort(mine << np.uint64(32) | mine >> np.uint64(32))
         for direction, mine in keys.items()
     }
-    if record.directed:
+    if edge_type.directed:
         if not np.array_equal(mirrored[Direction.OUT], keys[Direction.IN]):
             fail("disagrees with its backward part")
     elif not np.array_equal(mirrored[Direction.ANY], keys[Direction.ANY]):
         fail("is not symmetric")
-    for key in record.columns:
-        _check_column(snapshot, snapshot.edge_column(record.name, key), record.file)
+    for key in edge_type.keys:
+        _check_column(snapshot, snapshot.edge_column(edge_type.name, key), named)
 
 
 def _check_vertices(snapshot: Snapshot) -> None:
-    for number, group in enumerate(snapshot.manifest.groups):
-        _check_column(snapshot, snapshot.id_column(number), group.file)
-        for key in group.columns:
-            _check_column(snapshot, snapshot.vertex_column(number, key), group.file)
-    for space in snapshot.manifest.spaces:
-        for number, own in enumerate(snapshot.groups):
-            if own.id_space == space.name:
-                found = snapshot.find_many(snapshot.ids_of(number), space.name)
-                if not np.array_equal(found, snapshot.group_vids(number)):
-                    name = snapshot.manifest.files[space.file].name
-                    raise damaged(snapshot.files.where, name, "has a wrong index of ids")
+    names = {(r.labels, r.id_space): r.file for r in snapshot.manifest.groups}
+    for number, group in enumerate(snapshot.groups):
+        delta = snapshot.manifest.delta
+        file = names.get((group.labels, group.id_space), -1 if delta is None else delta.file)
+        named = snapshot.manifest.files[file].name
+        _check_column(snapshot, snapshot.id_column(number), named)
+        for key in group.keys:
+            _check_column(snapshot, snapshot.vertex_column(number, key), named)
+        found = snapshot.find_many(snapshot.ids_of(number), group.id_space)
+        if not np.array_equal(found, snapshot.group_vids(number)):
+            raise damaged(snapshot.files.where, named, "has a wrong index of ids")
 
 
-def _check_column(snapshot: Snapshot, column: Column | None, file: int) -> None:
+def _check_column(snapshot: Snapshot, column: Column | None, name: str) -> None:
     """Strings: ascending offsets at the beginnings of characters, and valid UTF-8."""
     if column is None or column.offsets is None:
         return
@@ -96,5 +134,4 @@ def _check_column(snapshot: Snapshot, column: Column | None, file: int) -> None:
     except UnicodeDecodeError:
         wrong = True
     if wrong:
-        name = snapshot.manifest.files[file].name
         raise damaged(snapshot.files.where, name, "holds strings that are not UTF-8")

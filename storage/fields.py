@@ -51,5 +51,16 @@ class Fields:
     def each(self, key: str, read_one: Callable[[Self], T]) -> tuple[T, ...]:
         return tuple(read_one(type(self)(value)) for value in self.get(key, list))
 
+    def has(self, key: str) -> bool:
+        return key in self._members
+
+    def all(self) -> dict[str, Self]:
+        """Every member, as an object."""
+        return {key: type(self)(value) for key, value in self._members.items()}
+
+    def named(self, key: str) -> dict[str, Self]:
+        """The members of an object, as objects."""
+        return self.one(key).all()
+
     def one(self, key: str) -> Self:
         return type(self)(self._members.get(key))

@@ -23,7 +23,7 @@ from gdb.storage.model import Kind
 from gdb.storage.segment import FileRecord, damaged
 
 MANIFEST = "MANIFEST"
-FORMAT = 1
+FORMAT = 2  # newest; a manifest without a delta is written as format 1
 _MAGIC = b"gdb.man\n"
 _HEAD = struct.Struct("<8sIIQ")  # magic, format, 0, length of the body
 _SEGMENT_NAME = re.compile(r"seg-\d{8,}-\d{4,}-[0-9a-f]{8}\.gdb")
@@ -108,8 +108,59 @@ class SpaceRecord:
 
 
 @dataclass(frozen=True, slots=True)
+class PatchRecord:
+    """New values of a property: the section of their rows, how many they are, and their column."""
+
+    rows: int
+    count: int
+    column: ColumnRecord
+
+
+@dataclass(frozen=True, slots=True)
+class AddedVertices:
+    """Vertices of one group that were added: see `gdb.storage.delta.NewVertices`."""
+
+    labels: tuple[str, ...]
+    id_space: str
+    ranges: tuple[tuple[int, int], ...]
+    ids: ColumnRecord
+    columns: dict[str, ColumnRecord]
+
+
+@dataclass(frozen=True, slots=True)
+class AddedEdges:
+    """Changes of one edge type: see `gdb.storage.delta.TypeDelta`; `keys` and `removed` are sections."""
+
+    name: str
+    directed: bool
+    keys: int
+    count: int
+    columns: dict[str, ColumnRecord]
+    removed: int
+    removed_count: int
+    patches: dict[str, PatchRecord]
+
+
+@dataclass(frozen=True, slots=True)
+class DeltaRecord:
+    """What was changed since the base was written: see `gdb.storage.delta`. All its sections are in one file.
+
+    vertices : vids that it adds after those of the base. dead : section of the vids that are no more.
+    patches : group of the base -> property -> new values.
+    """
+
+    file: int
+    vertices: int
+    dead: int
+    dead_count: int
+    added: tuple[AddedVertices, ...]
+    patches: dict[int, dict[str, PatchRecord]]
+    types: tuple[AddedEdges, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Manifest:
-    """All that a snapshot needs to know before it opens a file."""
+    """All that a snapshot needs to know before it opens a file; all but `delta` tells of the base."""
 
     version: int = 0
     vertex_count: int = 0
@@ -118,12 +169,19 @@ class Manifest:
     groups: tuple[GroupRecord, ...] = ()
     types: tuple[TypeRecord, ...] = ()
     spaces: tuple[SpaceRecord, ...] = ()
+    delta: DeltaRecord | None = None
 
 
 def encode(manifest: Manifest) -> bytes:
     """The bytes of a manifest file: head, JSON body, BLAKE2b-128 of both."""
-    body = json.dumps(asdict(manifest), ensure_ascii=False, separators=(",", ":")).encode("utf-8")
-    sealed = _HEAD.pack(_MAGIC, FORMAT, 0, len(body)) + body
+    members = asdict(manifest)
+    if manifest.delta is None:
+        del members["delta"]
+    body = json.dumps(members, ensure_ascii=False, separators=(",", ":")).encode("utf-8")
+    version = (
+        1 if manifest.delta is None else 2
+    )  # a reader that knows no delta must not overlook one
+    sealed = _HEAD.pack(_MAGIC, version, 0, len(body)) + body
     return sealed + digest(sealed)
 
 
@@ -146,10 +204,13 @@ def decode(raw: bytes, where: str) -> Manifest:
             f"The store {where} has format {version}; this gdb reads up to format {FORMAT}.",
             "Install a newer gdb-embedded.",
         )
-    if version != FORMAT or length != len(sealed) - _HEAD.size:
+    if version < 1 or length != len(sealed) - _HEAD.size:
         raise damaged(where, MANIFEST, "has no valid head")
     try:
-        return _manifest(_Fields(cast(Json, json.loads(sealed[_HEAD.size :]))))
+        found = _manifest(_Fields(cast(Json, json.loads(sealed[_HEAD.size :]))))
+        if version == 1 and found.delta is not None:
+            raise ValueError("a delta in format 1")
+        return found
     except (ValueError, RecursionError) as error:
         raise damaged(where, MANIFEST, f"cannot be understood ({error})") from None
 
@@ -216,6 +277,13 @@ class _Fields(Fields):
     def columns(self, key: str) -> dict[str, ColumnRecord]:
         return {name: _column(_Fields(value)) for name, value in self.get(key, dict).items()}
 
+    def patches_here(self) -> dict[str, PatchRecord]:
+        """All members, as patches."""
+        return {
+            key: PatchRecord(at.number("rows"), at.number("count"), _column(at.one("column")))
+            for key, at in self.all().items()
+        }
+
     def ranges(self, key: str) -> tuple[tuple[int, int], ...]:
         found = []
         for value in self.get(key, list):
@@ -236,6 +304,42 @@ def _manifest(at: _Fields) -> Manifest:
         groups=at.each("groups", _group),
         types=at.each("types", _type),
         spaces=at.each("spaces", _space),
+        delta=_delta(at.one("delta")) if at.has("delta") else None,
+    )
+
+
+def _delta(at: _Fields) -> DeltaRecord:
+    return DeltaRecord(
+        file=at.number("file"),
+        vertices=at.number("vertices"),
+        dead=at.number("dead"),
+        dead_count=at.number("dead_count"),
+        added=at.each("added", _added_vertices),
+        patches={int(key): value.patches_here() for key, value in at.named("patches").items()},
+        types=at.each("types", _added_edges),
+    )
+
+
+def _added_vertices(at: _Fields) -> AddedVertices:
+    return AddedVertices(
+        labels=at.texts("labels"),
+        id_space=at.text("id_space"),
+        ranges=at.ranges("ranges"),
+        ids=_column(at.one("ids")),
+        columns=at.columns("columns"),
+    )
+
+
+def _added_edges(at: _Fields) -> AddedEdges:
+    return AddedEdges(
+        name=at.text("name"),
+        directed=at.flag("directed"),
+        keys=at.number("keys"),
+        count=at.number("count"),
+        columns=at.columns("columns"),
+        removed=at.number("removed"),
+        removed_count=at.number("removed_count"),
+        patches=at.one("patches").patches_here(),
     )
 
 

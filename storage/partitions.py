@@ -1,20 +1,27 @@
-"""The edges of a snapshot: parts, their unions, and edge ids.
+"""The edges of a snapshot: parts, their unions, and edge ids; the base's and those of the delta as one.
 
 A relationship of one type and direction is a part as it lies on disk. One of several types, or
 without direction, is the union of parts: their keys (see `gdb.storage.pcsr`) sorted together. The
 edge ids of positions are not stored: those of a forward part are its positions, and those of the
 others follow from it by one stable sort.
+
+Where the delta changes a type, its parts are put together from the base's when they are first asked for, and its edges
+are counted anew in the order of the new forward part; of equal ones those of the base come first.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import dataclass
+
 import numpy as np
 import numpy.typing as npt
 
-from gdb.storage import intervals, pcsr
+from gdb.storage import intervals, pcsr, properties
 from gdb.storage.adjacency import Adjacency, Direction
+from gdb.storage.delta import TypeDelta, appended, patched
 from gdb.storage.manifest import MANIFEST, TypeRecord
-from gdb.storage.model import I64, U32
+from gdb.storage.model import I64, U32, Column, Kind
 from gdb.storage.pcsr import Part
 from gdb.storage.segment import Segments, damaged
 
@@ -22,20 +29,59 @@ I32 = npt.NDArray[np.int32]
 Types = tuple[str, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class EdgeType:
+    """An edge type; its edges have the ids first_eid .. first_eid + edge_count - 1.
+
+    keys : property key -> kind.
+    """
+
+    name: str
+    directed: bool
+    edge_count: int
+    first_eid: int
+    keys: Mapping[str, Kind]
+
+
 class Partitions:
     """All edge types of a snapshot. Not thread-safe: the snapshot holds a lock around it.
 
     Parameters
     ----------
-    types : as in the manifest, by name; their edge ids follow one another.
+    records : the base's types, by name.
+    deltas : what the delta changes, by name.
     segments : the files.
+    before : those of an earlier snapshot; what was read of the same base is not read again.
     """
 
-    def __init__(self, types: tuple[TypeRecord, ...], segments: Segments) -> None:
-        self._types = {record.name: record for record in types}
-        self._order = types
+    def __init__(
+        self,
+        records: tuple[TypeRecord, ...],
+        deltas: Mapping[str, TypeDelta],
+        segments: Segments,
+        before: Partitions | None = None,
+    ) -> None:
+        self._records = {record.name: record for record in records}
+        self._deltas = dict(deltas)
         self._segments = segments
+        self.types = tuple(_edge_types(self._records, self._deltas))
+        self._types = {one.name: one for one in self.types}
+        files = {s.file for record in records for part in record.parts for s in part.segments}
+        files |= {record.file for record in records if record.columns}
+        same = (
+            before is not None
+            and before._records == self._records
+            and segments.shares(before._segments, files)
+        )
+        kept = before if before is not None and same else None
+        self._stored: dict[tuple[str, Direction], Part] = {} if kept is None else kept._stored
+        self._stored_slots: dict[str, I64] = {} if kept is None else kept._stored_slots
+        self._stored_columns: dict[tuple[str, str], Column] = (
+            {} if kept is None else kept._stored_columns
+        )
         self._parts: dict[tuple[str, Direction], Part] = {}
+        self._orders: dict[str, I64] = {}
+        self._columns: dict[tuple[str, str], Column] = {}
         self._adjacency: dict[tuple[Types, Direction], Adjacency] = {}
         self._eids: dict[tuple[Types, Direction], I64] = {}
         self._canonical: dict[str, I64] = {}
@@ -58,12 +104,12 @@ class Partitions:
 
     def ends(self, eids: I64) -> tuple[I32, U32, U32]:
         """See `gdb.storage.snapshot.Snapshot.edge_ends`."""
-        firsts = np.array([record.first_eid for record in self._order], np.int64)
+        firsts = np.array([one.first_eid for one in self.types], np.int64)
         numbers = (np.searchsorted(firsts, eids, side="right") - 1).astype(np.int32)
         sources = np.zeros(eids.shape[0], np.uint32)
         targets = np.zeros(eids.shape[0], np.uint32)
         for number in np.unique(numbers).tolist():
-            record = self._order[number]
+            record = self.types[number]
             mine = np.flatnonzero(numbers == number)
             at = eids[mine] - record.first_eid
             part = self.part(record.name, Direction.OUT)
@@ -77,11 +123,90 @@ class Partitions:
 
     def part(self, name: str, direction: Direction) -> Part:
         """The part of one type; an undirected type has one for every direction."""
-        record = self._types[name]
-        stored = direction if record.directed else Direction.ANY
-        if (name, stored) not in self._parts:
-            self._parts[name, stored] = _read(record, stored, self._segments)
-        return self._parts[name, stored]
+        side = direction if self._types[name].directed else Direction.ANY
+        if (name, side) not in self._parts:
+            stored, changes = self.stored(name, side), self._deltas.get(name)
+            if changes is not None and len(changes.keys) + len(changes.removed):
+                stored = self._changed(stored, changes, side)
+            self._parts[name, side] = stored
+        return self._parts[name, side]
+
+    def column(self, name: str, key: str) -> Column | None:
+        """A property of all edges of a type in the order of their ids; None where it has none."""
+        if name not in self._types or key not in self._types[name].keys:
+            return None
+        if (name, key) not in self._columns:
+            stored, changes = self.stored_column(name, key), self._deltas.get(name)
+            if changes is not None:
+                record = self._records.get(name)
+                counts = [0 if record is None else record.edge_count, len(changes.keys)]
+                if stored is None:
+                    stored = Column.nulls(self._types[name].keys[key], counts[0])
+                table = {key: patched(stored, changes.patches.get(key))}
+                added = {key: changes.columns[key]} if key in changes.columns else {}
+                stored = appended([table, added], counts)[key].take(self._order(name))
+            assert stored is not None
+            self._columns[name, key] = stored
+        return self._columns[name, key]
+
+    # ---- base and delta --------------------------------------------------------------------------
+
+    def stored(self, name: str, side: Direction) -> Part:
+        """The part of the base; an empty one where the base has no such type."""
+        if (name, side) not in self._stored:
+            record = self._records.get(name)
+            self._stored[name, side] = (
+                pcsr.build(np.zeros(0, np.uint64))
+                if record is None
+                else _read(record, side, self._segments)
+            )
+        return self._stored[name, side]
+
+    def stored_slots(self, name: str) -> I64:
+        """The positions of an undirected type in the base where the neighbour is not below the row's vid."""
+        if name not in self._stored_slots:
+            part = self.stored(name, Direction.ANY)
+            self._stored_slots[name] = _canonical(part)
+        return self._stored_slots[name]
+
+    def stored_keys(self, name: str, directed: bool) -> pcsr.U64:
+        """The keys of the base's edges by rank, ascending."""
+        if directed:
+            return pcsr.keys_of_part(self.stored(name, Direction.OUT))
+        return pcsr.keys_of_part(self.stored(name, Direction.ANY))[self.stored_slots(name)]
+
+    def _changed(self, stored: Part, changes: TypeDelta, side: Direction) -> Part:
+        removed = self.stored_keys(changes.name, changes.directed)[changes.removed]
+        keys = _without(pcsr.keys_of_part(stored), _turned(removed, side))
+        added = _turned(changes.keys, side)
+        return pcsr.build(np.insert(keys, np.searchsorted(keys, added, side="right"), added))
+
+    def _order(self, name: str) -> I64:
+        """Of each edge of a changed type, in the order of ids: its rank in the base, or the number of edges there and
+        its place among those added; i64[n]."""
+        if name not in self._orders:
+            changes = self._deltas[name]
+            keys = self.stored_keys(name, changes.directed)
+            kept = np.delete(np.arange(len(keys), dtype=np.int64), changes.removed)
+            at = np.searchsorted(keys[kept], changes.keys, side="right")
+            added = len(keys) + np.arange(len(changes.keys), dtype=np.int64)
+            self._orders[name] = np.insert(kept, at, added)
+        return self._orders[name]
+
+    def stored_column(self, name: str, key: str) -> Column | None:
+        record = self._records.get(name)
+        if record is None or key not in record.columns:
+            return None
+        if (name, key) not in self._stored_columns:
+            self._stored_columns[name, key] = properties.read(
+                record.columns[key],
+                self._segments[record.file],
+                record.edge_count,
+                self._segments.files.where,
+            )
+        return self._stored_columns[name, key]
+
+    # ---- unions ----------------------------------------------------------------------------------
 
     def _known(self, types: Types) -> Types:
         """The types that exist, sorted; all where none is asked for."""
@@ -144,8 +269,7 @@ class Partitions:
     def _canonical_slots(self, name: str) -> I64:
         """The positions of an undirected type where the neighbour is not below the row's vid."""
         if name not in self._canonical:
-            part = self.part(name, Direction.ANY)
-            self._canonical[name] = np.flatnonzero(part.neighbours >= _rows(part)).astype(np.int64)
+            self._canonical[name] = _canonical(self.part(name, Direction.ANY))
         return self._canonical[name]
 
     def _symmetric_ranks(self, name: str) -> I64:
@@ -178,3 +302,53 @@ def _rows(part: Part) -> U32:
 def _no_loop(keys: pcsr.U64) -> npt.NDArray[np.bool_]:
     different: npt.NDArray[np.bool_] = (keys >> np.uint64(32)) != (keys & np.uint64(0xFFFFFFFF))
     return different
+
+
+def _canonical(part: Part) -> I64:
+    return np.flatnonzero(part.neighbours >= _rows(part)).astype(np.int64)
+
+
+def _turned(keys: pcsr.U64, side: Direction) -> pcsr.U64:
+    """The keys that edges `source << 32 | target` have in a part, ascending; in ANY both, of a loop one."""
+    other = keys << np.uint64(32) | keys >> np.uint64(32)
+    if side is Direction.OUT:
+        return keys
+    found = other if side is Direction.IN else np.concatenate([keys, other[_no_loop(keys)]])
+    found.sort()
+    return found
+
+
+def _without(keys: pcsr.U64, removed: pcsr.U64) -> pcsr.U64:
+    """Ascending keys without some of them, u64[k] ascending; of equal ones as many go as are named."""
+    if not len(removed):
+        return keys
+    first = np.searchsorted(removed, removed, side="left")
+    at = np.searchsorted(keys, removed, side="left") + np.arange(len(removed)) - first
+    kept: pcsr.U64 = np.delete(keys, at)
+    return kept
+
+
+def _edge_types(
+    records: Mapping[str, TypeRecord], deltas: Mapping[str, TypeDelta]
+) -> list[EdgeType]:
+    """All types by name, their edge ids one after the other."""
+    found: list[EdgeType] = []
+    first = 0
+    for name in sorted({*records, *deltas}):
+        record, changes = records.get(name), deltas.get(name)
+        kinds: dict[str, Kind] = {}
+        count = 0
+        if record is not None:
+            kinds |= {key: column.kind for key, column in record.columns.items()}
+            count += record.edge_count
+        if changes is not None:
+            count += len(changes.keys) - len(changes.removed)
+            new = [(key, column.kind) for key, column in changes.columns.items()]
+            new += [(key, patch.column.kind) for key, patch in changes.patches.items()]
+            for key, kind in new:
+                if kinds.get(key) != "float64":
+                    kinds[key] = kind if key not in kinds or kind == "float64" else kinds[key]
+        directed = record.directed if record is not None else changes is None or changes.directed
+        found.append(EdgeType(name, directed, count, first, kinds))
+        first += count
+    return found

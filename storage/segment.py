@@ -9,7 +9,7 @@ from __future__ import annotations
 import secrets
 import struct
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
 
@@ -46,6 +46,10 @@ class SectionKind(IntEnum):
     VALIDITY = 18  # bits, least significant first
     ID_KEYS = 32  # i64[n] or u64[n], ascending
     ID_VIDS = 33  # u32[n]
+    DEAD_VIDS = 48  # u32[n], ascending
+    PATCHED_ROWS = 49  # i64[n], ascending
+    ADDED_KEYS = 50  # u64[n], ascending
+    REMOVED_RANKS = 51  # i64[n], ascending
 
 
 @dataclass(frozen=True, slots=True)
@@ -220,10 +224,27 @@ class Segments:
 
     __slots__ = ("_lock", "_opened", "files", "records")
 
-    def __init__(self, files: Files, records: tuple[FileRecord, ...]) -> None:
+    def __init__(
+        self, files: Files, records: tuple[FileRecord, ...], before: Segments | None = None
+    ) -> None:
+        """before : those of an earlier manifest; what both name is not verified again."""
         self.files, self.records = files, records
-        self._opened: dict[int, SegmentFile] = {}
+        opened: dict[FileRecord, SegmentFile] = {}
+        if before is not None:
+            opened = {before.records[n]: f for n, f in dict(before._opened).items()}
+        self._opened: dict[int, SegmentFile] = {
+            n: opened[record] for n, record in enumerate(records) if record in opened
+        }
         self._lock = threading.Lock()
+
+    def shares(self, before: Segments, numbers: Iterable[int]) -> bool:
+        """Whether these numbers are the same files in an earlier manifest."""
+        return all(
+            n < len(self.records)
+            and n < len(before.records)
+            and self.records[n] == before.records[n]
+            for n in numbers
+        )
 
     def __getitem__(self, number: int) -> SegmentFile:
         """The file of that number in the manifest; CorruptStore where it is not what was committed."""

@@ -32,6 +32,10 @@ class Steps:
         if self.progress is not None:
             self.progress(step, done / max(total, 1))
 
+    def part(self, step: str, done: float) -> None:
+        """A part of the whole is done, 0 to 1. Raises as `at`."""
+        self.at(step, round(1000 * done), 1000)
+
     def check(self) -> None:
         """Raise Cancelled if the work was cancelled."""
         if self.cancel is not None and self.cancel.is_set():

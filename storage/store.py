@@ -88,7 +88,8 @@ class Store:
                 raw, _ = manifests.read(self.files)  # raises what fits
             if self._snapshot is None or (raw is not self._raw and raw != self._raw):
                 found = manifests.decode(raw, self.files.where)
-                self._snapshot, self._raw = Snapshot(self.files, found, len(raw)), raw
+                self._snapshot = Snapshot(self.files, found, len(raw), self._snapshot)
+                self._raw = raw
                 self._alive.add(self._snapshot)
             return self._snapshot
 

@@ -1,0 +1,71 @@
+"""What runs in a database now: it can be cancelled, and is waited for when the database is closed."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from typing import TypeVar
+
+from gdb.errors import ClosedError, GdbError, InternalError, OutOfBudget
+from gdb.interrupt import run_interruptibly
+
+T = TypeVar("T")
+
+
+class Work:
+    """The work of one database; threads may share it."""
+
+    def __init__(self) -> None:
+        # of the next two; taken itself, it is quicker than its condition
+        self._guard = threading.RLock()
+        self._state = threading.Condition(self._guard)
+        self._running: set[threading.Event] = set()
+        self.closed = False
+
+    def close(self) -> bool:
+        """Cancel what runs, wait for it, and take no more; whether it was open."""
+        with self._state:
+            if self.closed:
+                return False
+            self.closed = True
+            for cancel in self._running:
+                cancel.set()
+            self._state.wait_for(lambda: not self._running)
+        return True
+
+    def interrupt(self) -> None:
+        """Cancel what runs now, in any thread."""
+        with self._state:
+            for cancel in self._running:
+                cancel.set()
+
+    def do(
+        self,
+        work: Callable[[], T],
+        cancel: threading.Event | None = None,
+        run: Callable[[Callable[[], T], threading.Event], T] = run_interruptibly,
+    ) -> T:
+        """Do some work that `interrupt` and `close` know of; faults that are not ours to tell become InternalError."""
+        cancel = cancel or threading.Event()
+        with self._guard:
+            if self.closed:
+                raise ClosedError("the database is closed.", "Open it again with gdb.connect().")
+            self._running.add(cancel)
+        try:
+            return run(work, cancel)
+        except GdbError:
+            raise
+        except MemoryError:
+            raise OutOfBudget(
+                "the machine has no more memory for this.", "Ask for less at once."
+            ) from None
+        except Exception as error:
+            raise InternalError(
+                f"an unexpected {error.__class__.__name__}: {error}.",
+                "This is a fault of gdb; please report it.",
+            ) from error
+        finally:
+            with self._guard:
+                self._running.discard(cancel)
+                if self.closed:
+                    self._state.notify_all()

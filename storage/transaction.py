@@ -1,0 +1,482 @@
+"""Changes of a store: collected as a delta (`gdb.storage.delta`), committed at once or not at all."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import replace
+
+import numpy as np
+
+from gdb.errors import ChangeRefused
+from gdb.storage import delta as deltas
+from gdb.storage import intervals
+from gdb.storage.adjacency import Direction
+from gdb.storage.build import MOST_VERTICES, Progress, read_tables, write_graph
+from gdb.storage.delta import NewVertices, Patch, TypeDelta, appended, over, patched
+from gdb.storage.model import I64, U32, Column, Kind
+from gdb.storage.pcsr import U64, keys_of
+from gdb.storage.segment import SegmentWriter
+from gdb.storage.snapshot import Snapshot
+from gdb.storage.store import Store
+from gdb.storage.vertices import rows_in
+
+# A delta is read and merged by every snapshot and written by every commit: one that is larger than this, and than this
+# part of the base, is written into the base instead.
+MOST_CHANGES = 1 << 16
+PART_OF_BASE = 0.05
+_EXACT = float(1 << 53)  # integers up to this are floats without loss
+
+Columns = Mapping[str, Column]
+
+
+class Changes:
+    """What a transaction has changed so far; the store is as it was until `commit`. One thread at a time.
+
+    snapshot : the committed state that it starts from.
+    """
+
+    def __init__(self, snapshot: Snapshot) -> None:
+        self.base = snapshot
+        self.delta = snapshot.delta
+        self._view = snapshot
+
+    @property
+    def view(self) -> Snapshot:
+        """The graph with the changes."""
+        if self._view.delta is not self.delta:
+            before = self.base
+            self._view = Snapshot(before.files, before.manifest, 0, before, self.delta)
+        return self._view
+
+    # ---- vertices --------------------------------------------------------------------------------
+
+    def find(self, wanted: I64 | Sequence[int | str], id_space: str) -> U32:
+        """The vids of ids, u32[n].
+
+        Raises
+        ------
+        ChangeRefused : there is no such vertex.
+        """
+        found = self.view.find_many(wanted, id_space)
+        missing = np.flatnonzero(found < 0)
+        if len(missing):
+            inside = f" in the id space {id_space!r}" if id_space else ""
+            raise ChangeRefused(
+                f"there is no node with the id {wanted[int(missing[0])]!r}{inside}",
+                "Add it first, with add_nodes().",
+            )
+        return found.astype(np.uint32)
+
+    def add_vertices(
+        self, labels: tuple[str, ...], id_space: str, ids: Column, columns: Columns
+    ) -> U32:
+        """Add vertices; their vids.
+
+        Raises
+        ------
+        ChangeRefused : an id is there already, or of another kind than the id space's; a property is of another type.
+        """
+        kind = self.view.id_spaces.get(id_space, ids.kind)
+        if kind != ids.kind:
+            raise ChangeRefused(
+                f"the ids of the id space {id_space!r} are {_NAMES[kind]}, not {_NAMES[ids.kind]}",
+                "Give ids of that kind, or another id_space.",
+            )
+        wanted = ids.to_list()
+        seen: set[object] = set()
+        for value, vid in zip(wanted, self.view.find_many(wanted, id_space).tolist(), strict=True):  # type: ignore[arg-type]
+            if vid >= 0 or value in seen:
+                raise ChangeRefused(
+                    f"a node with the id {value!r} is there already",
+                    "Use set_nodes() to change it.",
+                )
+            seen.add(value)
+        key = tuple(sorted(set(labels))), id_space
+        count, start = len(ids), self.base.manifest.vertex_count + self.delta.vertices
+        if start + count > MOST_VERTICES:
+            raise ChangeRefused(f"{start + count:,} nodes are more than a store can hold")
+        columns = self._fitted_vertices(key, columns)
+        added = list(self.delta.added)
+        for k, old in enumerate(added):
+            if old.key == key:
+                ranges = intervals.merged([*old.ranges, (start, start + count)])
+                both = appended([old.columns, columns], [len(old.ids), count])
+                added[k] = NewVertices(*key, ranges, Column.concat([old.ids, ids]), both)
+                break
+        else:
+            added.append(NewVertices(*key, ((start, start + count),), ids, columns))
+        if count:
+            self.delta = replace(
+                self.delta, vertices=self.delta.vertices + count, added=tuple(added)
+            )
+        return np.arange(start, start + count, dtype=np.uint32)
+
+    def set_vertices(self, vids: U32, columns: Columns) -> None:
+        """Set properties of vertices; of one that is named twice the last value holds. Null takes a property away.
+
+        Raises
+        ------
+        ChangeRefused : a property is of another type.
+        """
+        rows, last = _last(vids)
+        vids, view = rows.astype(np.uint32), self.view
+        numbers = view.groups_of(vids)
+        for group in np.unique(numbers).tolist():
+            mine = np.flatnonzero(numbers == group)
+            own = view.groups[group]
+            taken = {key: column.take(last[mine]) for key, column in columns.items()}
+            self._set_group((own.labels, own.id_space), vids[mine], taken)
+
+    def _set_group(self, key: tuple[tuple[str, ...], str], vids: U32, columns: Columns) -> None:
+        """The same for vertices of one group, vids ascending and distinct."""
+        columns = self._fitted_vertices(key, columns)
+        patches = {number: dict(of) for number, of in self.delta.patches.items()}
+        for number, record in enumerate(self.base.manifest.groups):
+            if (record.labels, record.id_space) == key:
+                mine = np.flatnonzero(_inside(record.ranges, vids))
+                rows = rows_in(record.ranges, vids[mine])
+                for name, column in columns.items():
+                    if len(mine):
+                        of = patches.setdefault(number, {})
+                        of[name] = over(of.get(name), Patch(rows, column.take(mine)))
+        added = list(self.delta.added)
+        for k, old in enumerate(added):
+            mine = np.flatnonzero(_inside(old.ranges if old.key == key else (), vids))
+            if len(mine):
+                rows, changed = rows_in(old.ranges, vids[mine]), dict(old.columns)
+                for name, column in columns.items():
+                    stored = changed.get(name, Column.nulls(column.kind, len(old.ids)))
+                    changed[name] = patched(stored, Patch(rows, column.take(mine)))
+                added[k] = replace(old, columns=changed)
+        self.delta = replace(self.delta, patches=patches, added=tuple(added))
+
+    def remove_vertices(self, vids: U32, *, detach: bool) -> None:
+        """Remove vertices; with `detach` their edges as well.
+
+        Raises
+        ------
+        ChangeRefused : one of them has edges, and `detach` is not given.
+        """
+        vids = np.unique(vids)
+        for edge_type in self.view.edge_types:
+            ranks, places = self._incident(edge_type.name, edge_type.directed, vids)
+            if len(ranks) + len(places) and not detach:
+                raise ChangeRefused(
+                    f"a node that is to be removed has relationships ({edge_type.name})",
+                    "Remove them first, or give detach=True.",
+                )
+            self._drop(edge_type.name, ranks, places)
+        dead = np.union1d(self.delta.dead, vids).astype(np.uint32)
+        if len(vids):
+            self.delta = replace(self.delta, dead=dead)
+
+    def relabel(self, vids: U32, add: frozenset[str], remove: frozenset[str]) -> None:
+        """Give vertices labels, and take labels away: they move, with their properties and edges, to another group."""
+        vids = np.unique(vids)
+        numbers = self.view.groups_of(vids)
+        groups = self.view.groups
+        for group in np.unique(numbers).tolist():
+            own = groups[group]
+            labels = tuple(sorted((set(own.labels) | add) - remove))
+            if labels != own.labels:
+                self._move(vids[numbers == group], own.labels, own.id_space, labels)
+
+    def _move(
+        self, vids: U32, old: tuple[str, ...], id_space: str, labels: tuple[str, ...]
+    ) -> None:
+        """Move vertices, ascending, of one group to another."""
+        view = self.view
+        group = next(
+            k for k, g in enumerate(view.groups) if (g.labels, g.id_space) == (old, id_space)
+        )
+        rows = view.group_rows(vids, group)
+        ids = view.id_column(group).take(rows)
+        columns = {
+            key: column.take(rows)
+            for key in view.groups[group].keys
+            if (column := view.vertex_column(group, key)) is not None
+        }
+        edges: list[tuple[str, bool, U64, dict[str, Column]]] = []
+        for edge_type in view.edge_types:
+            ranks, places = self._incident(edge_type.name, edge_type.directed, vids)
+            if len(ranks) + len(places):
+                found = self._edges(edge_type.name, edge_type.directed, ranks, places)
+                edges.append((edge_type.name, edge_type.directed, *found))
+        self.remove_vertices(vids, detach=True)
+        moved = self.add_vertices(labels, id_space, ids, columns)
+
+        def now(ends: U32) -> U32:
+            at = np.minimum(np.searchsorted(vids, ends), len(vids) - 1)
+            return np.where(vids[at] == ends, moved[at], ends).astype(np.uint32)
+
+        for name, directed, keys, values in edges:
+            sources, targets = (keys >> np.uint64(32)).astype(np.uint32), keys.astype(np.uint32)
+            self.add_edges(name, directed, now(sources), now(targets), values)
+
+    # ---- edges -----------------------------------------------------------------------------------
+
+    def add_edges(
+        self, name: str, directed: bool, sources: U32, targets: U32, columns: Columns
+    ) -> None:
+        """Add edges of a type.
+
+        Raises
+        ------
+        ChangeRefused : the type is directed otherwise; a property is of another type.
+        """
+        known = next((t for t in self.view.edge_types if t.name == name), None)
+        if known is not None and known.directed != directed:
+            raise ChangeRefused(
+                f"the relationships of type {name!r} are {'un' * directed}directed",
+                f"Give directed={known.directed}, or another type.",
+            )
+        if known is None:
+            self._put(TypeDelta(name, directed))
+        columns = self._fitted_edges(name, columns)
+        old = self._type(name, directed)
+        keys = np.concatenate([old.keys, _keys(directed, sources, targets)])
+        order = np.argsort(keys, kind="stable")
+        both = appended([old.columns, columns], [len(old.keys), len(sources)])
+        taken = {key: column.take(order) for key, column in both.items()}
+        self._put(replace(old, keys=keys[order], columns=taken))
+
+    def remove_edges(self, name: str, sources: U32, targets: U32) -> int:
+        """Remove all edges of a type between pairs of vertices; how many there were."""
+        directed = self._directed(name)
+        ranks, places = self._between(name, directed, _keys(directed, sources, targets))[:2]
+        self._drop(name, np.unique(ranks), np.unique(places))
+        return len(np.unique(ranks)) + len(np.unique(places))
+
+    def set_edges(self, name: str, sources: U32, targets: U32, columns: Columns) -> int:
+        """Set properties of all edges of a type between pairs of vertices; how many there are. Null takes one away."""
+        directed = self._directed(name)
+        columns = self._fitted_edges(name, columns)
+        keys, last = _last(_keys(directed, sources, targets))
+        ranks, places, of_rank, of_place = self._between(name, directed, keys)
+        old = self._type(name, directed)
+        patches, values = dict(old.patches), dict(old.columns)
+        for key, column in columns.items():
+            if len(ranks):
+                patches[key] = over(patches.get(key), Patch(ranks, column.take(last[of_rank])))
+            if len(places):
+                stored = values.get(key, Column.nulls(column.kind, len(old.keys)))
+                values[key] = patched(stored, Patch(places, column.take(last[of_place])))
+        self._put(replace(old, patches=patches, columns=values))
+        return len(ranks) + len(places)
+
+    def _directed(self, name: str) -> bool:
+        for known in self.view.edge_types:
+            if known.name == name:
+                return known.directed
+        raise ChangeRefused(f"there is no relationship type {name!r}", "See db.schema().")
+
+    def _type(self, name: str, directed: bool) -> TypeDelta:
+        return self.delta.types.get(name) or TypeDelta(name, directed)
+
+    def _put(self, changes: TypeDelta) -> None:
+        self.delta = replace(self.delta, types={**self.delta.types, changes.name: changes})
+
+    def _drop(self, name: str, ranks: I64, places: I64) -> None:
+        """Remove edges of the base and of the delta."""
+        if not len(ranks) + len(places):
+            return
+        old = self._type(name, self._directed(name))
+        kept = np.delete(np.arange(len(old.keys), dtype=np.int64), places)
+        values = {key: column.take(kept) for key, column in old.columns.items()}
+        removed = np.union1d(old.removed, ranks).astype(np.int64)
+        self._put(replace(old, keys=old.keys[kept], columns=values, removed=removed))
+
+    def _between(self, name: str, directed: bool, keys: U64) -> tuple[I64, I64, I64, I64]:
+        """The edges with some keys, u64[n] distinct: ranks in the base, places in the delta, both ascending; for each
+        of both the number of its key."""
+        partitions = self.base.partitions
+        part = partitions.stored(name, Direction.OUT if directed else Direction.ANY)
+        adjacency = part.adjacency((name,), Direction.OUT)
+        rows = adjacency.rows_of((keys >> np.uint64(32)).astype(np.uint32))
+        ranks: list[I64] = [np.zeros(0, np.int64)]
+        of_rank: list[I64] = [np.zeros(0, np.int64)]
+        for k in np.flatnonzero(rows >= 0).tolist():
+            start, stop = part.offsets[rows[k]], part.offsets[rows[k] + 1]
+            inside, target = part.neighbours[start:stop], np.uint32(keys[k] & np.uint64(0xFFFFFFFF))
+            first, end = (int(np.searchsorted(inside, target, side)) for side in ("left", "right"))
+            ranks.append(np.arange(start + first, start + end, dtype=np.int64))
+            of_rank.append(np.full(end - first, k, np.int64))
+        found, numbers = np.concatenate(ranks), np.concatenate(of_rank)
+        if not directed:
+            found = np.searchsorted(partitions.stored_slots(name), found).astype(np.int64)
+        old = self._type(name, directed)
+        there = ~np.isin(found, old.removed)
+        order = np.argsort(found[there], kind="stable")
+        by_key = np.argsort(keys, kind="stable")
+        at = np.minimum(np.searchsorted(keys[by_key], old.keys), max(len(keys) - 1, 0))
+        hit = keys[by_key][at] == old.keys if len(keys) else np.zeros(len(old.keys), np.bool_)
+        places = np.flatnonzero(hit).astype(np.int64)
+        return found[there][order], places, numbers[there][order], by_key[at[places]]
+
+    def _incident(self, name: str, directed: bool, vids: U32) -> tuple[I64, I64]:
+        """The edges of a type at some vertices, u32[n] ascending: ranks in the base, places in the delta; ascending."""
+        partitions = self.base.partitions
+        keys: list[U64] = [np.zeros(0, np.uint64)]
+        for side in (Direction.OUT, Direction.IN) if directed else (Direction.ANY,):
+            view = partitions.stored(name, side).adjacency((name,), side)
+            rows = view.rows_of(vids)
+            for vid, row in zip(vids[rows >= 0].tolist(), rows[rows >= 0].tolist(), strict=True):
+                others = view.neighbours[view.offsets[row] : view.offsets[row + 1]]
+                own = np.full(len(others), vid, np.uint32)
+                ends = (others, own) if side is Direction.IN else (own, others)
+                keys.append(_keys(directed, *ends))
+        ranks = self._between(name, directed, np.unique(np.concatenate(keys)))[0]
+        added = self._type(name, directed).keys
+        ends = (added >> np.uint64(32)).astype(np.uint32), added.astype(np.uint32)
+        places = np.flatnonzero(np.isin(ends[0], vids) | np.isin(ends[1], vids))
+        return ranks, places.astype(np.int64)
+
+    def _edges(
+        self, name: str, directed: bool, ranks: I64, places: I64
+    ) -> tuple[U64, dict[str, Column]]:
+        """Keys and properties of edges of the base and of the delta."""
+        old, partitions = self._type(name, directed), self.base.partitions
+        record = next((r for r in self.base.manifest.types if r.name == name), None)
+        stored = {} if record is None else record.columns
+        base: dict[str, Column] = {}
+        for key in {*stored, *old.patches}:
+            column = partitions.stored_column(name, key)
+            if column is None:
+                count = 0 if record is None else record.edge_count
+                column = Column.nulls(old.patches[key].column.kind, count)
+            base[key] = patched(column, old.patches.get(key)).take(ranks)
+        added = {key: column.take(places) for key, column in old.columns.items()}
+        keys = (
+            partitions.stored_keys(name, directed)[ranks] if len(ranks) else ranks.astype(np.uint64)
+        )
+        both = appended([base, added], [len(ranks), len(places)])
+        return np.concatenate([keys, old.keys[places]]), both
+
+    # ---- types of properties ---------------------------------------------------------------------
+
+    def _fitted_vertices(
+        self, key: tuple[tuple[str, ...], str], columns: Columns
+    ) -> dict[str, Column]:
+        view = self.view
+        for number, group in enumerate(view.groups):
+            if (group.labels, group.id_space) == key:
+                present = {name: view.vertex_column(number, name) for name in columns}
+                return _fitted(columns, group.keys, present)
+        return _fitted(columns, {}, {})
+
+    def _fitted_edges(self, name: str, columns: Columns) -> dict[str, Column]:
+        known = next((t for t in self.view.edge_types if t.name == name), None)
+        if known is None:
+            return _fitted(columns, {}, {})
+        present = {key: self.view.edge_column(name, key) for key in columns}
+        return _fitted(columns, known.keys, present)
+
+
+def commit(store: Store, changes: Changes, progress: Progress | None = None) -> Snapshot:
+    """Make the changes the store's state, in one commit; the writer's lock must be held since they began.
+
+    Raises
+    ------
+    ChangeRefused : something else was committed since they began.
+    StorePermissionError, StoreError : the store cannot be written; it is as it was.
+    """
+    if store.snapshot().version != changes.base.version:
+        raise ChangeRefused(
+            "the store has changed since the transaction began",
+            "Load files before or after a transaction, not inside.",
+        )
+    delta, manifest = changes.delta, changes.base.manifest
+    if delta is changes.base.delta:
+        return changes.base
+    size = manifest.vertex_count + manifest.edge_count
+    if delta.size > max(MOST_CHANGES, PART_OF_BASE * size):
+        return write_graph(store, read_tables(changes.view), progress=progress)
+    writer = SegmentWriter(store.files, manifest.version + 1)
+    base = manifest.files if manifest.delta is None else manifest.files[: manifest.delta.file]
+    try:
+        record = replace(deltas.write(delta, writer), file=len(base))
+        files = (*base, *writer.records)
+        return store.commit(
+            replace(manifest, version=manifest.version + 1, files=files, delta=record)
+        )
+    except BaseException:
+        current = {record.name for record in store.snapshot().manifest.files}
+        for name in writer.created:
+            if name not in current:  # else the switch was made, and only its sync failed
+                with suppress(Exception):
+                    store.files.unlink(name)
+        raise
+
+
+def compact(store: Store, progress: Progress | None = None) -> Snapshot:
+    """Write the base anew with all changes, and number its vertices anew. What `progress` raises stops it; the store is
+    as it was. Readers are not disturbed."""
+    with store.writer():
+        snapshot = store.snapshot()
+        if snapshot.manifest.delta is None:
+            return snapshot
+        return write_graph(store, read_tables(snapshot), progress=progress)
+
+
+_NAMES: dict[Kind, str] = {
+    "int64": "integers",
+    "float64": "floats",
+    "bool": "booleans",
+    "string": "strings",
+}
+
+
+def _fitted(
+    columns: Columns, kinds: Mapping[str, Kind], present: Mapping[str, Column | None]
+) -> dict[str, Column]:
+    """Columns of new values as the kinds that the properties have; one of nulls alone makes no property."""
+    found: dict[str, Column] = {}
+    for name, column in columns.items():
+        empty = column.valid is not None and not column.valid.any()
+        if name in kinds:
+            found[name] = _as_kind(name, column, kinds[name], present.get(name))
+        elif not empty and len(column):
+            found[name] = column
+    return found
+
+
+def _as_kind(name: str, column: Column, kind: Kind, present: Column | None) -> Column:
+    """int64 and float64 become float64 where that loses nothing; `present` are the values that are there."""
+    valid = column.valid
+    if kind == column.kind:
+        return column
+    if (valid is not None and not valid.any()) or not len(column):
+        return Column.nulls(kind, len(column))
+    if {kind, column.kind} == {"int64", "float64"}:
+        whole = column if column.kind == "int64" else present
+        if whole is not None:
+            beyond = np.abs(whole.values.astype(np.float64)) > _EXACT
+            beyond &= True if whole.valid is None else whole.valid
+            if not beyond.any():
+                return Column("float64", column.values.astype(np.float64), None, valid)
+    row = int(np.flatnonzero(np.ones(len(column), np.bool_) if valid is None else valid)[0])
+    raise ChangeRefused(
+        f"the property {name!r} holds {_NAMES[kind]}, and the value {column.to_list()[row]!r} "
+        f"(row {row}) is none of these",
+        "Give values of that type, or another name.",
+    )
+
+
+def _last(keys: U32 | U64) -> tuple[U64, I64]:
+    """The distinct keys ascending, and the last place of each."""
+    distinct, first = np.unique(keys[::-1].astype(np.uint64), return_index=True)
+    return distinct, (len(keys) - 1 - first).astype(np.int64)
+
+
+def _keys(directed: bool, sources: U32, targets: U32) -> U64:
+    if directed:
+        return keys_of(sources, targets)
+    return keys_of(np.minimum(sources, targets), np.maximum(sources, targets))
+
+
+def _inside(ranges: deltas.Ranges, vids: U32) -> np.ndarray[tuple[int, ...], np.dtype[np.bool_]]:
+    found = np.zeros(len(vids), np.bool_)
+    for start, stop in ranges:
+        found |= (vids >= start) & (vids < stop)
+    return found

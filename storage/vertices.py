@@ -1,0 +1,289 @@
+"""The vertices of a snapshot: groups, their ids and properties, the base's and those of the delta as one."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from gdb.storage import ids, intervals, properties
+from gdb.storage.delta import Delta, NewVertices, Patch, Ranges, lengths_of, patched, visible
+from gdb.storage.ids import IdIndex
+from gdb.storage.manifest import MANIFEST, GroupRecord, Manifest, SpaceRecord
+from gdb.storage.model import I64, U32, Column, Kind
+from gdb.storage.segment import SectionKind, Segments, damaged
+
+I32 = npt.NDArray[np.int32]
+GroupKey = tuple[tuple[str, ...], str]
+
+
+@dataclass(frozen=True, slots=True)
+class VertexGroup:
+    """All vertices with exactly these labels whose ids are of this id space.
+
+    labels : sorted.
+    ranges : their vids, half-open, ascending; a vertex's row in the group's columns is its place in the concatenation
+        of these.
+    keys : property key -> kind.
+    """
+
+    labels: tuple[str, ...]
+    id_space: str
+    ranges: Ranges
+    count: int
+    keys: Mapping[str, Kind]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Piece:
+    """A part of a group that is stored together. kept : its rows that are still there, None for all."""
+
+    number: int  # of the group of the base, -1 in the delta
+    base: GroupRecord | None
+    new: NewVertices | None
+    ranges: Ranges
+    kept: I64 | None
+    patches: Mapping[str, Patch]
+
+
+class Vertices:
+    """All vertex groups of a snapshot. Not thread-safe: the snapshot holds a lock around it.
+
+    before : those of an earlier snapshot of the same base; what was read of the base is not read again.
+    """
+
+    def __init__(
+        self,
+        manifest: Manifest,
+        delta: Delta,
+        segments: Segments,
+        before: Vertices | None = None,
+    ) -> None:
+        self._segments, self._delta = segments, delta
+        self._where = segments.files.where
+        read = {record.file for record in manifest.groups} | {s.file for s in manifest.spaces}
+        same = (
+            before is not None
+            and (before._records, before._spaces) == (manifest.groups, manifest.spaces)
+            and segments.shares(before._segments, read)
+        )
+        self._records: tuple[GroupRecord, ...] = manifest.groups
+        self._spaces: tuple[SpaceRecord, ...] = manifest.spaces
+        self._stored: dict[tuple[int, str | None], Column] = (
+            before._stored if before is not None and same else {}
+        )
+        self._indexes: dict[str, IdIndex] = before._indexes if before is not None and same else {}
+        self._columns: dict[tuple[int, str | None], Column | None] = {}
+        self._new_indexes: dict[str, IdIndex] = {}
+        if any(not 0 <= number < len(self._records) for number in delta.patches):
+            raise damaged(self._where, MANIFEST, "changes a group that it does not name")
+        pieces = _pieces(self._records, delta)
+        self._pieces = tuple(tuple(found) for found in pieces.values())
+        self.groups = tuple(
+            self._group(key, found) for key, found in zip(pieces, self._pieces, strict=True)
+        )
+        starts = sorted((r[0], n) for n, group in enumerate(self.groups) for r in group.ranges)
+        self._range_start = np.array([start for start, _ in starts], np.int64)
+        self._range_group = np.array([number for _, number in starts], np.int32)
+
+    def _group(self, key: GroupKey, pieces: Sequence[_Piece]) -> VertexGroup:
+        ranges = intervals.merged([r for piece in pieces for r in piece.ranges])
+        kinds: dict[str, Kind] = {}
+        for piece in pieces:
+            kept: dict[str, Kind] = {}
+            if piece.base is not None:
+                kept |= {name: record.kind for name, record in piece.base.columns.items()}
+            if piece.new is not None:
+                kept |= {name: column.kind for name, column in piece.new.columns.items()}
+            for name, patch in piece.patches.items():
+                kept[name] = _wider(kept.get(name), patch.column.kind)
+            for name, kind in kept.items():
+                kinds[name] = _wider(kinds.get(name), kind)
+        return VertexGroup(*key, ranges, sum(stop - start for start, stop in ranges), kinds)
+
+    # ---- rows ------------------------------------------------------------------------------------
+
+    def groups_of(self, vids: U32) -> I32:
+        """The number of each vid's group, i32[n]."""
+        if len(self.groups) == 1:
+            return np.zeros(vids.shape[0], np.int32)
+        return self._range_group[np.searchsorted(self._range_start, vids, side="right") - 1]
+
+    def group_rows(self, vids: U32, group: int) -> I64:
+        """The row of each vid in the group's columns, i64[n]; all must be of the group."""
+        return rows_in(self.groups[group].ranges, vids)
+
+    # ---- columns ---------------------------------------------------------------------------------
+
+    def column(self, group: int, key: str | None) -> Column | None:
+        """A property (None: the ids) of all vertices of a group, by row; None where it has none."""
+        place = group, key
+        if place not in self._columns:
+            self._columns[place] = self._assembled(group, key)
+        return self._columns[place]
+
+    def _assembled(self, group: int, key: str | None) -> Column | None:
+        if key is not None and key not in self.groups[group].keys:
+            return None
+        found: list[Column] = []
+        for piece in self._pieces[group]:
+            column = self._of_piece(piece, key, group)
+            found.append(column if piece.kept is None else column.take(piece.kept))
+        return Column.concat(found)
+
+    def _of_piece(self, piece: _Piece, key: str | None, group: int) -> Column:
+        stored: Column | None = None
+        if piece.base is not None:
+            record = piece.base.ids if key is None else piece.base.columns.get(key)
+            count = int(lengths_of(piece.base.ranges)[-1])
+            if record is not None:
+                place = piece.number, key
+                if place not in self._stored:
+                    file = self._segments[piece.base.file]
+                    self._stored[place] = properties.read(record, file, count, self._where)
+                stored = self._stored[place]
+        else:
+            assert piece.new is not None
+            count = len(piece.new.ids)
+            stored = piece.new.ids if key is None else piece.new.columns.get(key)
+        if key is None:
+            assert stored is not None
+            return stored
+        if stored is None:
+            stored = Column.nulls(self.groups[group].keys[key], count)
+        return patched(stored, piece.patches.get(key))
+
+    # ---- user ids --------------------------------------------------------------------------------
+
+    def user_ids(self, vids: U32) -> list[int | str]:
+        """The user id of each vid; 0 for one that is no more."""
+        found = np.zeros(vids.shape[0], np.object_)
+        numbers = self.groups_of(vids) if len(self.groups) else np.zeros(vids.shape[0], np.int32)
+        gone = self._delta.is_dead(vids)
+        for group in np.unique(numbers[~gone]).tolist():
+            mine = np.flatnonzero((numbers == group) & ~gone)
+            column = self.column(group, None)
+            assert column is not None
+            found[mine] = column.take(self.group_rows(vids[mine], group)).to_list()
+        result: list[int | str] = found.tolist()
+        return result
+
+    @property
+    def spaces(self) -> list[tuple[str, Kind]]:
+        """The id spaces and the kind of their ids."""
+        found = {space.name: space.kind for space in self._spaces}
+        for new in self._delta.added:
+            found.setdefault(new.id_space, new.ids.kind)
+        return sorted(found.items())
+
+    def find(self, space: str, kind: Kind, wanted: I64 | Sequence[int | str]) -> I64:
+        """The vid of each id of a space, -1 where there is none; i64[n]."""
+        found = np.full(len(wanted), -1, np.int64)
+        for record in self._spaces:
+            if record.name == space:
+                found = self._find_in(self._index(record), kind, wanted)
+        found[self._delta.is_dead(np.maximum(found, 0).astype(np.uint32)) & (found >= 0)] = -1
+        if any(new.id_space == space for new in self._delta.added):
+            left = np.flatnonzero(found < 0)
+            asked = (
+                wanted[left]
+                if isinstance(wanted, np.ndarray)
+                else [wanted[k] for k in left.tolist()]
+            )
+            if len(left):
+                found[left] = self._find_in(self._new_index(space), kind, asked)
+        return found
+
+    def _find_in(self, index: IdIndex, kind: Kind, wanted: I64 | Sequence[int | str]) -> I64:
+        if isinstance(wanted, np.ndarray):
+            if kind == "int64":
+                return ids.find_integers(index, wanted)
+            return np.full(wanted.shape[0], -1, np.int64)
+        if len(wanted) == 1 and kind == "int64" and type(wanted[0]) is int:
+            known = -(1 << 63) <= wanted[0] < 1 << 63
+            vid = ids.find_integer(index, wanted[0]) if known else -1
+            return np.array((vid,), np.int64)
+        found = np.full(len(wanted), -1, np.int64)
+        if kind == "string":
+            texts = [(n, value) for n, value in enumerate(wanted) if isinstance(value, str)]
+            if texts:
+                found[[n for n, _ in texts]] = ids.find_strings(
+                    index, [value for _, value in texts], self.user_ids
+                )
+            return found
+        numbers = [
+            (n, value)
+            for n, value in enumerate(wanted)
+            if isinstance(value, int) and -(1 << 63) <= value < 1 << 63
+        ]
+        if numbers:
+            asked = np.array([value for _, value in numbers], np.int64)
+            found[[n for n, _ in numbers]] = ids.find_integers(index, asked)
+        return found
+
+    def _index(self, space: SpaceRecord) -> IdIndex:
+        if space.name not in self._indexes:
+            file = self._segments[space.file]
+            keys = (
+                file.i64(space.section, SectionKind.ID_KEYS)
+                if space.kind == "int64"
+                else file.u64(space.section, SectionKind.ID_KEYS)
+            )
+            vids = file.u32(space.section + 1, SectionKind.ID_VIDS)
+            if keys.shape[0] != space.count or vids.shape[0] != space.count:
+                raise damaged(self._where, file.name, "holds an index of another length")
+            self._indexes[space.name] = IdIndex(keys, vids)
+        return self._indexes[space.name]
+
+    def _new_index(self, space: str) -> IdIndex:
+        """The index of what the delta added, without what it removed again."""
+        if space not in self._new_indexes:
+            own, vids = [], []
+            for new in self._delta.added:
+                if new.id_space == space:
+                    mine = vids_of(new.ranges)
+                    alive = np.flatnonzero(~self._delta.is_dead(mine))
+                    own.append(new.ids.take(alive))
+                    vids.append(mine[alive])
+            self._new_indexes[space] = ids.build(Column.concat(own), np.concatenate(vids), space)
+        return self._new_indexes[space]
+
+
+def _pieces(records: Sequence[GroupRecord], delta: Delta) -> dict[GroupKey, list[_Piece]]:
+    """The pieces of each group that has any vertex."""
+    found: dict[GroupKey, list[_Piece]] = {}
+    for number, record in enumerate(records):
+        ranges, kept = visible(record.ranges, delta.dead)
+        patches = delta.patches.get(number, {})
+        if ranges:
+            piece = _Piece(number, record, None, ranges, kept, patches)
+            found.setdefault((record.labels, record.id_space), []).append(piece)
+    for new in delta.added:
+        ranges, kept = visible(new.ranges, delta.dead)
+        if ranges:
+            found.setdefault(new.key, []).append(_Piece(-1, None, new, ranges, kept, {}))
+    return found
+
+
+def rows_in(ranges: Ranges, vids: U32) -> I64:
+    """The place of each vid in the concatenation of the ranges, i64[n]; all must be in one."""
+    if len(ranges) == 1:
+        return vids.astype(np.int64) - ranges[0][0]
+    starts = np.array([start for start, _ in ranges], np.int64)
+    at = np.searchsorted(starts, vids, side="right") - 1
+    rows: I64 = vids.astype(np.int64) - starts[at] + lengths_of(ranges)[at]
+    return rows
+
+
+def vids_of(ranges: Ranges) -> U32:
+    """The vids of ranges, u32[n] ascending."""
+    return np.concatenate(
+        [np.zeros(0, np.uint32), *(np.arange(a, b, dtype=np.uint32) for a, b in ranges)]
+    )
+
+
+def _wider(old: Kind | None, new: Kind) -> Kind:
+    """The kind of a column that holds both; they were made to fit when they were committed."""
+    return new if old is None or ({old, new} == {"int64", "float64"} and new == "float64") else old
