@@ -175,11 +175,17 @@ class Partitions:
             return pcsr.keys_of_part(self.stored(name, Direction.OUT))
         return pcsr.keys_of_part(self.stored(name, Direction.ANY))[self.stored_slots(name)]
 
+    def keys_at(self, name: str, directed: bool, ranks: I64) -> pcsr.U64:
+        """The keys of edges of the base by rank, u64[n]."""
+        if directed:
+            return pcsr.keys_at(self.stored(name, Direction.OUT), ranks)
+        if not len(ranks):
+            return ranks.astype(np.uint64)
+        return pcsr.keys_at(self.stored(name, Direction.ANY), self.stored_slots(name)[ranks])
+
     def _changed(self, stored: Part, changes: TypeDelta, side: Direction) -> Part:
-        removed = self.stored_keys(changes.name, changes.directed)[changes.removed]
-        keys = _without(pcsr.keys_of_part(stored), _turned(removed, side))
-        added = _turned(changes.keys, side)
-        return pcsr.build(np.insert(keys, np.searchsorted(keys, added, side="right"), added))
+        removed = self.keys_at(changes.name, changes.directed, changes.removed)
+        return pcsr.spliced(stored, _turned(removed, side), _turned(changes.keys, side))
 
     def _order(self, name: str) -> I64:
         """Of each edge of a changed type, in the order of ids: its rank in the base, or the number of edges there and
@@ -316,16 +322,6 @@ def _turned(keys: pcsr.U64, side: Direction) -> pcsr.U64:
     found = other if side is Direction.IN else np.concatenate([keys, other[_no_loop(keys)]])
     found.sort()
     return found
-
-
-def _without(keys: pcsr.U64, removed: pcsr.U64) -> pcsr.U64:
-    """Ascending keys without some of them, u64[k] ascending; of equal ones as many go as are named."""
-    if not len(removed):
-        return keys
-    first = np.searchsorted(removed, removed, side="left")
-    at = np.searchsorted(keys, removed, side="left") + np.arange(len(removed)) - first
-    kept: pcsr.U64 = np.delete(keys, at)
-    return kept
 
 
 def _edge_types(

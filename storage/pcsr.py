@@ -96,6 +96,66 @@ def build(keys: U64) -> Part:
     )
 
 
+def keys_at(part: Part, positions: I64) -> U64:
+    """The keys at some positions of a part, u64[n]."""
+    rows = np.searchsorted(part.offsets, positions, side="right") - 1
+    index = part.intervals
+    return keys_of(intervals.vids_of_rows(index.first, index.row, rows), part.neighbours[positions])
+
+
+def without(keys: U64, removed: U64) -> U64:
+    """Ascending keys without some of them, u64[k] ascending; of equal ones as many go as are named."""
+    if not len(removed):
+        return keys
+    first = np.searchsorted(removed, removed, side="left")
+    at = np.searchsorted(keys, removed, side="left") + np.arange(len(removed)) - first
+    kept: U64 = np.delete(keys, at)
+    return kept
+
+
+def spliced(part: Part, removed: U64, added: U64) -> Part:
+    """The part without some keys and with others, both ascending. Rows that change are made anew, what lies between
+    them is copied as it is: O(m) bytes are moved, and nothing is sorted but the changed rows."""
+    changed = np.unique(np.concatenate([removed, added]) >> np.uint64(32)).astype(np.uint32)
+    view = part.adjacency((), Direction.OUT)
+    rows = view.rows_of(changed)
+    known = np.flatnonzero(rows >= 0)
+    starts, lengths = part.offsets[rows[known]], view.degrees_of(changed[known])
+    ends = np.cumsum(lengths)
+    at = np.arange(int(lengths.sum())) + np.repeat(starts - ends + lengths, lengths)
+    old = without(keys_of(np.repeat(changed[known], lengths), part.neighbours[at]), removed)
+    keys = np.insert(old, np.searchsorted(old, added, side="right"), added)
+    bounds = np.searchsorted(keys, np.append(changed, 0).astype(np.uint64) << np.uint64(32))
+    bounds[-1] = len(keys)
+    vids, sizes = part.intervals.vids(), np.diff(part.offsets)
+    neighbours = keys.astype(np.uint32)
+    places = np.where(rows >= 0, rows, np.searchsorted(vids, changed))
+    pieces, done = list[U32](), 0
+    for k, (row, place) in enumerate(zip(rows.tolist(), places.tolist(), strict=True)):
+        begin = int(part.offsets[place])
+        pieces += [part.neighbours[done:begin], neighbours[bounds[k] : bounds[k + 1]]]
+        done = int(part.offsets[place + (row >= 0)])
+    pieces.append(part.neighbours[done:])
+    counts = np.diff(bounds)
+    sizes[rows[known]] = counts[known]
+    new = np.flatnonzero(rows < 0)
+    sizes = np.insert(sizes, places[new], counts[new])
+    vids = np.insert(vids, places[new], changed[new])
+    kept = sizes > 0
+    offsets = np.append(0, np.cumsum(sizes[kept])).astype(np.int64)
+    joined = np.concatenate(pieces)
+    index = intervals.of_vids(vids[kept])
+    simple = not bool((keys[1:] == keys[:-1]).any())
+    if simple and not part.simple:  # the repeats may be gone, or elsewhere
+        alike = joined[1:] == joined[:-1]
+        alike[offsets[1:-1] - 1] = False
+        simple = not bool(alike.any())
+    loops = bool(((keys >> np.uint64(32)) == (keys & np.uint64(0xFFFFFFFF))).any())
+    if part.loops and not loops:
+        loops = bool((np.repeat(index.vids(), sizes[kept]) == joined).any())
+    return Part(index, offsets, joined, simple, loops, int(sizes.max(initial=0)))
+
+
 def keys_of_part(part: Part) -> U64:
     """The ascending keys that a part was built from."""
     vids = part.intervals.vids()

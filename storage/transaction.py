@@ -347,9 +347,7 @@ class Changes:
                 column = Column.nulls(old.patches[key].column.kind, count)
             base[key] = patched(column, old.patches.get(key)).take(ranks)
         added = {key: column.take(places) for key, column in old.columns.items()}
-        keys = (
-            partitions.stored_keys(name, directed)[ranks] if len(ranks) else ranks.astype(np.uint64)
-        )
+        keys = partitions.keys_at(name, directed, ranks)
         both = appended([base, added], [len(ranks), len(places)])
         return np.concatenate([keys, old.keys[places]]), both
 
