@@ -145,8 +145,8 @@ _WORTH = 4  # a column is laid out by vid once a fourth of its values was asked 
 
 def _by_vid(snapshot: Snapshot, key: str | None, kind: Kind, asked: int) -> Column | None:
     """Property `key` (None: the user's ids) of all vertices in the order of vids; None while too few values were
-    asked for to make it worth while, and where it is made of strings of several groups."""
-    if kind == "string" and len(snapshot.groups) != 1:
+    asked for to make it worth while, and where it is made of strings and not all vertices are of one group."""
+    if kind == "string" and [g.ranges for g in snapshot.groups] != [((0, snapshot.vertex_count),)]:
         return None
     with _wholes_lock:
         wholes = _wholes.setdefault(snapshot, _Wholes())

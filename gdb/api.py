@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 from gdb import options
 from gdb.errors import (
     Cancelled,
+    ChangeRefused,
     ReadOnlyError,
     TypeProblem,
 )
@@ -316,6 +317,7 @@ class Database:
         from gdb.progress import shown
         from gdb.storage.importer import load
 
+        self._refuse_inside()
         cancel = threading.Event()
         self._statements.clear()  # or they would hold the snapshot, and so its files
         with shown(sys.stderr) as progress:
@@ -363,7 +365,11 @@ class Database:
                 lambda: answer(request, changes.view, Statements()), request.cancel
             )
 
-        return Transaction(self._store, run, self._statements.clear)
+        def begin() -> None:
+            self._refuse_inside()
+            self._statements.clear()  # or they would hold the snapshot, and so its files
+
+        return Transaction(self._store, run, begin)
 
     def compact(self) -> StoreStats:
         """Write the graph anew with all that was changed since it was last written whole, which makes it smaller and
@@ -378,12 +384,20 @@ class Database:
         from gdb.storage.steps import Steps
         from gdb.storage.transaction import compact
 
+        self._refuse_inside()
         cancel = threading.Event()
         self._statements.clear()
         with shown(sys.stderr) as progress:
             steps = Steps("compaction", progress, cancel)
             return self._work.do(
                 lambda: compact(self._store, steps.part).stats(), cancel, run_beside
+            )
+
+    def _refuse_inside(self) -> None:
+        if self._store.writes_here:
+            raise ChangeRefused(
+                "a transaction of this thread is open",
+                "End it first: it and this cannot both write.",
             )
 
     # ---- copies ------------------------------------------------------------------------------------

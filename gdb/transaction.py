@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from gdb.storage.store import Store
     from gdb.storage.transaction import Changes
 
+_EXACT = 1 << 53  # integers up to this are floats without loss
+
 Ids: TypeAlias = "Sequence[int] | Sequence[str] | Sequence[int | str] | npt.NDArray[np.int64]"
 Values: TypeAlias = "Sequence[object] | npt.NDArray[np.generic]"
 Properties: TypeAlias = "Mapping[str, Values] | None"
@@ -294,6 +296,12 @@ def _column(key: str, values: Values, count: int, kind: str = "") -> Column:
         raise ChangeRefused(f"the property {key!r} has {len(values)} values for {count} rows")
     plain: list[Scalar] = values.tolist() if isinstance(values, np.ndarray) else list(values)  # type: ignore[arg-type]  # from_list refuses others
     wanted = next((k for k in KINDS if k == kind), None)
+    kinds = set(map(type, plain))
+    if {int, float} <= kinds and any(type(v) is int and abs(v) > _EXACT for v in plain):
+        raise ChangeRefused(
+            f"the property {key!r} has integers that are no floats, beside floats",
+            "Give all of them one type.",
+        )
     try:
         return Column.from_list(plain, wanted)
     except (ImportFailed, UnicodeEncodeError) as error:

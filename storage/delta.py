@@ -2,8 +2,8 @@
 
 A store is a base (`gdb.storage.build`) and at most one delta. A commit writes the whole delta anew, small as it is;
 when it has grown, the base is written anew with it (`gdb.storage.transaction`). Readers never see the difference:
-`Vertices` and `Partitions` put both together, so that each list is one contiguous sorted list (the thesis' multi-version
-neighbour arrays, ch. 4 §4.4, with two versions).
+`Vertices` and `Partitions` put both together, so that each list is one contiguous sorted list (the multi-version
+neighbour arrays of the thesis, ch. 4 §4.4, with two versions).
 
 Vertices that are added get the vids after those of the base, in the order in which they come, and keep them until the
 base is written anew. A vertex that is removed leaves its vid unused. Edges are named by rank: the place of an edge of

@@ -33,6 +33,7 @@ class Store:
         self._alive: weakref.WeakSet[Snapshot] = weakref.WeakSet()
         self._writing = threading.RLock()  # one writing thread of this process
         self._depth = 0
+        self._writer = 0  # the thread that writes
 
     @classmethod
     def open(
@@ -112,12 +113,18 @@ class Store:
             if not self._depth:
                 self.files.lock_writer()
             self._depth += 1
+            self._writer = threading.get_ident()
             try:
                 yield
             finally:
                 self._depth -= 1
                 if not self._depth:
                     self.files.unlock_writer()
+
+    @property
+    def writes_here(self) -> bool:
+        """Whether this thread is the writer."""
+        return self._depth > 0 and self._writer == threading.get_ident()
 
     def commit(self, manifest: Manifest) -> Snapshot:
         """Make `manifest` the store's state; its files must be written and synced already."""

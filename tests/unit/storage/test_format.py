@@ -17,16 +17,18 @@ import numpy as np
 from gdb.storage.build import write_graph
 from gdb.storage.model import Column, EdgeTable, GraphTables, VertexTable
 from gdb.storage.store import Store
+from gdb.storage.transaction import Changes, commit
 
 
 class PlainStore:
     def __init__(self, folder: Path) -> None:
         raw = (folder / "MANIFEST").read_bytes()
         magic, version, zero, length = struct.unpack_from("<8sIIQ", raw)
-        assert (magic, version, zero) == (b"gdb.man\n", 1, 0)
+        assert (magic, zero) == (b"gdb.man\n", 0)
         assert len(raw) == 24 + length + 16
         assert hashlib.blake2b(raw[:-16], digest_size=16).digest() == raw[-16:]
         self.body = json.loads(raw[24:-16])
+        assert version == (2 if "delta" in self.body else 1)
         self.files: list[bytes] = []
         for file in self.body["files"]:
             content = (folder / file["name"]).read_bytes()
@@ -154,3 +156,59 @@ def test_a_reader_written_from_the_text_reads_a_store(tmp_path: Path) -> None:
     pairs = zip(ends[2].tolist(), ends[3].tolist(), strict=True)
     assert Counter(tuple(sorted(p)) for p in canonical) == Counter(tuple(sorted(p)) for p in pairs)
     assert (undirected["first_eid"], undirected["edge_count"]) == (edges, edges)
+
+
+def test_a_reader_written_from_the_text_reads_a_delta(tmp_path: Path) -> None:
+    """The base as it was, and every member of the delta."""
+    tables = GraphTables(
+        (VertexTable(("A",), "", np.arange(6), {"x": Column.from_list(list(range(6)))}),),
+        (
+            EdgeTable("D", True, np.array([0, 1, 1, 2]), np.array([1, 2, 2, 3])),
+            EdgeTable("U", False, np.array([0, 4]), np.array([1, 3])),
+        ),
+    )
+    store = Store.open(tmp_path, create=True)
+    write_graph(store, tables)
+    with store.writer():
+        changes = Changes(store.snapshot())
+        new = changes.add_vertices(
+            ("B",), "", Column.from_list([9, 8]), {"y": Column.from_list([1.5, None])}
+        )
+        zero, one, two, three, four, five = changes.find(list(range(6)), "").tolist()
+        ends = np.array([new[1], one], np.uint32), np.array([zero, two], np.uint32)
+        changes.add_edges("D", True, *ends, {"w": Column.from_list(["a", "é"])})
+        changes.add_edges("U", False, *ends, {})
+        some = np.array([four], np.uint32), np.array([three], np.uint32)
+        assert changes.remove_edges("U", *some) == 1
+        changes.set_edges("D", ends[0][1:], ends[1][1:], {"w": Column.from_list(["z"])})
+        changes.set_vertices(np.array([two], np.uint32), {"x": Column.from_list([None])})
+        changes.remove_vertices(np.array([five, new[0]], np.uint32), detach=False)
+        commit(store, changes)
+    plain = PlainStore(tmp_path)
+    body, delta = plain.body, plain.body["delta"]
+    assert (body["vertex_count"], body["edge_count"], delta["vertices"]) == (6, 6, 2)
+    assert delta["file"] == len(body["files"]) - 1
+    assert plain.section(delta["file"], delta["dead"], 48, "I") == sorted([five, 6])
+    (added,) = delta["added"]
+    assert (added["labels"], added["id_space"], added["ranges"]) == (["B"], "", [[6, 8]])
+    assert plain.column(delta["file"], added["ids"], 2) == [9, 8]
+    assert plain.column(delta["file"], added["columns"]["y"], 2) == [1.5, None]
+    patch = delta["patches"]["0"]["x"]
+    (row,) = plain.section(delta["file"], patch["rows"], 49, "q")
+    assert row == two - body["groups"][0]["ranges"][0][0]
+    assert plain.column(delta["file"], patch["column"], patch["count"]) == [None]
+    directed, undirected = delta["types"]
+    keys = plain.section(delta["file"], directed["keys"], 50, "Q")
+    words = dict(zip(keys, plain.column(delta["file"], directed["columns"]["w"], 2), strict=True))
+    assert words == {7 << 32 | zero: "a", one << 32 | two: "z"}
+    assert keys == sorted(keys)
+    patched = directed["patches"]["w"]
+    ranks = plain.section(delta["file"], patched["rows"], 49, "q")
+    parts = {p["direction"]: plain.part(p) for p in body["types"][0]["parts"]}
+    assert [parts["->"][rank] for rank in ranks] == [(one, two)] * 2
+    assert plain.column(delta["file"], patched["column"], 2) == ["z", "z"]
+    small = [min(one, two) << 32 | max(one, two), zero << 32 | 7]
+    assert plain.section(delta["file"], undirected["keys"], 50, "Q") == sorted(small)
+    canonical = [(a, b) for a, b in plain.part(body["types"][1]["parts"][0]) if b >= a]
+    (gone,) = plain.section(delta["file"], undirected["removed"], 51, "q")
+    assert canonical[gone] == (min(three, four), max(three, four))

@@ -1,0 +1,283 @@
+"""Transactions as a user meets them: what they refuse, when they end, who sees what."""
+
+from __future__ import annotations
+
+import gc
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import gdb
+from gdb.errors import (
+    ChangeRefused,
+    ClosedError,
+    GdbError,
+    InternalError,
+    ReadOnlyError,
+    StoreLocked,
+    TypeProblem,
+)
+from gdb.storage import transaction
+from gdb.transaction import Transaction
+
+
+@pytest.fixture
+def db(tmp_path: Path) -> gdb.Database:
+    made = gdb.connect(tmp_path / "s.gdb")
+    with made.transaction() as tx:
+        tx.add_nodes("P", ["a", "b", "c"], {"age": [1, 2, None], "name": ["A", "B", "C"]})
+        tx.add_relationships("R", ["a", "b"], ["b", "c"], {"w": [0.5, 1.5]})
+        tx.add_relationships("U", ["c"], ["a"], directed=False)
+    made.compact()
+    return made
+
+
+def ids(db: gdb.Database) -> list[object]:
+    return [row[0] for row in db.execute("MATCH (n) RETURN id(n) ORDER BY id(n)").fetchall()]
+
+
+def test_all_or_nothing(db: gdb.Database) -> None:
+    version = db.stats().version
+    with pytest.raises(ZeroDivisionError), db.transaction() as tx:  # noqa: PT012
+        tx.add_nodes("P", ["d"])
+        raise ZeroDivisionError
+    with db.transaction() as tx:
+        tx.add_nodes("P", ["d"])
+        tx.rollback()
+        with pytest.raises(ClosedError, match="not open"):
+            tx.add_nodes("P", ["e"])
+    with db.transaction():
+        pass
+    assert db.stats().version == version  # nothing was written
+    assert ids(db) == ["a", "b", "c"]
+
+
+def test_others_see_it_at_the_commit(db: gdb.Database, tmp_path: Path) -> None:
+    with gdb.connect(tmp_path / "s.gdb", read_only=True) as reader:
+        before = reader.execute("MATCH (n) RETURN n.name ORDER BY n.name")
+        with db.transaction() as tx:
+            tx.add_nodes("P", ["d"], {"name": ["D"]})
+            tx.remove_nodes(["a"], detach=True)
+            assert tx.execute("MATCH (n:P) RETURN count(*)").scalar() == 3
+            assert ids(reader) == ids(db) == ["a", "b", "c"]
+        assert ids(reader) == ids(db) == ["b", "c", "d"]
+        assert [row[0] for row in before.fetchall()] == ["A", "B", "C"]
+        assert reader.execute("MATCH (a)-[:R]->(b) RETURN count(*)").scalar() == 1
+
+
+def test_nothing_of_a_delta_is_left_behind(db: gdb.Database, tmp_path: Path) -> None:
+    """Each commit replaces the delta's file."""
+    for k in range(5):
+        with db.transaction() as tx:
+            tx.add_nodes("P", [f"n{k}"])
+        gc.collect()  # snapshots that nobody needs
+    manifest = db._store.snapshot().manifest
+    assert len(manifest.files) == 2
+    found = {p.name for p in (tmp_path / "s.gdb").glob("seg-*")}
+    # the state before this one is still in use when its successor is committed, and goes with the next
+    assert len(found - {file.name for file in manifest.files}) <= 1
+    with db.transaction() as tx:
+        tx.remove_nodes([f"n{k}" for k in range(5)])
+    db.check()
+    db.compact()
+    assert db.stats().changes == 0
+    assert ids(db) == ["a", "b", "c"]
+
+
+@pytest.mark.parametrize(
+    ("what", "message"),
+    [
+        (lambda tx: tx.add_nodes("P", ["a"]), "there already"),
+        (lambda tx: tx.add_nodes("P", ["x", "x"]), "there already"),
+        (lambda tx: tx.add_nodes("P", [1]), "are strings, not integers"),
+        (lambda tx: tx.add_nodes("P", ["x"], {"age": ["old"]}), "'age' holds integers"),
+        (lambda tx: tx.add_nodes("P", ["x"], {"age": [1, 2]}), "2 values for 1 rows"),
+        (lambda tx: tx.add_nodes("P", ["x"], {"age": [object()]}), "'age'"),
+        (lambda tx: tx.add_nodes("P", ["x"], {"age": [1 << 70]}), "'age'"),
+        (lambda tx: tx.set_nodes(["x"], {"age": [1]}), "no node with the id 'x'"),
+        (lambda tx: tx.set_nodes(["a"], {"name": [2]}), "'name' holds strings"),
+        (lambda tx: tx.set_nodes(["a", "b"], {"age": [2.5, (1 << 60) + 1]}), "'age'"),
+        (lambda tx: tx.remove_nodes(["a"]), "has relationships"),
+        (lambda tx: tx.add_relationships("R", ["a"], ["x"]), "no node"),
+        (lambda tx: tx.add_relationships("R", ["a"], []), "1 starts and 0 ends"),
+        (lambda tx: tx.add_relationships("R", ["a"], ["b"], directed=False), "directed"),
+        (lambda tx: tx.add_relationships("R", ["a"], ["b"], {"w": ["x"]}), "'w' holds floats"),
+        (lambda tx: tx.remove_relationships("X", ["a"], ["b"]), "no relationship type"),
+    ],
+)
+def test_a_refused_change_changes_nothing(db: gdb.Database, what: object, message: str) -> None:
+    assert callable(what)
+    with db.transaction() as tx:
+        tx.add_nodes("P", ["d"])
+        with pytest.raises(ChangeRefused, match=message):
+            what(tx)
+    assert ids(db) == ["a", "b", "c", "d"]
+    db.check()
+
+
+@pytest.mark.parametrize(
+    "what",
+    [
+        lambda tx: tx.add_nodes("", ["x"]),
+        lambda tx: tx.add_nodes("P", "xyz"),
+        lambda tx: tx.add_nodes("P", ["x", 1]),
+        lambda tx: tx.add_nodes("P", [None]),
+        lambda tx: tx.add_nodes("P", np.array([1.5])),
+        lambda tx: tx.add_nodes("P", ["x"], {"age": 3}),
+        lambda tx: tx.add_nodes("P\ud800", ["x"]),
+        lambda tx: tx.add_nodes("P", ["\ud800"]),
+        lambda tx: tx.add_nodes("P", ["x"], {"name": ["\ud800"]}),
+    ],
+)
+def test_wrong_arguments_are_named(db: gdb.Database, what: object) -> None:
+    assert callable(what)
+    with db.transaction() as tx:
+        with pytest.raises((TypeProblem, ChangeRefused)) as caught:
+            what(tx)
+        assert not isinstance(caught.value, InternalError)
+    assert ids(db) == ["a", "b", "c"]
+
+
+def test_integers_become_floats_where_nothing_is_lost(db: gdb.Database) -> None:
+    with db.transaction() as tx:
+        tx.set_nodes(["a"], {"age": [1.5]})
+        tx.set_relationships("R", ["a"], ["b"], {"w": [2]})
+        tx.add_nodes("P", ["d"], {"age": [7]})
+    query = "MATCH (n:P) RETURN n.age ORDER BY id(n)"
+    assert [row[0] for row in db.execute(query).fetchall()] == [1.5, 2.0, None, 7.0]
+    db.check()
+    db.compact()
+    assert [row[0] for row in db.execute(query).fetchall()] == [1.5, 2.0, None, 7.0]
+
+
+def test_id_spaces(db: gdb.Database) -> None:
+    with db.transaction() as tx:
+        tx.add_nodes("P", ["a"], id_space="other")
+        tx.add_nodes("Q", np.array([1, 2]), id_space="numbers")
+        tx.add_relationships("R", ["a"], [2], id_space=("other", "numbers"))
+    found = db.execute("MATCH (a)-[:R]->(b:Q) RETURN id(b)").fetchall()
+    assert found == [(2,)]
+    with db.transaction() as tx:
+        tx.remove_nodes([1], id_space="numbers")
+        tx.remove_nodes(["a"], id_space="other", detach=True)
+        assert tx.remove_relationships("R", ["a"], ["b"]) == 1
+    assert db.execute("MATCH (n:Q) RETURN id(n)").fetchall() == [(2,)]
+    db.check()
+
+
+def test_a_label_moves_the_node_and_its_relationships(db: gdb.Database) -> None:
+    with db.transaction() as tx:
+        tx.set_labels(["b"], add=["Q"], remove=["P"])
+    query = "MATCH (a)-[r:R]->(b) RETURN labels(a), r.w, labels(b) ORDER BY r.w"
+    assert db.execute(query).fetchall() == [(["P"], 0.5, ["Q"]), (["Q"], 1.5, ["P"])]
+    assert db.execute("MATCH (n:Q) RETURN n.name, n.age").fetchall() == [("B", 2)]
+
+
+def test_much_is_written_into_the_base(db: gdb.Database, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(transaction, "MOST_CHANGES", 50)
+    many = np.arange(100)
+    with db.transaction() as tx:
+        tx.add_nodes("N", many, id_space="n")
+        tx.add_relationships("NEXT", many[:-1], many[1:], id_space="n")
+    stats = db.stats()
+    assert (stats.changes, stats.vertices, stats.edges) == (0, 103, 102)
+    assert db.execute("MATCH (a:N)-->(b)-->(c) RETURN count(*)").scalar() == 98
+
+
+def test_import_export_and_backup_take_the_changes(db: gdb.Database, tmp_path: Path) -> None:
+    with db.transaction() as tx:
+        tx.add_nodes("P", ["d"], {"age": [4]})
+        tx.remove_nodes(["a"], detach=True)
+        tx.add_relationships("R", ["d"], ["b"], {"w": [9.0]})
+    query = "MATCH (a:P)-[r]->(b:P) RETURN id(a), a.age, r.w, id(b) ORDER BY id(a)"
+    expected = db.execute(query).fetchall()
+    assert len(expected) == 2
+    db.backup(tmp_path / "copy.gdb")
+    db.export(tmp_path / "out")
+    with gdb.connect() as other, gdb.connect(tmp_path / "copy.gdb") as copy:
+        other.load(tmp_path / "out")
+        assert other.execute(query).fetchall() == copy.execute(query).fetchall() == expected
+        copy.check()
+    (tmp_path / "more.txt").write_text("1 2\n")
+    db.load(tmp_path / "more.txt", format="snap", type="X", id_space="x")
+    assert db.stats().changes == 0
+    assert db.execute(query).fetchall() == expected
+
+
+def test_a_load_inside_a_transaction_is_refused(db: gdb.Database, tmp_path: Path) -> None:
+    (tmp_path / "more.txt").write_text("1 2\n")
+    with db.transaction() as tx:
+        tx.add_nodes("P", ["d"])
+        with pytest.raises(ChangeRefused, match="is open"):
+            db.load(tmp_path / "more.txt", format="snap", type="X", id_space="x")
+        with pytest.raises(ChangeRefused, match="is open"):
+            db.compact()
+        with pytest.raises(ChangeRefused, match="is open"):
+            db.transaction().__enter__()
+    assert ids(db) == ["a", "b", "c", "d"]
+
+
+def test_one_writer_over_all_processes(db: gdb.Database, tmp_path: Path) -> None:
+    program = (
+        "import gdb, sys\n"
+        "db = gdb.connect(sys.argv[1])\n"
+        "try:\n"
+        "    with db.transaction() as tx: tx.add_nodes('P', ['z'])\n"
+        "except gdb.GdbError as error: print(type(error).__name__, error)\n"
+        "print(db.execute('MATCH (n) RETURN count(*)').scalar())\n"
+    )
+
+    def other() -> str:
+        done = subprocess.run(
+            [sys.executable, "-c", program, str(tmp_path / "s.gdb")],
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        return done.stdout
+
+    with db.transaction() as tx:
+        tx.add_nodes("P", ["d"])
+        told = other()
+    assert told.startswith(StoreLocked.__name__)
+    assert told.endswith("3\n")
+    assert other() == "5\n"
+    assert ids(db) == ["a", "b", "c", "d", "z"]
+
+
+def test_threads_and_reading_only(db: gdb.Database, tmp_path: Path) -> None:
+    caught: list[GdbError] = []
+
+    def work(tx: Transaction) -> None:
+        try:
+            tx.add_nodes("P", ["d"])
+        except GdbError as error:
+            caught.append(error)
+
+    with db.transaction() as tx:
+        thread = threading.Thread(target=work, args=(tx,))
+        thread.start()
+        thread.join()
+    assert [type(error) for error in caught] == [ClosedError]
+    with pytest.raises(ClosedError, match="once"), tx:
+        pass
+    with (
+        gdb.connect(tmp_path / "s.gdb", read_only=True) as reader,
+        pytest.raises(ReadOnlyError),
+        reader.transaction(),
+    ):
+        pass
+
+
+def test_in_memory() -> None:
+    with gdb.connect() as db:
+        with db.transaction() as tx:
+            tx.add_nodes("P", [1, 2])
+            tx.add_relationships("R", [1, 1], [2, 2])
+        assert db.execute("MATCH (a)-[:R]->(b) RETURN count(*)").scalar() == 2
+        db.compact()
+        assert db.execute("MATCH (a)-[:R]->(b) RETURN count(*)").scalar() == 2
