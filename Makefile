@@ -38,6 +38,7 @@ format: $(STAMP) ## put the code into the project's format
 bench: $(STAMP) ## measure; writes benchmarks/RESULTS.md (graphs are read from ../shared/data if it is there)
 	$(BIN)/python benchmarks/import_time.py --save
 	$(BIN)/python benchmarks/storage.py --save
+	$(BIN)/python benchmarks/transactions.py --save
 	$(BIN)/python benchmarks/truth.py --save
 	$(BIN)/python benchmarks/cold_start.py --save
 	$(BIN)/python benchmarks/query_graphs.py --save
