@@ -1,4 +1,4 @@
-"""The command `gdbsh`: a shell on a store, and load, check, backup, export and demo beside it."""
+"""The command `gdbsh`: a shell on a store, and load, check, compact, backup, export and demo beside it."""
 
 from __future__ import annotations
 
@@ -24,6 +24,7 @@ _EPILOG = """\
 other uses:
   gdbsh load STORE FILE...   import edge lists, tables or exports (gdbsh load --help)
   gdbsh check STORE          verify every file of a store
+  gdbsh compact STORE        write it anew with what transactions changed
   gdbsh backup STORE FOLDER  copy a store, also while another process writes to it
   gdbsh export STORE FOLDER  write the graph as CSV or Parquet files
   gdbsh demo                 a tour on the code of the Python library
@@ -114,7 +115,7 @@ def _run(session: Session, statements: Sequence[Statement]) -> int:
     return 0
 
 
-# ---- gdbsh load, check, backup, export, demo ---------------------------------------------------------------------
+# ---- gdbsh load, check, compact, backup, export, demo ----------------------------------------------------------------
 
 
 def _load(words: Sequence[str]) -> int:
@@ -137,6 +138,18 @@ def _check(words: Sequence[str]) -> int:
         db.check()
         stats = db.stats()
     print(f"{given.store}: all {stats.files:,} files are as committed ({stats.bytes:,} bytes)")
+    return 0
+
+
+def _compact(words: Sequence[str]) -> int:
+    parser = _parser(
+        "gdbsh compact", "Write a store anew with all that was changed since it was written whole."
+    )
+    parser.add_argument("store", metavar="STORE", help="folder of the store")
+    given = parser.parse_args(words)
+    with gdb.connect(given.store, create=False) as db:
+        before, stats = db.stats().changes, db.compact()
+    print(f"{given.store}: {before:,} changes written into {stats.bytes:,} bytes")
     return 0
 
 
@@ -179,6 +192,7 @@ def _demo(words: Sequence[str]) -> int:
 _USES: dict[str, Callable[[Sequence[str]], int]] = {
     "load": _load,
     "check": _check,
+    "compact": _compact,
     "backup": _backup,
     "export": _export,
     "demo": _demo,

@@ -214,6 +214,17 @@ def test_highlighting_keeps_the_text() -> None:
     assert ("class:string", "'x\\'y'") in pieces
 
 
+def test_compact(store: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with gdb.connect(store) as db, db.transaction() as tx:
+        tx.add_nodes("New", [77])
+    assert main(["compact", str(store)]) == 0
+    assert "1 changes" in capsys.readouterr().out
+    with gdb.connect(store) as db:
+        assert db.stats().changes == 0
+        assert db.execute("MATCH (n:New) RETURN id(n)").scalar() == 77
+    assert main(["compact", str(tmp_path / "none")]) == 1
+
+
 def test_backup(store: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     copy = tmp_path / "copy.gdb"
     assert main(["backup", str(store), str(copy)]) == 0
