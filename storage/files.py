@@ -89,6 +89,10 @@ class Files(Protocol):
         """Return when names created, renamed and removed so far will survive a power cut."""
         ...
 
+    def fsync_name(self) -> None:
+        """Return when the folder's own name will survive a power cut."""
+        ...
+
     def lock_writer(self) -> None:
         """Become the only writer; StoreLocked where another process is."""
         ...
@@ -234,6 +238,14 @@ class PosixFiles:
         self._check_writable()
         try:
             _fsync_path(self._path)
+        except OSError as error:
+            self.poison(self.where, error)
+
+    def fsync_name(self) -> None:
+        self._check_writable()
+        try:
+            with suppress(PermissionError):  # a folder that may be entered, not listed
+                _fsync_path(Path(os.path.realpath(self._path)).parent)  # of a link, the folder's name
         except OSError as error:
             self.poison(self.where, error)
 

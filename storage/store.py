@@ -33,6 +33,7 @@ class Store:
         self._alive: weakref.WeakSet[Snapshot] = weakref.WeakSet()
         self._writing = threading.RLock()  # one writing thread of this process
         self._depth = 0
+        self._certain = False  # whether this writer has synced what it found
 
     @classmethod
     def open(
@@ -112,11 +113,23 @@ class Store:
                 self.files.lock_writer()
             self._depth += 1
             try:
+                self._make_certain()
                 yield
             finally:
                 self._depth -= 1
                 if not self._depth:
                     self.files.unlock_writer()
+
+    def _make_certain(self) -> None:
+        """Before the first write: make what was found here survive a power cut.
+
+        Whoever made the folder or switched the manifest may have been killed before its sync. A commit
+        that builds on names which a power cut takes away is lost with them.
+        """
+        if not self._certain:
+            self.files.fsync_name()  # protects the folder's own name: its maker may have been killed
+            self.files.fsync_dir()  # protects the manifest's name: segments without it are no store
+            self._certain = True
 
     def commit(self, manifest: Manifest) -> Snapshot:
         """Make `manifest` the store's state; its files must be written and synced already."""
