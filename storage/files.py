@@ -90,7 +90,7 @@ class Files(Protocol):
         ...
 
     def fsync_name(self) -> None:
-        """Return when the folder's own name will survive a power cut."""
+        """Return when the way to the folder, its own name and its parents', will survive a power cut."""
         ...
 
     def lock_writer(self) -> None:
@@ -244,8 +244,12 @@ class PosixFiles:
     def fsync_name(self) -> None:
         self._check_writable()
         try:
-            with suppress(PermissionError):  # a folder that may be entered, not listed
-                _fsync_path(Path(os.path.realpath(self._path)).parent)  # of a link, the folder's name
+            device = os.stat(self._path).st_dev
+            for parent in Path(os.path.realpath(self._path)).parents:  # of a link, where it leads
+                with suppress(PermissionError):  # a folder that may be entered, not listed
+                    if os.stat(parent).st_dev != device:
+                        return  # a disk is mounted below it, on a name that was there before
+                    _fsync_path(parent)
         except OSError as error:
             self.poison(self.where, error)
 

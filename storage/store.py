@@ -127,7 +127,7 @@ class Store:
         that builds on names which a power cut takes away is lost with them.
         """
         if not self._certain:
-            self.files.fsync_name()  # protects the folder's own name: its maker may have been killed
+            self.files.fsync_name()  # protects the way to the folder: its maker may have been killed
             self.files.fsync_dir()  # protects the manifest's name: segments without it are no store
             self._certain = True
 

@@ -168,7 +168,7 @@ def _version(folder: Path, expected: dict[int, Content]) -> int:
     try:
         store = Store.open(folder, create=False)
     except NotAStore:
-        if folder.name == STORE:
+        if folder.name != COPY:
             return -1
         raise
     try:

@@ -129,7 +129,7 @@ MISSED = (
     Fsync("manifest.commit: protects the names of the segments", "one commit", (Order.SUBSET,)),
     Fsync("manifest.commit: protects the switch itself", "one commit"),
     Fsync("files.__init__: protects the new folder's own name", "one commit"),
-    Fsync("store._make_certain: protects the folder's own name", "killed"),
+    Fsync("store._make_certain: protects the way to the folder", "killed"),
     Fsync("store._make_certain: protects the manifest's name", "killed", (Order.SUBSET,)),
     Fsync("files.new_folder: protects the bytes", "an export"),
     Fsync("files.new_folder: protects the names in it", "an export"),
@@ -147,7 +147,7 @@ def starts_with(*beginnings: str) -> Callable[[str], bool]:
 def left_out(workload: str, lost: Callable[[str], bool], order: Order, root: Root) -> bool:
     """Whether leaving that fsync out is seen."""
     if workload == "killed":  # while the store is made
-        return any(missed(tape, order, 20) for _, tape in killed_tapes(root, lost, most=10))
+        return any(missed(tape, order, 20) for _, tape in killed_tapes(root, lost, most=13))
     return missed(record(BY_NAME[workload], root(), lost), order, 60)
 
 

@@ -29,7 +29,8 @@ from tests.crash.disk import Image, Operation
 from tests.crash.recorder import Killed, Recorder, keep_all, restore
 from tests.unit.storage.naive import Key, Naive
 
-STORE, COPY, EXPORT = "store", "copy", "export"  # folders in the root
+# folders in the root; that of the store is made with its parent
+STORE, COPY, EXPORT = "new/store", "copy", "export"
 _PACK_BYTES = 700  # several segment files in each commit, most of more than one sector
 
 
