@@ -7,7 +7,7 @@ STAMP := .venv/.installed
 GPU_PYTHON ?= $(BIN)/python
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check format bench bench-long gpu-test gpu-sanitize gpu-bench clean
+.PHONY: help demo test crash check format bench bench-long gpu-test gpu-sanitize gpu-bench clean
 
 help: ## show this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -23,6 +23,9 @@ demo: $(STAMP) ## the code graph of the Python standard library: import it, matc
 
 test: $(STAMP) ## the whole test suite
 	$(BIN)/python -m pytest -q
+
+crash: $(STAMP) ## 100,000 disk images that a power cut may leave, and recovery from each
+	$(BIN)/python -m tests.crash.enumerate --images 100000
 
 check: $(STAMP) ## format, lint, types, and which room may import which
 	$(BIN)/ruff format --check .

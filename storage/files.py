@@ -89,6 +89,10 @@ class Files(Protocol):
         """Return when names created, renamed and removed so far will survive a power cut."""
         ...
 
+    def fsync_name(self) -> None:
+        """Return when the way to the folder, its own name and its parents', will survive a power cut."""
+        ...
+
     def lock_writer(self) -> None:
         """Become the only writer; StoreLocked where another process is."""
         ...
@@ -234,6 +238,18 @@ class PosixFiles:
         self._check_writable()
         try:
             _fsync_path(self._path)
+        except OSError as error:
+            self.poison(self.where, error)
+
+    def fsync_name(self) -> None:
+        self._check_writable()
+        try:
+            device = os.stat(self._path).st_dev
+            for parent in Path(os.path.realpath(self._path)).parents:  # of a link, where it leads
+                with suppress(PermissionError):  # a folder that may be entered, not listed
+                    if os.stat(parent).st_dev != device:
+                        return  # a disk is mounted below it, on a name that was there before
+                    _fsync_path(parent)
         except OSError as error:
             self.poison(self.where, error)
 

@@ -64,6 +64,9 @@ class MemoryFiles:
     def fsync_dir(self) -> None:
         pass
 
+    def fsync_name(self) -> None:
+        pass
+
     def lock_writer(self) -> None:
         if not self._writer.acquire(blocking=False):
             raise StoreLocked("This process is already writing to the store in memory.")

@@ -34,6 +34,7 @@ class Store:
         self._writing = threading.RLock()  # one writing thread of this process
         self._depth = 0
         self._writer = 0  # the thread that writes
+        self._certain = False  # whether this writer has synced what it found
 
     @classmethod
     def open(
@@ -115,6 +116,7 @@ class Store:
             self._depth += 1
             self._writer = threading.get_ident()
             try:
+                self._make_certain()
                 yield
             finally:
                 self._depth -= 1
@@ -125,6 +127,17 @@ class Store:
     def writes_here(self) -> bool:
         """Whether this thread is the writer."""
         return self._depth > 0 and self._writer == threading.get_ident()
+
+    def _make_certain(self) -> None:
+        """Before the first write: make what was found here survive a power cut.
+
+        Whoever made the folder or switched the manifest may have been killed before its sync. A commit
+        that builds on names which a power cut takes away is lost with them.
+        """
+        if not self._certain:
+            self.files.fsync_name()  # protects the way to the folder: its maker may have been killed
+            self.files.fsync_dir()  # protects the manifest's name: segments without it are no store
+            self._certain = True
 
     def commit(self, manifest: Manifest) -> Snapshot:
         """Make `manifest` the store's state; its files must be written and synced already."""

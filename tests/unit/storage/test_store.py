@@ -249,6 +249,7 @@ def test_a_failed_fsync_poisons_and_is_not_retried(
 ) -> None:
     # fsyncs of a commit: segment, manifest, folder, folder
     store = Store.open(tmp_path, create=True)
+    write_graph(store, graph(1))
     calls = 0
 
     def fail(fd: int) -> None:
@@ -265,8 +266,26 @@ def test_a_failed_fsync_poisons_and_is_not_retried(
         write_graph(store, graph(3))
     assert calls == call
     again = Store.open(tmp_path, create=False)
-    assert again.snapshot().vertex_count == (3 if call == 4 else 0)
+    assert again.snapshot().vertex_count == (3 if call == 4 else 1)
     again.snapshot().check()
+
+
+def test_a_failed_fsync_of_what_was_found_poisons(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_graph(Store.open(tmp_path, create=True), graph(1))
+    store = Store.open(tmp_path, create=False)
+
+    def fail(fd: int) -> None:
+        raise OSError(5, "Input/output error")
+
+    monkeypatch.setattr(files.os, "fsync", fail)
+    with pytest.raises(StoreError, match="Input/output error"):
+        write_graph(store, graph(3))
+    monkeypatch.undo()
+    with pytest.raises(ClosedError, match="no more writes"):
+        write_graph(store, graph(3))
+    write_graph(Store.open(tmp_path, create=False), graph(3))  # the lock was given back
 
 
 def test_every_fsync_stands_before_what_it_protects(
@@ -285,14 +304,21 @@ def test_every_fsync_stands_before_what_it_protects(
 
         monkeypatch.setattr(files.os, name, note)
     write_graph(store, graph(3))
-    folder = tmp_path.name.split("-")[0]
-    assert log == [
+    folder, *parents = (path.name.split("-")[0] for path in (tmp_path, *tmp_path.parents))
+    commit = [
         "fsync seg",
         "fsync manifest",
         f"fsync {folder}",
         "rename manifest",
         f"fsync {folder}",
     ]
+    first = log[: -len(commit)]  # what was found may not be certain, up to a mount point
+    assert log[len(first) :] == commit
+    assert first == [f"fsync {name}" for name in (*parents[: len(first) - 1], folder)]
+    assert len(first) > 1
+    log.clear()
+    write_graph(store, graph(4))
+    assert log == commit
 
 
 def test_maps_cannot_be_written(tmp_path: Path) -> None:

@@ -1,0 +1,223 @@
+"""A power cut after any operation: every image that may be left gives the last acknowledged version, exactly.
+
+A small sample of `python -m tests.crash.enumerate`, and the proof that it sees: each fsync left out, one at a time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from random import Random
+
+import pytest
+
+from gdb.storage import manifest
+from gdb.storage.files import Files
+from gdb.storage.manifest import Manifest
+from tests.crash.disk import Acknowledged, Order, Removed, Written
+from tests.crash.explore import BOTH, Failure, explore, sites
+from tests.crash.recorder import keep_all
+from tests.crash.workloads import (
+    WORKLOADS,
+    Content,
+    Tape,
+    Workload,
+    commit,
+    content_of,
+    graph,
+    record,
+    record_killed,
+    record_recovery,
+)
+
+ONE_COMMIT = Workload("one commit", (commit(1),))
+BY_NAME = {workload.name: workload for workload in (*WORKLOADS, ONE_COMMIT)}
+
+
+@pytest.fixture(name="root")
+def _root(tmp_path: Path) -> Callable[[], Path]:
+    """Gives a new empty folder at each call."""
+    made = iter(range(10_000))
+
+    def new() -> Path:
+        folder = tmp_path / f"root {next(made)}"
+        folder.mkdir()
+        return folder
+
+    return new
+
+
+Root = Callable[[], Path]
+
+
+def say(failures: list[Failure]) -> list[str]:
+    """Failures to read, without the bytes of their images."""
+    return [f"{f.cut} {f.last!r:.90} {f.order.value}: {f.fault}" for f in failures]
+
+
+@pytest.mark.parametrize("workload", WORKLOADS, ids=lambda workload: workload.name)
+def test_every_image_recovers(workload: Workload, root: Root) -> None:
+    tape = record(workload, root())
+    tally = explore(tape, 150, Random(1))
+    assert not say(tally.failures)
+    assert tally.images > 100
+
+
+def test_what_is_expected_is_what_was_written(root: Root) -> None:
+    versions = record(WORKLOADS[0], root()).expected.versions
+    wanted: dict[int, Content] = {n: content_of(graph(n)) for n in (1, 2, 3)}
+    assert {n: versions[n] for n in wanted} == wanted
+    assert wanted[1] != wanted[2] != wanted[3]
+
+
+def test_a_second_power_cut_while_recovering(root: Root) -> None:
+    tape = record(WORKLOADS[0], root())
+    sample = explore(tape, 60, Random(2), after_writes=False, sample=6).sample
+    assert len(sample) == 6
+    removed = 0
+    for number, image in enumerate(sample):
+        again = record_recovery(image, root(), tape.expected)
+        assert not say(any_subset(again, 30, number))
+        removed += any(isinstance(op, Removed) for op in again.operations[again.began :])
+    assert removed > 3  # the sweep of strays is among what was cut
+
+
+def any_subset(tape: Tape, budget: int, seed: int) -> list[Failure]:
+    """Failures, in the order that allows more, cut where something else than a write happened."""
+    return explore(tape, budget, Random(seed), orders=(Order.SUBSET,), after_writes=False).failures
+
+
+def killed_tapes(
+    root: Root, lost: Callable[[str], bool] = keep_all, most: int = 1000
+) -> list[tuple[int, Tape]]:
+    """The making of a store and a commit, killed after each operation but writes, and continued by another
+    process; with the number of the last operation."""
+    tape = record(ONE_COMMIT, root())
+    found = []
+    done = [op for op in tape.operations[tape.began :] if not isinstance(op, Acknowledged)]
+    for after, operation in enumerate(done[:most]):
+        if not isinstance(operation, Written):
+            killed = record_killed(ONE_COMMIT, root(), after, tape.expected, lost)
+            if killed is not None:  # the run is shorter by what was left out
+                found.append((after, killed))
+    return found
+
+
+def test_a_power_cut_after_another_process_was_killed(root: Root) -> None:
+    # What the killed one did not sync is there, and not certain, for the one that goes on.
+    tapes = killed_tapes(root)
+    assert len(tapes) > 15
+    for after, tape in tapes:
+        assert not say(any_subset(tape, 20, after))
+
+
+# ---- the rows with one step left out: this suite can see ------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Fsync:
+    """An fsync, by the beginning of what `recorder` calls its site.
+
+    workload : in which it is missed; "killed": when another process goes on.
+    orders : in which order of a folder's changes.
+    """
+
+    site: str
+    workload: str
+    orders: tuple[Order, ...] = BOTH
+
+
+MISSED = (
+    Fsync("segment.flush: protects the segment's bytes", "one commit"),
+    Fsync("manifest.commit: protects the manifest's bytes", "one commit"),
+    # A file system that keeps the order of a folder's changes has the segments' names before the
+    # manifest's; POSIX does not promise it.
+    Fsync("manifest.commit: protects the names of the segments", "one commit", (Order.SUBSET,)),
+    Fsync("manifest.commit: protects the switch itself", "one commit"),
+    Fsync("files.__init__: protects the new folder's own name", "one commit"),
+    Fsync("store._make_certain: protects the way to the folder", "killed"),
+    Fsync("store._make_certain: protects the manifest's name", "killed", (Order.SUBSET,)),
+    Fsync("files.new_folder: protects the bytes", "an export"),
+    Fsync("files.new_folder: protects the names in it", "an export"),
+    Fsync("files.new_folder: protects the new name", "a backup"),
+)
+# `new_folder` syncs every file once more, whoever wrote it. This one is there to hear of a failing disk.
+SPARE = "backup._copy: protects the segment's bytes"
+
+
+def starts_with(*beginnings: str) -> Callable[[str], bool]:
+    """Which fsync to leave out."""
+    return lambda site: site.startswith(beginnings)
+
+
+def left_out(workload: str, lost: Callable[[str], bool], order: Order, root: Root) -> bool:
+    """Whether leaving that fsync out is seen."""
+    if workload == "killed":  # while the store is made
+        return any(missed(tape, order, 20) for _, tape in killed_tapes(root, lost, most=13))
+    return missed(record(BY_NAME[workload], root(), lost), order, 60)
+
+
+def missed(tape: Tape, order: Order, budget: int) -> bool:
+    """Whether an image fails."""
+    tally = explore(tape, budget, Random(3), orders=(order,), after_writes=False, first_only=True)
+    return bool(tally.failures)
+
+
+@pytest.mark.parametrize("order", Order, ids=lambda order: order.value)
+@pytest.mark.parametrize("fsync", MISSED, ids=lambda fsync: fsync.site)
+def test_an_fsync_left_out_is_seen(fsync: Fsync, order: Order, root: Root) -> None:
+    seen = left_out(fsync.workload, starts_with(fsync.site), order, root)
+    assert seen == (order in fsync.orders)
+
+
+def test_a_spare_fsync_is_missed_only_with_its_twin(root: Root) -> None:
+    twin = "files.new_folder: protects the bytes"
+    for lost in (SPARE,), (twin,), (SPARE, twin):
+        seen = left_out("a backup", starts_with(*lost), Order.SUBSET, root)
+        assert seen == (len(lost) == 2)
+
+
+def test_every_fsync_has_its_row(root: Root) -> None:
+    found = {site for workload in WORKLOADS for site in sites(record(workload, root()))}
+    rows = [*(fsync.site for fsync in MISSED), SPARE]
+    assert {site: [r for r in rows if site.startswith(r)] for site in found} == {
+        site: [next(r for r in rows if site.startswith(r))] for site in found
+    }
+    assert all(any(site.startswith(row) for site in found) for row in rows)
+
+
+def test_a_sweep_before_the_switch_is_certain_would_be_seen(
+    root: Root, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def commit_and_sweep(files: Files, new: Manifest) -> None:
+        name = f"manifest-{new.version:08d}-00000000.tmp"
+        out = files.create(name)
+        out.write(manifest.encode(new))
+        out.fsync()
+        out.close()
+        files.fsync_dir()
+        files.rename(name, manifest.MANIFEST)
+        for stray in manifest.strays(files.names(), {file.name for file in new.files}):
+            files.unlink(stray)
+        files.fsync_dir()
+
+    monkeypatch.setattr(manifest, "commit", commit_and_sweep)
+    tape = record(WORKLOADS[0], root())
+    monkeypatch.undo()
+    assert missed(tape, Order.SUBSET, 100)
+
+
+def test_a_version_that_is_lost_or_wrong_would_be_seen(root: Root) -> None:
+    tape = record(WORKLOADS[0], root())
+    told = [op for op in tape.operations if isinstance(op, Acknowledged)]
+    assert [op.version for op in told] == [0, 1, 2, 3]
+    # told too early: before the last commit's switch
+    early = tape.operations.index(told[-1])
+    operations = [*tape.operations[: early - 3], told[-1], *tape.operations[early - 3 :]]
+    assert missed(Tape(operations, tape.began, tape.expected), Order.PREFIX, 60)
+    # the content of another version
+    versions = tape.expected.versions
+    versions[2], versions[3] = versions[3], versions[2]
+    faults = {f.fault for f in explore(tape, 60, Random(4), after_writes=False).failures}
+    assert any("another content" in fault for fault in faults)
