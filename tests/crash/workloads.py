@@ -25,6 +25,8 @@ from gdb.storage.model import Column, EdgeTable, GraphTables, VertexTable
 from gdb.storage.snapshot import Snapshot
 from gdb.storage.steps import Steps
 from gdb.storage.store import Store
+from gdb.storage.transaction import Changes, compact
+from gdb.storage.transaction import commit as commit_changes
 from tests.crash.disk import Image, Operation
 from tests.crash.recorder import Killed, Recorder, keep_all, restore
 from tests.unit.storage.naive import Key, Naive
@@ -141,8 +143,35 @@ def _export(store: Store, root: Path) -> None:
     export(store.snapshot(), root / EXPORT, "csv", Steps("export"))
 
 
+def transact(number: int) -> Step:
+    """Add, change and remove something of `graph(1)`, as a delta beside it."""
+
+    def run(store: Store, root: Path) -> None:
+        with store.writer():
+            changes = Changes(store.snapshot())
+            new = changes.add_vertices(("T",), "", Column.from_list([f"t{number}"]), {})
+            old = changes.find([f"1-{number}", f"1-{number + 1}"], "")
+            ends = np.repeat(new, 2), old
+            changes.add_edges("D", True, *ends, {"w": Column.from_list([number, None])})
+            changes.add_edges("U", False, *ends, {})
+            changes.set_vertices(old, {"of": Column.from_list([None, -number])})
+            gone = changes.find([f"1-{number + 6}"], "")
+            changes.remove_vertices(gone, detach=True)
+            commit_changes(store, changes)
+
+    return Step(f"transaction {number}", run)
+
+
 WORKLOADS = (
     Workload("three commits", (commit(1), commit(2), commit(3))),
+    Workload(
+        "transactions",
+        (
+            *(commit(1), transact(1), transact(2)),
+            Step("compaction", lambda store, root: compact(store)),
+            transact(3),
+        ),
+    ),
     Workload("an import", (commit(1), Step("import", _import))),
     Workload("a backup", (commit(1), Step("backup", _back_up, COPY), commit(2))),
     Workload("an export", (commit(1), Step("export", _export, EXPORT))),
