@@ -26,7 +26,7 @@ from typing import TypeVar
 
 SECTOR = 512
 ROOT = 0  # the inode of the folder in which everything happens; its own name is certain
-_MOST_OUTCOMES = 256  # of one file, or of one folder, before they are combined
+_MOST_OUTCOMES = 256  # drawn of one file, or of one folder, before they are combined
 
 T = TypeVar("T")
 
@@ -173,8 +173,9 @@ class Disk:
         """
         folders = {n: f for n, f in self._folders.items() if f.pending}
         files = {n: f for n, f in self._files.items() if f.pending}
-        kept = [_kept(folder.pending, order, rng) for folder in folders.values()]
-        contents = [_contents(file, rng) for file in files.values()]
+        drawn = min(_MOST_OUTCOMES, 4 * most)
+        kept = [_kept(folder.pending, order, drawn, rng) for folder in folders.values()]
+        contents = [_contents(file, drawn, rng) for file in files.values()]
         sizes = [*map(len, kept), *map(len, contents)]
         for choice in _choices(sizes, most, rng):
             changes = {n: kept[i][choice[i]] for i, n in enumerate(folders)}
@@ -223,21 +224,21 @@ def _names(certain: dict[str, int], changes: Sequence[Change]) -> dict[str, int]
     return names
 
 
-def _kept(changes: list[Change], order: Order, rng: Random) -> list[tuple[Change, ...]]:
+def _kept(changes: list[Change], order: Order, drawn: int, rng: Random) -> list[tuple[Change, ...]]:
     """Which of a folder's changes may have arrived: all of them first, then none, then the others."""
     n = len(changes)
     found = [tuple(changes), (), *(tuple(changes[:k]) for k in range(1, n))]
     if order is Order.SUBSET:
         found += [tuple(changes[:k] + changes[k + 1 :]) for k in range(n)]
-        if 1 << n <= _MOST_OUTCOMES:
+        if 1 << n <= drawn:
             found += [s for k in range(n) for s in itertools.combinations(changes, k)]
         else:
-            for _ in range(_MOST_OUTCOMES):
+            for _ in range(drawn):
                 found.append(tuple(change for change in changes if rng.random() < 0.5))
     return list(dict.fromkeys(found))
 
 
-def _contents(file: _File, rng: Random) -> list[bytes]:
+def _contents(file: _File, drawn: int, rng: Random) -> list[bytes]:
     """What a file may hold: all first, then what is certain, then zeros, then torn between."""
     whole = file.now()
     states, lengths = _states(file, len(whole))
@@ -247,12 +248,12 @@ def _contents(file: _File, rng: Random) -> list[bytes]:
     for k in range(len(states)):
         found.append(b"".join(last[:k] + old[k:]))
         found += [b"".join([*last[:k], state, *last[k + 1 :]]) for state in states[k]]
-    if math.prod(map(len, states)) * len(lengths) <= _MOST_OUTCOMES:
+    if math.prod(map(len, states)) * len(lengths) <= drawn:
         for choice in itertools.product(*states):
             content = b"".join(choice)
             found += [content[:length] for length in lengths]
     else:
-        for _ in range(_MOST_OUTCOMES):
+        for _ in range(drawn):
             content = b"".join([rng.choice(s) for s in states])
             found.append(content[: rng.choice(lengths)])
     return list(dict.fromkeys(found))
