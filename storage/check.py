@@ -6,14 +6,21 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from gdb.storage import pcsr
+from gdb.storage import pcsr, temporal
 from gdb.storage.adjacency import Direction
 from gdb.storage.manifest import MANIFEST, TypeRecord
-from gdb.storage.model import Column
+from gdb.storage.model import Column, Kind
 from gdb.storage.segment import damaged, verify
 
 if TYPE_CHECKING:
     from gdb.storage.snapshot import Snapshot
+
+
+_RANGES: dict[Kind, tuple[int, int]] = {
+    "date": (temporal.FIRST_DAY, temporal.LAST_DAY),
+    "datetime": (temporal.FIRST_INSTANT, temporal.LAST_INSTANT),
+    "duration": (-temporal.LONGEST, temporal.LONGEST),
+}
 
 
 def check(snapshot: Snapshot) -> None:
@@ -85,7 +92,13 @@ def _check_vertices(snapshot: Snapshot) -> None:
 
 
 def _check_column(snapshot: Snapshot, column: Column | None, file: int) -> None:
-    """Strings: ascending offsets at the beginnings of characters, and valid UTF-8."""
+    """Strings: ascending offsets at the beginnings of characters, and valid UTF-8. Times: of the years 1 to 9999."""
+    if column is not None and column.kind in _RANGES:
+        known = column.values if column.valid is None else column.values[column.valid]
+        first, last = _RANGES[column.kind]
+        if ((known < first) | (known > last)).any():
+            name = snapshot.manifest.files[file].name
+            raise damaged(snapshot.files.where, name, f"holds what is no {column.kind}")
     if column is None or column.offsets is None:
         return
     offsets, data = column.offsets, column.values

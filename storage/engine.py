@@ -19,6 +19,9 @@ SQL_TYPES: dict[Kind, str] = {
     "float64": "DOUBLE",
     "bool": "BOOLEAN",
     "string": "VARCHAR",
+    "date": "DATE",
+    "datetime": "TIMESTAMP",
+    "duration": "BIGINT",  # microseconds, see Column.in_sql
 }
 
 

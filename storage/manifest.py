@@ -19,11 +19,11 @@ from gdb.storage.adjacency import Direction
 from gdb.storage.checksum import DIGEST_BYTES, digest
 from gdb.storage.fields import Fields, Json
 from gdb.storage.files import READERS_LOCK, WRITER_LOCK, Files
-from gdb.storage.model import Kind
+from gdb.storage.model import FIRST_KINDS, Kind
 from gdb.storage.segment import FileRecord, damaged
 
 MANIFEST = "MANIFEST"
-FORMAT = 1
+FORMAT = 2
 _MAGIC = b"gdb.man\n"
 _HEAD = struct.Struct("<8sIIQ")  # magic, format, 0, length of the body
 _SEGMENT_NAME = re.compile(r"seg-\d{8,}-\d{4,}-[0-9a-f]{8}\.gdb")
@@ -123,8 +123,15 @@ class Manifest:
 def encode(manifest: Manifest) -> bytes:
     """The bytes of a manifest file: head, JSON body, BLAKE2b-128 of both."""
     body = json.dumps(asdict(manifest), ensure_ascii=False, separators=(",", ":")).encode("utf-8")
-    sealed = _HEAD.pack(_MAGIC, FORMAT, 0, len(body)) + body
+    sealed = _HEAD.pack(_MAGIC, format_of(manifest), 0, len(body)) + body
     return sealed + digest(sealed)
+
+
+def format_of(manifest: Manifest) -> int:
+    """The oldest format that has all that the store uses, so that an older gdb reads what it can."""
+    columns = [column for group in manifest.groups for column in group.columns.values()]
+    columns += [column for type_ in manifest.types for column in type_.columns.values()]
+    return 1 if all(column.kind in FIRST_KINDS for column in columns) else 2
 
 
 def decode(raw: bytes, where: str) -> Manifest:
@@ -146,7 +153,7 @@ def decode(raw: bytes, where: str) -> Manifest:
             f"The store {where} has format {version}; this gdb reads up to format {FORMAT}.",
             "Install a newer gdb-embedded.",
         )
-    if version != FORMAT or length != len(sealed) - _HEAD.size:
+    if not 1 <= version <= FORMAT or length != len(sealed) - _HEAD.size:
         raise damaged(where, MANIFEST, "has no valid head")
     try:
         return _manifest(_Fields(cast(Json, json.loads(sealed[_HEAD.size :]))))

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from datetime import date, datetime, timedelta
 from itertools import pairwise
 from typing import Literal
 
@@ -16,23 +17,36 @@ import numpy as np
 import numpy.typing as npt
 
 from gdb.errors import ImportFailed
+from gdb.storage import temporal
 
 U8 = npt.NDArray[np.uint8]
 U32 = npt.NDArray[np.uint32]
+I32 = npt.NDArray[np.int32]
 I64 = npt.NDArray[np.int64]
 F64 = npt.NDArray[np.float64]
 Bools = npt.NDArray[np.bool_]
-Values = npt.NDArray[np.int64 | np.float64 | np.uint8]
+Values = npt.NDArray[np.int32 | np.int64 | np.float64 | np.uint8]
 
-Kind = Literal["int64", "float64", "bool", "string"]
-Scalar = int | float | bool | str | None
-KINDS: tuple[Kind, ...] = ("int64", "float64", "bool", "string")
+Kind = Literal["int64", "float64", "bool", "string", "date", "datetime", "duration"]
+Scalar = int | float | bool | str | date | timedelta | None  # a datetime is a date
+FIRST_KINDS: tuple[Kind, ...] = ("int64", "float64", "bool", "string")
+"""What stores and exports of format 1 may hold (docs/FORMAT.md)."""
+KINDS: tuple[Kind, ...] = (*FIRST_KINDS, "date", "datetime", "duration")
 
-DTYPES: dict[Kind, type[np.int64 | np.float64 | np.uint8]] = {
+DTYPES: dict[Kind, type[np.int32 | np.int64 | np.float64 | np.uint8]] = {
     "int64": np.int64,
     "float64": np.float64,
     "bool": np.uint8,
     "string": np.uint8,
+    "date": np.int32,
+    "datetime": np.int64,
+    "duration": np.int64,
+}
+# what NumPy makes Python objects of
+_TIMES: dict[Kind, str] = {
+    "date": "datetime64[D]",
+    "datetime": "datetime64[us]",
+    "duration": "timedelta64[us]",
 }
 
 
@@ -41,7 +55,8 @@ class Column:
     """One property of n elements.
 
     kind : type of the values.
-    values : i64[n] or f64[n]; bool: u8[n] of 0 and 1; string: the UTF-8 of all, u8[bytes].
+    values : i64[n] or f64[n]; bool: u8[n] of 0 and 1; string: the UTF-8 of all, u8[bytes]; date: i32[n], days since
+        1970-01-01; datetime: i64[n], microseconds since then, without a zone; duration: i64[n], microseconds.
     offsets : i64[n + 1] into `values` for strings, None otherwise.
     valid : bool[n], False where the value is null; None where no value is.
     """
@@ -71,6 +86,8 @@ class Column:
             found = list(_strings(self.values.tobytes(), self.offsets))
         elif self.kind == "bool":
             found = self.values.astype(np.bool_).tolist()
+        elif self.kind in _TIMES:
+            found = self.values.astype(np.int64, copy=False).view(_TIMES[self.kind]).tolist()
         else:
             found = self.values.tolist()
         if self.valid is not None:
@@ -94,7 +111,7 @@ class Column:
         try:
             if kind == "string":
                 return from_strings(["" if v is None else str(v) for v in values], valid)
-            filled = [0 if v is None else v for v in values]
+            filled = [0 if v is None else _number(v) for v in values]
             return cls(kind, np.array(filled, DTYPES[kind]), None, valid)
         except (OverflowError, ValueError, TypeError) as error:
             raise ImportFailed(
@@ -132,8 +149,17 @@ class Column:
         lengths = [np.diff(c.offsets) for c in columns if c.offsets is not None]
         return cls(kind, values, offsets_of_lengths(np.concatenate(lengths)), valid)
 
+    def in_sql(self) -> Column:
+        """The column as DuckDB is given it: a duration as microseconds, int64.
+
+        Its own INTERVAL takes 30 days for a month, and leaves it in nanoseconds, of which 64 bits hold 292 years.
+        """
+        if self.kind != "duration":
+            return self
+        return Column("int64", self.values, None, self.valid)
+
     def __arrow_c_array__(self, requested_schema: object = None) -> tuple[object, object]:
-        """Arrow's PyCapsule interface; numbers and strings without a copy, bool becomes bits."""
+        """Arrow's PyCapsule interface; bool becomes bits, all else goes without a copy."""
         import nanoarrow as na  # only who exports needs it
 
         types = {
@@ -141,6 +167,9 @@ class Column:
             "float64": na.float64(),
             "bool": na.bool_(),
             "string": na.large_string(),
+            "date": na.date32(),
+            "datetime": na.timestamp("us"),
+            "duration": na.duration("us"),
         }
         valid = None if self.valid is None else np.packbits(self.valid, bitorder="little")
         values = (
@@ -198,17 +227,37 @@ def common_kind(kinds: Sequence[Kind]) -> Kind:
 
 
 def _kind_of(values: Sequence[Scalar]) -> Kind:
-    kinds: dict[type, Kind] = {bool: "bool", int: "int64", float: "float64", str: "string"}
+    kinds: dict[type, Kind] = {
+        bool: "bool",
+        int: "int64",
+        float: "float64",
+        str: "string",
+        datetime: "datetime",
+        date: "date",
+        timedelta: "duration",
+    }
     found: list[Kind] = []
     for seen in set(map(type, values)) - {type(None)}:
         kind = next((kinds[base] for base in seen.__mro__ if base in kinds), None)
         if kind is None:
             raise ImportFailed(
                 f"a property value of the Python type {seen.__name__} cannot be stored",
-                "Use int, float, bool, str or None.",
+                "Use int, float, bool, str, date, datetime, timedelta or None.",
             )
         found.append(kind)
     return common_kind(found) if found else "string"
+
+
+def _number(value: int | float | bool | str | date | timedelta) -> int | float | str:
+    """A value as its column has it."""
+    match value:
+        case datetime():
+            return temporal.instant_of(value)
+        case date():
+            return temporal.day_of(value)
+        case timedelta():
+            return temporal.length_of(value)
+    return value
 
 
 def _strings(data: bytes, offsets: I64) -> list[str]:

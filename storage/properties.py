@@ -41,10 +41,12 @@ def read(record: ColumnRecord, file: SegmentFile, count: int, where: str) -> Col
     offsets = None
     values: Values
     match record.kind:
-        case "int64":
+        case "int64" | "datetime" | "duration":
             values = file.i64(record.values, SectionKind.VALUES)
         case "float64":
             values = file.f64(record.values, SectionKind.VALUES)
+        case "date":
+            values = file.i32(record.values, SectionKind.VALUES)
         case "bool" | "string":
             values = file.u8(record.values, SectionKind.VALUES)
     length = values.shape[0]

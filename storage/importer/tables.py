@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gdb.errors import Cancelled, ImportFailed
+from gdb.storage import temporal
 from gdb.storage.engine import Engine, Watch
 from gdb.storage.importer import values
 from gdb.storage.importer.detect import GZIP
@@ -20,7 +21,7 @@ from gdb.storage.importer.layout import Layout
 from gdb.storage.importer.line_ends import unified
 from gdb.storage.importer.places import Places
 from gdb.storage.importer.report import FileReport, Rejects
-from gdb.storage.model import I64, Column, Kind, offsets_of_lengths
+from gdb.storage.model import DTYPES, I64, Column, Kind, Values, offsets_of_lengths
 
 Row = tuple[int | str, ...]
 _LINE = 2 << 20  # bytes of a line that DuckDB takes unless it is told otherwise
@@ -109,7 +110,8 @@ class Table:
         for i, field in enumerate(self.layout.fields):
             if field.kind is not None and field.role != "IGNORE":
                 what = f"{field.name or field.role!r} is declared {field.kind}, not"
-                self.reject(i, values.misfit(f"c{i}", field.kind), what)
+                cure = temporal.CURES.get(field.kind, "")
+                self.reject(i, values.misfit(f"c{i}", field.kind), what, cure)
 
     def _read_text(self) -> None:
         import duckdb
@@ -236,14 +238,13 @@ class Table:
         """A column's values, in the order of the lines."""
         if kind == "string":
             return self._strings(i)
-        cast = self.value(i, kind)
+        cast = values.number(self.value(i, kind), kind)
         zero = "false" if kind == "bool" else "0"
         found = self._arrays(
             f"SELECT coalesce({cast}, {zero}) AS v, {cast} IS NOT NULL AS ok FROM t ORDER BY record"
         )
         valid = np.asarray(found["ok"], np.bool_)
-        dtype = {"int64": np.int64, "float64": np.float64, "bool": np.uint8}[kind]
-        numbers = np.ascontiguousarray(found["v"]).astype(dtype)
+        numbers: Values = np.ascontiguousarray(found["v"]).astype(DTYPES[kind])
         return Column(kind, numbers, None, None if valid.all() else valid)
 
     def _strings(self, i: int) -> Column:

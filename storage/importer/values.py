@@ -6,6 +6,7 @@ integer, and read '1_000' and '0x1F'.
 
 from __future__ import annotations
 
+from gdb.storage import temporal
 from gdb.storage.engine import SQL_TYPES
 from gdb.storage.model import Kind
 
@@ -23,7 +24,24 @@ def _is(text: str, pattern: str) -> str:
 
 def value(text: str, kind: Kind) -> str:
     """The value of a text column, NULL where it does not fit; empty text is NULL but for strings."""
-    return text if kind == "string" else f"TRY_CAST(nullif({text}, '') AS {SQL_TYPES[kind]})"
+    match kind:
+        case "string":
+            return text
+        case "date" | "datetime" | "duration":
+            return temporal.read_sql(text, kind)
+        case _:
+            return f"TRY_CAST(nullif({text}, '') AS {SQL_TYPES[kind]})"
+
+
+def number(value: str, kind: Kind) -> str:
+    """What a column of the kind holds of a value that is no string."""
+    match kind:
+        case "date":
+            return f"{value} - DATE '1970-01-01'"
+        case "datetime":
+            return f"epoch_us({value})"
+        case _:
+            return value
 
 
 def misfit(text: str, kind: Kind) -> str:
@@ -33,9 +51,8 @@ def misfit(text: str, kind: Kind) -> str:
         "int64": f"NOT {_is(text, INTEGER)} OR {none}",
         "float64": f"NOT ({_is(text, _NUMBER)} OR {_is(text, _NO_NUMBER)}) OR {none}"
         f" OR (isinf({value(text, kind)}) AND {_is(text, _NUMBER)})",
-        "bool": none,
         "string": "false",
-    }[kind]
+    }.get(kind, none)
     return f"{text} <> '' AND ({wrong})"
 
 
@@ -45,8 +62,7 @@ def surprise(text: str, kind: Kind) -> str:
         "int64": f"{_is(text, _CODE)}",
         "float64": f"{_is(text, _CODE)}",
         "bool": f"lower({text}) NOT IN ('true', 'false')",
-        "string": "false",
-    }[kind]
+    }.get(kind, "false")
     return f"({misfit(text, kind)}) OR ({text} <> '' AND {extra})"
 
 

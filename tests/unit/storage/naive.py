@@ -7,13 +7,15 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from dataclasses import dataclass
+from datetime import timedelta
 
 import numpy as np
 from hypothesis import strategies as st
 
 from gdb.storage.adjacency import Direction
-from gdb.storage.model import Column, EdgeTable, GraphTables, Kind, Scalar, VertexTable
+from gdb.storage.model import KINDS, Column, EdgeTable, GraphTables, Kind, Scalar, VertexTable
 from gdb.storage.snapshot import Snapshot
+from gdb.storage.temporal import LONGEST
 
 Key = tuple[str, int | str]  # id space, user id
 
@@ -187,22 +189,24 @@ def _known(types: tuple[str, ...], snapshot: Snapshot) -> bool:
 
 # ---- random graphs ----------------------------------------------------------------------------------
 
-_VALUES: dict[Kind, st.SearchStrategy[Scalar]] = {
+VALUES: dict[Kind, st.SearchStrategy[Scalar]] = {
     "int64": st.integers(-(2**63), 2**63 - 1),
     "float64": st.floats(allow_nan=False),
     "bool": st.booleans(),
     "string": st.text(max_size=4),
+    "date": st.dates(),
+    "datetime": st.datetimes(),
+    "duration": st.integers(-LONGEST, LONGEST).map(lambda n: timedelta(microseconds=n)),
 }
 
 
 @st.composite
 def columns(draw: st.DrawFn, count: int, owner: str) -> dict[str, Column]:
     found: dict[str, Column] = {}
-    kinds: dict[str, Kind] = {"i": "int64", "f": "float64", "b": "bool", "s": "string"}
-    for key in draw(st.sets(st.sampled_from("ifbs"), max_size=2)):
-        value = st.none() | _VALUES[kinds[key]]
+    for kind in draw(st.sets(st.sampled_from(KINDS), max_size=2)):
+        value = st.none() | VALUES[kind]
         values = draw(st.lists(value, min_size=count, max_size=count))
-        found[key + owner] = Column.from_list(values, kinds[key])
+        found[kind + owner] = Column.from_list(values, kind)
     return found
 
 

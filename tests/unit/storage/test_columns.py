@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import date, datetime, timedelta, timezone
 from typing import cast
 
 import duckdb
@@ -13,14 +14,11 @@ from hypothesis import strategies as st
 
 from gdb.errors import ImportFailed
 from gdb.storage.model import Column, Kind, Scalar
+from tests.unit.storage.naive import VALUES
 
-LISTS: dict[Kind, st.SearchStrategy[list[Scalar]]] = {
-    "int64": st.lists(st.none() | st.integers(-(2**63), 2**63 - 1)),
-    "float64": st.lists(st.none() | st.floats(allow_nan=False)),
-    "bool": st.lists(st.none() | st.booleans()),
-    "string": st.lists(st.none() | st.text(max_size=5)),
-}
-COLUMNS = st.one_of(*(st.tuples(st.just(kind), values) for kind, values in LISTS.items()))
+COLUMNS = st.one_of(
+    *(st.tuples(st.just(kind), st.lists(st.none() | value)) for kind, value in VALUES.items())
+)
 
 
 @given(COLUMNS)
@@ -54,10 +52,28 @@ def test_ints_and_floats_widen() -> None:
     assert both.to_list() == [1.0, 0.5]
 
 
-@pytest.mark.parametrize("values", [[1, "x"], [True, 1], [b"x"], [2**63], [[1]]])
+UNLIKE: list[list[object]] = [
+    *([1, "x"], [True, 1], [b"x"], [2**63], [[1]]),
+    *([date.min, datetime.min], [timedelta(1), 1], [timedelta.max], [date.max, "2000-01-01"]),
+]
+
+
+@pytest.mark.parametrize("values", UNLIKE)
 def test_other_mixtures_are_refused(values: list[object]) -> None:
     with pytest.raises(ImportFailed):
         Column.from_list(cast(list[Scalar], values))
+
+
+def test_a_datetime_with_a_zone_is_kept_in_utc() -> None:
+    there = datetime(2000, 1, 1, 1, 30, tzinfo=timezone(timedelta(hours=2)))
+    assert Column.from_list([there]).to_list() == [datetime(1999, 12, 31, 23, 30)]
+
+
+def test_times_go_to_arrow_without_a_copy() -> None:
+    for values in ([date.min, None], [datetime.max, None], [timedelta(-1), None]):
+        column = Column.from_list(values)
+        shared = np.frombuffer(na.c_array(column).view().buffer(1), column.values.dtype)
+        assert np.shares_memory(shared, column.values)
 
 
 def test_duckdb_reads_a_column_in_place() -> None:

@@ -10,12 +10,13 @@ import itertools
 import json
 import struct
 from collections import Counter
+from datetime import date, datetime, timedelta
 from pathlib import Path
 
 import numpy as np
 
 from gdb.storage.build import write_graph
-from gdb.storage.model import Column, EdgeTable, GraphTables, VertexTable
+from gdb.storage.model import Column, EdgeTable, GraphTables, Scalar, VertexTable
 from gdb.storage.store import Store
 
 
@@ -23,7 +24,8 @@ class PlainStore:
     def __init__(self, folder: Path) -> None:
         raw = (folder / "MANIFEST").read_bytes()
         magic, version, zero, length = struct.unpack_from("<8sIIQ", raw)
-        assert (magic, version, zero) == (b"gdb.man\n", 1, 0)
+        assert (magic, zero) == (b"gdb.man\n", 0)
+        self.format = version
         assert len(raw) == 24 + length + 16
         assert hashlib.blake2b(raw[:-16], digest_size=16).digest() == raw[-16:]
         self.body = json.loads(raw[24:-16])
@@ -48,10 +50,15 @@ class PlainStore:
     def column(self, file: int, record: dict[str, object], count: int) -> list[object]:
         kind = str(record["kind"])
         sections = {name: int(str(record[name])) for name in ("values", "offsets", "valid")}
-        code = {"int64": "q", "float64": "d", "bool": "B", "string": "B"}[kind]
+        code = {"float64": "d", "bool": "B", "string": "B", "date": "i"}.get(kind, "q")
         values: list[object] = list(self.section(file, sections["values"], 16, code))
         if kind == "bool":
             values = [bool(v) for v in values]
+        if kind == "date":
+            values = [date(1970, 1, 1) + timedelta(days=int(str(v))) for v in values]
+        if kind in ("datetime", "duration"):
+            start = datetime(1970, 1, 1) if kind == "datetime" else timedelta(0)
+            values = [start + timedelta(microseconds=int(str(v))) for v in values]
         if kind == "string":
             data = bytes(int(str(v)) for v in values)
             ends = self.section(file, sections["offsets"], 17, "q")
@@ -115,6 +122,7 @@ def test_a_reader_written_from_the_text_reads_a_store(tmp_path: Path) -> None:
     )
     write_graph(Store.open(tmp_path, create=True), graph, segment_edges=400)
     plain = PlainStore(tmp_path)
+    assert plain.format == 1
     body = plain.body
 
     row_of_vid: dict[int, int] = {}
@@ -154,3 +162,35 @@ def test_a_reader_written_from_the_text_reads_a_store(tmp_path: Path) -> None:
     pairs = zip(ends[2].tolist(), ends[3].tolist(), strict=True)
     assert Counter(tuple(sorted(p)) for p in canonical) == Counter(tuple(sorted(p)) for p in pairs)
     assert (undirected["first_eid"], undirected["edge_count"]) == (edges, edges)
+
+
+TIMES: dict[str, list[Scalar]] = {
+    "date": [date.min, None, date(1969, 12, 31), date(1970, 1, 1), date.max],
+    "datetime": [
+        datetime.min,
+        None,
+        datetime(1969, 12, 31, 23, 59, 59, 999_999),
+        datetime.max,
+        None,
+    ],
+    "duration": [timedelta(microseconds=n) for n in (1 - 2**63, -1, 0, 1, 2**63 - 1)],
+}
+
+
+def test_columns_of_times_make_it_format_2(tmp_path: Path) -> None:
+    columns = {kind: Column.from_list(values) for kind, values in TIMES.items()}
+    ends = np.arange(5)
+    graph = GraphTables(
+        (VertexTable((), "", np.arange(5), columns),),
+        (EdgeTable("D", True, ends, ends, columns),),
+    )
+    write_graph(Store.open(tmp_path, create=True), graph)
+    plain = PlainStore(tmp_path)
+    assert plain.format == 2
+    (group,), (edges,) = plain.body["groups"], plain.body["types"]
+    ids = [int(str(user_id)) for user_id in plain.column(group["file"], group["ids"], 5)]
+    for owner in (group, edges):  # each vertex has a loop, and edges lie in the order of vids
+        for kind, values in TIMES.items():
+            assert owner["columns"][kind]["kind"] == kind
+            found = plain.column(owner["file"], owner["columns"][kind], 5)
+            assert found == [values[user_id] for user_id in ids]

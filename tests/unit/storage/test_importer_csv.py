@@ -6,6 +6,7 @@ import gzip
 import json
 import math
 import re
+from datetime import date, datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -59,6 +60,14 @@ def kind(store: Store, key: str) -> str:
     return store.snapshot().groups[0].keys[key]
 
 
+DAYS: list[Scalar] = [date(2000, 2, 29), None, date.min, date.max]
+INSTANTS: list[Scalar] = [datetime(2000, 2, 29), None, datetime.min, datetime.max]
+LENGTHS: list[Scalar] = [
+    timedelta(7),
+    None,
+    -timedelta(1, hours=2, minutes=3, seconds=4.5),
+    timedelta(microseconds=-1),
+]
 COLUMNS: list[tuple[str, list[str], str, list[Scalar]]] = [
     ("x", ["1", "-2", "", "+3"], "string", ["1", "-2", None, "+3"]),
     ("x", ["1", "-2", "", "0"], "int64", [1, -2, None, 0]),
@@ -78,6 +87,20 @@ COLUMNS: list[tuple[str, list[str], str, list[Scalar]]] = [
     ("x:string", ["1", "", '""', "z"], "string", ["1", None, "", "z"]),
     ("x:boolean", ["true", "", "0", "1"], "bool", [True, None, False, True]),
     ("x:long", ["", "", "", ""], "int64", [None] * 4),
+    ("x:date", ["2000-02-29", "", " 0001-01-01 ", "9999-12-31"], "date", DAYS),
+    (
+        "x:datetime",
+        ["2000-02-29", "", "0001-01-01T02:00+02", "9999-12-31 23:59:59.9999990Z"],
+        "datetime",
+        INSTANTS,
+    ),
+    (
+        "x:localdatetime",
+        ["2000-02-28T22:30-01:30[A/b_C]", "", "0001-01-01T00:00:00", "9999-12-31T23:59:59.999999"],
+        "datetime",
+        INSTANTS,
+    ),
+    ("x:duration", ["P1W", "", "-P1DT2H3M4.5S", "PT-0.000001S"], "duration", LENGTHS),
     ("match", ["1", "2", "3", "4"], "int64", [1, 2, 3, 4]),
 ]
 
