@@ -11,6 +11,7 @@ import threading
 import weakref
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from datetime import date, timedelta
 from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
@@ -18,6 +19,7 @@ import numpy.typing as npt
 
 from gdb.errors import TypeProblem
 from gdb.storage.model import Column, Kind
+from gdb.storage.temporal import Temporal, text_of
 
 if TYPE_CHECKING:
     from gdb.storage.snapshot import Snapshot
@@ -219,14 +221,21 @@ def widen(column: Column, kind: Kind) -> Column:
     if column.kind == kind:
         return column
     if kind == "string":
-        texts = [
-            None if value is None else str(value).lower() if isinstance(value, bool) else str(value)
-            for value in column.to_list()
-        ]
+        texts = [None if value is None else _text(value) for value in column.to_list()]
         return Column.from_list(texts, "string")
     if (column.kind, kind) != ("int64", "float64"):
         raise TypeProblem(f"a property is {column.kind} where {kind} was expected.")
     return Column("float64", column.values.astype(np.float64), None, column.valid)
+
+
+def _text(value: int | float | bool | str | Temporal) -> str:
+    match value:
+        case bool():
+            return str(value).lower()
+        case date() | timedelta():
+            return text_of(value)
+        case _:
+            return str(value)
 
 
 def _present(numbers: npt.NDArray[np.signedinteger]) -> list[int]:

@@ -8,18 +8,20 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from datetime import date, timedelta
 from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 from gdb.executor import lookup
+from gdb.storage.temporal import text_of
 
 if TYPE_CHECKING:
     from gdb.storage.model import Column
     from gdb.storage.snapshot import Snapshot
 
-Scalar: TypeAlias = int | float | bool | str
+Scalar: TypeAlias = int | float | bool | str | date | timedelta
 UserId: TypeAlias = int | str
 
 
@@ -84,6 +86,8 @@ class Relationship:
 def _literal(value: Scalar) -> str:
     if isinstance(value, bool):
         return str(value).lower()
+    if isinstance(value, (date, timedelta)):
+        return text_of(value)
     if isinstance(value, str):
         escaped = value.replace("\\", "\\\\").replace("'", "\\'").replace("\n", "\\n")
         return f"'{escaped}'"

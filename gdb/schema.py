@@ -16,7 +16,7 @@ _SHOWN = {"int64": "int", "float64": "float", "bool": "bool", "string": "string"
 class NodeKind:
     """All nodes with exactly these labels.
 
-    id_space : what their ids are unique in. properties : key -> "int", "float", "bool" or "string".
+    id_space : what their ids are unique in. properties : key -> "int", "float", "bool", "string", "date", "datetime" or "duration".
     """
 
     labels: tuple[str, ...]

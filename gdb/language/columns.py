@@ -5,6 +5,7 @@ An expression is translated against one of these; it never sees which.
 
 from __future__ import annotations
 
+from datetime import timedelta
 from typing import TYPE_CHECKING, Protocol
 from typing import Literal as OneOf
 
@@ -28,6 +29,7 @@ from gdb.language.types import (
     joined,
     sql_type,
 )
+from gdb.storage.temporal import length_of
 
 if TYPE_CHECKING:
     from gdb.executor.tail import Value
@@ -40,6 +42,9 @@ STORE_KIND: dict[Kind, StoreKind] = {
     Kind.FLOAT: "float64",
     Kind.BOOLEAN: "bool",
     Kind.STRING: "string",
+    Kind.DATE: "date",
+    Kind.DATETIME: "datetime",
+    Kind.DURATION: "duration",
 }
 
 
@@ -52,13 +57,20 @@ class Parameters:
     def add(self, value: Value, type_: Type) -> exp.Expr:
         """A new parameter, cast to its type: DuckDB would guess one from the value."""
         name = f"p{len(self.values)}"
-        self.values[name] = value
+        self.values[name] = _in_sql(value)
         return cast(exp.Placeholder(this=name), sql_type(type_))
 
     def used(self, sql: exp.Expr) -> dict[str, Value]:
         """Those that a finished SQL text mentions: what is null for its types alone drops its operands."""
         names = sorted({placeholder.name for placeholder in sql.find_all(exp.Placeholder)})
         return {name: self.values[name] for name in names}
+
+
+def _in_sql(value: Value) -> Value:
+    """The value as DuckDB is given it, see `Column.in_sql`."""
+    if isinstance(value, timedelta):
+        return length_of(value)
+    return [_in_sql(item) for item in value] if isinstance(value, (list, tuple)) else value
 
 
 class Columns(Protocol):
