@@ -18,8 +18,8 @@ import numpy as np
 import numpy.typing as npt
 
 from gdb.errors import TypeProblem
-from gdb.storage.model import Column, Kind
-from gdb.storage.temporal import Temporal, text_of
+from gdb.storage.model import ITEM_OF, Column, Item, Kind
+from gdb.storage.temporal import text_of
 
 if TYPE_CHECKING:
     from gdb.storage.snapshot import Snapshot
@@ -147,8 +147,8 @@ _WORTH = 4  # a column is laid out by vid once a fourth of its values was asked 
 
 def _by_vid(snapshot: Snapshot, key: str | None, kind: Kind, asked: int) -> Column | None:
     """Property `key` (None: the user's ids) of all vertices in the order of vids; None while too few values were
-    asked for to make it worth while, and where it is made of strings of several groups."""
-    if kind == "string" and len(snapshot.groups) != 1:
+    asked for to make it worth while, and where it is made of strings or lists of several groups."""
+    if (kind == "string" or kind in ITEM_OF) and len(snapshot.groups) != 1:
         return None
     with _wholes_lock:
         wholes = _wholes.setdefault(snapshot, _Wholes())
@@ -228,8 +228,10 @@ def widen(column: Column, kind: Kind) -> Column:
     return Column("float64", column.values.astype(np.float64), None, column.valid)
 
 
-def _text(value: int | float | bool | str | Temporal) -> str:
+def _text(value: Item | list[Item]) -> str:
     match value:
+        case list():
+            return f"[{', '.join(map(_text, value))}]"
         case bool():
             return str(value).lower()
         case date() | timedelta():

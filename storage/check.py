@@ -92,13 +92,20 @@ def _check_vertices(snapshot: Snapshot) -> None:
 
 
 def _check_column(snapshot: Snapshot, column: Column | None, file: int) -> None:
-    """Strings: ascending offsets at the beginnings of characters, and valid UTF-8. Times: of the years 1 to 9999."""
+    """Strings: ascending offsets at the beginnings of characters, and valid UTF-8. Times: of the years 1 to 9999.
+    Lists: ascending offsets, and their items."""
     if column is not None and column.kind in _RANGES:
         known = column.values if column.valid is None else column.values[column.valid]
         first, last = _RANGES[column.kind]
         if ((known < first) | (known > last)).any():
             name = snapshot.manifest.files[file].name
             raise damaged(snapshot.files.where, name, f"holds what is no {column.kind}")
+    if column is not None and column.items is not None:
+        if column.offsets is not None and (np.diff(column.offsets) < 0).any():
+            name = snapshot.manifest.files[file].name
+            raise damaged(snapshot.files.where, name, "holds lists that end before they begin")
+        _check_column(snapshot, column.items, file)
+        return
     if column is None or column.offsets is None:
         return
     offsets, data = column.offsets, column.values

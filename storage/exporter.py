@@ -26,7 +26,8 @@ from gdb.storage.contents import (
 )
 from gdb.storage.engine import SQL_TYPES, Engine, Watch
 from gdb.storage.files import PosixFiles, new_folder
-from gdb.storage.model import I64, U32, Column, Kind
+from gdb.storage.importer import values
+from gdb.storage.model import I64, ITEM_OF, U32, Column, Kind
 from gdb.storage.snapshot import EdgeType, Snapshot, StoreStats, VertexGroup
 from gdb.storage.steps import Steps
 
@@ -236,7 +237,7 @@ class _Run:
         self.connection.register("batch", batch)
         self.connection.execute(f"INSERT INTO {table.name} SELECT * FROM batch")
         self.connection.unregister("batch")
-        lengths = [np.diff(column.offsets) for column in columns if column.offsets is not None]
+        lengths = [_widths(column) for column in columns if column.offsets is not None]
         if lengths:
             table.widest = max(table.widest, int(np.sum(lengths, axis=0).max()))
         table.rows += count
@@ -272,25 +273,42 @@ class _Run:
 
     def _picked(self, value: str, kind: Kind) -> str:
         """A value as it is written."""
+        if self.format == "csv" and kind in ITEM_OF:
+            return values.joined(value, kind)
         if self.format == "csv" and kind in temporal.KINDS:
             return temporal.written_sql(value, kind)
         return value
 
 
+def _widths(column: Column) -> I64:
+    """Bytes that each value of a text or list column takes in a CSV file at most, i64[n]."""
+    assert column.offsets is not None
+    if column.items is None:
+        return np.diff(column.offsets)
+    items = column.items
+    # a character of an item may be escaped by another, an empty item by two; no other item has 32 characters
+    each = np.full(len(items), 32) if items.offsets is None else 3 + 2 * np.diff(items.offsets)
+    return np.diff(np.concatenate([[0], np.cumsum(each)])[column.offsets])
+
+
 def _column(role: Role, kind: Kind, space: str | None) -> tuple[ExportedColumn, str]:
     """A column with a role, and its header field."""
     named = f"({space})" if space else ""
-    typed = f"{{id-type:{_HEADER_TYPES[kind]}}}" if role == "ID" else ""
+    typed = f"{{id-type:{_header_type(kind)}}}" if role == "ID" else ""
     return ExportedColumn("", role, kind), f":{role}{named}{typed}"
 
 
 def _property(key: str, kind: Kind) -> tuple[ExportedColumn, str]:
-    return ExportedColumn(key, "", kind), f"{key}:{_HEADER_TYPES[kind]}"
+    return ExportedColumn(key, "", kind), f"{key}:{_header_type(kind)}"
+
+
+def _header_type(kind: Kind) -> str:
+    return _HEADER_TYPES[ITEM_OF[kind]] + "[]" if kind in ITEM_OF else _HEADER_TYPES[kind]
 
 
 def _told_to_arrow(fields: Sequence[tuple[ExportedColumn, str]]) -> str:
     """What makes Arrow's readers take microseconds for durations, which Parquet lacks: options of COPY."""
-    if all(column.kind != "duration" for column, _ in fields):
+    if not {column.kind for column, _ in fields} & {"duration", "duration[]"}:
         return ""
     import nanoarrow as na
     from nanoarrow.ipc import StreamWriter

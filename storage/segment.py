@@ -44,6 +44,7 @@ class SectionKind(IntEnum):
     VALUES = 16  # i64[n], f64[n], i32[n], u8[n] or UTF-8 bytes
     STRING_OFFSETS = 17  # i64[n + 1]
     VALIDITY = 18  # bits, least significant first
+    LIST_OFFSETS = 19  # i64[n + 1]
     ID_KEYS = 32  # i64[n] or u64[n], ascending
     ID_VIDS = 33  # u32[n]
 

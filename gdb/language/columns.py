@@ -19,6 +19,7 @@ from gdb.language.types import (
     BOOLEAN,
     NODE,
     NULL,
+    OF_STORE,
     RELATIONSHIP,
     STRING,
     Kind,
@@ -37,15 +38,7 @@ if TYPE_CHECKING:
 
 What = OneOf["element", "property", "id", "labels", "type"]
 
-STORE_KIND: dict[Kind, StoreKind] = {
-    Kind.INTEGER: "int64",
-    Kind.FLOAT: "float64",
-    Kind.BOOLEAN: "bool",
-    Kind.STRING: "string",
-    Kind.DATE: "date",
-    Kind.DATETIME: "datetime",
-    Kind.DURATION: "duration",
-}
+STORE_KIND: dict[Type, StoreKind] = {type_: kind for kind, type_ in OF_STORE.items()}
 
 
 class Parameters:
@@ -120,12 +113,12 @@ class EmbeddingColumns:
         type_ = self.scope.property_type(element, key)
         if type_ == NULL:
             return Typed(exp.Null(), NULL)
-        column = self._column(element, "property", key.text, STORE_KIND[type_.kind])
+        column = self._column(element, "property", key.text, STORE_KIND[type_])
         return Typed(column, type_)
 
     def identity(self, element: Element, place: Place) -> Typed:
         type_ = self.scope.id_type(element, place)
-        kind = STORE_KIND[type_.kind] if element.kind == "vertex" else None
+        kind = STORE_KIND[type_] if element.kind == "vertex" else None
         return Typed(self._column(element, "id", kind=kind), type_)
 
     def labels(self, element: Element) -> Typed:

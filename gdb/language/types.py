@@ -42,6 +42,9 @@ class Type:
     kind: Kind
     item: Kind | None = None
 
+    def __str__(self) -> str:
+        return self.kind if self.item is None else f"{self.kind}, each item {self.item}"
+
 
 INTEGER, FLOAT, BOOLEAN = Type(Kind.INTEGER), Type(Kind.FLOAT), Type(Kind.BOOLEAN)
 STRING, NULL = Type(Kind.STRING), Type(Kind.NULL)
@@ -59,6 +62,13 @@ OF_STORE: dict[StoreKind, Type] = {
     "date": DATE,
     "datetime": DATETIME,
     "duration": DURATION,
+    "int64[]": Type(Kind.LIST, Kind.INTEGER),
+    "float64[]": Type(Kind.LIST, Kind.FLOAT),
+    "bool[]": Type(Kind.LIST, Kind.BOOLEAN),
+    "string[]": Type(Kind.LIST, Kind.STRING),
+    "date[]": Type(Kind.LIST, Kind.DATE),
+    "datetime[]": Type(Kind.LIST, Kind.DATETIME),
+    "duration[]": Type(Kind.LIST, Kind.DURATION),
 }
 _SQL = {
     Kind.INTEGER: "BIGINT",

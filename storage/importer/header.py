@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, replace
 
-from gdb.storage.model import Kind
+from gdb.storage.model import LIST_OF, Kind
 
 _FIELD = re.compile(
     r"^(?P<name>[^:]*)(:(?P<field>[A-Za-z_]+(\[\])?)(\((?P<space>[^)]*)\))?(\{(?P<options>.*)\})?)?$"
@@ -60,11 +60,17 @@ def parse_header(names: list[str]) -> tuple[list[Field], list[str]]:
         elif field.upper() == "IGNORE":
             fields.append(Field(found["name"], "IGNORE"))
         else:
-            kind = _KINDS.get(field.lower())
+            kind = _kind(field.lower())
             if kind is None:
                 warnings.append(f"column {found['name']!r}: type {field} is stored as string")
             fields.append(Field(found["name"], "", None, kind or "string"))
     return fields, warnings
+
+
+def _kind(field: str) -> Kind | None:
+    """The kind that a header names, also `int[]`."""
+    item = _KINDS.get(field.removesuffix("[]"))
+    return LIST_OF[item] if item and field.endswith("[]") else item
 
 
 def assume_roles(fields: list[Field], *, edges: bool) -> list[Field]:

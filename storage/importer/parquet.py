@@ -17,10 +17,11 @@ from gdb.storage.importer.header import Field, foreign_zone, parse_header, repea
 from gdb.storage.importer.layout import Layout
 from gdb.storage.importer.places import Place, Places
 from gdb.storage.importer.tables import Table, literal
-from gdb.storage.model import Kind
+from gdb.storage.model import LIST_OF, Kind
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
+    from nanoarrow.c_schema import CSchema
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,11 +72,28 @@ _TYPES: dict[str, _Type] = {
     "DURATION ns": _durations(1_000_000_000),
 }
 _TEXT = _Type("string")
+
+
+def _type(name: str) -> _Type | None:
+    """How a type is read, also as a list; None for what becomes text."""
+    if not name.endswith("[]"):
+        return _TYPES.get(name)
+    item = _TYPES.get(name.removesuffix("[]"))
+    if item is None:
+        return None
+    read, lost = item.read.replace("{}", "x"), item.lost.replace("{}", "x") or "false"
+    return _Type(
+        LIST_OF[item.kind],
+        f"list_transform({{}}, lambda x: {read})",
+        f"len(list_filter({{}}, lambda x: x IS NULL OR {lost})) > 0",
+    )
+
+
 _NO_PROPERTY = ("STRUCT", "MAP", "UNION", "BLOB", "BIT", "GEOMETRY", "VARIANT")
 # the names of folders are no columns, whatever they look like
 _READ = "read_parquet(?, hive_partitioning=false"
 _METADATA = "SELECT value FROM parquet_kv_metadata(?) WHERE decode(key) = 'ARROW:schema'"
-_NAMES = "SELECT name FROM parquet_schema(?)"
+_NODES = "SELECT name, coalesce(num_children, 0) FROM parquet_schema(?)"
 _DESCRIBE = f"SELECT column_name, column_type FROM (DESCRIBE SELECT * FROM {_READ}))"
 
 
@@ -108,8 +126,8 @@ def parquet_layout(path: Path, columns: Sequence[str] | None) -> Layout:
     typed: list[Field] = []
     for name, type, field in zip(names, types, fields, strict=True):
         held = _held(type, field)
-        kind = _TYPES.get(held, _TEXT).kind
-        if held not in _TYPES and field.role != "IGNORE":
+        kind = (_type(held) or _TEXT).kind
+        if _type(held) is None and field.role != "IGNORE":
             warnings.append(f"column {name!r}: type {type} is stored as string")
         if field.kind not in (None, kind):
             raise wrong(
@@ -126,19 +144,20 @@ def _schema(path: Path, connection: DuckDBPyConnection) -> tuple[list[str], list
 
     try:
         told = connection.execute(_DESCRIBE, [literal(path)]).fetchall()
-        nodes = connection.execute(_NAMES, [literal(path)]).fetchall()
+        nodes = connection.execute(_NODES, [literal(path)]).fetchall()
     except duckdb.Error as error:
         raise _unreadable(path, error) from None
     for name, type in told:
-        if type.endswith("]") or type.startswith(_NO_PROPERTY):
+        nested = type.endswith("]") and _type(type) is None
+        if nested or type.startswith(_NO_PROPERTY):
             raise ImportFailed(
                 f"column {name!r} is of type {type}, which no property can be",
-                "Use numbers, booleans and strings, one in each field.",
+                "Use numbers, booleans, strings, dates and times, or lists of one of these.",
                 file=str(path),
             )
-    # the first is the root; DuckDB's own names differ where two are alike but for their case
-    names, types = [str(name) for (name,) in nodes[1:]], [str(type) for _, type in told]
-    if "BIGINT" in types:
+    # DuckDB's own names differ where two are alike but for their case
+    names, types = _columns(nodes), [str(type) for _, type in told]
+    if {"BIGINT", "BIGINT[]"} & set(types):
         found = connection.execute(_METADATA, [literal(path)]).fetchone()
         durations = _arrow_durations(found[0]) if found else {}
         types = [
@@ -148,6 +167,18 @@ def _schema(path: Path, connection: DuckDBPyConnection) -> tuple[list[str], list
     return names, types
 
 
+def _columns(nodes: Sequence[tuple[str, int]]) -> list[str]:
+    """The names of the columns, from a schema's nodes: the root, and each node before its children (of a list)."""
+    found: list[str] = []
+    below = 0  # nodes that are still to come below the column
+    for name, children in nodes[1:]:
+        if not below:
+            found.append(str(name))
+            below = 1
+        below += children - 1
+    return found
+
+
 def _arrow_durations(schema: bytes) -> dict[tuple[int, str], str]:
     """The columns that an Arrow schema, in base64, says to be durations: (number, name) -> how we call the type."""
     import nanoarrow as na
@@ -155,18 +186,25 @@ def _arrow_durations(schema: bytes) -> dict[tuple[int, str], str]:
 
     try:
         source = InputStream.from_readable(io.BytesIO(base64.b64decode(schema)))
-        fields = na.c_schema(na.ArrayStream(source).schema).children
-        told = [(str(field.name), str(field.format)) for field in fields]
+        fields = list(na.c_schema(na.ArrayStream(source).schema).children)
+        told = [(str(field.name), _duration(field)) for field in fields]
     except (ValueError, RuntimeError):  # it is for other readers; without it they are integers
         return {}
-    return {
-        (k, name): _DURATIONS[form] for k, (name, form) in enumerate(told) if form in _DURATIONS
-    }
+    return {(k, name): type for k, (name, type) in enumerate(told) if type}
+
+
+def _duration(field: CSchema) -> str:
+    """How we call the type of a field that is a duration or a list of them, else ""."""
+    if field.format not in ("+l", "+L"):
+        return _DURATIONS.get(field.format, "")
+    item = _duration(field.child(0))
+    return item and item + "[]"
 
 
 def _held(type: str, field: Field) -> str:
     """The type of a column whose field may say that its integers are microseconds."""
-    return _MICROSECONDS if (type, field.kind) == ("BIGINT", "duration") else type
+    microseconds = (type, field.kind) in (("BIGINT", "duration"), ("BIGINT[]", "duration[]"))
+    return type.replace("BIGINT", _MICROSECONDS) if microseconds else type
 
 
 def _unreadable(path: Path, error: Exception) -> ImportFailed:
@@ -190,7 +228,7 @@ class ParquetTable(Table):
         if len(types) != len(fields):
             raise self._wrong(f"has {len(types)} columns instead of {len(fields)}")
         self.types = [
-            _TYPES.get(_held(type, field), _TEXT) for type, field in zip(types, fields, strict=True)
+            _type(_held(type, field)) or _TEXT for type, field in zip(types, fields, strict=True)
         ]
         for field, type, read in zip(fields, types, self.types, strict=True):
             kind = read.kind
@@ -221,7 +259,10 @@ class ParquetTable(Table):
         for i, (field, read) in enumerate(zip(fields, self.types, strict=True)):
             if read.lost and field.role != "IGNORE":
                 what = f"{field.name!r} cannot be stored as {read.kind}:"
-                cure = "Years are 1 to 9999, parts of a microsecond and months of a duration are not kept."
+                cure = (
+                    "Years are 1 to 9999; parts of a microsecond, months of a duration and nulls"
+                    " in a list are not kept."
+                )
                 self.reject(i, read.lost.replace("{}", f"c{i}"), what, cure)
 
     def text(self, i: int) -> str:

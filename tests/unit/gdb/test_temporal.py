@@ -16,18 +16,18 @@ from gdb import Database
 from gdb.errors import TypeProblem
 from gdb.executor.tail import Value
 from gdb.storage.build import write_graph
-from gdb.storage.model import Column, EdgeTable, GraphTables, Scalar, VertexTable
+from gdb.storage.model import Column, EdgeTable, GraphTables, PropertyValue, VertexTable
 from gdb.storage.temporal import LONGEST, text_of
 
-DAYS: list[Scalar] = [date.min, date(2000, 1, 1), None, date.max, date(2000, 1, 1)]
-INSTANTS: list[Scalar] = [
+DAYS: list[PropertyValue] = [date.min, date(2000, 1, 1), None, date.max, date(2000, 1, 1)]
+INSTANTS: list[PropertyValue] = [
     datetime.min,
     datetime(2000, 1, 1, 10, 0, 0, 500_000),
     None,
     datetime.max,
     datetime(1969, 12, 31, 23, 59, 59, 999_999),
 ]
-LENGTHS: list[Scalar] = [
+LENGTHS: list[PropertyValue] = [
     timedelta(microseconds=-LONGEST),
     timedelta(1, hours=2),
     None,

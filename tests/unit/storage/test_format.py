@@ -16,7 +16,7 @@ from pathlib import Path
 import numpy as np
 
 from gdb.storage.build import write_graph
-from gdb.storage.model import Column, EdgeTable, GraphTables, Scalar, VertexTable
+from gdb.storage.model import Column, EdgeTable, GraphTables, PropertyValue, VertexTable
 from gdb.storage.store import Store
 
 
@@ -50,6 +50,12 @@ class PlainStore:
     def column(self, file: int, record: dict[str, object], count: int) -> list[object]:
         kind = str(record["kind"])
         sections = {name: int(str(record[name])) for name in ("values", "offsets", "valid")}
+        if kind.endswith("[]"):
+            cuts = self.section(file, sections["offsets"], 19, "q")
+            own = {"kind": kind[:-2], "values": sections["values"], "valid": -1}
+            items = self.column(file, {**own, "offsets": sections["offsets"] + 1}, cuts[-1])
+            lists: list[object] = [items[a:b] for a, b in itertools.pairwise(cuts)]
+            return self.known(file, sections["valid"], lists, count)
         code = {"float64": "d", "bool": "B", "string": "B", "date": "i"}.get(kind, "q")
         values: list[object] = list(self.section(file, sections["values"], 16, code))
         if kind == "bool":
@@ -63,8 +69,12 @@ class PlainStore:
             data = bytes(int(str(v)) for v in values)
             ends = self.section(file, sections["offsets"], 17, "q")
             values = [data[a:b].decode() for a, b in itertools.pairwise(ends)]
-        if sections["valid"] >= 0:
-            bits = self.section(file, sections["valid"], 18, "B")
+        return self.known(file, sections["valid"], values, count)
+
+    def known(self, file: int, valid: int, values: list[object], count: int) -> list[object]:
+        """The values with their nulls."""
+        if valid >= 0:
+            bits = self.section(file, valid, 18, "B")
             values = [v if bits[n // 8] >> (n % 8) & 1 else None for n, v in enumerate(values)]
         assert len(values) == count
         return values
@@ -164,7 +174,7 @@ def test_a_reader_written_from_the_text_reads_a_store(tmp_path: Path) -> None:
     assert (undirected["first_eid"], undirected["edge_count"]) == (edges, edges)
 
 
-TIMES: dict[str, list[Scalar]] = {
+LATER: dict[str, list[PropertyValue]] = {
     "date": [date.min, None, date(1969, 12, 31), date(1970, 1, 1), date.max],
     "datetime": [
         datetime.min,
@@ -174,11 +184,18 @@ TIMES: dict[str, list[Scalar]] = {
         None,
     ],
     "duration": [timedelta(microseconds=n) for n in (1 - 2**63, -1, 0, 1, 2**63 - 1)],
+    "int64[]": [[1, -2], [], None, [3], [2**63 - 1]],
+    "float64[]": [[0.5], [0.25], [], [], []],
+    "bool[]": [[True, False], None, None, [], [False]],
+    "string[]": [["é", ""], [], [""], None, ["abc", "d"]],
+    "date[]": [[date.min], [], [], [date.max, date(1970, 1, 1)], None],
+    "datetime[]": [[], [], [], [datetime.max, datetime.min], None],
+    "duration[]": [None, None, [timedelta(-1), timedelta(1)], None, None],
 }
 
 
-def test_columns_of_times_make_it_format_2(tmp_path: Path) -> None:
-    columns = {kind: Column.from_list(values) for kind, values in TIMES.items()}
+def test_columns_of_times_and_lists_make_it_format_2(tmp_path: Path) -> None:
+    columns = {kind: Column.from_list(values) for kind, values in LATER.items()}
     ends = np.arange(5)
     graph = GraphTables(
         (VertexTable((), "", np.arange(5), columns),),
@@ -190,7 +207,7 @@ def test_columns_of_times_make_it_format_2(tmp_path: Path) -> None:
     (group,), (edges,) = plain.body["groups"], plain.body["types"]
     ids = [int(str(user_id)) for user_id in plain.column(group["file"], group["ids"], 5)]
     for owner in (group, edges):  # each vertex has a loop, and edges lie in the order of vids
-        for kind, values in TIMES.items():
+        for kind, values in LATER.items():
             assert owner["columns"][kind]["kind"] == kind
             found = plain.column(owner["file"], owner["columns"][kind], 5)
             assert found == [values[user_id] for user_id in ids]

@@ -94,6 +94,8 @@ CSV_NODES = [
         "1,2000-01-01T10:00[Europe/Paris]",
         "not",
     ),
+    (b"id,x:int[]\n1,1;2\n2,1;;2\n", 3, "2,1;;2", "'x' is declared int64[], not '1;;2'"),
+    (b"id,x:date[]\n1,2000-01-01;\n", 2, "1,2000-01-01;", "date[]"),
     (b"id,l:duration\n1,P1M\n", 2, "1,P1M", "'l' is declared duration, not 'P1M'"),
     (b"id,l:duration\n1,P1DT\n", 2, "1,P1DT", "duration"),
     (b"id,l:duration\n1,PT9223372036854.775808S\n", 2, "1,PT9223372036854.775808S", "duration"),

@@ -97,7 +97,7 @@ def test_numbers_and_texts_meet_in_one_id_space(store: Store, tmp_path: Path) ->
 @pytest.mark.parametrize(
     ("select", "says"),
     [
-        ("SELECT [1, 2] AS a, 1 AS id", r"column 'a' is of type INTEGER\[\], which no property"),
+        ("SELECT [[1]] AS a, 1 AS id", r"column 'a' is of type INTEGER\[\]\[\], which no property"),
         ("SELECT {'x': 1} AS a, 1 AS id", "column 'a' is of type STRUCT"),
         ("SELECT 1 AS id, '\\xFF'::BLOB AS a", "column 'a' is of type BLOB"),
         ("SELECT 1.5::DOUBLE AS id", "column of ids 'id' holds DOUBLE. Cast it to BIGINT"),
@@ -234,3 +234,45 @@ def test_an_export_tells_arrow_of_its_durations(tmp_path: Path) -> None:
     table = parquet.read_table(tmp_path / "e" / "nodes-0-A.parquet")
     assert table.column("l:duration").to_pylist() == [timedelta(1), None]
     assert table.column("s:string").to_pylist() == ["a", "é"]
+
+
+def test_lists(store: Store, tmp_path: Path) -> None:
+    select = """SELECT 1 AS id, [1, 2]::SMALLINT[] AS i, ['a', ''] AS s, [true] AS b, [0.5::FLOAT] AS f,
+        [DATE '2000-01-01'] AS d, [TIMESTAMPTZ '2000-01-01 01:00+01'] AS t, [INTERVAL '1 day'] AS l
+        UNION ALL SELECT 2, [], NULL, [], [], [], [], []"""
+    report = load(store, nodes=written(tmp_path, select))
+    assert nodes_of(store) == {
+        1: (
+            (),
+            {
+                "id": 1,
+                "i": [1, 2],
+                "s": ["a", ""],
+                "b": [True],
+                "f": [0.5],
+                "d": [date(2000, 1, 1)],
+                "t": [datetime(2000, 1, 1)],
+                "l": [timedelta(1)],
+            },
+        ),
+        2: ((), {"id": 2, **{key: [] for key in "ibfdtl"}}),
+    }
+    assert report.warnings == []
+
+
+def test_lists_of_arrows_durations(store: Store, tmp_path: Path) -> None:
+    import pyarrow as pa
+    from pyarrow import parquet
+
+    lists = pa.array([[1, 2], None], pa.list_(pa.duration("s")))
+    parquet.write_table(pa.table({"id": [1, 2], "x": lists}), tmp_path / "a.parquet")
+    load(store, nodes=tmp_path / "a.parquet")
+    assert nodes_of(store)[1][1]["x"] == [timedelta(seconds=1), timedelta(seconds=2)]
+
+
+def test_a_null_in_a_list_is_a_bad_row(store: Store, tmp_path: Path) -> None:
+    path = written(tmp_path, "SELECT 1 AS id, [1] AS x UNION ALL SELECT 2, [1, NULL]")
+    with pytest.raises(
+        ImportFailed, match=r"parquet:2: 'x' cannot be stored as int64\[\]: '\[1, NULL\]'"
+    ):
+        load(store, nodes=path)
