@@ -7,7 +7,7 @@ no zone; one that comes with a zone is turned into UTC.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import UTC, date, datetime, timedelta
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -154,13 +154,21 @@ def read_sql(text: str, kind: Kind) -> str:
     """The value of a text in SQL (DATE, TIMESTAMP, BIGINT of microseconds); NULL where it writes none."""
     match kind:
         case "date":
-            day = f"TRY_CAST({_part(text, _DATE, 1)} AS DATE)"
-            return f"CASE WHEN {is_day(day)} THEN {day} END"
+            day = f"TRY_CAST(regexp_extract({text}, '^{_DATE}$', 1) AS DATE)"
+            return _with("day", day, f"CASE WHEN {is_day('day')} THEN day END")
         case "datetime":
-            instant = _instant(text)
-            return f"CASE WHEN {_is_instant(instant)} THEN make_timestamp({instant}) END"
+            parts = _parts(text, _DATETIME, ("day", "time", "sign", "hours", "minutes"))
+            inside = f"instant BETWEEN {FIRST_INSTANT} AND {LAST_INSTANT}"
+            value = f"CASE WHEN {inside} THEN make_timestamp(instant) END"
+            return _with("parts", parts, _with("instant", _INSTANT, value))
         case _:
-            return _length(text)
+            parts = _parts(text, _DURATION, ("sign", "w", "d", "h", "m", "minus", "s", "fraction"))
+            is_one = (
+                f"regexp_full_match({text}, '{_DURATION}') AND regexp_full_match({text}, '{_ENDS}')"
+            )
+            # the least BIGINT is what NumPy takes for no duration
+            length = f"nullif(TRY_CAST({_LENGTH} AS BIGINT), {-LONGEST} - 1)"
+            return f"CASE WHEN {is_one} THEN {_with('parts', parts, length)} END"
 
 
 def written_sql(value: str, kind: Kind) -> str:
@@ -184,37 +192,33 @@ def is_instant(value: str) -> str:
     return f"{value} BETWEEN TIMESTAMP '0001-01-01' AND TIMESTAMP '9999-12-31 23:59:59.999999'"
 
 
-def _is_instant(number: str) -> str:
-    return f"{number} BETWEEN {FIRST_INSTANT} AND {LAST_INSTANT}"
+def _with(name: str, value: str, body: str) -> str:
+    """SQL in which a name stands for a value: DuckDB would evaluate it wherever it is written."""
+    return f"list_transform([{value}], lambda {name}: {body})[1]"
 
 
-def _part(text: str, pattern: str, group: int) -> str:
-    return f"regexp_extract({text}, '^{pattern}$', {group})"
+def _parts(text: str, pattern: str, names: Sequence[str]) -> str:
+    """The groups of a pattern as a struct of texts, empty where one is missing."""
+    return f"regexp_extract({text}, '^{pattern}$', {list(names)})"
 
 
-def _number(text: str, pattern: str, group: int) -> str:
-    return f"coalesce(TRY_CAST({_part(text, pattern, group)} AS HUGEINT), 0)"
+def _number(part: str) -> str:
+    return f"coalesce(TRY_CAST(parts.{part} AS HUGEINT), 0)"
 
 
-def _instant(text: str) -> str:
-    time = f"coalesce(nullif({_part(text, _DATETIME, 2)}, ''), '00:00')"
-    local = f"epoch_us(TRY_CAST({_part(text, _DATETIME, 1)} || ' ' || {time} AS TIMESTAMP))"
-    offset = f"({_number(text, _DATETIME, 4)} * 60 + {_number(text, _DATETIME, 5)}) * {_MINUTE}"
-    signed = f"CASE {_part(text, _DATETIME, 3)} WHEN '-' THEN 1 ELSE -1 END"
-    return f"CAST({local} + {signed} * ({offset}) AS BIGINT)"
-
-
-def _length(text: str) -> str:
-    units = {2: 7 * DAY, 3: DAY, 4: _HOUR, 5: _MINUTE}
-    whole = " + ".join(f"{_number(text, _DURATION, k)} * {unit}" for k, unit in units.items())
-    fraction = f"rpad({_part(text, _DURATION, 8)}, 6, '0')"
-    seconds = f"({_number(text, _DURATION, 7)} * {_SECOND} + coalesce(TRY_CAST({fraction} AS HUGEINT), 0))"
-    signed = f"CASE {_part(text, _DURATION, 6)} WHEN '-' THEN -1 ELSE 1 END * {seconds}"
-    sign = f"CASE {_part(text, _DURATION, 1)} WHEN '-' THEN -1 ELSE 1 END"
-    total = f"{sign} * ({whole} + {signed})"
-    is_one = f"regexp_full_match({text}, '{_DURATION}') AND regexp_full_match({text}, '{_ENDS}')"
-    # the least BIGINT is what NumPy takes for no duration
-    return f"CASE WHEN {is_one} THEN nullif(TRY_CAST({total} AS BIGINT), {-LONGEST} - 1) END"
+_INSTANT = (
+    "epoch_us(TRY_CAST(parts.day || ' ' || coalesce(nullif(parts.time, ''), '00:00') AS TIMESTAMP))"
+    " + CASE parts.sign WHEN '-' THEN 1 ELSE -1 END"
+    " * (coalesce(TRY_CAST(parts.hours AS BIGINT), 0) * 60"
+    f" + coalesce(TRY_CAST(parts.minutes AS BIGINT), 0)) * {_MINUTE}"
+)
+_LENGTH = (
+    "CASE parts.sign WHEN '-' THEN -1 ELSE 1 END"
+    f" * ({_number('w')} * {7 * DAY} + {_number('d')} * {DAY} + {_number('h')} * {_HOUR}"
+    f" + {_number('m')} * {_MINUTE} + CASE parts.minus WHEN '-' THEN -1 ELSE 1 END"
+    f" * ({_number('s')} * {_SECOND}"
+    " + coalesce(TRY_CAST(rpad(parts.fraction, 6, '0') AS HUGEINT), 0)))"
+)
 
 
 def _written_duration(value: str) -> str:
