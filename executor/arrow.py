@@ -55,7 +55,7 @@ def int64_array(values: I64) -> Array:
 
 
 def column_array(column: Column) -> Array:
-    """A property column; int64, float64 and strings are shared, booleans packed into bits."""
+    """A property column; booleans are packed into bits, all else is shared."""
     return _array(na.c_array(column))
 
 
@@ -119,6 +119,38 @@ def chunks_array(chunks: Sequence[Array]) -> Array:
     return made
 
 
+def as_durations(table: Array, columns: Sequence[bool]) -> Array:
+    """A table in which the int64 columns (or lists) that `columns` picks are durations of so many microseconds; the
+    memory is the same."""
+    fields = [
+        _duration_schema(field) if picked else field
+        for field, picked in zip(na.c_schema(table.schema).children, columns, strict=True)
+    ]
+    schema = na.c_schema(na.struct(fields))
+    chunks = [_array(na.c_array(_Called(chunk, schema))) for chunk in table.iter_chunks()]
+    return chunks_array(chunks) if chunks else _array(na.c_array([], schema))
+
+
+class _Called:
+    """An array under another type of the same layout."""
+
+    def __init__(self, array: Array, schema: _Schema) -> None:
+        self._array, self._schema = array, schema
+
+    def __arrow_c_array__(self, requested_schema: object = None) -> tuple[object, object]:
+        _, data = na.c_array(self._array).__arrow_c_array__()
+        return self._schema.__arrow_c_schema__(), data
+
+
+def _duration_schema(schema: _Schema) -> object:
+    """Durations instead of int64, also in lists; nulls stay what they are."""
+    called = na.c_schema(na.duration("us")).modify(name=schema.name)
+    if schema.n_children:
+        items = [_duration_schema(child) for child in schema.children]
+        return na.c_schema(schema).modify(children=items)
+    return called if schema.format == "l" else schema
+
+
 def empty_chunk(array: Array) -> Array:
     """A chunk of no rows of the array's type."""
     return _array(na.c_array([], array.schema))
@@ -151,6 +183,21 @@ class _View(Protocol):
     def buffer(self, index: int) -> bytes: ...
 
 
+class _Schema(Protocol):
+    """The part of nanoarrow's CSchema that is read here."""
+
+    name: str
+    format: str
+    n_children: int
+
+    @property
+    def children(self) -> Iterator[_Schema]: ...
+
+    def child(self, index: int) -> _Schema: ...
+
+    def __arrow_c_schema__(self) -> object: ...
+
+
 def child(array: Array, index: int) -> Array:
     """One column of a one-chunk struct array."""
     return array.child(index)
@@ -158,8 +205,9 @@ def child(array: Array, index: int) -> Array:
 
 def to_list(array: Array) -> list[Value]:
     """The values of a one-chunk array as Python objects; whole columns at a time wherever the type allows."""
-    view = _view(array)
-    return _values(view, 0, view.length) if _known(view) else array.to_pylist()
+    held = na.c_array(array)
+    view: _View = held.view()
+    return _values(view, held.schema, 0, view.length) if _known(view) else array.to_pylist()
 
 
 def int64_values(array: Array) -> tuple[I64, Flags | None]:
@@ -189,6 +237,10 @@ _DTYPES: dict[str, type[np.generic]] = {
 }
 
 
+# the formats (Arrow's C data interface) of what is an integer to a view, and what NumPy makes Python objects of
+_TIMES = {"tdD": "datetime64[D]", "tsu:": "datetime64[us]", "tDu": "timedelta64[us]"}
+
+
 def _known(view: _View) -> bool:
     kind = view.storage_type
     if kind in ("list", "large_list"):
@@ -210,7 +262,7 @@ def _flags(bits: npt.NDArray[np.uint8], start: int, stop: int) -> Flags:
     return whole[start % 8 : start % 8 + stop - start]
 
 
-def _values(view: _View, start: int, stop: int) -> list[Value]:
+def _values(view: _View, schema: _Schema, start: int, stop: int) -> list[Value]:
     """Rows start..stop of a view as Python objects, None where null."""
     kind = view.storage_type
     if kind == "na":
@@ -219,14 +271,17 @@ def _values(view: _View, start: int, stop: int) -> list[Value]:
         return []
     values: list[Value]
     first, last = view.offset + start, view.offset + stop
-    if kind in _DTYPES:
+    if schema.format in _TIMES:
+        numbers = _buffer(view, 1, _DTYPES[kind])[first:last].astype(np.int64, copy=False)
+        values = numbers.view(_TIMES[schema.format]).tolist()
+    elif kind in _DTYPES:
         values = _buffer(view, 1, _DTYPES[kind])[first:last].tolist()
     elif kind == "bool":
         values = _flags(_buffer(view, 1, np.uint8), first, last).tolist()
     else:
         wide = kind.startswith("large_")
         cuts = _buffer(view, 1, np.int64 if wide else np.int32)[first : last + 1].astype(np.int64)
-        values = _strings(view, cuts) if kind.endswith("string") else _lists(view, cuts)
+        values = _strings(view, cuts) if kind.endswith("string") else _lists(view, schema, cuts)
     valid = _valid(view, start, stop)
     if valid is not None:
         for row in np.flatnonzero(~valid).tolist():
@@ -239,6 +294,6 @@ def _strings(view: _View, cuts: I64) -> list[Value]:
     return [*Column("string", data, cuts - cuts[0]).to_list()]
 
 
-def _lists(view: _View, cuts: I64) -> list[Value]:
-    items = _values(view.child(0), int(cuts[0]), int(cuts[-1]))
+def _lists(view: _View, schema: _Schema, cuts: I64) -> list[Value]:
+    items = _values(view.child(0), schema.child(0), int(cuts[0]), int(cuts[-1]))
     return [items[a:b] for a, b in pairwise((cuts - cuts[0]).tolist())]

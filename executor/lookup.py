@@ -11,13 +11,15 @@ import threading
 import weakref
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from datetime import date, timedelta
 from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 from gdb.errors import TypeProblem
-from gdb.storage.model import Column, Kind
+from gdb.storage.model import ITEM_OF, Column, Item, Kind
+from gdb.storage.temporal import text_of
 
 if TYPE_CHECKING:
     from gdb.storage.snapshot import Snapshot
@@ -145,8 +147,9 @@ _WORTH = 4  # a column is laid out by vid once a fourth of its values was asked 
 
 def _by_vid(snapshot: Snapshot, key: str | None, kind: Kind, asked: int) -> Column | None:
     """Property `key` (None: the user's ids) of all vertices in the order of vids; None while too few values were
-    asked for to make it worth while, and where it is made of strings and not all vertices are of one group."""
-    if kind == "string" and [g.ranges for g in snapshot.groups] != [((0, snapshot.vertex_count),)]:
+    asked for to make it worth while, and where it is made of strings or lists and not all vertices are of one group."""
+    whole = [group.ranges for group in snapshot.groups] == [((0, snapshot.vertex_count),)]
+    if (kind == "string" or kind in ITEM_OF) and not whole:
         return None
     with _wholes_lock:
         wholes = _wholes.setdefault(snapshot, _Wholes())
@@ -219,14 +222,23 @@ def widen(column: Column, kind: Kind) -> Column:
     if column.kind == kind:
         return column
     if kind == "string":
-        texts = [
-            None if value is None else str(value).lower() if isinstance(value, bool) else str(value)
-            for value in column.to_list()
-        ]
+        texts = [None if value is None else _text(value) for value in column.to_list()]
         return Column.from_list(texts, "string")
     if (column.kind, kind) != ("int64", "float64"):
         raise TypeProblem(f"a property is {column.kind} where {kind} was expected.")
     return Column("float64", column.values.astype(np.float64), None, column.valid)
+
+
+def _text(value: Item | list[Item]) -> str:
+    match value:
+        case list():
+            return f"[{', '.join(map(_text, value))}]"
+        case bool():
+            return str(value).lower()
+        case date() | timedelta():
+            return text_of(value)
+        case _:
+            return str(value)
 
 
 def _present(numbers: npt.NDArray[np.signedinteger]) -> list[int]:

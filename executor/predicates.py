@@ -123,9 +123,8 @@ def _chunk(
         if kind is None:
             child = arrow.null_array(len(elements))
         else:
-            child = arrow.column_array(
-                Column.nulls(kind, len(elements)) if column is None else lookup.widen(column, kind)
-            )
+            known = column or Column.nulls(kind, len(elements))
+            child = arrow.column_array(lookup.widen(known, kind).in_sql())
         names.append(name)
         children.append(child)
     return arrow.struct_array(names, children, len(elements))

@@ -11,13 +11,14 @@ from __future__ import annotations
 import threading
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from datetime import date, timedelta
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import numpy as np
 
 from gdb.errors import InternalError
 from gdb.executor.embeddings import Embeddings, Wanted
-from gdb.storage.model import I64, Column
+from gdb.storage.model import I64, Column, Kind
 
 if TYPE_CHECKING:
     from gdb.executor.arrow import Array
@@ -25,8 +26,8 @@ if TYPE_CHECKING:
 
 NUMBER = "n"  # the column of how many embeddings a row stands for
 
-Value: TypeAlias = int | float | bool | str | Sequence["Value"] | None
-"""What a parameter of a query, or a value of a result, may hold (lists nest)."""
+Value: TypeAlias = int | float | bool | str | date | timedelta | Sequence["Value"] | None
+"""What a parameter of a query, or a value of a result, may hold (lists nest); a datetime is a date."""
 
 
 def same(value: Value, other: Value) -> bool:
@@ -54,7 +55,7 @@ class ColumnRef:
     index: int
     key: str | None = None
     what: Literal["element", "property", "id", "labels", "type"] = "element"
-    kind: Literal["int64", "float64", "bool", "string", "null"] | None = None
+    kind: Kind | Literal["null"] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,10 +63,12 @@ class Output:
     """One column of the answer: SQL column o0, o1, ... in order; `name` is the user's and only ever shown.
 
     kind : "node" and "relationship" outputs are vids and eids in SQL, and become Node and Relationship in the Result.
+    durations : in SQL its numbers, or those in its lists, are microseconds; the answer has durations.
     """
 
     name: str
     kind: Literal["value", "node", "relationship"] = "value"
+    durations: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,7 +184,7 @@ def finish(
 
     relation = parts[0] if len(parts) == 1 else arrow.chunks_array(parts)
     if tail.direct is not None:
-        return TailResult(tail.outputs, relation)
+        return TailResult(tail.outputs, _told_durations(relation, tail.outputs))
     if tail.tally is not None:
         return TailResult(tail.outputs, _tallied(parts, tail.tally, numbers))
     from gdb.executor.relational import query
@@ -201,7 +204,16 @@ def finish(
         cancel=cancel,
         deadline=deadline,
     )
-    return TailResult(tail.outputs, table)
+    return TailResult(tail.outputs, _told_durations(table, tail.outputs))
+
+
+def _told_durations(table: Array, outputs: Sequence[Output]) -> Array:
+    """The table with its microseconds called durations."""
+    if not any(output.durations for output in outputs):
+        return table
+    from gdb.executor import arrow
+
+    return arrow.as_durations(table, [output.durations for output in outputs])
 
 
 def _tallied(parts: Sequence[Array], outputs: tuple[bool, ...], numbers: I64 | None) -> Array:
@@ -280,9 +292,9 @@ def _gather_one(ref: ColumnRef, embeddings: Embeddings, snapshot: Snapshot) -> A
                 if element == "vertex"
                 else lookup.edge_property(snapshot, eids, ref.key, ref.kind)
             )
-            return (
-                arrow.null_array(len(embeddings)) if column is None else arrow.column_array(column)
-            )
+            if column is None:
+                return arrow.null_array(len(embeddings))
+            return arrow.column_array(column.in_sql())
         case _:
             raise InternalError(
                 f"a query's tail asks for {ref.what!r} of {ref.element} {ref.index}."

@@ -147,7 +147,8 @@ class Database:
         Parameters
         ----------
         text : a Cypher query (docs/LANGUAGE.md); EXPLAIN before it gives the plan instead.
-        parameters : values for $name in the text: numbers, booleans, strings, None, lists of these.
+        parameters : values for $name in the text: numbers, booleans, strings, dates, datetimes, timedeltas, None, lists
+            of these.
         device : "auto", "cpu", "cuda", "cuda:N", or several GPUs: "cuda:0,1", each of which holds the graph.
         memory : budget in bytes, or as in "8GB"; None for none.
         timeout : seconds; None for none.

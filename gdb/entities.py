@@ -8,18 +8,21 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from datetime import date, timedelta
 from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 from gdb.executor import lookup
+from gdb.storage.temporal import text_of
 
 if TYPE_CHECKING:
     from gdb.storage.model import Column
     from gdb.storage.snapshot import Snapshot
 
-Scalar: TypeAlias = int | float | bool | str
+Item: TypeAlias = int | float | bool | str | date | timedelta
+PropertyValue: TypeAlias = Item | list[Item]
 UserId: TypeAlias = int | str
 
 
@@ -35,13 +38,13 @@ class Node:
 
     id: UserId
     labels: tuple[str, ...] = field(default=(), compare=False)
-    properties: Mapping[str, Scalar] = field(default_factory=dict, compare=False)
+    properties: Mapping[str, PropertyValue] = field(default_factory=dict, compare=False)
     id_space: str = ""
 
-    def __getitem__(self, key: str) -> Scalar:
+    def __getitem__(self, key: str) -> PropertyValue:
         return self.properties[key]
 
-    def get(self, key: str, default: Scalar | None = None) -> Scalar | None:
+    def get(self, key: str, default: PropertyValue | None = None) -> PropertyValue | None:
         """The property, or `default` where the node has none."""
         return self.properties.get(key, default)
 
@@ -64,13 +67,13 @@ class Relationship:
     type: str
     start: UserId
     end: UserId
-    properties: Mapping[str, Scalar] = field(default_factory=dict, compare=False)
+    properties: Mapping[str, PropertyValue] = field(default_factory=dict, compare=False)
     directed: bool = field(default=True, compare=False)
 
-    def __getitem__(self, key: str) -> Scalar:
+    def __getitem__(self, key: str) -> PropertyValue:
         return self.properties[key]
 
-    def get(self, key: str, default: Scalar | None = None) -> Scalar | None:
+    def get(self, key: str, default: PropertyValue | None = None) -> PropertyValue | None:
         """The property, or `default` where the relationship has none."""
         return self.properties.get(key, default)
 
@@ -81,16 +84,20 @@ class Relationship:
         return f"({_literal(self.start)})-{middle}{arrow}({_literal(self.end)})"
 
 
-def _literal(value: Scalar) -> str:
+def _literal(value: PropertyValue) -> str:
+    if isinstance(value, list):
+        return f"[{', '.join(map(_literal, value))}]"
     if isinstance(value, bool):
         return str(value).lower()
+    if isinstance(value, (date, timedelta)):
+        return text_of(value)
     if isinstance(value, str):
         escaped = value.replace("\\", "\\\\").replace("'", "\\'").replace("\n", "\\n")
         return f"'{escaped}'"
     return str(value)
 
 
-def _properties(properties: Mapping[str, Scalar]) -> str:
+def _properties(properties: Mapping[str, PropertyValue]) -> str:
     shown = ", ".join(f"{key}: {_literal(value)}" for key, value in properties.items())
     return f" {{{shown}}}" if shown else ""
 
@@ -154,9 +161,9 @@ def touch(snapshot: Snapshot) -> None:
             snapshot.edge_column(kind.name, key)
 
 
-def _records(columns: Mapping[str, Column | None], count: int) -> list[dict[str, Scalar]]:
+def _records(columns: Mapping[str, Column | None], count: int) -> list[dict[str, PropertyValue]]:
     """Columns turned into `count` dicts, nulls left out."""
-    records: list[dict[str, Scalar]] = [{} for _ in range(count)]
+    records: list[dict[str, PropertyValue]] = [{} for _ in range(count)]
     for key, column in columns.items():
         values = [] if column is None else column.to_list()
         for record, value in zip(records, values, strict=False):

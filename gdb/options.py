@@ -8,7 +8,10 @@ import numbers
 import os
 import re
 from collections.abc import Collection, Hashable, Mapping
+from datetime import date, datetime, timedelta
 from pathlib import Path
+
+import numpy as np
 
 from gdb.errors import NameProblem, NotAStore, QueryError, TypeProblem
 from gdb.executor.tail import Value
@@ -20,6 +23,7 @@ from gdb.query_graph import (
     SUBGRAPHS,
     MatchMode,
 )
+from gdb.storage import temporal
 
 MATCH_MODES: dict[str, MatchMode] = {
     "DIFFERENT EDGES": DIFFERENT_EDGES,
@@ -134,11 +138,12 @@ def thread_count(threads: int) -> int:
 
 
 def checked_parameters(parameters: Mapping[str, object] | None) -> dict[str, Value]:
-    """The parameters of a query as plain Python values; NumPy scalars and tuples are converted.
+    """The parameters of a query as plain Python values; NumPy scalars and tuples are converted,
+    datetimes with a zone to UTC without one.
 
     Raises
     ------
-    TypeProblem : not a mapping of names to numbers, booleans, strings, None or lists of these.
+    TypeProblem : not a mapping of names to numbers, booleans, strings, dates and times, None or lists of these.
     """
     if parameters is None:
         return {}
@@ -166,6 +171,8 @@ def _checked_value(name: str, value: object) -> Value:
         return [_checked_value(name, item) for item in value]
     if value is None or isinstance(value, (bool, str)):
         return _checked_text(name, value) if isinstance(value, str) else value
+    if isinstance(value, (date, timedelta, np.datetime64, np.timedelta64)):
+        return _checked_time(name, value)
     if isinstance(value, numbers.Integral):
         if int(value) not in _INT64:
             raise TypeProblem(
@@ -180,7 +187,33 @@ def _checked_value(name: str, value: object) -> Value:
         return _checked_value(name, plain())
     raise TypeProblem(
         f"parameter ${name} is a {type(value).__name__}.",
-        "Parameters are numbers, booleans, strings, None, and lists of these.",
+        "Parameters are numbers, booleans, strings, dates and times, None, and lists of these.",
+    )
+
+
+def _checked_time(name: str, given: date | timedelta | np.datetime64 | np.timedelta64) -> Value:
+    """As Python's own date, datetime without a zone, or timedelta; None for NaT."""
+    if given != given:
+        return None
+    value: object = given
+    if isinstance(given, np.datetime64):
+        whole_days = np.datetime_data(given)[0] in ("Y", "M", "W", "D")
+        value = given.astype("datetime64[D]" if whole_days else "datetime64[us]").item()
+    elif isinstance(given, np.timedelta64):
+        value = given.astype("timedelta64[us]").item()
+    try:
+        match value:
+            case datetime():
+                return temporal.EPOCH + timedelta(microseconds=temporal.instant_of(value))
+            case date():
+                return date.fromordinal(value.toordinal())
+            case timedelta() if abs(temporal.length_of(value)) <= temporal.LONGEST:
+                return timedelta(microseconds=temporal.length_of(value))
+    except OverflowError:
+        pass
+    raise TypeProblem(
+        f"parameter ${name} holds {value}, which cannot be kept.",
+        "Years are 1 to 9999, in UTC, and durations are at most 292,000 years.",
     )
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 import numpy as np
@@ -260,8 +261,14 @@ class DeviceColumns(Mapping[str, DeviceColumn]):
         return f"<gdb.DeviceColumns: {self.rows} rows of {', '.join(self.columns)} on {where}>"
 
 
+_TIMES: dict[type, str] = {datetime: "datetime64[us]", timedelta: "timedelta64[us]"}
+
+
 def _pandas_dtype(cells: Sequence[Cell]) -> str | None:
     kinds = {type(cell) for cell in cells}
+    for kind, dtype in _TIMES.items():  # pandas would have nanoseconds, and of the year 1 none
+        if kind in kinds <= {kind, type(None)}:
+            return dtype
     if kinds == {int, type(None)}:
         return "Int64"  # pandas would make floats of integers beside nulls
     if kinds == {bool, type(None)}:

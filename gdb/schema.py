@@ -16,7 +16,8 @@ _SHOWN = {"int64": "int", "float64": "float", "bool": "bool", "string": "string"
 class NodeKind:
     """All nodes with exactly these labels.
 
-    id_space : what their ids are unique in. properties : key -> "int", "float", "bool" or "string".
+    id_space : what their ids are unique in. properties : key -> "int", "float", "bool", "string", "date", "datetime",
+        "duration", or a list of one of these, "int[]".
     """
 
     labels: tuple[str, ...]
@@ -104,7 +105,12 @@ def schema_of(snapshot: Snapshot) -> Schema:
 
 
 def _shown(keys: Mapping[str, str]) -> dict[str, str]:
-    return {key: _SHOWN.get(kind, kind) for key, kind in sorted(keys.items())}
+    return {key: _shown_kind(kind) for key, kind in sorted(keys.items())}
+
+
+def _shown_kind(kind: str) -> str:
+    item = kind.removesuffix("[]")
+    return _SHOWN.get(item, item) + kind[len(item) :]
 
 
 def _listed(properties: Mapping[str, str]) -> str:

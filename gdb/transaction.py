@@ -15,7 +15,7 @@ from gdb.errors import ChangeRefused, ClosedError, ImportFailed, TypeProblem
 
 if TYPE_CHECKING:
     from gdb.result import Result
-    from gdb.storage.model import Column, Scalar
+    from gdb.storage.model import Column, PropertyValue
     from gdb.storage.store import Store
     from gdb.storage.transaction import Changes
 
@@ -111,7 +111,8 @@ class Transaction:
         ----------
         labels : one label, or several that each node gets; () for none.
         ids : of the nodes; new in their id space, all integers or all strings.
-        properties : key -> a value for each node, None for none: integers, floats, booleans or strings.
+        properties : key -> a value for each node, None for none: integers, floats, booleans, strings, dates,
+            datetimes, timedeltas, and lists of one of these.
 
         Raises
         ------
@@ -294,7 +295,9 @@ def _column(key: str, values: Values, count: int, kind: str = "") -> Column:
         )
     if len(values) != count:
         raise ChangeRefused(f"the property {key!r} has {len(values)} values for {count} rows")
-    plain: list[Scalar] = values.tolist() if isinstance(values, np.ndarray) else list(values)  # type: ignore[arg-type]  # from_list refuses others
+    plain: list[PropertyValue] = (
+        values.tolist() if isinstance(values, np.ndarray) else list(values)  # type: ignore[arg-type]
+    )  # others are refused below
     wanted = next((k for k in KINDS if k == kind), None)
     kinds = set(map(type, plain))
     if {int, float} <= kinds and any(type(v) is int and abs(v) > _EXACT for v in plain):

@@ -26,6 +26,7 @@ KEYWORDS = (
 FUNCTIONS = (
     *("count", "sum", "avg", "min", "max", "collect", "id", "labels", "type", "coalesce", "abs"),
     *("sign", "ceil", "floor", "sqrt", "toUpper", "toLower", "trim", "size", "toString"),
+    *("date", "datetime", "duration"),
 )
 
 

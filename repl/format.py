@@ -11,11 +11,13 @@ import json
 import math
 import unicodedata
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from datetime import date, timedelta
 from enum import StrEnum
 from itertools import islice
 from typing import TypeAlias
 
 from gdb.entities import Node, Relationship
+from gdb.storage.temporal import text_of
 
 Json: TypeAlias = "bool | int | float | str | list[Json] | dict[str, Json] | None"
 
@@ -179,6 +181,8 @@ def _literal(value: object) -> str:
             return "[" + ", ".join(map(_literal, value)) + "]"
         case dict():
             return "{" + ", ".join(f"{key}: {_literal(held)}" for key, held in value.items()) + "}"
+        case date() | timedelta():
+            return text_of(value)
         case _:
             return str(value)
 
@@ -223,7 +227,7 @@ def records(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> Iterato
 
 
 def as_json(value: object) -> Json:
-    """The value as JSON has it; nodes and relationships are objects.
+    """The value as JSON has it; nodes and relationships are objects, dates and times their ISO 8601 texts.
 
     NaN and infinities, which JSON lacks, are null.
     """
@@ -248,6 +252,8 @@ def as_json(value: object) -> Json:
             return [as_json(held) for held in value]
         case dict():
             return _object(value)
+        case date() | timedelta():
+            return text_of(value)
         case _:
             return str(value)
 

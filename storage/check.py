@@ -6,15 +6,22 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from gdb.storage import pcsr
+from gdb.storage import pcsr, temporal
 from gdb.storage.adjacency import Direction
 from gdb.storage.manifest import MANIFEST
-from gdb.storage.model import Column
+from gdb.storage.model import Column, Kind
 from gdb.storage.segment import damaged, verify
 
 if TYPE_CHECKING:
     from gdb.storage.partitions import EdgeType
     from gdb.storage.snapshot import Snapshot
+
+
+_RANGES: dict[Kind, tuple[int, int]] = {
+    "date": (temporal.FIRST_DAY, temporal.LAST_DAY),
+    "datetime": (temporal.FIRST_INSTANT, temporal.LAST_INSTANT),
+    "duration": (-temporal.LONGEST, temporal.LONGEST),
+}
 
 
 def check(snapshot: Snapshot) -> None:
@@ -123,7 +130,18 @@ def _check_vertices(snapshot: Snapshot) -> None:
 
 
 def _check_column(snapshot: Snapshot, column: Column | None, name: str) -> None:
-    """Strings: ascending offsets at the beginnings of characters, and valid UTF-8."""
+    """Strings: ascending offsets at the beginnings of characters, and valid UTF-8. Times: of the years 1 to 9999.
+    Lists: ascending offsets, and their items."""
+    if column is not None and column.kind in _RANGES:
+        known = column.values if column.valid is None else column.values[column.valid]
+        first, last = _RANGES[column.kind]
+        if ((known < first) | (known > last)).any():
+            raise damaged(snapshot.files.where, name, f"holds what is no {column.kind}")
+    if column is not None and column.items is not None:
+        if column.offsets is not None and (np.diff(column.offsets) < 0).any():
+            raise damaged(snapshot.files.where, name, "holds lists that end before they begin")
+        _check_column(snapshot, column.items, name)
+        return
     if column is None or column.offsets is None:
         return
     offsets, data = column.offsets, column.values

@@ -11,10 +11,10 @@ from dataclasses import asdict, dataclass
 from typing import Literal, cast
 
 from gdb.storage.fields import Fields, Json
-from gdb.storage.model import Kind
+from gdb.storage.model import FIRST_KINDS, Kind
 
 NAME = "gdb-export.json"
-VERSION = 1
+VERSION = 2
 FileFormat = Literal["csv", "parquet"]
 FORMATS: tuple[FileFormat, ...] = ("csv", "parquet")
 Role = Literal["", "ID", "LABEL", "START_ID", "END_ID", "TYPE"]
@@ -73,7 +73,10 @@ class Contents:
 
 def encode(contents: Contents) -> bytes:
     """The bytes of `gdb-export.json`."""
-    body = {"gdb_export": VERSION, **asdict(contents)}
+    files = [*(nodes.held for nodes in contents.nodes), *(edges.held for edges in contents.edges)]
+    kinds = {column.kind for file in files for column in file.columns}
+    version = 1 if kinds <= set(FIRST_KINDS) else 2  # the oldest gdb that can reads it
+    body = {"gdb_export": version, **asdict(contents)}
     return (json.dumps(body, ensure_ascii=False, indent=1) + "\n").encode("utf-8")
 
 
@@ -82,12 +85,12 @@ def decode(raw: bytes) -> Contents:
 
     Raises
     ------
-    ValueError : they are not of this version, or not what `encode` writes.
+    ValueError : they are of a newer version, or not what `encode` writes.
     """
     at = Fields(cast(Json, json.loads(raw)))
     version = at.number("gdb_export")
-    if version != VERSION:
-        raise ValueError(f"version {version}; this gdb reads version {VERSION}")
+    if not 1 <= version <= VERSION:
+        raise ValueError(f"version {version}; this gdb reads up to version {VERSION}")
     return Contents(at.each("nodes", _nodes), at.each("edges", _edges))
 
 

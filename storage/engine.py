@@ -9,7 +9,7 @@ import threading
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from gdb.storage.model import Kind
+from gdb.storage.model import ITEM_OF, Kind
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
@@ -19,7 +19,11 @@ SQL_TYPES: dict[Kind, str] = {
     "float64": "DOUBLE",
     "bool": "BOOLEAN",
     "string": "VARCHAR",
+    "date": "DATE",
+    "datetime": "TIMESTAMP",
+    "duration": "BIGINT",  # microseconds, see Column.in_sql
 }
+SQL_TYPES.update({list_: SQL_TYPES[item] + "[]" for list_, item in ITEM_OF.items()})
 
 
 class Engine:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import base64
+import io
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -12,7 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from gdb.errors import Cancelled, StoreError
-from gdb.storage import contents
+from gdb.storage import contents, temporal
 from gdb.storage.contents import (
     Contents,
     ExportedColumn,
@@ -24,7 +26,8 @@ from gdb.storage.contents import (
 )
 from gdb.storage.engine import SQL_TYPES, Engine, Watch
 from gdb.storage.files import PosixFiles, new_folder
-from gdb.storage.model import I64, U32, Column, Kind
+from gdb.storage.importer import values
+from gdb.storage.model import I64, ITEM_OF, U32, Column, Kind
 from gdb.storage.snapshot import EdgeType, Snapshot, StoreStats, VertexGroup
 from gdb.storage.steps import Steps
 
@@ -37,6 +40,9 @@ _HEADER_TYPES: dict[Kind, str] = {
     "float64": "double",
     "bool": "boolean",
     "string": "string",
+    "date": "date",
+    "datetime": "localdatetime",
+    "duration": "duration",
 }
 _HOW: dict[FileFormat, str] = {
     "csv": "FORMAT csv, HEADER true, DELIMITER ',', QUOTE '\"', ESCAPE '\"', NULLSTR ''",
@@ -225,13 +231,13 @@ class _Run:
 
         count = len(columns[0])
         self.steps.at(step, self.done, self.total)
-        arrays = [na.c_array(column) for column in columns]
+        arrays = [na.c_array(column.in_sql()) for column in columns]
         kinds = [na.c_schema(a.schema).modify(name=f"c{i}") for i, a in enumerate(arrays)]
         batch = na.Array(na.c_array_from_buffers(na.struct(kinds), count, [None], children=arrays))
         self.connection.register("batch", batch)
         self.connection.execute(f"INSERT INTO {table.name} SELECT * FROM batch")
         self.connection.unregister("batch")
-        lengths = [np.diff(column.offsets) for column in columns if column.offsets is not None]
+        lengths = [_widths(column) for column in columns if column.offsets is not None]
         if lengths:
             table.widest = max(table.widest, int(np.sum(lengths, axis=0).max()))
         table.rows += count
@@ -244,7 +250,7 @@ class _Run:
         before = 2 if role == "TYPE" else 1  # after the ids
         fields = list(table.fields)
         fields.insert(before, _column(role, "string", None))
-        picked = [f"c{i}" for i in range(len(table.fields))]
+        picked = [self._picked(f"c{i}", c.kind) for i, (c, _) in enumerate(table.fields)]
         picked.insert(before, _text(said) if said else "CAST(NULL AS VARCHAR)")
         select = ", ".join(
             f"{column} AS {_name(header)}"
@@ -253,9 +259,10 @@ class _Run:
         file = "-".join([stem, *(_plain(name) for name in names)])[:100] + f".{self.format}"
         path = str(Path(self.target.where) / file).replace("'", "''")
         self.steps.at(f"writing {file}", self.done, self.total)
-        self.connection.execute(
-            f"COPY (SELECT {select} FROM {table.name}) TO '{path}' ({_HOW[self.format]})"
-        )
+        how = _HOW[self.format]
+        if self.format == "parquet":
+            how += _told_to_arrow(fields)
+        self.connection.execute(f"COPY (SELECT {select} FROM {table.name}) TO '{path}' ({how})")
         self.connection.execute(f"DROP TABLE {table.name}")
         self.done += table.rows
         # quotes are doubled, and a number has less than 32 characters
@@ -264,16 +271,58 @@ class _Run:
         columns = tuple(column for column, _ in fields)
         return ExportedFile(file, table.rows, max(widest, header), columns)
 
+    def _picked(self, value: str, kind: Kind) -> str:
+        """A value as it is written."""
+        if self.format == "csv" and kind in ITEM_OF:
+            return values.joined(value, kind)
+        if self.format == "csv" and kind in temporal.KINDS:
+            return temporal.written_sql(value, kind)
+        return value
+
+
+def _widths(column: Column) -> I64:
+    """Bytes that each value of a text or list column takes in a CSV file at most, i64[n]."""
+    assert column.offsets is not None
+    if column.items is None:
+        return np.diff(column.offsets)
+    items = column.items
+    # a character of an item may be escaped by another, an empty item by two; no other item has 32 characters
+    each = np.full(len(items), 32) if items.offsets is None else 3 + 2 * np.diff(items.offsets)
+    return np.diff(np.concatenate([[0], np.cumsum(each)])[column.offsets])
+
 
 def _column(role: Role, kind: Kind, space: str | None) -> tuple[ExportedColumn, str]:
     """A column with a role, and its header field."""
     named = f"({space})" if space else ""
-    typed = f"{{id-type:{_HEADER_TYPES[kind]}}}" if role == "ID" else ""
+    typed = f"{{id-type:{_header_type(kind)}}}" if role == "ID" else ""
     return ExportedColumn("", role, kind), f":{role}{named}{typed}"
 
 
 def _property(key: str, kind: Kind) -> tuple[ExportedColumn, str]:
-    return ExportedColumn(key, "", kind), f"{key}:{_HEADER_TYPES[kind]}"
+    return ExportedColumn(key, "", kind), f"{key}:{_header_type(kind)}"
+
+
+def _header_type(kind: Kind) -> str:
+    return _HEADER_TYPES[ITEM_OF[kind]] + "[]" if kind in ITEM_OF else _HEADER_TYPES[kind]
+
+
+def _told_to_arrow(fields: Sequence[tuple[ExportedColumn, str]]) -> str:
+    """What makes Arrow's readers take microseconds for durations, which Parquet lacks: options of COPY."""
+    if not {column.kind for column, _ in fields} & {"duration", "duration[]"}:
+        return ""
+    import nanoarrow as na
+    from nanoarrow.ipc import StreamWriter
+
+    arrays = [na.c_array(Column.nulls(column.kind, 0)) for column, _ in fields]
+    types = [
+        na.c_schema(array.schema).modify(name=_header(header))
+        for array, (_, header) in zip(arrays, fields, strict=True)
+    ]
+    out = io.BytesIO()
+    with StreamWriter.from_writable(out) as writer:
+        writer.write_stream(na.c_array([], na.struct(types)))
+    told = base64.b64encode(out.getvalue()).decode()
+    return f", KV_METADATA {{'ARROW:schema': '{told}'}}"
 
 
 def _plain(name: str) -> str:
@@ -283,7 +332,11 @@ def _plain(name: str) -> str:
 
 def _name(header: str) -> str:
     """A header field as a name in SQL, on one line; the description has the exact name."""
-    return '"' + re.sub(r"[\x00-\x1f]", " ", header).replace('"', '""') + '"'
+    return '"' + _header(header).replace('"', '""') + '"'
+
+
+def _header(header: str) -> str:
+    return re.sub(r"[\x00-\x1f]", " ", header)
 
 
 def _text(value: str) -> str:

@@ -19,11 +19,11 @@ from gdb.storage.adjacency import Direction
 from gdb.storage.checksum import DIGEST_BYTES, digest
 from gdb.storage.fields import Fields, Json
 from gdb.storage.files import READERS_LOCK, WRITER_LOCK, Files
-from gdb.storage.model import Kind
+from gdb.storage.model import FIRST_KINDS, Kind
 from gdb.storage.segment import FileRecord, damaged
 
 MANIFEST = "MANIFEST"
-FORMAT = 2  # newest; a manifest without a delta is written as format 1
+FORMAT = 2
 _MAGIC = b"gdb.man\n"
 _HEAD = struct.Struct("<8sIIQ")  # magic, format, 0, length of the body
 _SEGMENT_NAME = re.compile(r"seg-\d{8,}-\d{4,}-[0-9a-f]{8}\.gdb")
@@ -178,11 +178,17 @@ def encode(manifest: Manifest) -> bytes:
     if manifest.delta is None:
         del members["delta"]
     body = json.dumps(members, ensure_ascii=False, separators=(",", ":")).encode("utf-8")
-    version = (
-        1 if manifest.delta is None else 2
-    )  # a reader that knows no delta must not overlook one
-    sealed = _HEAD.pack(_MAGIC, version, 0, len(body)) + body
+    sealed = _HEAD.pack(_MAGIC, format_of(manifest), 0, len(body)) + body
     return sealed + digest(sealed)
+
+
+def format_of(manifest: Manifest) -> int:
+    """The oldest format that has all that the store uses, so that an older gdb reads what it can."""
+    if manifest.delta is not None:  # a reader that knows none must not overlook it
+        return 2
+    columns = [column for group in manifest.groups for column in group.columns.values()]
+    columns += [column for type_ in manifest.types for column in type_.columns.values()]
+    return 1 if all(column.kind in FIRST_KINDS for column in columns) else 2
 
 
 def decode(raw: bytes, where: str) -> Manifest:
@@ -204,7 +210,7 @@ def decode(raw: bytes, where: str) -> Manifest:
             f"The store {where} has format {version}; this gdb reads up to format {FORMAT}.",
             "Install a newer gdb-embedded.",
         )
-    if version < 1 or length != len(sealed) - _HEAD.size:
+    if not 1 <= version <= FORMAT or length != len(sealed) - _HEAD.size:
         raise damaged(where, MANIFEST, "has no valid head")
     try:
         found = _manifest(_Fields(cast(Json, json.loads(sealed[_HEAD.size :]))))

@@ -9,30 +9,63 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from datetime import date, datetime, timedelta
 from itertools import pairwise
-from typing import Literal
+from typing import Literal, TypeGuard
 
 import numpy as np
 import numpy.typing as npt
 
 from gdb.errors import ImportFailed
+from gdb.storage import temporal
 
 U8 = npt.NDArray[np.uint8]
 U32 = npt.NDArray[np.uint32]
+I32 = npt.NDArray[np.int32]
 I64 = npt.NDArray[np.int64]
 F64 = npt.NDArray[np.float64]
 Bools = npt.NDArray[np.bool_]
-Values = npt.NDArray[np.int64 | np.float64 | np.uint8]
+Values = npt.NDArray[np.int32 | np.int64 | np.float64 | np.uint8]
 
-Kind = Literal["int64", "float64", "bool", "string"]
-Scalar = int | float | bool | str | None
-KINDS: tuple[Kind, ...] = ("int64", "float64", "bool", "string")
+SingleKind = Literal["int64", "float64", "bool", "string", "date", "datetime", "duration"]
+ListKind = Literal[
+    "int64[]", "float64[]", "bool[]", "string[]", "date[]", "datetime[]", "duration[]"
+]
+Kind = SingleKind | ListKind
+Item = int | float | bool | str | date | timedelta  # a datetime is a date
+PropertyValue = Item | list[Item] | None
+FIRST_KINDS: tuple[Kind, ...] = ("int64", "float64", "bool", "string")
+"""What stores and exports of format 1 may hold (docs/FORMAT.md)."""
+SINGLE_KINDS: tuple[Kind, ...] = (*FIRST_KINDS, "date", "datetime", "duration")
+LIST_OF: dict[Kind, Kind] = {
+    "int64": "int64[]",
+    "float64": "float64[]",
+    "bool": "bool[]",
+    "string": "string[]",
+    "date": "date[]",
+    "datetime": "datetime[]",
+    "duration": "duration[]",
+}
+ITEM_OF: dict[Kind, Kind] = {list_: item for item, list_ in LIST_OF.items()}
+"""The kind of a list -> the kind of its items."""
+KINDS: tuple[Kind, ...] = (*SINGLE_KINDS, *ITEM_OF)
 
-DTYPES: dict[Kind, type[np.int64 | np.float64 | np.uint8]] = {
+DTYPES: dict[Kind, type[np.int32 | np.int64 | np.float64 | np.uint8]] = {
     "int64": np.int64,
     "float64": np.float64,
     "bool": np.uint8,
     "string": np.uint8,
+    "date": np.int32,
+    "datetime": np.int64,
+    "duration": np.int64,
+}
+"""Of the values of single kinds; those of a list are its items'."""
+_IN_SQL: dict[Kind, Kind] = {"duration": "int64", "duration[]": "int64[]"}
+# what NumPy makes Python objects of
+_TIMES: dict[Kind, str] = {
+    "date": "datetime64[D]",
+    "datetime": "datetime64[us]",
+    "duration": "timedelta64[us]",
 }
 
 
@@ -41,15 +74,30 @@ class Column:
     """One property of n elements.
 
     kind : type of the values.
-    values : i64[n] or f64[n]; bool: u8[n] of 0 and 1; string: the UTF-8 of all, u8[bytes].
-    offsets : i64[n + 1] into `values` for strings, None otherwise.
+    values : i64[n] or f64[n]; bool: u8[n] of 0 and 1; string: the UTF-8 of all, u8[bytes]; date: i32[n], days since
+        1970-01-01; datetime: i64[n], microseconds since then, without a zone; duration: i64[n], microseconds;
+        lists: the values of all their items, as of a column of those, none of them null.
+    offsets : i64[n + 1] into `values` for strings, into the items for lists, None otherwise.
     valid : bool[n], False where the value is null; None where no value is.
+    inner : of lists of strings, the offsets of the items; else None.
     """
 
     kind: Kind
     values: Values
     offsets: I64 | None = None
     valid: Bools | None = None
+    inner: I64 | None = None
+
+    @property
+    def items(self) -> Column | None:
+        """The items of all lists, end to end; None where the values are no lists."""
+        item = ITEM_OF.get(self.kind)
+        return None if item is None else Column(item, self.values, self.inner)
+
+    @classmethod
+    def of_lists(cls, items: Column, offsets: I64, valid: Bools | None = None) -> Column:
+        """Lists of the items between each offset and the next, i64[n + 1]; no item is null."""
+        return cls(LIST_OF[items.kind], items.values, offsets, valid, items.offsets)
 
     def __len__(self) -> int:
         return int(self.values.shape[0] if self.offsets is None else self.offsets.shape[0] - 1)
@@ -62,15 +110,22 @@ class Column:
         starts, lengths = self.offsets[:-1][rows], np.diff(self.offsets)[rows]
         offsets = offsets_of_lengths(lengths)
         at = np.arange(offsets[-1]) + np.repeat(starts - offsets[:-1], lengths)
+        if self.items is not None:
+            return Column.of_lists(self.items.take(at), offsets, valid)
         return Column(self.kind, self.values[at], offsets, valid)
 
-    def to_list(self) -> list[Scalar]:
+    def to_list(self) -> list[PropertyValue]:
         """The values as Python objects, None where null."""
-        found: list[Scalar]
-        if self.offsets is not None:
+        found: list[PropertyValue]
+        if self.items is not None and self.offsets is not None:
+            items: list[Item] = [item for item in self.items.to_list() if _is_item(item)]
+            found = [items[a:b] for a, b in pairwise(self.offsets.tolist())]
+        elif self.offsets is not None:
             found = list(_strings(self.values.tobytes(), self.offsets))
         elif self.kind == "bool":
             found = self.values.astype(np.bool_).tolist()
+        elif self.kind in _TIMES:
+            found = self.values.astype(np.int64, copy=False).view(_TIMES[self.kind]).tolist()
         else:
             found = self.values.tolist()
         if self.valid is not None:
@@ -79,7 +134,7 @@ class Column:
         return found
 
     @classmethod
-    def from_list(cls, values: Sequence[Scalar], kind: Kind | None = None) -> Column:
+    def from_list(cls, values: Sequence[PropertyValue], kind: Kind | None = None) -> Column:
         """A column of Python values; ints beside floats widen to float64.
 
         Without `kind` it is found from the values (nothing but nulls: string).
@@ -92,9 +147,11 @@ class Column:
         nulls = np.fromiter((v is None for v in values), np.bool_, len(values))
         valid = ~nulls if nulls.any() else None
         try:
+            if kind in ITEM_OF:
+                return _from_lists(values, kind, valid)
             if kind == "string":
                 return from_strings(["" if v is None else str(v) for v in values], valid)
-            filled = [0 if v is None else v for v in values]
+            filled = [_number(v) for v in values]
             return cls(kind, np.array(filled, DTYPES[kind]), None, valid)
         except (OverflowError, ValueError, TypeError) as error:
             raise ImportFailed(
@@ -105,9 +162,12 @@ class Column:
     @classmethod
     def nulls(cls, kind: Kind, count: int) -> Column:
         """A column of `count` nulls."""
-        offsets = np.zeros(count + 1, np.int64) if kind == "string" else None
-        values = np.zeros(0 if kind == "string" else count, DTYPES[kind])
-        return cls(kind, values, offsets, np.zeros(count, np.bool_))
+        valid = np.zeros(count, np.bool_)
+        if kind == "string":
+            return cls(kind, np.zeros(0, np.uint8), np.zeros(count + 1, np.int64), valid)
+        if kind in ITEM_OF:
+            return cls.of_lists(cls.nulls(ITEM_OF[kind], 0), np.zeros(count + 1, np.int64), valid)
+        return cls(kind, np.zeros(count, DTYPES[kind]), None, valid)
 
     @classmethod
     def concat(cls, columns: Sequence[Column]) -> Column:
@@ -125,15 +185,24 @@ class Column:
             valid = np.concatenate(
                 [np.ones(len(c), np.bool_) if c.valid is None else c.valid for c in columns]
             )
-        values: Values = np.concatenate([c.values for c in columns])
-        values = values.astype(DTYPES[kind], copy=False)
-        if kind != "string":
-            return cls(kind, values, None, valid)
         lengths = [np.diff(c.offsets) for c in columns if c.offsets is not None]
-        return cls(kind, values, offsets_of_lengths(np.concatenate(lengths)), valid)
+        offsets = offsets_of_lengths(np.concatenate(lengths)) if lengths else None
+        items = [c.items for c in columns if c.items is not None]
+        if items and offsets is not None:
+            return cls.of_lists(cls.concat(items), offsets, valid)
+        values: Values = np.concatenate([c.values for c in columns])
+        return cls(kind, values.astype(DTYPES[kind], copy=False), offsets, valid)
+
+    def in_sql(self) -> Column:
+        """The column as DuckDB is given it: a duration as microseconds, int64.
+
+        Its own INTERVAL takes 30 days for a month, and leaves it in nanoseconds, of which 64 bits hold 292 years.
+        """
+        kind = _IN_SQL.get(self.kind)
+        return self if kind is None else Column(kind, self.values, self.offsets, self.valid)
 
     def __arrow_c_array__(self, requested_schema: object = None) -> tuple[object, object]:
-        """Arrow's PyCapsule interface; numbers and strings without a copy, bool becomes bits."""
+        """Arrow's PyCapsule interface; bool becomes bits, all else goes without a copy."""
         import nanoarrow as na  # only who exports needs it
 
         types = {
@@ -141,8 +210,19 @@ class Column:
             "float64": na.float64(),
             "bool": na.bool_(),
             "string": na.large_string(),
+            "date": na.date32(),
+            "datetime": na.timestamp("us"),
+            "duration": na.duration("us"),
         }
         valid = None if self.valid is None else np.packbits(self.valid, bitorder="little")
+        capsules: tuple[object, object]
+        if self.items is not None:
+            items = na.c_array(self.items)
+            schema = na.large_list(na.Schema(items.schema))
+            buffers = [valid, self.offsets]
+            lists = na.c_array_from_buffers(schema, len(self), buffers, children=[items])
+            capsules = lists.__arrow_c_array__(requested_schema)
+            return capsules
         values = (
             np.packbits(self.values.astype(np.bool_), bitorder="little")
             if self.kind == "bool"
@@ -150,7 +230,7 @@ class Column:
         )
         data = [values] if self.offsets is None else [self.offsets, values]
         array = na.c_array_from_buffers(types[self.kind], len(self), [valid, *data])
-        capsules: tuple[object, object] = array.__arrow_c_array__(requested_schema)
+        capsules = array.__arrow_c_array__(requested_schema)
         return capsules
 
 
@@ -197,18 +277,67 @@ def common_kind(kinds: Sequence[Kind]) -> Kind:
     )
 
 
-def _kind_of(values: Sequence[Scalar]) -> Kind:
-    kinds: dict[type, Kind] = {bool: "bool", int: "int64", float: "float64", str: "string"}
+def _kind_of(values: Sequence[PropertyValue]) -> Kind:
+    kinds: dict[type, Kind] = {
+        bool: "bool",
+        int: "int64",
+        float: "float64",
+        str: "string",
+        datetime: "datetime",
+        date: "date",
+        timedelta: "duration",
+    }
+    lists = [value for value in values if isinstance(value, list)]
+    if lists:
+        if any(value is not None and not isinstance(value, list) for value in values):
+            raise ImportFailed(
+                "one property holds lists and single values", "Make lists of all of them."
+            )
+        item = _kind_of([item for value in lists for item in value])
+        if item in ITEM_OF:
+            raise ImportFailed("a list holds lists", "Use one list for each value.")
+        return LIST_OF[item]
     found: list[Kind] = []
     for seen in set(map(type, values)) - {type(None)}:
         kind = next((kinds[base] for base in seen.__mro__ if base in kinds), None)
         if kind is None:
             raise ImportFailed(
                 f"a property value of the Python type {seen.__name__} cannot be stored",
-                "Use int, float, bool, str or None.",
+                "Use int, float, bool, str, date, datetime, timedelta, lists of one of these, or None.",
             )
         found.append(kind)
     return common_kind(found) if found else "string"
+
+
+def _from_lists(values: Sequence[PropertyValue], kind: Kind, valid: Bools | None) -> Column:
+    lists = [value if isinstance(value, list) else [] for value in values]
+    items = [item for value in lists for item in value]
+    if any(item is None or isinstance(item, list) for item in items):
+        raise ValueError("an item of a list is null or a list")
+    lengths = np.fromiter(map(len, lists), np.int64, len(lists))
+    return Column.of_lists(
+        Column.from_list(items, ITEM_OF[kind]), offsets_of_lengths(lengths), valid
+    )
+
+
+def _is_item(value: PropertyValue) -> TypeGuard[Item]:
+    return value is not None and not isinstance(value, list)
+
+
+def _number(value: PropertyValue) -> int | float | str:
+    """A value that is no list as its column has it."""
+    match value:
+        case None:
+            return 0
+        case list():
+            raise ValueError("a list")
+        case datetime():
+            return temporal.instant_of(value)
+        case date():
+            return temporal.day_of(value)
+        case timedelta():
+            return temporal.length_of(value)
+    return value
 
 
 def _strings(data: bytes, offsets: I64) -> list[str]:

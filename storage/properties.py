@@ -7,18 +7,22 @@ from dataclasses import replace
 import numpy as np
 
 from gdb.storage.manifest import ColumnRecord
-from gdb.storage.model import DTYPES, Column, Values
+from gdb.storage.model import DTYPES, I64, ITEM_OF, Column, Values
 from gdb.storage.segment import Section, SectionKind, SegmentFile, damaged
 
 
 def sections_of(column: Column, first: int) -> tuple[ColumnRecord, list[Section]]:
     """The sections of a column, and its record when the first of them has the number `first`."""
-    values: Values = column.values.astype(DTYPES[column.kind], copy=False)
+    item = ITEM_OF.get(column.kind)
+    values: Values = column.values.astype(DTYPES[item or column.kind], copy=False)
     sections = [Section(SectionKind.VALUES, values)]
     record = ColumnRecord(column.kind, first, -1, -1)
     if column.offsets is not None:
         record = replace(record, offsets=first + len(sections))
-        sections.append(Section(SectionKind.STRING_OFFSETS, column.offsets))
+        kind = SectionKind.LIST_OFFSETS if item else SectionKind.STRING_OFFSETS
+        sections.append(Section(kind, column.offsets))
+    if column.inner is not None:  # right behind those of the lists
+        sections.append(Section(SectionKind.STRING_OFFSETS, column.inner))
     if column.valid is not None and not column.valid.all():
         record = replace(record, valid=first + len(sections))
         bits = np.packbits(column.valid, bitorder="little")
@@ -38,20 +42,36 @@ def moved(record: ColumnRecord, by: int) -> ColumnRecord:
 
 def read(record: ColumnRecord, file: SegmentFile, count: int, where: str) -> Column:
     """A column of `count` values; only validity bits are copied."""
-    offsets = None
+    offsets = inner = None
+    item = ITEM_OF.get(record.kind)
     values: Values
-    match record.kind:
-        case "int64":
+    match item or record.kind:
+        case "int64" | "datetime" | "duration":
             values = file.i64(record.values, SectionKind.VALUES)
         case "float64":
             values = file.f64(record.values, SectionKind.VALUES)
-        case "bool" | "string":
+        case "date":
+            values = file.i32(record.values, SectionKind.VALUES)
+        case _:  # bool and string
             values = file.u8(record.values, SectionKind.VALUES)
     length = values.shape[0]
+
+    def offsets_of(section: int, kind: SectionKind) -> I64:
+        """Offsets into `length` things."""
+        found = file.i64(section, kind)
+        if not found.shape[0] or found[0] != 0 or found[-1] != length:
+            what = "lists" if kind is SectionKind.LIST_OFFSETS else "strings"
+            raise damaged(where, file.name, f"holds {what} of another length")
+        return found
+
     if record.kind == "string":
-        offsets = file.i64(record.offsets, SectionKind.STRING_OFFSETS)
-        if not offsets.shape[0] or offsets[0] != 0 or offsets[-1] != values.shape[0]:
-            raise damaged(where, file.name, "holds strings of another length")
+        offsets = offsets_of(record.offsets, SectionKind.STRING_OFFSETS)
+        length = offsets.shape[0] - 1
+    if item == "string":
+        inner = offsets_of(record.offsets + 1, SectionKind.STRING_OFFSETS)
+        length = inner.shape[0] - 1
+    if item is not None:
+        offsets = offsets_of(record.offsets, SectionKind.LIST_OFFSETS)
         length = offsets.shape[0] - 1
     valid = None
     if record.valid >= 0:
@@ -59,4 +79,4 @@ def read(record: ColumnRecord, file: SegmentFile, count: int, where: str) -> Col
         valid = np.unpackbits(bits, bitorder="little")[:count].view(np.bool_)
     if length != count or (valid is not None and valid.shape[0] != count):
         raise damaged(where, file.name, "holds a column of another length")
-    return Column(record.kind, values, offsets, valid)
+    return Column(record.kind, values, offsets, valid, inner)

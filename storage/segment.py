@@ -19,10 +19,10 @@ import numpy.typing as npt
 from gdb.errors import CorruptStore, InternalError
 from gdb.storage.checksum import Buffer, Hasher, digest
 from gdb.storage.files import Files, NewFile
-from gdb.storage.model import F64, I64, U8, U32
+from gdb.storage.model import F64, I32, I64, U8, U32
 
 U64 = npt.NDArray[np.uint64]
-Data = npt.NDArray[np.uint8 | np.uint32 | np.uint64 | np.int64 | np.float64]
+Data = npt.NDArray[np.uint8 | np.uint32 | np.uint64 | np.int32 | np.int64 | np.float64]
 
 MAGIC = b"gdb.seg\n"
 SEGMENT_FORMAT = 1
@@ -41,9 +41,10 @@ class SectionKind(IntEnum):
     ROW_LENGTHS = 3  # u8[rows], 255 = see LONG_ROWS
     LONG_ROWS = 4  # u32, the lengths of 255 and more
     NEIGHBOURS = 5  # u32[m]
-    VALUES = 16  # i64[n], f64[n], u8[n] or UTF-8 bytes
+    VALUES = 16  # i64[n], f64[n], i32[n], u8[n] or UTF-8 bytes
     STRING_OFFSETS = 17  # i64[n + 1]
     VALIDITY = 18  # bits, least significant first
+    LIST_OFFSETS = 19  # i64[n + 1]
     ID_KEYS = 32  # i64[n] or u64[n], ascending
     ID_VIDS = 33  # u32[n]
     DEAD_VIDS = 48  # u32[n], ascending
@@ -182,6 +183,9 @@ class SegmentFile:
 
     def u64(self, section: int, kind: SectionKind) -> U64:
         return self._section(section, kind, 8).view("<u8")
+
+    def i32(self, section: int, kind: SectionKind) -> I32:
+        return self._section(section, kind, 4).view("<i4")
 
     def i64(self, section: int, kind: SectionKind) -> I64:
         return self._section(section, kind, 8).view("<i8")

@@ -14,7 +14,7 @@ from gdb.storage import intervals
 from gdb.storage.adjacency import Direction
 from gdb.storage.build import MOST_VERTICES, Progress, read_tables, write_graph
 from gdb.storage.delta import NewVertices, Patch, TypeDelta, appended, over, patched
-from gdb.storage.model import I64, U32, Column, Kind
+from gdb.storage.model import I64, SINGLE_KINDS, U32, Column, Kind
 from gdb.storage.pcsr import U64, keys_of
 from gdb.storage.segment import SegmentWriter
 from gdb.storage.snapshot import Snapshot
@@ -80,7 +80,7 @@ class Changes:
         kind = self.view.id_spaces.get(id_space, ids.kind)
         if kind != ids.kind:
             raise ChangeRefused(
-                f"the ids of the id space {id_space!r} are {_NAMES[kind]}, not {_NAMES[ids.kind]}",
+                f"the ids of the id space {id_space!r} are {_named(kind)}, not {_named(ids.kind)}",
                 "Give ids of that kind, or another id_space.",
             )
         wanted = ids.to_list()
@@ -417,12 +417,12 @@ def compact(store: Store, progress: Progress | None = None) -> Snapshot:
         return write_graph(store, read_tables(snapshot), progress=progress)
 
 
-_NAMES: dict[Kind, str] = {
-    "int64": "integers",
-    "float64": "floats",
-    "bool": "booleans",
-    "string": "strings",
-}
+_NAMES: dict[Kind, str] = {"int64": "integers", "float64": "floats", "bool": "booleans"}
+
+
+def _named(kind: Kind) -> str:
+    """The values of a kind."""
+    return _NAMES.get(kind, f"{kind}s" if kind in SINGLE_KINDS else f"lists ({kind})")
 
 
 def _fitted(
@@ -455,7 +455,7 @@ def _as_kind(name: str, column: Column, kind: Kind, present: Column | None) -> C
                 return Column("float64", column.values.astype(np.float64), None, valid)
     row = int(np.flatnonzero(np.ones(len(column), np.bool_) if valid is None else valid)[0])
     raise ChangeRefused(
-        f"the property {name!r} holds {_NAMES[kind]}, and the value {column.to_list()[row]!r} "
+        f"the property {name!r} holds {_named(kind)}, and the value {column.to_list()[row]!r} "
         f"(row {row}) is none of these",
         "Give values of that type, or another name.",
     )

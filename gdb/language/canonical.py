@@ -12,6 +12,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Callable, Iterable, Mapping
+from datetime import date, datetime, timedelta
 from typing import TYPE_CHECKING
 
 from gdb.language.resolve import elements
@@ -36,6 +37,7 @@ from gdb.language.syntax import (
     StringTest,
     Variable,
 )
+from gdb.storage.temporal import text_of
 
 if TYPE_CHECKING:
     from gdb.executor.tail import Value
@@ -167,6 +169,11 @@ def value_text(value: Value) -> str:
             return repr(value).replace("$", "\\x24")
         case int() | float():
             return repr(value)
+        case datetime():  # before date, which it is too
+            return f"datetime('{text_of(value)}')"
+        case date() | timedelta():
+            name = "date" if isinstance(value, date) else "duration"
+            return f"{name}('{text_of(value)}')"
     items = [value_text(item) for item in value]
     if len(items) <= _MOST_ITEMS:
         return f"[{', '.join(items)}]"

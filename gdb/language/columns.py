@@ -5,6 +5,7 @@ An expression is translated against one of these; it never sees which.
 
 from __future__ import annotations
 
+from datetime import timedelta
 from typing import TYPE_CHECKING, Protocol
 from typing import Literal as OneOf
 
@@ -18,6 +19,7 @@ from gdb.language.types import (
     BOOLEAN,
     NODE,
     NULL,
+    OF_STORE,
     RELATIONSHIP,
     STRING,
     Kind,
@@ -28,6 +30,7 @@ from gdb.language.types import (
     joined,
     sql_type,
 )
+from gdb.storage.temporal import length_of
 
 if TYPE_CHECKING:
     from gdb.executor.tail import Value
@@ -35,12 +38,7 @@ if TYPE_CHECKING:
 
 What = OneOf["element", "property", "id", "labels", "type"]
 
-STORE_KIND: dict[Kind, StoreKind] = {
-    Kind.INTEGER: "int64",
-    Kind.FLOAT: "float64",
-    Kind.BOOLEAN: "bool",
-    Kind.STRING: "string",
-}
+STORE_KIND: dict[Type, StoreKind] = {type_: kind for kind, type_ in OF_STORE.items()}
 
 
 class Parameters:
@@ -52,13 +50,20 @@ class Parameters:
     def add(self, value: Value, type_: Type) -> exp.Expr:
         """A new parameter, cast to its type: DuckDB would guess one from the value."""
         name = f"p{len(self.values)}"
-        self.values[name] = value
+        self.values[name] = _in_sql(value)
         return cast(exp.Placeholder(this=name), sql_type(type_))
 
     def used(self, sql: exp.Expr) -> dict[str, Value]:
         """Those that a finished SQL text mentions: what is null for its types alone drops its operands."""
         names = sorted({placeholder.name for placeholder in sql.find_all(exp.Placeholder)})
         return {name: self.values[name] for name in names}
+
+
+def _in_sql(value: Value) -> Value:
+    """The value as DuckDB is given it, see `Column.in_sql`."""
+    if isinstance(value, timedelta):
+        return length_of(value)
+    return [_in_sql(item) for item in value] if isinstance(value, (list, tuple)) else value
 
 
 class Columns(Protocol):
@@ -108,12 +113,12 @@ class EmbeddingColumns:
         type_ = self.scope.property_type(element, key)
         if type_ == NULL:
             return Typed(exp.Null(), NULL)
-        column = self._column(element, "property", key.text, STORE_KIND[type_.kind])
+        column = self._column(element, "property", key.text, STORE_KIND[type_])
         return Typed(column, type_)
 
     def identity(self, element: Element, place: Place) -> Typed:
         type_ = self.scope.id_type(element, place)
-        kind = STORE_KIND[type_.kind] if element.kind == "vertex" else None
+        kind = STORE_KIND[type_] if element.kind == "vertex" else None
         return Typed(self._column(element, "id", kind=kind), type_)
 
     def labels(self, element: Element) -> Typed:

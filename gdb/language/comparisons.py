@@ -129,13 +129,18 @@ def _alike_value(kind: Kind, value: Value) -> bool:
 
 
 def within_list(item: Typed, items: Typed) -> Typed:
-    """item IN a list that is computed; such lists hold no nulls."""
-    if item.is_null or items.is_null:
+    """item IN a list that is computed or a property; such lists hold no nulls."""
+    if items.is_null:
         return null()
     assert items.type.item is not None
     empty = exp.EQ(this=call("len", items.sql.copy()), expression=exp.Literal.number(0))
-    found = call("list_contains", items.sql.copy(), item.sql)
-    if not alike(item.kind, items.type.item, True):
+    found: exp.Expr = call("list_contains", items.sql.copy(), item.sql)
+    if not _never_nan(item):
+        nan = call("isnan", item.sql.copy())
+        found = exp.And(this=found, expression=negated(nan))
+    if item.is_null:
+        found = exp.Null()
+    elif not alike(item.kind, items.type.item, True):
         found = null_or_false(item.sql, items.sql)
     return Typed(exp.Case(ifs=[exp.If(this=empty, true=exp.false())], default=found), BOOLEAN)
 

@@ -10,6 +10,7 @@ from gdb.errors import NameProblem, NotSupported, SyntaxProblem, TypeProblem
 from gdb.language.report import problem
 from gdb.language.suggest import did_you_mean
 from gdb.language.syntax import Call, Expression, Place, walk
+from gdb.language.temporal import text_of
 from gdb.language.types import (
     FLOAT,
     INTEGER,
@@ -43,9 +44,12 @@ _ARGUMENTS: dict[str, tuple[int, int]] = {
     "trim": (1, 1),
     "size": (1, 1),
     "tostring": (1, 1),
+    "date": (1, 1),
+    "datetime": (1, 1),
+    "duration": (1, 1),
 }
 _SPELT = {"toupper": "toUpper", "tolower": "toLower", "tostring": "toString"}
-_ALIASES = {"upper": "toupper", "lower": "tolower", "elementid": "id"}
+_ALIASES = {"upper": "toupper", "lower": "tolower", "elementid": "id", "localdatetime": "datetime"}
 _INSTEAD = {
     "exists": "For a property write IS NOT NULL.",
     "properties": "Return the node itself.",
@@ -60,7 +64,7 @@ _INSTEAD = {
         (
             *("tointeger", "tofloat", "toboolean", "round", "rand", "range", "split", "replace"),
             *("substring", "left", "right", "reverse", "head", "last", "tail", "exp", "log"),
-            *("date", "datetime", "time", "duration", "point", "timestamp", "stdev"),
+            *("time", "localtime", "point", "timestamp", "stdev"),
             *("percentilecont", "percentiledisc", "ltrim", "rtrim", "log10", "sin", "cos"),
         ),
         "Compute it in Python from the rows.",
@@ -190,7 +194,7 @@ _SCALAR: dict[str, tuple[tuple[Kind, ...], Callable[[Typed], Typed]]] = {
     "tolower": (_TEXT, _function("lower")),
     "trim": (_TEXT, _function("trim")),
     "size": ((Kind.STRING, Kind.LIST), _function("len", INTEGER)),
-    "tostring": (SCALARS, lambda value: Typed(cast(value.sql, "VARCHAR"), STRING)),
+    "tostring": (SCALARS, lambda value: Typed(text_of(value), STRING)),
 }
 
 
@@ -210,7 +214,7 @@ def aggregate(expression: Call, argument: Typed | None, text: str) -> Typed:
         return Typed(exp.Literal.number(0), INTEGER) if name == "sum" else Typed(exp.Null(), NULL)
     takes = NUMBERS if name in ("sum", "avg") else SCALARS
     if argument.kind not in takes:
-        what = "numbers" if takes is NUMBERS else "numbers, strings or booleans"
+        what = "numbers" if takes is NUMBERS else "numbers, strings, booleans, dates and times"
         raise problem(
             TypeProblem,
             text,

@@ -155,7 +155,7 @@ class _Projection:
         named += [exp.alias_(sort.sql, f"s{k}", copy=False) for k, sort in enumerate(sorts)]
         select.set("expressions", named)
         outputs = tuple(
-            Output(item.name, _output_kind(typed))
+            Output(item.name, _output_kind(typed), Kind.DURATION in (typed.kind, typed.type.item))
             for item, typed in zip(self.items, items, strict=True)
         )
         select = self._cut(self._sorted(select))

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from sqlglot import exp
 
 from gdb.errors import InternalError, SyntaxProblem, TypeProblem
-from gdb.language import functions
+from gdb.language import functions, temporal
 from gdb.language.columns import Columns, Parameters
 from gdb.language.comparisons import any_of, compare, null, within_list, within_values
 from gdb.language.report import problem
@@ -255,9 +255,8 @@ class Translator:
         """The values of a list that is known before the query runs."""
         if isinstance(expression, Parameter):
             value = self.scope.parameter(expression.name, expression.place)
-            if value is None or isinstance(value, (bool, int, float, str)):
-                return None  # translated, and refused by its type
-            return value
+            # what is no list is translated, and refused by its type
+            return value if isinstance(value, (list, tuple)) else None
         if not isinstance(expression, ListLiteral):
             return None
         found: list[Value] = []
@@ -328,6 +327,8 @@ class Translator:
         if name in ("id", "labels", "type"):
             return self._of_element(expression, name)
         arguments = [self.translate(argument) for argument in expression.arguments]
+        if name in temporal.FUNCTIONS and not arguments[0].is_null:
+            return temporal.made(name, expression, arguments[0], self)
         return functions.apply(name, expression, arguments, self.scope.text)
 
     def _of_element(self, expression: Call, name: str) -> Typed:

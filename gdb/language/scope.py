@@ -251,11 +251,14 @@ class Scope:
             if parts:
                 self._warn_key(element, key, [keys for _, keys in parts])
             return NULL
-        common = common_kind({OF_STORE[kind].kind for kind in kinds})
+        types = {OF_STORE[kind] for kind in kinds}
+        if len(types) == 1:
+            return types.pop()
+        common = common_kind({type_.kind for type_ in types})
         if common is None:
             examples = {keys[key.text]: name for name, keys in parts if key.text in keys}
             told = " and ".join(
-                f"{OF_STORE[kind].kind} on {examples[kind]}" for kind in sorted(examples)
+                f"{OF_STORE[kind]} on {examples[kind]}" for kind in sorted(examples)
             )
             what = "label" if element.kind == "vertex" else "type"
             raise problem(

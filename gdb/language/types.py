@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from datetime import date, datetime, timedelta
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
@@ -15,6 +16,7 @@ from sqlglot import exp
 
 if TYPE_CHECKING:
     from gdb.executor.tail import Value
+    from gdb.storage.model import Kind as StoreKind
 
 
 class Kind(StrEnum):
@@ -24,6 +26,9 @@ class Kind(StrEnum):
     FLOAT = "a float"
     BOOLEAN = "a boolean"
     STRING = "a string"
+    DATE = "a date"
+    DATETIME = "a datetime"
+    DURATION = "a duration"
     NULL = "null"
     NODE = "a node"
     RELATIONSHIP = "a relationship"
@@ -37,19 +42,42 @@ class Type:
     kind: Kind
     item: Kind | None = None
 
+    def __str__(self) -> str:
+        return self.kind if self.item is None else f"{self.kind}, each item {self.item}"
+
 
 INTEGER, FLOAT, BOOLEAN = Type(Kind.INTEGER), Type(Kind.FLOAT), Type(Kind.BOOLEAN)
 STRING, NULL = Type(Kind.STRING), Type(Kind.NULL)
+DATE, DATETIME, DURATION = Type(Kind.DATE), Type(Kind.DATETIME), Type(Kind.DURATION)
 NODE, RELATIONSHIP = Type(Kind.NODE), Type(Kind.RELATIONSHIP)
 
 NUMBERS = (Kind.INTEGER, Kind.FLOAT)
-SCALARS = (Kind.INTEGER, Kind.FLOAT, Kind.BOOLEAN, Kind.STRING)
-OF_STORE = {"int64": INTEGER, "float64": FLOAT, "bool": BOOLEAN, "string": STRING}
+TIMES = (Kind.DATE, Kind.DATETIME, Kind.DURATION)
+SCALARS = (Kind.INTEGER, Kind.FLOAT, Kind.BOOLEAN, Kind.STRING, *TIMES)
+OF_STORE: dict[StoreKind, Type] = {
+    "int64": INTEGER,
+    "float64": FLOAT,
+    "bool": BOOLEAN,
+    "string": STRING,
+    "date": DATE,
+    "datetime": DATETIME,
+    "duration": DURATION,
+    "int64[]": Type(Kind.LIST, Kind.INTEGER),
+    "float64[]": Type(Kind.LIST, Kind.FLOAT),
+    "bool[]": Type(Kind.LIST, Kind.BOOLEAN),
+    "string[]": Type(Kind.LIST, Kind.STRING),
+    "date[]": Type(Kind.LIST, Kind.DATE),
+    "datetime[]": Type(Kind.LIST, Kind.DATETIME),
+    "duration[]": Type(Kind.LIST, Kind.DURATION),
+}
 _SQL = {
     Kind.INTEGER: "BIGINT",
     Kind.FLOAT: "DOUBLE",
     Kind.BOOLEAN: "BOOLEAN",
     Kind.STRING: "VARCHAR",
+    Kind.DATE: "DATE",
+    Kind.DATETIME: "TIMESTAMP",
+    Kind.DURATION: "BIGINT",  # microseconds, see `Column.in_sql`
     Kind.NULL: "BIGINT",
 }
 
@@ -102,6 +130,12 @@ def type_of(value: Value) -> Type | None:
             return FLOAT
         case str():
             return STRING
+        case datetime():  # before date, which it is too
+            return DATETIME
+        case date():
+            return DATE
+        case timedelta():
+            return DURATION
     kinds = {type_.kind if (type_ := type_of(item)) else Kind.LIST for item in value} - {Kind.NULL}
     common = common_kind(kinds)
     return Type(Kind.LIST, common) if common is not None else None

@@ -5,12 +5,14 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, replace
 
-from gdb.storage.model import Kind
+from gdb.storage.model import LIST_OF, Kind
 
 _FIELD = re.compile(
     r"^(?P<name>[^:]*)(:(?P<field>[A-Za-z_]+(\[\])?)(\((?P<space>[^)]*)\))?(\{(?P<options>.*)\})?)?$"
 )
 _ID_TYPE = re.compile(r"\bid-type\s*:\s*([A-Za-z]+)")
+_TIMEZONE = re.compile(r"\btimezone\s*:\s*([^,}]*)")
+_UTC = ("", "Z", "UTC", "+00:00", "+0000", "+00")
 _KINDS: dict[str, Kind] = {
     **dict.fromkeys(
         ("int", "integer", "long", "short", "byte", "int8", "int16", "int32", "int64"), "int64"
@@ -18,6 +20,9 @@ _KINDS: dict[str, Kind] = {
     **dict.fromkeys(("float", "double", "float32", "float64"), "float64"),
     **dict.fromkeys(("bool", "boolean"), "bool"),
     **dict.fromkeys(("string", "char"), "string"),
+    "date": "date",
+    **dict.fromkeys(("datetime", "localdatetime"), "datetime"),
+    "duration": "duration",
 }
 ROLES = ("ID", "LABEL", "START_ID", "END_ID", "TYPE")
 _STARTS = ("source", "src", "from", "start", "start_id", "source_id", "from_id")
@@ -55,11 +60,17 @@ def parse_header(names: list[str]) -> tuple[list[Field], list[str]]:
         elif field.upper() == "IGNORE":
             fields.append(Field(found["name"], "IGNORE"))
         else:
-            kind = _KINDS.get(field.lower())
+            kind = _kind(field.lower())
             if kind is None:
                 warnings.append(f"column {found['name']!r}: type {field} is stored as string")
             fields.append(Field(found["name"], "", None, kind or "string"))
     return fields, warnings
+
+
+def _kind(field: str) -> Kind | None:
+    """The kind that a header names, also `int[]`."""
+    item = _KINDS.get(field.removesuffix("[]"))
+    return LIST_OF[item] if item and field.endswith("[]") else item
 
 
 def assume_roles(fields: list[Field], *, edges: bool) -> list[Field]:
@@ -102,6 +113,16 @@ def repeated(fields: list[Field]) -> str | None:
     names = [f.name for f in kept if f.name]
     roles = [f":{f.role}" for f in kept if f.role]
     return next((x for x in [*names, *roles] if [*names, *roles].count(x) > 1), None)
+
+
+def foreign_zone(names: list[str]) -> str | None:
+    """A time zone, other than UTC, that a header field names for texts without one: `at:datetime{timezone:+01:00}`."""
+    for raw in names:
+        found = _FIELD.match(raw.strip())
+        told = _TIMEZONE.search(found["options"] or "") if found else None
+        if told and told[1].strip() not in _UTC:
+            return told[1].strip()
+    return None
 
 
 def names_of(label: str | None) -> tuple[str, ...]:

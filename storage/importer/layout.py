@@ -9,7 +9,13 @@ from pathlib import Path
 
 from gdb.errors import ImportFailed
 from gdb.storage.importer.detect import delimiter_of
-from gdb.storage.importer.header import Field, looks_like_header, parse_header, repeated
+from gdb.storage.importer.header import (
+    Field,
+    foreign_zone,
+    looks_like_header,
+    parse_header,
+    repeated,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +86,11 @@ def layout_of(
             "Name every column, or pass delimiter=.",
         )
     fields, warnings = parse_header(names)
+    zone = foreign_zone(names)
+    if zone is not None:
+        raise wrong(
+            f"names the time zone {zone!r}", "Write its times in UTC, or each with its offset."
+        )
     double = repeated(fields)
     if double:
         raise wrong(f"names the column {double!r} twice", "Give each column its own name.")

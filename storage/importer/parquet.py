@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import base64
+import io
 from collections.abc import Collection, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
@@ -9,27 +11,89 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gdb.errors import ImportFailed
+from gdb.storage import temporal
 from gdb.storage.engine import SQL_TYPES, Engine
-from gdb.storage.importer.header import Field, parse_header, repeated
+from gdb.storage.importer.header import Field, foreign_zone, parse_header, repeated
 from gdb.storage.importer.layout import Layout
 from gdb.storage.importer.places import Place, Places
 from gdb.storage.importer.tables import Table, literal
-from gdb.storage.model import Kind
+from gdb.storage.model import LIST_OF, Kind
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
+    from nanoarrow.c_schema import CSchema
 
-_KINDS: dict[str, Kind] = {
-    **dict.fromkeys(("TINYINT", "SMALLINT", "INTEGER", "BIGINT"), "int64"),
-    **dict.fromkeys(("UTINYINT", "USMALLINT", "UINTEGER"), "int64"),
-    **dict.fromkeys(("FLOAT", "DOUBLE"), "float64"),
-    "BOOLEAN": "bool",
-    "VARCHAR": "string",
+
+@dataclass(frozen=True, slots=True)
+class _Type:
+    """How a column of a DuckDB type is read.
+
+    kind : of its values. read : SQL of the value of a column {}. lost : where that would be another value.
+    """
+
+    kind: Kind
+    read: str = "{}"
+    lost: str = ""
+
+
+def _instants(read: str, lost: str) -> _Type:
+    # an infinity has no number, and would be read as null
+    inside = f"coalesce({temporal.is_instant(read)}, false)"
+    return _Type("datetime", read, f"{{}} IS NOT NULL AND (NOT {inside} OR {lost})")
+
+
+def _durations(per_second: int) -> _Type:
+    up, down = max(1_000_000 // per_second, 1), max(per_second // 1_000_000, 1)
+    read = f"(CAST({{}} AS HUGEINT) * {up} // {down})"
+    lost = f"{{}} % {down} <> 0 OR abs({read}) > {temporal.LONGEST}"
+    return _Type("duration", f"CAST({read} AS BIGINT)", lost)
+
+
+_MICROSECONDS = "DURATION us"
+# Parquet has no durations but of milliseconds; Arrow writes them as integers and says so beside the schema
+_DURATIONS = {"tDs": "DURATION s", "tDm": "DURATION ms", "tDu": _MICROSECONDS, "tDn": "DURATION ns"}
+_TYPES: dict[str, _Type] = {
+    **dict.fromkeys(("TINYINT", "SMALLINT", "INTEGER", "BIGINT"), _Type("int64")),
+    **dict.fromkeys(("UTINYINT", "USMALLINT", "UINTEGER"), _Type("int64")),
+    **dict.fromkeys(("FLOAT", "DOUBLE"), _Type("float64")),
+    "BOOLEAN": _Type("bool"),
+    "VARCHAR": _Type("string"),
+    "DATE": _Type("date", lost=f"NOT {temporal.is_day('{}')}"),
+    "TIMESTAMP": _instants("{}", "false"),
+    "TIMESTAMP_NS": _instants("make_timestamp(epoch_ns({}) // 1000)", "epoch_ns({}) % 1000 <> 0"),
+    "TIMESTAMP WITH TIME ZONE": _instants("make_timestamp(epoch_us({}))", "false"),
+    "TIMESTAMPTZ_NS": _instants("make_timestamp(epoch_ns({}) // 1000)", "epoch_ns({}) % 1000 <> 0"),
+    "INTERVAL": _Type(
+        "duration", "epoch_us({})", "datepart('month', {}) <> 0 OR datepart('year', {}) <> 0"
+    ),
+    "DURATION s": _durations(1),
+    "DURATION ms": _durations(1000),
+    _MICROSECONDS: _durations(1_000_000),
+    "DURATION ns": _durations(1_000_000_000),
 }
+_TEXT = _Type("string")
+
+
+def _type(name: str) -> _Type | None:
+    """How a type is read, also as a list; None for what becomes text."""
+    if not name.endswith("[]"):
+        return _TYPES.get(name)
+    item = _TYPES.get(name.removesuffix("[]"))
+    if item is None:
+        return None
+    read, lost = item.read.replace("{}", "x"), item.lost.replace("{}", "x") or "false"
+    return _Type(
+        LIST_OF[item.kind],
+        f"list_transform({{}}, lambda x: {read})",
+        f"len(list_filter({{}}, lambda x: x IS NULL OR {lost})) > 0",
+    )
+
+
 _NO_PROPERTY = ("STRUCT", "MAP", "UNION", "BLOB", "BIT", "GEOMETRY", "VARIANT")
 # the names of folders are no columns, whatever they look like
 _READ = "read_parquet(?, hive_partitioning=false"
-_NAMES = "SELECT name FROM parquet_schema(?)"
+_METADATA = "SELECT value FROM parquet_kv_metadata(?) WHERE decode(key) = 'ARROW:schema'"
+_NODES = "SELECT name, coalesce(num_children, 0) FROM parquet_schema(?)"
 _DESCRIBE = f"SELECT column_name, column_type FROM (DESCRIBE SELECT * FROM {_READ}))"
 
 
@@ -51,13 +115,19 @@ def parquet_layout(path: Path, columns: Sequence[str] | None) -> Layout:
             raise wrong(f"has {len(names)} columns, {len(columns)} are named", "Name every column.")
         names = list(columns)
     fields, warnings = parse_header(names)
+    zone = foreign_zone(names)
+    if zone is not None:
+        raise wrong(
+            f"names the time zone {zone!r}", "Write its times in UTC, or each with its offset."
+        )
     double = repeated(fields)
     if double:
         raise wrong(f"names the column {double!r} twice", "Give each column its own name.")
     typed: list[Field] = []
     for name, type, field in zip(names, types, fields, strict=True):
-        kind = _KINDS.get(type, "string")
-        if type not in _KINDS and field.role != "IGNORE":
+        held = _held(type, field)
+        kind = (_type(held) or _TEXT).kind
+        if _type(held) is None and field.role != "IGNORE":
             warnings.append(f"column {name!r}: type {type} is stored as string")
         if field.kind not in (None, kind):
             raise wrong(
@@ -74,18 +144,67 @@ def _schema(path: Path, connection: DuckDBPyConnection) -> tuple[list[str], list
 
     try:
         told = connection.execute(_DESCRIBE, [literal(path)]).fetchall()
-        nodes = connection.execute(_NAMES, [literal(path)]).fetchall()
+        nodes = connection.execute(_NODES, [literal(path)]).fetchall()
     except duckdb.Error as error:
         raise _unreadable(path, error) from None
     for name, type in told:
-        if type.endswith("]") or type.startswith(_NO_PROPERTY):
+        nested = type.endswith("]") and _type(type) is None
+        if nested or type.startswith(_NO_PROPERTY):
             raise ImportFailed(
                 f"column {name!r} is of type {type}, which no property can be",
-                "Use numbers, booleans and strings, one in each field.",
+                "Use numbers, booleans, strings, dates and times, or lists of one of these.",
                 file=str(path),
             )
-    # the first is the root; DuckDB's own names differ where two are alike but for their case
-    return [str(name) for (name,) in nodes[1:]], [str(type) for _, type in told]
+    # DuckDB's own names differ where two are alike but for their case
+    names, types = _columns(nodes), [str(type) for _, type in told]
+    if {"BIGINT", "BIGINT[]"} & set(types):
+        found = connection.execute(_METADATA, [literal(path)]).fetchone()
+        durations = _arrow_durations(found[0]) if found else {}
+        types = [
+            durations.get((k, name), type)
+            for k, (name, type) in enumerate(zip(names, types, strict=True))
+        ]
+    return names, types
+
+
+def _columns(nodes: Sequence[tuple[str, int]]) -> list[str]:
+    """The names of the columns, from a schema's nodes: the root, and each node before its children (of a list)."""
+    found: list[str] = []
+    below = 0  # nodes that are still to come below the column
+    for name, children in nodes[1:]:
+        if not below:
+            found.append(str(name))
+            below = 1
+        below += children - 1
+    return found
+
+
+def _arrow_durations(schema: bytes) -> dict[tuple[int, str], str]:
+    """The columns that an Arrow schema, in base64, says to be durations: (number, name) -> how we call the type."""
+    import nanoarrow as na
+    from nanoarrow.ipc import InputStream
+
+    try:
+        source = InputStream.from_readable(io.BytesIO(base64.b64decode(schema)))
+        fields = list(na.c_schema(na.ArrayStream(source).schema).children)
+        told = [(str(field.name), _duration(field)) for field in fields]
+    except (ValueError, RuntimeError):  # it is for other readers; without it they are integers
+        return {}
+    return {(k, name): type for k, (name, type) in enumerate(told) if type}
+
+
+def _duration(field: CSchema) -> str:
+    """How we call the type of a field that is a duration or a list of them, else ""."""
+    if field.format not in ("+l", "+L"):
+        return _DURATIONS.get(field.format, "")
+    item = _duration(field.child(0))
+    return item and item + "[]"
+
+
+def _held(type: str, field: Field) -> str:
+    """The type of a column whose field may say that its integers are microseconds."""
+    microseconds = (type, field.kind) in (("BIGINT", "duration"), ("BIGINT[]", "duration[]"))
+    return type.replace("BIGINT", _MICROSECONDS) if microseconds else type
 
 
 def _unreadable(path: Path, error: Exception) -> ImportFailed:
@@ -98,6 +217,8 @@ def _unreadable(path: Path, error: Exception) -> ImportFailed:
 class ParquetTable(Table):
     """The rows of one Parquet file: as `Table`, but its columns have types. A row is told by its number."""
 
+    types: list[_Type]
+
     def _read(self) -> None:
         import duckdb
 
@@ -106,8 +227,11 @@ class ParquetTable(Table):
         fields = self.layout.fields
         if len(types) != len(fields):
             raise self._wrong(f"has {len(types)} columns instead of {len(fields)}")
-        for field, type in zip(fields, types, strict=True):
-            kind = _KINDS.get(type, "string")
+        self.types = [
+            _type(_held(type, field)) or _TEXT for type, field in zip(types, fields, strict=True)
+        ]
+        for field, type, read in zip(fields, types, self.types, strict=True):
+            kind = read.kind
             if field.role != "IGNORE" and field.kind != kind:
                 raise self._wrong(
                     f"column {field.name or field.role!r} is {kind}, not {field.kind}"
@@ -120,8 +244,8 @@ class ParquetTable(Table):
                 )
         numbers = range(len(fields))
         cast = "".join(
-            f", CAST(c{i} AS {SQL_TYPES[field.kind or 'string']}) AS c{i}"
-            for i, field in enumerate(fields)
+            f", c{i}" if read.lost else f", CAST(c{i} AS {SQL_TYPES[read.kind]}) AS c{i}"
+            for i, read in enumerate(self.types)
         )
         named = ", ".join([*(f"c{i}" for i in numbers), "row"])
         try:
@@ -132,12 +256,22 @@ class ParquetTable(Table):
             )
         except duckdb.Error as error:
             raise _unreadable(self.path, error) from None
+        for i, (field, read) in enumerate(zip(fields, self.types, strict=True)):
+            if read.lost and field.role != "IGNORE":
+                what = f"{field.name!r} cannot be stored as {read.kind}:"
+                cure = (
+                    "Years are 1 to 9999; parts of a microsecond, months of a duration and nulls"
+                    " in a list are not kept."
+                )
+                self.reject(i, read.lost.replace("{}", f"c{i}"), what, cure)
 
     def text(self, i: int) -> str:
         return f"CAST(c{i} AS VARCHAR)"
 
     def value(self, i: int, kind: Kind) -> str:
-        return f"c{i}" if self.layout.fields[i].kind == kind else super().value(i, kind)
+        if self.layout.fields[i].kind != kind:
+            return super().value(i, kind)
+        return self.types[i].read.replace("{}", f"c{i}")
 
     def _wrong(self, reason: str) -> ImportFailed:
         return ImportFailed(reason, "Take the whole export anew.", file=str(self.path))

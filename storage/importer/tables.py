@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gdb.errors import Cancelled, ImportFailed
+from gdb.storage import temporal
 from gdb.storage.engine import Engine, Watch
 from gdb.storage.importer import values
 from gdb.storage.importer.detect import GZIP
@@ -20,7 +21,7 @@ from gdb.storage.importer.layout import Layout
 from gdb.storage.importer.line_ends import unified
 from gdb.storage.importer.places import Places
 from gdb.storage.importer.report import FileReport, Rejects
-from gdb.storage.model import I64, Column, Kind, offsets_of_lengths
+from gdb.storage.model import DTYPES, I64, ITEM_OF, Column, Kind, Values, offsets_of_lengths
 
 Row = tuple[int | str, ...]
 _LINE = 2 << 20  # bytes of a line that DuckDB takes unless it is told otherwise
@@ -109,7 +110,8 @@ class Table:
         for i, field in enumerate(self.layout.fields):
             if field.kind is not None and field.role != "IGNORE":
                 what = f"{field.name or field.role!r} is declared {field.kind}, not"
-                self.reject(i, values.misfit(f"c{i}", field.kind), what)
+                cure = temporal.CURES.get(field.kind, "")
+                self.reject(i, values.misfit(f"c{i}", field.kind), what, cure)
 
     def _read_text(self) -> None:
         import duckdb
@@ -195,7 +197,9 @@ class Table:
 
     def value(self, i: int, kind: Kind) -> str:
         """A column as values of a kind, NULL where one does not fit; in SQL."""
-        return values.value(self.text(i), kind)
+        made = values.value(self.text(i), kind)
+        escaped = kind == "string[]" and self.layout.written is not None
+        return values.unescaped(made) if escaped else made
 
     def count(self) -> int:
         return self._scalar("SELECT count(*) FROM t")
@@ -234,25 +238,34 @@ class Table:
 
     def column(self, i: int, kind: Kind) -> Column:
         """A column's values, in the order of the lines."""
+        if kind not in ITEM_OF:
+            return self._column(self.value(i, kind), kind, "t ORDER BY record")
+        found = f"(SELECT record, {self.value(i, kind)} AS v FROM t)"
+        lengths = self._column("len(v)", "int64", f"{found} ORDER BY record")
+        each = f"(SELECT record, unnest(v) AS v, generate_subscripts(v, 1) AS place FROM {found})"
+        items = self._column("v", ITEM_OF[kind], f"{each} ORDER BY record, place")
+        offsets = offsets_of_lengths(lengths.values.astype(np.int64, copy=False))
+        return Column.of_lists(items, offsets, lengths.valid)
+
+    def _column(self, value: str, kind: Kind, source: str) -> Column:
+        """The values of some SQL over a source, which says their order too."""
         if kind == "string":
-            return self._strings(i)
-        cast = self.value(i, kind)
+            return self._strings(value, source)
+        cast = values.number(value, kind)
         zero = "false" if kind == "bool" else "0"
         found = self._arrays(
-            f"SELECT coalesce({cast}, {zero}) AS v, {cast} IS NOT NULL AS ok FROM t ORDER BY record"
+            f"SELECT coalesce({cast}, {zero}) AS v, {cast} IS NOT NULL AS ok FROM {source}"
         )
         valid = np.asarray(found["ok"], np.bool_)
-        dtype = {"int64": np.int64, "float64": np.float64, "bool": np.uint8}[kind]
-        numbers = np.ascontiguousarray(found["v"]).astype(dtype)
+        numbers: Values = np.ascontiguousarray(found["v"]).astype(DTYPES[kind])
         return Column(kind, numbers, None, None if valid.all() else valid)
 
-    def _strings(self, i: int) -> Column:
+    def _strings(self, value: str, source: str) -> Column:
         """A text column through Arrow, so that no Python string is made."""
         import nanoarrow as na
 
         relation = self.connection.sql(
-            f"SELECT coalesce({self.text(i)}, '') AS v, CAST(c{i} IS NOT NULL AS TINYINT) AS ok FROM t"
-            " ORDER BY record"
+            f"SELECT coalesce({value}, '') AS v, CAST({value} IS NOT NULL AS TINYINT) AS ok FROM {source}"
         )
         data: list[npt.NDArray[np.uint8]] = [np.zeros(0, np.uint8)]
         lengths: list[I64] = [np.zeros(0, np.int64)]
@@ -273,7 +286,7 @@ class Table:
 
     def texts(self, i: int) -> list[str]:
         """A column as text, "" where it is empty."""
-        return [str(text or "") for text in self._strings(i).to_list()]
+        return [str(text or "") for text in self.column(i, "string").to_list()]
 
     def groups(self, i: int) -> tuple[list[str], I64]:
         """The distinct texts of a column ("" where empty), and for each row the number of its text."""

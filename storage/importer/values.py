@@ -6,8 +6,9 @@ integer, and read '1_000' and '0x1F'.
 
 from __future__ import annotations
 
+from gdb.storage import temporal
 from gdb.storage.engine import SQL_TYPES
-from gdb.storage.model import Kind
+from gdb.storage.model import ITEM_OF, Kind
 
 INTEGER = r"\s*[+-]?[0-9]+\s*"
 _NUMBER = r"\s*[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?\s*"
@@ -17,25 +18,88 @@ _CODE = r"\s*([+][0-9]|-?0[0-9]).*"
 INFERRED: tuple[Kind, ...] = ("int64", "float64", "bool")
 
 
+# the items of a list: neo4j-admin's delimiter, and the name of one in SQL
+DELIMITER = ";"
+_ITEM = "item"
+
+
+def _split(text: str) -> str:
+    return f"string_split({text}, '{DELIMITER}')"
+
+
+def _each(items: str, text: str) -> str:
+    """The items of a text; an empty one has none."""
+    return f"CASE WHEN {text} = '' THEN [] ELSE {items} END"
+
+
+def unescaped(list_: str) -> str:
+    """The items of a list of strings as an export wrote them, see `escaped`."""
+    plain = f"replace(replace(replace({_ITEM}, '\\s', ';'), '\\e', ''), '\\b', '\\')"
+    return f"list_transform({list_}, lambda {_ITEM}: {plain})"
+
+
+def escaped(list_: str) -> str:
+    """The items of a list of strings as an export writes them: with \\s for the delimiter, \\b for a backslash, and
+    \\e for an empty item, so that a list of one is not an empty list."""
+    plain = f"replace(replace({_ITEM}, '\\', '\\b'), ';', '\\s')"
+    return (
+        f"list_transform({list_}, lambda {_ITEM}: CASE {_ITEM} WHEN '' THEN '\\e' ELSE {plain} END)"
+    )
+
+
+def joined(list_: str, kind: Kind) -> str:
+    """A list as one text."""
+    item = ITEM_OF[kind]
+    if item == "string":
+        items = escaped(list_)
+    else:
+        items = f"list_transform({list_}, lambda {_ITEM}: {temporal.written_sql(_ITEM, item)})"
+    return f"array_to_string({items}, '{DELIMITER}')"
+
+
 def _is(text: str, pattern: str) -> str:
     return f"regexp_full_match({text}, '{pattern}')"
 
 
 def value(text: str, kind: Kind) -> str:
     """The value of a text column, NULL where it does not fit; empty text is NULL but for strings."""
-    return text if kind == "string" else f"TRY_CAST(nullif({text}, '') AS {SQL_TYPES[kind]})"
+    if kind in ITEM_OF:
+        of_item = value(_ITEM, ITEM_OF[kind])
+        return _each(f"list_transform({_split(text)}, lambda {_ITEM}: {of_item})", text)
+    match kind:
+        case "string":
+            return text
+        case "date" | "datetime" | "duration":
+            return temporal.read_sql(text, kind)
+        case _:
+            return f"TRY_CAST(nullif({text}, '') AS {SQL_TYPES[kind]})"
+
+
+def number(value: str, kind: Kind) -> str:
+    """What a column of the kind holds of a value that is no string and no list."""
+    match kind:
+        case "date":
+            return f"{value} - DATE '1970-01-01'"
+        case "datetime":
+            return f"epoch_us({value})"
+        case _:
+            return value
 
 
 def misfit(text: str, kind: Kind) -> str:
     """Where a text is no value of a declared kind."""
+    if kind in ITEM_OF:
+        item = ITEM_OF[kind]
+        empty = "false" if item == "string" else f"{_ITEM} = ''"
+        wrong = f"lambda {_ITEM}: {empty} OR ({misfit(_ITEM, item)})"
+        return f"{text} <> '' AND len(list_filter({_split(text)}, {wrong})) > 0"
     none = f"{value(text, kind)} IS NULL"
     wrong = {
         "int64": f"NOT {_is(text, INTEGER)} OR {none}",
         "float64": f"NOT ({_is(text, _NUMBER)} OR {_is(text, _NO_NUMBER)}) OR {none}"
         f" OR (isinf({value(text, kind)}) AND {_is(text, _NUMBER)})",
-        "bool": none,
         "string": "false",
-    }[kind]
+    }.get(kind, none)
     return f"{text} <> '' AND ({wrong})"
 
 
@@ -45,8 +109,7 @@ def surprise(text: str, kind: Kind) -> str:
         "int64": f"{_is(text, _CODE)}",
         "float64": f"{_is(text, _CODE)}",
         "bool": f"lower({text}) NOT IN ('true', 'false')",
-        "string": "false",
-    }[kind]
+    }.get(kind, "false")
     return f"({misfit(text, kind)}) OR ({text} <> '' AND {extra})"
 
 

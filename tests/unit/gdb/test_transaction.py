@@ -6,6 +6,7 @@ import gc
 import subprocess
 import sys
 import threading
+from datetime import date, datetime, timedelta
 from pathlib import Path
 
 import numpy as np
@@ -281,3 +282,25 @@ def test_in_memory() -> None:
         assert db.execute("MATCH (a)-[:R]->(b) RETURN count(*)").scalar() == 2
         db.compact()
         assert db.execute("MATCH (a)-[:R]->(b) RETURN count(*)").scalar() == 2
+
+
+def test_times_and_lists() -> None:
+    born, at = date(1815, 12, 10), datetime(2024, 2, 29, 12, 30)
+    with gdb.connect() as db:
+        with db.transaction() as tx:
+            tx.add_nodes("P", [1, 2], {"born": [born, None], "tags": [["a", "b"], []]})
+        with db.transaction() as tx:
+            tx.set_nodes(
+                [2, 1], {"born": [born, None], "at": [at, None], "for": [timedelta(1), None]}
+            )
+            tx.set_nodes([1], {"tags": [["c"]]})
+            with pytest.raises(ChangeRefused, match="'born' holds dates"):
+                tx.set_nodes([1], {"born": [5]})
+            with pytest.raises(ChangeRefused, match=r"'tags' holds lists"):
+                tx.set_nodes([1], {"tags": ["x"]})
+        query = "MATCH (n) RETURN n.born, n.tags, n.at, n.for ORDER BY id(n)"
+        expected = [(None, ["c"], None, None), (born, [], at, timedelta(1))]
+        assert db.execute(query).fetchall() == expected
+        db.check()
+        db.compact()
+        assert db.execute(query).fetchall() == expected

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+from datetime import date, datetime, timedelta
 
 import pytest
 
@@ -12,6 +13,7 @@ from gdb.entities import Node, Relationship
 from gdb.repl.format import Format, cell, csv_lines, fitted, json_lines, lines, places, table
 
 ADA = Node(1, ("Person",), {"name": "Ada"})
+TIMES = [date.min, datetime(2000, 1, 1, 10), -timedelta(hours=1)]
 KNOWS = Relationship(0, "KNOWS", 1, "x", {"since": 1833})
 
 
@@ -128,3 +130,11 @@ def test_jsonl_holds_the_same_rows_as_json() -> None:
     shown = lines(Format.JSONL, ["x", "y"], rows, None)
     whole = "".join(lines(Format.JSON, ["x", "y"], rows, None))
     assert [json.loads(line) for line in shown] == json.loads(whole)
+
+
+def test_dates_and_times_are_iso_texts_in_every_format() -> None:
+    texts = ["0001-01-01", "2000-01-01T10:00:00", "-PT1H"]
+    assert list(table(["x"], [(value,) for value in TIMES]))[2:] == texts
+    assert list(csv_lines(["a", "b", "c"], [TIMES]))[1] == ",".join(texts)
+    assert json.loads("".join(json_lines(["x"], [(TIMES,)]))) == [{"x": texts}]
+    assert cell(TIMES) == f"[{', '.join(texts)}]"

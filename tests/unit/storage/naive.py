@@ -7,15 +7,28 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from dataclasses import dataclass
+from datetime import timedelta
 
 import numpy as np
 from hypothesis import strategies as st
 
 from gdb.storage.adjacency import Direction
-from gdb.storage.model import Column, EdgeTable, GraphTables, Kind, Scalar, VertexTable
+from gdb.storage.model import (
+    ITEM_OF,
+    KINDS,
+    Column,
+    EdgeTable,
+    GraphTables,
+    Item,
+    Kind,
+    PropertyValue,
+    VertexTable,
+)
 from gdb.storage.snapshot import Snapshot
+from gdb.storage.temporal import LONGEST
 
 Key = tuple[str, int | str]  # id space, user id
+Properties = tuple[tuple[str, PropertyValue | tuple[Item, ...]], ...]
 
 
 @dataclass(frozen=True)
@@ -24,14 +37,14 @@ class Edge:
     directed: bool
     source: Key
     target: Key
-    properties: tuple[tuple[str, Scalar], ...]
+    properties: Properties
 
 
 class Naive:
     """vertices : key -> (labels, properties); edges : one entry for each."""
 
     def __init__(self, tables: GraphTables) -> None:
-        self.vertices: dict[Key, tuple[tuple[str, ...], tuple[tuple[str, Scalar], ...]]] = {}
+        self.vertices: dict[Key, tuple[tuple[str, ...], Properties]] = {}
         rows: list[Key] = []
         for table in tables.vertices:
             for user_id, values in zip(table.ids, _rows(table.columns, len(table)), strict=True):
@@ -73,13 +86,20 @@ def _ends(directed: bool, source: Key, target: Key) -> tuple[Key, Key]:
     return pair[0], pair[1]
 
 
-def _rows(columns: dict[str, Column], count: int) -> list[tuple[tuple[str, Scalar], ...]]:
+def _rows(columns: dict[str, Column], count: int) -> list[Properties]:
     """The properties of each row that are not null."""
     lists = {key: column.to_list() for key, column in sorted(columns.items())}
     return [
-        tuple((key, values[row]) for key, values in lists.items() if values[row] is not None)
+        tuple(
+            (key, _plain(values[row])) for key, values in lists.items() if values[row] is not None
+        )
         for row in range(count)
     ]
+
+
+def _plain(value: PropertyValue) -> PropertyValue | tuple[Item, ...]:
+    """Something that can be counted."""
+    return tuple(value) if isinstance(value, list) else value
 
 
 def keys_of(snapshot: Snapshot) -> list[Key]:
@@ -187,22 +207,25 @@ def _known(types: tuple[str, ...], snapshot: Snapshot) -> bool:
 
 # ---- random graphs ----------------------------------------------------------------------------------
 
-_VALUES: dict[Kind, st.SearchStrategy[Scalar]] = {
+VALUES: dict[Kind, st.SearchStrategy[PropertyValue]] = {
     "int64": st.integers(-(2**63), 2**63 - 1),
     "float64": st.floats(allow_nan=False),
     "bool": st.booleans(),
     "string": st.text(max_size=4),
+    "date": st.dates(),
+    "datetime": st.datetimes(),
+    "duration": st.integers(-LONGEST, LONGEST).map(lambda n: timedelta(microseconds=n)),
 }
+VALUES |= {list_: st.lists(VALUES[item], max_size=3) for list_, item in ITEM_OF.items()}
 
 
 @st.composite
 def columns(draw: st.DrawFn, count: int, owner: str) -> dict[str, Column]:
     found: dict[str, Column] = {}
-    kinds: dict[str, Kind] = {"i": "int64", "f": "float64", "b": "bool", "s": "string"}
-    for key in draw(st.sets(st.sampled_from("ifbs"), max_size=2)):
-        value = st.none() | _VALUES[kinds[key]]
+    for kind in draw(st.sets(st.sampled_from(KINDS), max_size=2)):
+        value = st.none() | VALUES[kind]
         values = draw(st.lists(value, min_size=count, max_size=count))
-        found[key + owner] = Column.from_list(values, kinds[key])
+        found[kind + owner] = Column.from_list(values, kind)
     return found
 
 

@@ -10,6 +10,7 @@ import tempfile
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from datetime import date, datetime, timedelta
 from pathlib import Path
 
 import numpy as np
@@ -24,19 +25,41 @@ from gdb.storage.build import read_tables, write_graph
 from gdb.storage.contents import FORMATS, NAME, FileFormat
 from gdb.storage.exporter import export
 from gdb.storage.importer import LoadReport, load
-from gdb.storage.model import Column, EdgeTable, GraphTables, VertexTable
+from gdb.storage.model import Column, EdgeTable, GraphTables, Item, VertexTable
 from gdb.storage.snapshot import Snapshot
 from gdb.storage.steps import Steps
 from gdb.storage.store import Store
+from gdb.storage.temporal import EPOCH, LONGEST
 from tests.unit.storage.naive import Naive, agree, tables
 
 STEPS = Steps("export")
-ODD = [
+ODD: list[Item] = [
     *("", " ", " a ", ",", '"', '""', "a,b", 'say "hi", ok', "'", "\\", "\\N", "NULL", "null"),
     *("\n", "\r", "\r\n", "a\nb", "a\r\nb\n", "\t", "#x", "é€😀", "\ufeff", "\u2028", "\0", "a\0"),
     *("1", "01", "1.5", "true", "nan", "-", ";", "a;b", "{}", "x" * 70_000, "\x1a", "\x7f"),
 ]
-FLOATS = [0.1, 1 / 3, -0.0, 5e-324, 1.7976931348623157e308, 1e22, math.inf, -math.inf, math.nan]
+FLOATS: list[Item] = [
+    0.1,
+    1 / 3,
+    -0.0,
+    5e-324,
+    1.7976931348623157e308,
+    1e22,
+    math.inf,
+    -math.inf,
+    math.nan,
+]
+ESCAPES: list[Item] = [r"\s", r"\b", r"\e", r"\\s;", ";", "\\"]
+DAYS: list[Item] = [date.min, date.max, date(1969, 12, 31), date(2000, 2, 29)]
+INSTANTS: list[Item] = [
+    datetime.min,
+    datetime.max,
+    datetime(1969, 12, 31, 23, 59, 59, 999_999),
+    EPOCH,
+]
+LENGTHS: list[Item] = [
+    timedelta(microseconds=n) for n in (LONGEST, -LONGEST, 0, -1, 10, 90_061_000_000)
+]
 BIG = [-(2**63), 2**63 - 1, 0, -1]
 
 
@@ -89,7 +112,17 @@ def odd() -> GraphTables:
         "float": Column.from_list((FLOATS * count)[:count], "float64"),
         "int": Column.from_list((BIG * count)[:count]),
         "bool": Column.from_list(([True, None, False] * count)[:count]),
+        "date": Column.from_list([*(DAYS * count)[: count - 1], None]),
+        "datetime": Column.from_list([None, *(INSTANTS * count)[: count - 1]]),
+        "duration": Column.from_list([*(LENGTHS * count)[: count - 2], None, None]),
+        "texts": Column.from_list([*([text] for text in ODD[:-1]), None]),
+        "more texts": Column.from_list([[], ESCAPES, ["", ""], None, ODD, *[["x"]] * (count - 5)]),
+        "floats": Column.from_list([FLOATS, [], None, *[[0.5]] * (count - 3)]),
+        "days": Column.from_list([DAYS, None, *[[]] * (count - 2)], "date[]"),
+        "instants": Column.from_list([INSTANTS, *[[]] * (count - 1)]),
+        "lengths": Column.from_list([LENGTHS, None, *[[]] * (count - 2)]),
         "none": Column.nulls("int64", count),
+        "no lists": Column.nulls("string[]", count),
     }
     ids = [f"{k}{text}" for k, text in enumerate(ODD)]
     around = np.arange(count)
@@ -338,7 +371,7 @@ def test_an_export_that_was_changed_is_refused(tmp_path: Path, format: FileForma
     right = told.read_text(encoding="utf-8")
     for old, new, says in (
         ('"rows": 4', '"rows": 5', "when it was exported it had 5"),
-        ('"gdb_export": 1', '"gdb_export": 2', "version 2; this gdb reads version 1"),
+        ('"gdb_export": 2', '"gdb_export": 3', "version 3; this gdb reads up to version 2"),
         ('"file": "nodes', '"file": "../nodes', "is no name of a file"),
         ('"role": "ID"', '"role": "KEY"', "no role of a column"),
         ("{", "", "cannot be understood"),

@@ -10,12 +10,13 @@ import itertools
 import json
 import struct
 from collections import Counter
+from datetime import date, datetime, timedelta
 from pathlib import Path
 
 import numpy as np
 
 from gdb.storage.build import write_graph
-from gdb.storage.model import Column, EdgeTable, GraphTables, VertexTable
+from gdb.storage.model import Column, EdgeTable, GraphTables, PropertyValue, VertexTable
 from gdb.storage.store import Store
 from gdb.storage.transaction import Changes, commit
 
@@ -25,10 +26,11 @@ class PlainStore:
         raw = (folder / "MANIFEST").read_bytes()
         magic, version, zero, length = struct.unpack_from("<8sIIQ", raw)
         assert (magic, zero) == (b"gdb.man\n", 0)
+        self.format = version
         assert len(raw) == 24 + length + 16
         assert hashlib.blake2b(raw[:-16], digest_size=16).digest() == raw[-16:]
         self.body = json.loads(raw[24:-16])
-        assert version == (2 if "delta" in self.body else 1)
+        assert version == 2 or "delta" not in self.body
         self.files: list[bytes] = []
         for file in self.body["files"]:
             content = (folder / file["name"]).read_bytes()
@@ -50,16 +52,31 @@ class PlainStore:
     def column(self, file: int, record: dict[str, object], count: int) -> list[object]:
         kind = str(record["kind"])
         sections = {name: int(str(record[name])) for name in ("values", "offsets", "valid")}
-        code = {"int64": "q", "float64": "d", "bool": "B", "string": "B"}[kind]
+        if kind.endswith("[]"):
+            cuts = self.section(file, sections["offsets"], 19, "q")
+            own = {"kind": kind[:-2], "values": sections["values"], "valid": -1}
+            items = self.column(file, {**own, "offsets": sections["offsets"] + 1}, cuts[-1])
+            lists: list[object] = [items[a:b] for a, b in itertools.pairwise(cuts)]
+            return self.known(file, sections["valid"], lists, count)
+        code = {"float64": "d", "bool": "B", "string": "B", "date": "i"}.get(kind, "q")
         values: list[object] = list(self.section(file, sections["values"], 16, code))
         if kind == "bool":
             values = [bool(v) for v in values]
+        if kind == "date":
+            values = [date(1970, 1, 1) + timedelta(days=int(str(v))) for v in values]
+        if kind in ("datetime", "duration"):
+            start = datetime(1970, 1, 1) if kind == "datetime" else timedelta(0)
+            values = [start + timedelta(microseconds=int(str(v))) for v in values]
         if kind == "string":
             data = bytes(int(str(v)) for v in values)
             ends = self.section(file, sections["offsets"], 17, "q")
             values = [data[a:b].decode() for a, b in itertools.pairwise(ends)]
-        if sections["valid"] >= 0:
-            bits = self.section(file, sections["valid"], 18, "B")
+        return self.known(file, sections["valid"], values, count)
+
+    def known(self, file: int, valid: int, values: list[object], count: int) -> list[object]:
+        """The values with their nulls."""
+        if valid >= 0:
+            bits = self.section(file, valid, 18, "B")
             values = [v if bits[n // 8] >> (n % 8) & 1 else None for n, v in enumerate(values)]
         assert len(values) == count
         return values
@@ -117,6 +134,7 @@ def test_a_reader_written_from_the_text_reads_a_store(tmp_path: Path) -> None:
     )
     write_graph(Store.open(tmp_path, create=True), graph, segment_edges=400)
     plain = PlainStore(tmp_path)
+    assert plain.format == 1
     body = plain.body
 
     row_of_vid: dict[int, int] = {}
@@ -185,6 +203,7 @@ def test_a_reader_written_from_the_text_reads_a_delta(tmp_path: Path) -> None:
         changes.remove_vertices(np.array([five, new[0]], np.uint32), detach=False)
         commit(store, changes)
     plain = PlainStore(tmp_path)
+    assert plain.format == 2
     body, delta = plain.body, plain.body["delta"]
     assert (body["vertex_count"], body["edge_count"], delta["vertices"]) == (6, 6, 2)
     assert delta["file"] == len(body["files"]) - 1
@@ -212,3 +231,42 @@ def test_a_reader_written_from_the_text_reads_a_delta(tmp_path: Path) -> None:
     canonical = [(a, b) for a, b in plain.part(body["types"][1]["parts"][0]) if b >= a]
     (gone,) = plain.section(delta["file"], undirected["removed"], 51, "q")
     assert canonical[gone] == (min(three, four), max(three, four))
+
+
+LATER: dict[str, list[PropertyValue]] = {
+    "date": [date.min, None, date(1969, 12, 31), date(1970, 1, 1), date.max],
+    "datetime": [
+        datetime.min,
+        None,
+        datetime(1969, 12, 31, 23, 59, 59, 999_999),
+        datetime.max,
+        None,
+    ],
+    "duration": [timedelta(microseconds=n) for n in (1 - 2**63, -1, 0, 1, 2**63 - 1)],
+    "int64[]": [[1, -2], [], None, [3], [2**63 - 1]],
+    "float64[]": [[0.5], [0.25], [], [], []],
+    "bool[]": [[True, False], None, None, [], [False]],
+    "string[]": [["é", ""], [], [""], None, ["abc", "d"]],
+    "date[]": [[date.min], [], [], [date.max, date(1970, 1, 1)], None],
+    "datetime[]": [[], [], [], [datetime.max, datetime.min], None],
+    "duration[]": [None, None, [timedelta(-1), timedelta(1)], None, None],
+}
+
+
+def test_columns_of_times_and_lists_make_it_format_2(tmp_path: Path) -> None:
+    columns = {kind: Column.from_list(values) for kind, values in LATER.items()}
+    ends = np.arange(5)
+    graph = GraphTables(
+        (VertexTable((), "", np.arange(5), columns),),
+        (EdgeTable("D", True, ends, ends, columns),),
+    )
+    write_graph(Store.open(tmp_path, create=True), graph)
+    plain = PlainStore(tmp_path)
+    assert plain.format == 2
+    (group,), (edges,) = plain.body["groups"], plain.body["types"]
+    ids = [int(str(user_id)) for user_id in plain.column(group["file"], group["ids"], 5)]
+    for owner in (group, edges):  # each vertex has a loop, and edges lie in the order of vids
+        for kind, values in LATER.items():
+            assert owner["columns"][kind]["kind"] == kind
+            found = plain.column(owner["file"], owner["columns"][kind], 5)
+            assert found == [values[user_id] for user_id in ids]

@@ -6,6 +6,7 @@ import gzip
 import json
 import math
 import re
+from datetime import date, datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -14,7 +15,7 @@ import gdb
 from gdb.errors import ImportFailed
 from gdb.storage.build import read_tables
 from gdb.storage.importer import load
-from gdb.storage.model import Scalar
+from gdb.storage.model import PropertyValue
 from gdb.storage.store import Store
 
 
@@ -28,9 +29,9 @@ def written(folder: Path, text: str | bytes, name: str = "input.csv") -> Path:
     return folder / name
 
 
-def nodes_of(store: Store) -> dict[int | str, tuple[tuple[str, ...], dict[str, Scalar]]]:
+def nodes_of(store: Store) -> dict[int | str, tuple[tuple[str, ...], dict[str, PropertyValue]]]:
     """id -> labels and properties that are not null."""
-    found: dict[int | str, tuple[tuple[str, ...], dict[str, Scalar]]] = {}
+    found: dict[int | str, tuple[tuple[str, ...], dict[str, PropertyValue]]] = {}
     for table in read_tables(store.snapshot()).vertices:
         columns = {key: column.to_list() for key, column in table.columns.items()}
         for row, name in enumerate(table.ids):
@@ -39,7 +40,7 @@ def nodes_of(store: Store) -> dict[int | str, tuple[tuple[str, ...], dict[str, S
     return found
 
 
-def edges_of(store: Store) -> list[tuple[str, int | str, int | str, dict[str, Scalar]]]:
+def edges_of(store: Store) -> list[tuple[str, int | str, int | str, dict[str, PropertyValue]]]:
     tables = read_tables(store.snapshot())
     ids = [x if isinstance(x, str) else int(x) for t in tables.vertices for x in t.ids]
     found = []
@@ -51,7 +52,7 @@ def edges_of(store: Store) -> list[tuple[str, int | str, int | str, dict[str, Sc
     return sorted(found, key=repr)
 
 
-def values(store: Store, key: str) -> list[Scalar]:
+def values(store: Store, key: str) -> list[PropertyValue]:
     return [properties.get(key) for _, (_, properties) in sorted(nodes_of(store).items())]
 
 
@@ -59,7 +60,17 @@ def kind(store: Store, key: str) -> str:
     return store.snapshot().groups[0].keys[key]
 
 
-COLUMNS: list[tuple[str, list[str], str, list[Scalar]]] = [
+DAYS: list[PropertyValue] = [date(2000, 2, 29), None, date.min, date.max]
+INSTANTS: list[PropertyValue] = [datetime(2000, 2, 29), None, datetime.min, datetime.max]
+LENGTHS: list[PropertyValue] = [
+    timedelta(7),
+    None,
+    -timedelta(1, hours=2, minutes=3, seconds=4.5),
+    timedelta(microseconds=-1),
+]
+Y2K = datetime(2000, 1, 1)
+TEXTS: list[PropertyValue] = [["a", "b"], None, ["c:\\s", "", ""], ["x, y"]]
+COLUMNS: list[tuple[str, list[str], str, list[PropertyValue]]] = [
     ("x", ["1", "-2", "", "+3"], "string", ["1", "-2", None, "+3"]),
     ("x", ["1", "-2", "", "0"], "int64", [1, -2, None, 0]),
     ("x", ["1.5", "2", "-1e3", ".5"], "float64", [1.5, 2.0, -1000.0, 0.5]),
@@ -78,13 +89,54 @@ COLUMNS: list[tuple[str, list[str], str, list[Scalar]]] = [
     ("x:string", ["1", "", '""', "z"], "string", ["1", None, "", "z"]),
     ("x:boolean", ["true", "", "0", "1"], "bool", [True, None, False, True]),
     ("x:long", ["", "", "", ""], "int64", [None] * 4),
+    ("x:date", ["2000-02-29", "", " 0001-01-01 ", "9999-12-31"], "date", DAYS),
+    (
+        "x:datetime",
+        ["2000-02-29", "", "0001-01-01T02:00+02", "9999-12-31 23:59:59.9999990Z"],
+        "datetime",
+        INSTANTS,
+    ),
+    (
+        "x:localdatetime",
+        ["2000-02-28T22:30-01:30[A/b_C]", "", "0001-01-01T00:00:00", "9999-12-31T23:59:59.999999"],
+        "datetime",
+        INSTANTS,
+    ),
+    ("x:duration", ["P1W", "", "-P1DT2H3M4.5S", "PT-0.000001S"], "duration", LENGTHS),
+    ("x:int[]", ["1;-2", "", '""', "3"], "int64[]", [[1, -2], None, [], [3]]),
+    ("x:string[]", ["a;b", "", "c:\\s;;", '"x, y"'], "string[]", TEXTS),
+    ("x:float[]", ["1;.5", "", "inf", " 2 "], "float64[]", [[1.0, 0.5], None, [math.inf], [2.0]]),
+    ("x:boolean[]", ["true;false", "", "1", "T"], "bool[]", [[True, False], None, [True], [True]]),
+    (
+        "x:date[]",
+        ["2000-01-01", "", '""', "0001-01-01"],
+        "date[]",
+        [[date(2000, 1, 1)], None, [], [date.min]],
+    ),
+    (
+        "x:datetime[]",
+        ["2000-01-01T00:00Z;2000-01-01", "", '""', "0001-01-01"],
+        "datetime[]",
+        [[Y2K, Y2K], None, [], [datetime.min]],
+    ),
+    (
+        "x:duration[]",
+        ["P1D;-PT1S", "", '""', "P1W"],
+        "duration[]",
+        [[timedelta(1), timedelta(seconds=-1)], None, [], [timedelta(7)]],
+    ),
     ("match", ["1", "2", "3", "4"], "int64", [1, 2, 3, 4]),
 ]
 
 
 @pytest.mark.parametrize(("header", "cells", "wanted", "read"), COLUMNS)
 def test_types(
-    store: Store, tmp_path: Path, header: str, cells: list[str], wanted: str, read: list[Scalar]
+    store: Store,
+    tmp_path: Path,
+    header: str,
+    cells: list[str],
+    wanted: str,
+    read: list[PropertyValue],
 ) -> None:
     rows = "".join(f"{i},{cell}\n" for i, cell in enumerate(cells))
     load(store, nodes={"A": written(tmp_path, f"id,{header}\n{rows}")})

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+from datetime import date, datetime, timedelta
 from pathlib import Path
 
 import duckdb
+import numpy as np
 import pytest
 
 import gdb
 from gdb.errors import ImportFailed
+from gdb.storage.build import write_graph
+from gdb.storage.exporter import export
 from gdb.storage.importer import load
+from gdb.storage.model import Column, GraphTables, VertexTable
+from gdb.storage.steps import Steps
 from gdb.storage.store import Store
 from tests.unit.storage.test_importer_csv import edges_of, nodes_of
 
@@ -72,11 +78,11 @@ def test_columns_and_ends_named_by_the_caller(store: Store, tmp_path: Path) -> N
 
 
 def test_other_types_are_stored_as_text_with_a_warning(store: Store, tmp_path: Path) -> None:
-    select = "SELECT 1 AS id, DATE '2020-01-02' AS d, 2.50::DECIMAL(9, 2) AS m, 5::UBIGINT AS u"
+    select = "SELECT 1 AS id, TIME '10:20:30' AS d, 2.50::DECIMAL(9, 2) AS m, 5::UBIGINT AS u"
     report = load(store, nodes=written(tmp_path, select))
-    assert nodes_of(store) == {1: ((), {"id": 1, "d": "2020-01-02", "m": "2.50", "u": "5"})}
+    assert nodes_of(store) == {1: ((), {"id": 1, "d": "10:20:30", "m": "2.50", "u": "5"})}
     assert [w.split(": ", 1)[1] for w in report.warnings] == [
-        "column 'd': type DATE is stored as string",
+        "column 'd': type TIME is stored as string",
         "column 'm': type DECIMAL(9,2) is stored as string",
         "column 'u': type UBIGINT is stored as string",
     ]
@@ -91,7 +97,7 @@ def test_numbers_and_texts_meet_in_one_id_space(store: Store, tmp_path: Path) ->
 @pytest.mark.parametrize(
     ("select", "says"),
     [
-        ("SELECT [1, 2] AS a, 1 AS id", r"column 'a' is of type INTEGER\[\], which no property"),
+        ("SELECT [[1]] AS a, 1 AS id", r"column 'a' is of type INTEGER\[\]\[\], which no property"),
         ("SELECT {'x': 1} AS a, 1 AS id", "column 'a' is of type STRUCT"),
         ("SELECT 1 AS id, '\\xFF'::BLOB AS a", "column 'a' is of type BLOB"),
         ("SELECT 1.5::DOUBLE AS id", "column of ids 'id' holds DOUBLE. Cast it to BIGINT"),
@@ -144,3 +150,129 @@ def test_format_parquet(tmp_path: Path) -> None:
         (tmp_path / "x.csv").write_text("id\n1\n")
         with pytest.raises(ImportFailed, match="is no Parquet file"):
             db.load(tmp_path / "x.csv", format="parquet")
+
+
+def test_dates_times_and_durations_of_duckdb(store: Store, tmp_path: Path) -> None:
+    select = """SELECT 1 AS id, DATE '0001-01-01' AS d, TIMESTAMP '9999-12-31 23:59:59.999999' AS t,
+        TIMESTAMPTZ '2000-01-01 01:30:00+02' AS z, INTERVAL '1 day 500 ms' AS l
+        UNION ALL SELECT 2, NULL, NULL, NULL, NULL"""
+    report = load(store, nodes=written(tmp_path, select))
+    assert nodes_of(store) == {
+        1: (
+            (),
+            {
+                "id": 1,
+                "d": date.min,
+                "t": datetime.max,
+                "z": datetime(1999, 12, 31, 23, 30),
+                "l": timedelta(1, milliseconds=500),
+            },
+        ),
+        2: ((), {"id": 2}),
+    }
+    assert report.warnings == []
+
+
+def test_times_of_arrow_in_every_unit(store: Store, tmp_path: Path) -> None:
+    import pyarrow as pa
+    from pyarrow import parquet
+
+    columns = {"id": pa.array([1, 2, 3])}
+    units = {"s": 1, "ms": 1000, "us": 1_000_000, "ns": 1_000_000_000}
+    for unit, per_second in units.items():
+        numbers = [-3 * per_second, None, 86_400 * per_second]
+        columns[f"l{unit}"] = pa.array(numbers, pa.duration(unit))
+        columns[f"t{unit}"] = pa.array(numbers, pa.timestamp(unit))
+        columns[f"z{unit}"] = pa.array(numbers, pa.timestamp(unit, "America/New_York"))
+    parquet.write_table(pa.table(columns), tmp_path / "times.parquet")
+    load(store, nodes=tmp_path / "times.parquet")
+    epoch, found = datetime(1970, 1, 1), nodes_of(store)
+    for number, length in {1: timedelta(seconds=-3), 3: timedelta(1)}.items():
+        expected = {f"l{unit}": length for unit in units}
+        expected_times = {f"{key}{unit}": epoch + length for unit in units for key in "tz"}
+        assert found[number][1] == {"id": number, **expected, **expected_times}
+    assert found[2][1] == {"id": 2}
+
+
+@pytest.mark.parametrize(
+    ("value", "says"),
+    [
+        ("DATE '10000-01-01'", "'x' cannot be stored as date: '10000-01-01'"),
+        ("DATE 'infinity'", "'x' cannot be stored as date: 'infinity'"),
+        ("TIMESTAMP '10000-01-01'", "'x' cannot be stored as datetime: '10000-01-01"),
+        ("TIMESTAMP '-infinity'", "'x' cannot be stored as datetime: '-infinity'"),
+        ("TIMESTAMPTZ 'infinity'", "'x' cannot be stored as datetime: 'infinity'"),
+        ("TIMESTAMP_NS '2000-01-01 00:00:00.000000001'", "'x' cannot be stored as datetime: '2000"),
+        ("INTERVAL '1 month'", "'x' cannot be stored as duration: '1 month'"),
+        ("INTERVAL '12 month'", "'x' cannot be stored as duration: '1 year'"),
+    ],
+)
+def test_times_that_cannot_be_kept_are_told_with_their_row(
+    store: Store, tmp_path: Path, value: str, says: str
+) -> None:
+    path = written(tmp_path, f"SELECT 1 AS id, NULL AS x UNION ALL SELECT 2, {value}")
+    with pytest.raises(ImportFailed, match=f"parquet:2: {says}"):
+        load(store, nodes=path)
+    load(store, nodes=path, on_error="skip")
+    assert list(nodes_of(store)) == [1]
+
+
+def test_integers_declared_as_durations_are_microseconds(store: Store, tmp_path: Path) -> None:
+    load(store, nodes=written(tmp_path, """SELECT 1 AS id, -5::BIGINT AS "x:duration" """))
+    assert nodes_of(store) == {1: ((), {"id": 1, "x": timedelta(microseconds=-5)})}
+
+
+def test_an_export_tells_arrow_of_its_durations(tmp_path: Path) -> None:
+    from pyarrow import parquet
+
+    columns = {"l": Column.from_list([timedelta(1), None]), "s": Column.from_list(["a", "é"])}
+    snapshot = write_graph(
+        Store.open(None, create=True),
+        GraphTables((VertexTable(("A",), "", np.arange(2), columns),)),
+    )
+    export(snapshot, tmp_path / "e", "parquet", Steps("export"))
+    table = parquet.read_table(tmp_path / "e" / "nodes-0-A.parquet")
+    assert table.column("l:duration").to_pylist() == [timedelta(1), None]
+    assert table.column("s:string").to_pylist() == ["a", "é"]
+
+
+def test_lists(store: Store, tmp_path: Path) -> None:
+    select = """SELECT 1 AS id, [1, 2]::SMALLINT[] AS i, ['a', ''] AS s, [true] AS b, [0.5::FLOAT] AS f,
+        [DATE '2000-01-01'] AS d, [TIMESTAMPTZ '2000-01-01 01:00+01'] AS t, [INTERVAL '1 day'] AS l
+        UNION ALL SELECT 2, [], NULL, [], [], [], [], []"""
+    report = load(store, nodes=written(tmp_path, select))
+    assert nodes_of(store) == {
+        1: (
+            (),
+            {
+                "id": 1,
+                "i": [1, 2],
+                "s": ["a", ""],
+                "b": [True],
+                "f": [0.5],
+                "d": [date(2000, 1, 1)],
+                "t": [datetime(2000, 1, 1)],
+                "l": [timedelta(1)],
+            },
+        ),
+        2: ((), {"id": 2, **{key: [] for key in "ibfdtl"}}),
+    }
+    assert report.warnings == []
+
+
+def test_lists_of_arrows_durations(store: Store, tmp_path: Path) -> None:
+    import pyarrow as pa
+    from pyarrow import parquet
+
+    lists = pa.array([[1, 2], None], pa.list_(pa.duration("s")))
+    parquet.write_table(pa.table({"id": [1, 2], "x": lists}), tmp_path / "a.parquet")
+    load(store, nodes=tmp_path / "a.parquet")
+    assert nodes_of(store)[1][1]["x"] == [timedelta(seconds=1), timedelta(seconds=2)]
+
+
+def test_a_null_in_a_list_is_a_bad_row(store: Store, tmp_path: Path) -> None:
+    path = written(tmp_path, "SELECT 1 AS id, [1] AS x UNION ALL SELECT 2, [1, NULL]")
+    with pytest.raises(
+        ImportFailed, match=r"parquet:2: 'x' cannot be stored as int64\[\]: '\[1, NULL\]'"
+    ):
+        load(store, nodes=path)
