@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from gdb.storage import pcsr
 from gdb.storage.adjacency import Direction
-from gdb.storage.manifest import MANIFEST, TypeRecord
-from gdb.storage.model import Column
+from gdb.storage.ids import SPACE_SECTIONS
+from gdb.storage.manifest import ColumnRecord, TypeRecord
+from gdb.storage.pcsr import PART_SECTIONS
 from gdb.storage.segment import damaged, verify
 
 if TYPE_CHECKING:
@@ -17,23 +20,45 @@ if TYPE_CHECKING:
 
 
 def check(snapshot: Snapshot) -> None:
-    """Raise CorruptStore at the first fault; see `Snapshot.check`. Reads everything once."""
+    """Raise CorruptStore at the first fault; see `Snapshot.check`. Reads everything once.
+
+    What the numbers of the manifest say of one another was compared when it was read, and what would be harmful to
+    use is compared again here, as everything is touched (`gdb.storage.contradictions`).
+    """
     files = snapshot.files
     for record in snapshot.manifest.files:
         verify(files, record, files.map(record.name, record.length))
-    covered = sorted(r for group in snapshot.groups for r in group.ranges)
-    ends = [0, *(stop for _, stop in covered)]
-    if [start for start, _ in covered] != ends[:-1] or ends[-1] != snapshot.vertex_count:
-        raise damaged(files.where, MANIFEST, "numbers its vertices with gaps")
-    next_eid = 0
+    _check_sections(snapshot)
     for edge_type in snapshot.manifest.types:
-        if edge_type.first_eid != next_eid:
-            raise damaged(files.where, MANIFEST, "numbers its edges with gaps")
-        next_eid += edge_type.edge_count
         _check_type(snapshot, edge_type)
-    if next_eid != snapshot.edge_count:
-        raise damaged(files.where, MANIFEST, "counts its edges wrongly")
     _check_vertices(snapshot)
+
+
+def _check_sections(snapshot: Snapshot) -> None:
+    """Every section of every file has one owner: else a column lacks its nulls, or two share their values."""
+    manifest, used = snapshot.manifest, Counter[tuple[int, int]]()
+    for group in manifest.groups:
+        used.update(_sections_of(group.file, (group.ids, *group.columns.values())))
+    for edge_type in manifest.types:
+        used.update(_sections_of(edge_type.file, edge_type.columns.values()))
+        for part in edge_type.parts:
+            for segment in part.segments:
+                used.update((segment.file, segment.section + n) for n in range(PART_SECTIONS))
+    for space in manifest.spaces:
+        used.update((space.file, space.section + n) for n in range(SPACE_SECTIONS))
+    for number, record in enumerate(manifest.files):
+        own = {at: times for (file, at), times in used.items() if file == number}
+        if own != dict.fromkeys(range(snapshot.sections_in(number)), 1):
+            raise damaged(
+                snapshot.files.where, record.name, "has sections without an owner, or of two"
+            )
+
+
+def _sections_of(file: int, columns: Iterable[ColumnRecord]) -> Iterator[tuple[int, int]]:
+    for column in columns:
+        for section in (column.values, column.offsets, column.valid):
+            if section >= 0:
+                yield file, section
 
 
 def _check_type(snapshot: Snapshot, record: TypeRecord) -> None:
@@ -45,16 +70,10 @@ def _check_type(snapshot: Snapshot, record: TypeRecord) -> None:
     keys: dict[Direction, pcsr.U64] = {}
     for part in record.parts:
         view = snapshot.adjacency((record.name,), part.direction)
-        if (np.diff(view.offsets) <= 0).any() or view.offsets[-1] != view.neighbours.shape[0]:
-            fail("has wrong row offsets")
-        vids = view.vids()
-        if view.rows and int(vids[-1]) >= snapshot.vertex_count:
-            fail("has a row for a vertex that does not exist")
-        mine = pcsr.keys_of(np.repeat(vids, np.diff(view.offsets)), view.neighbours)
-        if (mine[1:] < mine[:-1]).any():
-            fail("has rows that are not sorted")
+        mine = pcsr.keys_of(np.repeat(view.vids(), np.diff(view.offsets)), view.neighbours)
         own = pcsr.build(mine)
-        if (own.simple, own.loops, own.max_degree) != (view.simple, view.loops, view.max_degree):
+        size = snapshot.size_of(part)
+        if (own.simple, own.loops, size) != (view.simple, view.loops, part.bytes):
             fail("is described wrongly by the manifest")
         keys[part.direction] = mine
     mirrored = {
@@ -67,14 +86,13 @@ def _check_type(snapshot: Snapshot, record: TypeRecord) -> None:
     elif not np.array_equal(mirrored[Direction.ANY], keys[Direction.ANY]):
         fail("is not symmetric")
     for key in record.columns:
-        _check_column(snapshot, snapshot.edge_column(record.name, key), record.file)
+        snapshot.edge_column(record.name, key)  # compared when it is first touched
 
 
 def _check_vertices(snapshot: Snapshot) -> None:
     for number, group in enumerate(snapshot.manifest.groups):
-        _check_column(snapshot, snapshot.id_column(number), group.file)
         for key in group.columns:
-            _check_column(snapshot, snapshot.vertex_column(number, key), group.file)
+            snapshot.vertex_column(number, key)  # compared when it is first touched
     for space in snapshot.manifest.spaces:
         for number, own in enumerate(snapshot.groups):
             if own.id_space == space.name:
@@ -82,19 +100,3 @@ def _check_vertices(snapshot: Snapshot) -> None:
                 if not np.array_equal(found, snapshot.group_vids(number)):
                     name = snapshot.manifest.files[space.file].name
                     raise damaged(snapshot.files.where, name, "has a wrong index of ids")
-
-
-def _check_column(snapshot: Snapshot, column: Column | None, file: int) -> None:
-    """Strings: ascending offsets at the beginnings of characters, and valid UTF-8."""
-    if column is None or column.offsets is None:
-        return
-    offsets, data = column.offsets, column.values
-    inside = offsets[offsets < data.shape[0]]
-    try:
-        data.tobytes().decode("utf-8")
-        wrong = bool((np.diff(offsets) < 0).any() or ((data[inside] & 0xC0) == 0x80).any())
-    except UnicodeDecodeError:
-        wrong = True
-    if wrong:
-        name = snapshot.manifest.files[file].name
-        raise damaged(snapshot.files.where, name, "holds strings that are not UTF-8")

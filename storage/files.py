@@ -38,6 +38,8 @@ from gdb.storage.model import U8
 WRITER_LOCK = "writer.lock"
 READERS_LOCK = "readers.lock"
 _PID_BYTES = 20
+# A pipe in the place of a file would be waited on for ever; a plain file does not know O_NONBLOCK.
+_READING = os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK
 
 
 class NewFile(Protocol):
@@ -175,8 +177,11 @@ class PosixFiles:
             return _PosixNewFile(self, name, os.open(self._path / name, flags, 0o644))
 
     def read(self, name: str) -> bytes:
-        with _translated(str(self._path / name)):
-            return (self._path / name).read_bytes()
+        with (
+            _translated(str(self._path / name)),
+            open(os.open(self._path / name, _READING), "rb") as file,
+        ):
+            return file.read()
 
     def read_again(self, name: str) -> bytes:
         path = self._prefix + name
@@ -190,7 +195,7 @@ class PosixFiles:
             self._let_go()
         with _translated(path):
             # held open, so that no other file gets the number by which it is known again
-            fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+            fd = os.open(path, _READING)
             try:
                 state = _state(os.fstat(fd))
                 with open(fd, "rb", buffering=0, closefd=False) as file:
@@ -210,7 +215,7 @@ class PosixFiles:
     def map(self, name: str, length: int) -> U8:
         with _translated(str(self._path / name)):
             try:
-                fd = os.open(self._path / name, os.O_RDONLY | os.O_CLOEXEC)
+                fd = os.open(self._path / name, _READING)
             except FileNotFoundError:
                 raise missing(self.where, name) from None
             try:

@@ -15,6 +15,7 @@ from dataclasses import asdict, dataclass
 from typing import cast
 
 from gdb.errors import NotAStore, StoreVersionError
+from gdb.storage import contradictions
 from gdb.storage.adjacency import Direction
 from gdb.storage.checksum import DIGEST_BYTES, digest
 from gdb.storage.fields import Fields, Json
@@ -132,7 +133,7 @@ def decode(raw: bytes, where: str) -> Manifest:
 
     Raises
     ------
-    CorruptStore : the bytes are not what was written.
+    CorruptStore : the bytes are not what was written, or contradict themselves.
     StoreVersionError : they are of a newer format.
     """
     sealed, seal = raw[:-DIGEST_BYTES], raw[-DIGEST_BYTES:]
@@ -149,9 +150,14 @@ def decode(raw: bytes, where: str) -> Manifest:
     if version != FORMAT or length != len(sealed) - _HEAD.size:
         raise damaged(where, MANIFEST, "has no valid head")
     try:
-        return _manifest(_Fields(cast(Json, json.loads(sealed[_HEAD.size :]))))
+        found = _manifest(_Fields(cast(Json, json.loads(sealed[_HEAD.size :]))))
     except (ValueError, RecursionError) as error:
         raise damaged(where, MANIFEST, f"cannot be understood ({error})") from None
+    try:
+        contradictions.in_manifest(found)
+    except ValueError as error:
+        raise damaged(where, MANIFEST, f"contradicts itself ({error})") from None
+    return found
 
 
 def read(files: Files) -> tuple[bytes, Manifest]:
@@ -214,7 +220,9 @@ class _Fields(Fields):
     __slots__ = ()
 
     def columns(self, key: str) -> dict[str, ColumnRecord]:
-        return {name: _column(_Fields(value)) for name, value in self.get(key, dict).items()}
+        found = self.get(key, dict)
+        "".join(found).encode("utf-8")  # a key with half a character could not be shown
+        return {name: _column(_Fields(value)) for name, value in found.items()}
 
     def ranges(self, key: str) -> tuple[tuple[int, int], ...]:
         found = []

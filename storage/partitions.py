@@ -8,6 +8,8 @@ others follow from it by one stable sort.
 
 from __future__ import annotations
 
+from typing import NoReturn
+
 import numpy as np
 import numpy.typing as npt
 
@@ -29,9 +31,13 @@ class Partitions:
     ----------
     types : as in the manifest, by name; their edge ids follow one another.
     segments : the files.
+    vertex_count : of the snapshot.
     """
 
-    def __init__(self, types: tuple[TypeRecord, ...], segments: Segments) -> None:
+    def __init__(
+        self, types: tuple[TypeRecord, ...], segments: Segments, vertex_count: int
+    ) -> None:
+        self._vertex_count = vertex_count
         self._types = {record.name: record for record in types}
         self._order = types
         self._segments = segments
@@ -80,7 +86,7 @@ class Partitions:
         record = self._types[name]
         stored = direction if record.directed else Direction.ANY
         if (name, stored) not in self._parts:
-            self._parts[name, stored] = _read(record, stored, self._segments)
+            self._parts[name, stored] = _read(record, stored, self._segments, self._vertex_count)
         return self._parts[name, stored]
 
     def _known(self, types: Types) -> Types:
@@ -145,7 +151,10 @@ class Partitions:
         """The positions of an undirected type where the neighbour is not below the row's vid."""
         if name not in self._canonical:
             part = self.part(name, Direction.ANY)
-            self._canonical[name] = np.flatnonzero(part.neighbours >= _rows(part)).astype(np.int64)
+            found = np.flatnonzero(part.neighbours >= _rows(part)).astype(np.int64)
+            if found.shape[0] != self._types[name].edge_count:
+                self._asymmetric(name)
+            self._canonical[name] = found
         return self._canonical[name]
 
     def _symmetric_ranks(self, name: str) -> I64:
@@ -158,15 +167,23 @@ class Partitions:
         # The k-th slot (larger, smaller) is the twin of the k-th canonical slot that is no loop,
         # these sorted stably by their larger end.
         twins = canonical[part.neighbours[canonical] != rows[canonical]]
+        if twins.shape[0] != other.shape[0]:
+            self._asymmetric(name)
         ranks[other] = ranks[twins[pcsr.stable_order(part.neighbours[twins])]]
         return ranks
 
+    def _asymmetric(self, name: str) -> NoReturn:
+        """Refuse an undirected type with an edge that only one of its ends knows."""
+        file = self._segments[self._types[name].parts[0].segments[0].file].name
+        raise damaged(self._segments.files.where, file, f"is not symmetric (type {name})")
 
-def _read(record: TypeRecord, direction: Direction, segments: Segments) -> Part:
+
+def _read(record: TypeRecord, direction: Direction, segments: Segments, vertex_count: int) -> Part:
     where = segments.files.where
     for part in record.parts:
         if part.direction is direction:
-            return pcsr.read(part, [segments[s.file] for s in part.segments], where)
+            opened = [segments[s.file] for s in part.segments]
+            return pcsr.read(part, opened, where, vertex_count)
     raise damaged(where, MANIFEST, f"has no part {direction} of {record.name}")
 
 

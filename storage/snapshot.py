@@ -13,13 +13,21 @@ from dataclasses import dataclass
 import numpy as np
 
 from gdb.errors import StoreError
-from gdb.storage import ids, intervals, properties
+from gdb.storage import contradictions, ids, intervals, properties
 from gdb.storage.adjacency import Adjacency, Direction
 from gdb.storage.files import Files
 from gdb.storage.ids import IdIndex
-from gdb.storage.manifest import GroupRecord, Manifest, SpaceRecord, TypeRecord
+from gdb.storage.manifest import (
+    ColumnRecord,
+    GroupRecord,
+    Manifest,
+    PartRecord,
+    SpaceRecord,
+    TypeRecord,
+)
 from gdb.storage.model import I64, U32, Column, Kind
 from gdb.storage.partitions import I32, Partitions
+from gdb.storage.pcsr import PART_SECTIONS
 from gdb.storage.segment import SectionKind, Segments, damaged, need
 
 
@@ -97,7 +105,7 @@ class Snapshot:
         self._columns: dict[tuple[int, int, str], Column] = {}
         self._ids: dict[int, Column] = {}
         self._spaces: dict[str, IdIndex] = {}
-        self._partitions = Partitions(manifest.types, self._segments)
+        self._partitions = Partitions(manifest.types, self._segments, manifest.vertex_count)
         bounds = sorted((r[0], n) for n, group in enumerate(self.groups) for r in group.ranges)
         self._range_start = np.array([start for start, _ in bounds], np.int64)
         self._range_group = np.array([number for _, number in bounds], np.int32)
@@ -137,9 +145,7 @@ class Snapshot:
                 with self._lock:
                     place = 1, number, key
                     if place not in self._columns:
-                        self._columns[place] = properties.read(
-                            column, self._segments[record.file], record.edge_count, self.files.where
-                        )
+                        self._columns[place] = self._read(column, record.file, record.edge_count)
                     return self._columns[place]
         return None
 
@@ -180,13 +186,18 @@ class Snapshot:
         with self._lock:
             place = 0, group, key
             if place not in self._columns:
-                self._columns[place] = properties.read(
-                    record.columns[key],
-                    self._segments[record.file],
-                    self.groups[group].count,
-                    self.files.where,
+                self._columns[place] = self._read(
+                    record.columns[key], record.file, self.groups[group].count
                 )
             return self._columns[place]
+
+    def _read(self, record: ColumnRecord, number: int, count: int) -> Column:
+        """A column of `count` values in the file of that number; compared before it is used."""
+        file = self._segments[number]
+        column = properties.read(record, file, count, self.files.where)
+        if wrong := contradictions.in_column(column):
+            raise damaged(self.files.where, file.name, wrong)
+        return column
 
     # ---- user ids -------------------------------------------------------------------------------
 
@@ -195,12 +206,7 @@ class Snapshot:
         with self._lock:
             if group not in self._ids:
                 record = self.manifest.groups[group]
-                self._ids[group] = properties.read(
-                    record.ids,
-                    self._segments[record.file],
-                    self.groups[group].count,
-                    self.files.where,
-                )
+                self._ids[group] = self._read(record.ids, record.file, self.groups[group].count)
             return self._ids[group]
 
     def ids_of(self, group: int) -> I64 | list[str]:
@@ -289,7 +295,10 @@ class Snapshot:
                 vids = file.u32(space.section + 1, SectionKind.ID_VIDS)
                 if keys.shape[0] != space.count or vids.shape[0] != space.count:
                     raise damaged(self.files.where, file.name, "holds an index of another length")
-                self._spaces[space.name] = IdIndex(keys, vids)
+                index = IdIndex(keys, vids)
+                if wrong := contradictions.in_index(index, self.vertex_count):
+                    raise damaged(self.files.where, file.name, wrong)
+                self._spaces[space.name] = index
             return self._spaces[space.name]
 
     # ---- the whole ------------------------------------------------------------------------------
@@ -312,6 +321,18 @@ class Snapshot:
         size = sum(record.length for record in self.manifest.files) + self._manifest_bytes
         files = len(self.manifest.files) + 1
         return StoreStats(self.version, self.vertex_count, self.edge_count, size, files, parts)
+
+    def sections_in(self, file: int) -> int:
+        """How many sections a file of the manifest has."""
+        return self._segments[file].sections
+
+    def size_of(self, part: PartRecord) -> int:
+        """The bytes that the sections of a part have, by the files."""
+        return sum(
+            self._segments[segment.file].extent(segment.section + number)[1]
+            for segment in part.segments
+            for number in range(PART_SECTIONS)
+        )
 
     def check(self) -> None:
         """Read every file and verify checksums and structure.
