@@ -285,16 +285,20 @@ class PosixFiles:
             yield False
             return
         try:
-            fcntl.flock(self._reader, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            with _translated(str(self._path / READERS_LOCK)):
+                fcntl.flock(self._reader, fcntl.LOCK_EX | fcntl.LOCK_NB)
             got = True
-        except BlockingIOError:
+        except StoreError as error:
+            if not isinstance(error.__cause__, BlockingIOError):
+                raise
             got = False
         try:
             yield got
         finally:
             # Changing a lock drops the old one first. Meanwhile only another writer could delete
             # our files, and the writer's lock is ours.
-            fcntl.flock(self._reader, fcntl.LOCK_SH)
+            with _translated(str(self._path / READERS_LOCK)):
+                fcntl.flock(self._reader, fcntl.LOCK_SH)
 
     def close(self) -> None:
         self.unlock_writer()

@@ -196,10 +196,11 @@ def read(record: PartRecord, files: list[SegmentFile], where: str, vertex_count:
     done = 0
     for segment, file in zip(record.segments, files, strict=True):
         at = segment.section
-        index = intervals.of_lengths(
-            file.u32(at, SectionKind.INTERVAL_FIRST),
-            file.u32(at + 1, SectionKind.INTERVAL_LENGTH),
-        )
+        firsts = file.u32(at, SectionKind.INTERVAL_FIRST)
+        runs = file.u32(at + 1, SectionKind.INTERVAL_LENGTH)
+        if firsts.shape != runs.shape:
+            raise damaged(where, file.name, "has intervals without a length")
+        index = intervals.of_lengths(firsts, runs)
         lengths = file.u8(at + 2, SectionKind.ROW_LENGTHS)
         long = file.u32(at + 3, SectionKind.LONG_ROWS)
         found = file.u32(at + 4, SectionKind.NEIGHBOURS)

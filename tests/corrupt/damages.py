@@ -51,6 +51,16 @@ class Damage:
     what: str
     apply: Callable[[Path], None]
 
+    @property
+    def exhaustive(self) -> bool:
+        """Whether the kind stands for single bytes, all of which are worth trying."""
+        return self.kind.endswith(" bytes")
+
+    @property
+    def unsealed(self) -> bool:
+        """Whether a checksum must tell: then no query comes to see a byte of it."""
+        return self.exhaustive or self.kind in ("truncated", "grown", "zeroed sector", "swapped")
+
 
 def all_damages(base: Path, stale: Path, seed: int) -> list[Damage]:
     """Every damage of the store `base`; `stale` is an older state of it. The same for the same seed."""
@@ -74,7 +84,7 @@ def segments_of(folder: Path) -> list[str]:
 def _bytes(base: Path, rng: random.Random) -> Iterator[Damage]:
     raw = (base / "MANIFEST").read_bytes()
     for at in range(len(raw)):
-        yield _flip("manifest: every byte", "MANIFEST", at, rng)
+        yield _flip("manifest, all bytes", "MANIFEST", at, rng)
     data: list[tuple[str, int]] = []
     for name in segments_of(base):
         content = (base / name).read_bytes()
@@ -89,10 +99,10 @@ def _bytes(base: Path, rng: random.Random) -> Iterator[Damage]:
             if kind == "data":
                 data.append((name, at))
             else:
-                yield _flip(f"{kind}: every byte", name, at, rng)
+                yield _flip(f"{kind}, all bytes", name, at, rng)
     for _ in range(SAMPLED_BYTES):
         name, at = rng.choice(data)
-        yield _flip("data: 10,000 bytes", name, at, rng)
+        yield _flip("data, 10,000 bytes", name, at, rng)
 
 
 def _flip(kind: str, name: str, at: int, rng: random.Random) -> Damage:

@@ -13,6 +13,7 @@ import numpy as np
 
 import gdb
 from gdb.storage import segment
+from gdb.storage.adjacency import Direction
 from gdb.storage.build import write_graph
 from gdb.storage.model import Column, EdgeTable, GraphTables, VertexTable
 from gdb.storage.store import Store
@@ -85,6 +86,32 @@ QUERIES = (
     "MATCH (a:Person)-[:KNOWS]->(b)<-[:LIKES]-(c:Place) RETURN b.name, count(*)",
     "MATCH REPEATABLE ELEMENTS (a)-->(b)-->(c) RETURN count(*)",
 )
+
+
+def contents(folder: Path) -> list[object]:
+    """All that the store holds, read without a query: a hundred times faster than `answers`."""
+    store = Store.open(folder, create=False, read_only=True)
+    try:
+        snapshot = store.snapshot()
+        vids = np.arange(snapshot.vertex_count, dtype=np.uint32)
+        found: list[object] = [
+            snapshot.user_ids(vids),
+            snapshot.find(31),
+            snapshot.find("plässe 3"),
+        ]
+        for edge_type in snapshot.edge_types:
+            for direction in Direction:
+                view = snapshot.adjacency((edge_type.name,), direction)
+                found += [view.neighbours.tolist(), view.offsets.tolist(), view.vids().tolist()]
+                found.append(snapshot.eids((edge_type.name,), direction).tolist())
+            columns = [snapshot.edge_column(edge_type.name, key) for key in edge_type.keys]
+            found += [None if column is None else column.to_list() for column in columns]
+        for number, group in enumerate(snapshot.groups):
+            columns = [snapshot.vertex_column(number, key) for key in group.keys]
+            found += [None if column is None else column.to_list() for column in columns]
+        return found
+    finally:
+        store.close()
 
 
 def rows_of(db: gdb.Database, query: str) -> list[str]:

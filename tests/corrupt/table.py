@@ -23,6 +23,7 @@ from tests.corrupt import damages, stores
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 PATIENCE = 20.0  # seconds; an honest trial takes less than one
+MOST = 500  # damages of a kind, where it has too many to try all
 OUTCOMES = ("at use", "by check", "harmless", "wrong", "foreign", "crashed", "hung")
 BAD = OUTCOMES[3:]
 
@@ -93,8 +94,9 @@ class _Trial:
         self._end()
 
 
-def try_all(folder: Path, seed: int, each: int | None) -> Iterator[Tried]:
-    """Try the damages of a store made in `folder`; at most `each` of every kind, chosen by the seed."""
+def try_all(folder: Path, seed: int, each: int | None, only: str = "") -> Iterator[Tried]:
+    """Try the damages of a store made in `folder`; at most `each` of every kind, chosen by the seed; only those
+    whose kind has `only` in it."""
     base, stale = folder / "base", folder / "stale"
     stores.write(stale, 2)
     stores.write(base, 1)
@@ -102,21 +104,24 @@ def try_all(folder: Path, seed: int, each: int | None) -> Iterator[Tried]:
     trial = _Trial([str(base), str(stale), str(folder / "work"), str(seed)])
     try:
         for number in _chosen(tried, seed, each):
+            if only not in tried[number].kind:
+                continue
             yield Tried(tried[number].kind, tried[number].what, *trial.of(number))
     finally:
         trial.close()
 
 
 def _chosen(tried: list[damages.Damage], seed: int, each: int | None) -> list[int]:
+    """The numbers of at most `each` damages of a kind; None: all bytes, and `MOST` of every other kind."""
     numbers: dict[str, list[int]] = defaultdict(list)
     for number, damage in enumerate(tried):
         numbers[damage.kind].append(number)
     rng = random.Random(seed)
-    return [
-        number
-        for found in numbers.values()
-        for number in (found if each is None else sorted(rng.sample(found, min(each, len(found)))))
-    ]
+    chosen: list[int] = []
+    for found in numbers.values():
+        most = each or (len(found) if tried[found[0]].exhaustive else MOST)
+        chosen += sorted(rng.sample(found, min(most, len(found))))
+    return chosen
 
 
 def table(found: Iterable[Tried]) -> str:
@@ -135,13 +140,18 @@ def table(found: Iterable[Tried]) -> str:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
-    parser.add_argument("--each", type=int, help="at most so many damages of a kind")
+    parser.add_argument(
+        "--each",
+        type=int,
+        help=f"at most so many damages of a kind (default: all bytes, {MOST} of others)",
+    )
+    parser.add_argument("--only", default="", help="only kinds with this in their name")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--verbose", action="store_true", help="print what became of each")
     given = parser.parse_args()
     found: list[Tried] = []
     with tempfile.TemporaryDirectory() as folder:
-        for one in try_all(Path(folder), given.seed, given.each):
+        for one in try_all(Path(folder), given.seed, given.each, given.only):
             found.append(one)
             if given.verbose or one.outcome in BAD:
                 print(f"{one.outcome}: {one.kind}: {one.what}: {one.text}", file=sys.stderr)

@@ -23,6 +23,7 @@ from gdb.errors import (
 from tests.corrupt import damages, sealed, stores
 
 MEMORY = 8 << 30  # nonsense must not be believed when memory is asked for
+BY_QUERIES = 50  # one of so many that no checksum fits is tried by queries too
 CLEAR = (CorruptStore, StoreVersionError, NotAStore)
 
 
@@ -58,6 +59,14 @@ def outcome(folder: Path, right: list[list[str]], *, special: bool) -> tuple[str
     return ("by check", f"{checked} [{differs or 'right'}]") if checked else ("harmless", "")
 
 
+def outcome_of_bytes(folder: Path, held: list[object]) -> tuple[str, str]:
+    """As `outcome`, where the checksums do not fit: the files are read without queries."""
+    try:
+        return ("harmless", "") if stores.contents(folder) == held else ("wrong", "contents")
+    except CLEAR as error:
+        return "at use", str(error)
+
+
 def _checked(folder: Path, clear: tuple[type[Exception], ...]) -> str:
     """What `check` says of the store."""
     try:
@@ -73,6 +82,7 @@ def main(base: Path, stale: Path, work: Path, seed: int) -> None:
     tried = damages.all_damages(base, stale, seed)
     with gdb.connect(base, read_only=True) as db:
         right = stores.answers(db)
+    held = stores.contents(base)
     for line in sys.stdin:
         number = int(line)
         damage = tried[number]
@@ -80,7 +90,11 @@ def main(base: Path, stale: Path, work: Path, seed: int) -> None:
         print(number, "begins", flush=True)
         damage.apply(work)
         try:
-            found, text = outcome(work, right, special="in its place" in damage.kind)
+            # Bytes that the checksums refuse are not worth all the queries, but for a sample.
+            if damage.unsealed and number % BY_QUERIES:
+                found, text = outcome_of_bytes(work, held)
+            else:
+                found, text = outcome(work, right, special="in its place" in damage.kind)
         except InternalError as error:
             found, text = "foreign", f"{type(error).__name__}: {error}"
         except Exception as error:
