@@ -7,7 +7,7 @@ STAMP := .venv/.installed
 GPU_PYTHON ?= $(BIN)/python
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test crash check format bench bench-long gpu-test gpu-sanitize gpu-bench clean
+.PHONY: help demo test crash corrupt check format bench bench-long gpu-test gpu-sanitize gpu-bench clean
 
 help: ## show this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -33,6 +33,10 @@ check: $(STAMP) ## format, lint, types, and which room may import which
 	$(BIN)/mypy
 	$(BIN)/mypy benchmarks
 	$(BIN)/lint-imports
+
+corrupt: $(STAMP) ## damage a store in every way, make every call of a commit fail; half an hour; prints the tables
+	PYTHONPATH=. $(BIN)/python -m tests.corrupt.table
+	PYTHONPATH=. $(BIN)/python -m tests.crash.faults
 
 format: $(STAMP) ## put the code into the project's format
 	$(BIN)/ruff format .

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from gdb.storage import pcsr, temporal
+from gdb.storage import pcsr
 from gdb.storage.adjacency import Direction
-from gdb.storage.manifest import MANIFEST
-from gdb.storage.model import Column, Kind
+from gdb.storage.ids import SPACE_SECTIONS
+from gdb.storage.manifest import ColumnRecord, DeltaRecord, PatchRecord
+from gdb.storage.pcsr import PART_SECTIONS
 from gdb.storage.segment import damaged, verify
 
 if TYPE_CHECKING:
@@ -17,89 +20,98 @@ if TYPE_CHECKING:
     from gdb.storage.snapshot import Snapshot
 
 
-_RANGES: dict[Kind, tuple[int, int]] = {
-    "date": (temporal.FIRST_DAY, temporal.LAST_DAY),
-    "datetime": (temporal.FIRST_INSTANT, temporal.LAST_INSTANT),
-    "duration": (-temporal.LONGEST, temporal.LONGEST),
-}
-
-
 def check(snapshot: Snapshot) -> None:
-    """Raise CorruptStore at the first fault; see `Snapshot.check`. Reads everything once."""
+    """Raise CorruptStore at the first fault; see `Snapshot.check`. Reads everything once.
+
+    What the numbers of the manifest say of one another was compared when it was read, and what would be harmful to
+    use is compared again here, as everything is touched (`gdb.storage.contradictions`).
+    """
     files = snapshot.files
     for record in snapshot.manifest.files:
         verify(files, record, files.map(record.name, record.length))
-    _check_numbering(snapshot)
+    _check_sections(snapshot)
     for edge_type in snapshot.edge_types:
         _check_type(snapshot, edge_type)
     _check_vertices(snapshot)
 
 
-def _check_numbering(snapshot: Snapshot) -> None:
-    where, manifest = snapshot.files.where, snapshot.manifest
-    used = np.zeros(snapshot.vertex_count, np.int64)
-    dead = snapshot.delta.dead
-    inside = all(
-        stop <= snapshot.vertex_count for group in snapshot.groups for _, stop in group.ranges
-    )
-    if not inside or (len(dead) and int(dead[-1]) >= snapshot.vertex_count):
-        raise damaged(where, MANIFEST, "numbers more vertices than it counts")
-    for group in snapshot.groups:
-        for start, stop in group.ranges:
-            used[start:stop] += 1
-    used[dead] += 1
-    if (used != 1).any() or (np.diff(dead.astype(np.int64)) <= 0).any():
-        raise damaged(where, MANIFEST, "numbers its vertices with gaps")
-    next_eid = 0
-    for record in manifest.types:
-        if record.first_eid != next_eid:
-            raise damaged(where, MANIFEST, "numbers its edges with gaps")
-        next_eid += record.edge_count
-    if next_eid != manifest.edge_count:
-        raise damaged(where, MANIFEST, "counts its edges wrongly")
-    for changes in snapshot.delta.types.values():
-        count = sum(r.edge_count for r in manifest.types if r.name == changes.name)
-        ranks = [changes.removed, *(patch.rows for patch in changes.patches.values())]
-        for some in ranks:
-            if (np.diff(some) <= 0).any() or (len(some) and not 0 <= some[0] <= some[-1] < count):
-                raise damaged(where, MANIFEST, "changes edges that it does not have")
-        if (changes.keys[1:] < changes.keys[:-1]).any():
-            raise damaged(where, MANIFEST, "adds edges that are not sorted")
+# ---- sections ------------------------------------------------------------------------------------
+
+
+def _check_sections(snapshot: Snapshot) -> None:
+    """Every section of every file has one owner: else a column lacks its nulls, or two share their values."""
+    manifest, used = snapshot.manifest, Counter[tuple[int, int]]()
+    for group in manifest.groups:
+        used.update(_sections_of(group.file, (group.ids, *group.columns.values())))
+    for edge_type in manifest.types:
+        used.update(_sections_of(edge_type.file, edge_type.columns.values()))
+        for part in edge_type.parts:
+            for segment in part.segments:
+                used.update((segment.file, segment.section + n) for n in range(PART_SECTIONS))
+    for space in manifest.spaces:
+        used.update((space.file, space.section + n) for n in range(SPACE_SECTIONS))
+    if manifest.delta is not None:
+        used.update(_sections_of_delta(manifest.delta))
+    for number, record in enumerate(manifest.files):
+        own = {at: times for (file, at), times in used.items() if file == number}
+        if own != dict.fromkeys(range(snapshot.sections_in(number)), 1):
+            raise damaged(
+                snapshot.files.where, record.name, "has sections without an owner, or of two"
+            )
+
+
+def _sections_of(file: int, columns: Iterable[ColumnRecord]) -> Iterator[tuple[int, int]]:
+    for column in columns:
+        for section in (column.values, column.offsets, column.valid):
+            if section >= 0:
+                yield file, section
+        if column.kind == "string[]":  # those of the strings stand behind those of the lists
+            yield file, column.offsets + 1
+
+
+def _sections_of_delta(delta: DeltaRecord) -> Iterator[tuple[int, int]]:
+    def patches(of: Iterable[PatchRecord]) -> Iterator[tuple[int, int]]:
+        for patch in of:
+            yield delta.file, patch.rows
+            yield from _sections_of(delta.file, (patch.column,))
+
+    yield delta.file, delta.dead
+    for added in delta.added:
+        yield from _sections_of(delta.file, (added.ids, *added.columns.values()))
+    for group in delta.patches.values():
+        yield from patches(group.values())
+    for edges in delta.types:
+        yield delta.file, edges.keys
+        yield delta.file, edges.removed
+        yield from _sections_of(delta.file, edges.columns.values())
+        yield from patches(edges.patches.values())
+
+
+# ---- edges ---------------------------------------------------------------------------------------
 
 
 def _check_type(snapshot: Snapshot, edge_type: EdgeType) -> None:
     record = next((r for r in snapshot.manifest.types if r.name == edge_type.name), None)
-    changed = snapshot.manifest.delta if edge_type.name in snapshot.delta.types else None
-    if changed is not None:
-        first = changed.file
-    else:
-        assert record is not None
-        first = record.parts[0].segments[0].file
-    named = snapshot.manifest.files[first].name
+    delta = snapshot.manifest.delta if edge_type.name in snapshot.delta.types else None
+    file = delta.file if delta is not None else -1
+    if record is not None:
+        file = record.parts[0].segments[0].file
+    named = snapshot.manifest.files[file].name
 
     def fail(how: str) -> None:
         raise damaged(snapshot.files.where, named, f"{how} (type {edge_type.name})")
 
+    described = {} if record is None else {part.direction: part for part in record.parts}
     keys: dict[Direction, pcsr.U64] = {}
-    sides = (Direction.OUT, Direction.IN) if edge_type.directed else (Direction.ANY,)
-    described = {part.direction: part for part in record.parts} if record is not None else {}
-    for side in sides:
+    for side in (Direction.OUT, Direction.IN) if edge_type.directed else (Direction.ANY,):
         view = snapshot.adjacency((edge_type.name,), side)
-        if (np.diff(view.offsets) <= 0).any() or view.offsets[-1] != view.neighbours.shape[0]:
-            fail("has wrong row offsets")
-        vids = view.vids()
-        if view.rows and int(vids[-1]) >= snapshot.vertex_count:
-            fail("has a row for a vertex that does not exist")
-        mine = pcsr.keys_of(np.repeat(vids, np.diff(view.offsets)), view.neighbours)
-        if (mine[1:] < mine[:-1]).any():
-            fail("has rows that are not sorted")
+        mine = pcsr.keys_of(np.repeat(view.vids(), np.diff(view.offsets)), view.neighbours)
         own = pcsr.build(mine)
-        if (own.simple, own.loops, own.max_degree) != (view.simple, view.loops, view.max_degree):
-            fail("is described wrongly by the manifest")
-        if changed is None and (view.rows, len(mine)) != (
-            described[side].rows,
-            described[side].edges,
-        ):
+        same = (own.simple, own.loops) == (view.simple, view.loops)
+        if delta is None:
+            part = described[side]
+            same = same and snapshot.size_of(part) == part.bytes
+        if not same:
             fail("is described wrongly by the manifest")
         keys[side] = mine
     mirrored = {
@@ -111,45 +123,24 @@ def _check_type(snapshot: Snapshot, edge_type: EdgeType) -> None:
             fail("disagrees with its backward part")
     elif not np.array_equal(mirrored[Direction.ANY], keys[Direction.ANY]):
         fail("is not symmetric")
+    ends = keys[Direction.OUT if edge_type.directed else Direction.ANY].astype(np.uint32)
+    if snapshot.delta.is_dead(ends).any():
+        fail("has edges to vertices that are no more")
     for key in edge_type.keys:
-        _check_column(snapshot, snapshot.edge_column(edge_type.name, key), named)
+        snapshot.edge_column(edge_type.name, key)  # compared when it is first touched
+
+
+# ---- vertices ------------------------------------------------------------------------------------
 
 
 def _check_vertices(snapshot: Snapshot) -> None:
-    names = {(r.labels, r.id_space): r.file for r in snapshot.manifest.groups}
+    manifest, delta = snapshot.manifest, snapshot.manifest.delta
+    files = {space.name: space.file for space in manifest.spaces}
     for number, group in enumerate(snapshot.groups):
-        delta = snapshot.manifest.delta
-        file = names.get((group.labels, group.id_space), -1 if delta is None else delta.file)
-        named = snapshot.manifest.files[file].name
-        _check_column(snapshot, snapshot.id_column(number), named)
         for key in group.keys:
-            _check_column(snapshot, snapshot.vertex_column(number, key), named)
+            snapshot.vertex_column(number, key)  # compared when it is first touched
         found = snapshot.find_many(snapshot.ids_of(number), group.id_space)
         if not np.array_equal(found, snapshot.group_vids(number)):
-            raise damaged(snapshot.files.where, named, "has a wrong index of ids")
-
-
-def _check_column(snapshot: Snapshot, column: Column | None, name: str) -> None:
-    """Strings: ascending offsets at the beginnings of characters, and valid UTF-8. Times: of the years 1 to 9999.
-    Lists: ascending offsets, and their items."""
-    if column is not None and column.kind in _RANGES:
-        known = column.values if column.valid is None else column.values[column.valid]
-        first, last = _RANGES[column.kind]
-        if ((known < first) | (known > last)).any():
-            raise damaged(snapshot.files.where, name, f"holds what is no {column.kind}")
-    if column is not None and column.items is not None:
-        if column.offsets is not None and (np.diff(column.offsets) < 0).any():
-            raise damaged(snapshot.files.where, name, "holds lists that end before they begin")
-        _check_column(snapshot, column.items, name)
-        return
-    if column is None or column.offsets is None:
-        return
-    offsets, data = column.offsets, column.values
-    inside = offsets[offsets < data.shape[0]]
-    try:
-        data.tobytes().decode("utf-8")
-        wrong = bool((np.diff(offsets) < 0).any() or ((data[inside] & 0xC0) == 0x80).any())
-    except UnicodeDecodeError:
-        wrong = True
-    if wrong:
-        raise damaged(snapshot.files.where, name, "holds strings that are not UTF-8")
+            file = files.get(group.id_space, -1 if delta is None else delta.file)
+            name = manifest.files[file].name
+            raise damaged(snapshot.files.where, name, "has a wrong index of ids")

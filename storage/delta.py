@@ -17,12 +17,13 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from gdb.storage import properties
+from gdb.storage import contradictions, properties
 from gdb.storage.manifest import (
     AddedEdges,
     AddedVertices,
     ColumnRecord,
     DeltaRecord,
+    Manifest,
     PatchRecord,
 )
 from gdb.storage.model import I64, U32, Column, offsets_of_lengths
@@ -222,13 +223,14 @@ def write(delta: Delta, writer: SegmentWriter) -> DeltaRecord:
     return DeltaRecord(place.file, delta.vertices, dead, len(delta.dead), added, groups, types)
 
 
-def read(record: DeltaRecord | None, segments: Segments) -> Delta:
-    """A delta from its file; NOTHING where there is none.
+def read(manifest: Manifest, segments: Segments) -> Delta:
+    """The delta of a manifest from its file; NOTHING where there is none.
 
     Raises
     ------
     CorruptStore : the file is not what the manifest says.
     """
+    record = manifest.delta
     if record is None:
         return NOTHING
     file, where = segments[record.file], segments.files.where
@@ -269,7 +271,10 @@ def read(record: DeltaRecord | None, segments: Segments) -> Delta:
             edges.name, edges.directed, keys, columns, removed, patches(edges.patches)
         )
     groups = {number: patches(of) for number, of in record.patches.items()}
-    return Delta(record.vertices, dead, tuple(added), groups, types)
+    delta = Delta(record.vertices, dead, tuple(added), groups, types)
+    if wrong := contradictions.in_delta(delta, manifest):
+        raise damaged(where, file.name, wrong)
+    return delta
 
 
 def lengths_of(ranges: Ranges) -> I64:

@@ -34,7 +34,7 @@ class Fields:
         return value
 
     def text(self, key: str) -> str:
-        return self.get(key, str)
+        return _valid(self.get(key, str), key)
 
     def flag(self, key: str) -> bool:
         return self.get(key, bool)
@@ -46,7 +46,7 @@ class Fields:
         raise ValueError(f"{key} is no kind of property")
 
     def texts(self, key: str) -> tuple[str, ...]:
-        return tuple(str(value) for value in self.get(key, list))
+        return tuple(_valid(value, key) for value in self.get(key, list))
 
     def each(self, key: str, read_one: Callable[[Self], T]) -> tuple[T, ...]:
         return tuple(read_one(type(self)(value)) for value in self.get(key, list))
@@ -64,3 +64,11 @@ class Fields:
 
     def one(self, key: str) -> Self:
         return type(self)(self._members.get(key))
+
+
+def _valid(value: Json, key: str) -> str:
+    """A text that can be written: JSON's escapes can spell halves of characters."""
+    if not isinstance(value, str):
+        raise ValueError(f"{key} holds what is no text")
+    value.encode("utf-8")
+    return value

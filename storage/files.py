@@ -38,6 +38,8 @@ from gdb.storage.model import U8
 WRITER_LOCK = "writer.lock"
 READERS_LOCK = "readers.lock"
 _PID_BYTES = 20
+# A pipe in the place of a file would be waited on for ever; a plain file does not know O_NONBLOCK.
+_READING = os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK
 
 
 class NewFile(Protocol):
@@ -179,8 +181,11 @@ class PosixFiles:
             return _PosixNewFile(self, name, os.open(self._path / name, flags, 0o644))
 
     def read(self, name: str) -> bytes:
-        with _translated(str(self._path / name)):
-            return (self._path / name).read_bytes()
+        with (
+            _translated(str(self._path / name)),
+            open(os.open(self._path / name, _READING), "rb") as file,
+        ):
+            return file.read()
 
     def read_again(self, name: str) -> bytes:
         path = self._prefix + name
@@ -194,7 +199,7 @@ class PosixFiles:
             self._let_go()
         with _translated(path):
             # held open, so that no other file gets the number by which it is known again
-            fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+            fd = os.open(path, _READING)
             try:
                 state = _state(os.fstat(fd))
                 with open(fd, "rb", buffering=0, closefd=False) as file:
@@ -214,7 +219,7 @@ class PosixFiles:
     def map(self, name: str, length: int) -> U8:
         with _translated(str(self._path / name)):
             try:
-                fd = os.open(self._path / name, os.O_RDONLY | os.O_CLOEXEC)
+                fd = os.open(self._path / name, _READING)
             except FileNotFoundError:
                 raise missing(self.where, name) from None
             try:
@@ -296,16 +301,20 @@ class PosixFiles:
             yield False
             return
         try:
-            fcntl.flock(self._reader, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            with _translated(str(self._path / READERS_LOCK)):
+                fcntl.flock(self._reader, fcntl.LOCK_EX | fcntl.LOCK_NB)
             got = True
-        except BlockingIOError:
+        except StoreError as error:
+            if not isinstance(error.__cause__, BlockingIOError):
+                raise
             got = False
         try:
             yield got
         finally:
             # Changing a lock drops the old one first. Meanwhile only another writer could delete
             # our files, and the writer's lock is ours.
-            fcntl.flock(self._reader, fcntl.LOCK_SH)
+            with _translated(str(self._path / READERS_LOCK)):
+                fcntl.flock(self._reader, fcntl.LOCK_SH)
 
     def close(self) -> None:
         self.unlock_writer()

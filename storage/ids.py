@@ -19,6 +19,7 @@ from gdb.storage.model import I64, U8, U32, Column, from_strings
 U64 = npt.NDArray[np.uint64]
 
 _MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)
+SPACE_SECTIONS = 2  # of an index: keys, vids
 _STRIPE = 1 << 22  # strings hashed at a time: bounds the memory beside the bytes
 
 

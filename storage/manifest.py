@@ -15,6 +15,7 @@ from dataclasses import asdict, dataclass
 from typing import cast
 
 from gdb.errors import NotAStore, StoreVersionError
+from gdb.storage import contradictions
 from gdb.storage.adjacency import Direction
 from gdb.storage.checksum import DIGEST_BYTES, digest
 from gdb.storage.fields import Fields, Json
@@ -196,7 +197,7 @@ def decode(raw: bytes, where: str) -> Manifest:
 
     Raises
     ------
-    CorruptStore : the bytes are not what was written.
+    CorruptStore : the bytes are not what was written, or contradict themselves.
     StoreVersionError : they are of a newer format.
     """
     sealed, seal = raw[:-DIGEST_BYTES], raw[-DIGEST_BYTES:]
@@ -216,9 +217,13 @@ def decode(raw: bytes, where: str) -> Manifest:
         found = _manifest(_Fields(cast(Json, json.loads(sealed[_HEAD.size :]))))
         if version == 1 and found.delta is not None:
             raise ValueError("a delta in format 1")
-        return found
     except (ValueError, RecursionError) as error:
         raise damaged(where, MANIFEST, f"cannot be understood ({error})") from None
+    try:
+        contradictions.in_manifest(found)
+    except ValueError as error:
+        raise damaged(where, MANIFEST, f"contradicts itself ({error})") from None
+    return found
 
 
 def read(files: Files) -> tuple[bytes, Manifest]:
@@ -281,7 +286,9 @@ class _Fields(Fields):
     __slots__ = ()
 
     def columns(self, key: str) -> dict[str, ColumnRecord]:
-        return {name: _column(_Fields(value)) for name, value in self.get(key, dict).items()}
+        found = self.get(key, dict)
+        "".join(found).encode("utf-8")  # a key with half a character could not be shown
+        return {name: _column(_Fields(value)) for name, value in found.items()}
 
     def patches_here(self) -> dict[str, PatchRecord]:
         """All members, as patches."""

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import NoReturn
 
 import numpy as np
 import numpy.typing as npt
@@ -51,6 +52,7 @@ class Partitions:
     records : the base's types, by name.
     deltas : what the delta changes, by name.
     segments : the files.
+    vertex_count : of the base.
     before : those of an earlier snapshot; what was read of the same base is not read again.
     """
 
@@ -59,10 +61,12 @@ class Partitions:
         records: tuple[TypeRecord, ...],
         deltas: Mapping[str, TypeDelta],
         segments: Segments,
+        vertex_count: int,
         before: Partitions | None = None,
     ) -> None:
         self._records = {record.name: record for record in records}
         self._deltas = dict(deltas)
+        self._vertex_count = vertex_count
         self._segments = segments
         self.types = tuple(_edge_types(self._records, self._deltas))
         self._types = {one.name: one for one in self.types}
@@ -158,15 +162,18 @@ class Partitions:
             self._stored[name, side] = (
                 pcsr.build(np.zeros(0, np.uint64))
                 if record is None
-                else _read(record, side, self._segments)
+                else _read(record, side, self._segments, self._vertex_count)
             )
         return self._stored[name, side]
 
     def stored_slots(self, name: str) -> I64:
         """The positions of an undirected type in the base where the neighbour is not below the row's vid."""
         if name not in self._stored_slots:
-            part = self.stored(name, Direction.ANY)
-            self._stored_slots[name] = _canonical(part)
+            found = _canonical(self.stored(name, Direction.ANY))
+            record = self._records.get(name)
+            if record is not None and len(found) != record.edge_count:
+                self._asymmetric(name)
+            self._stored_slots[name] = found
         return self._stored_slots[name]
 
     def stored_keys(self, name: str, directed: bool) -> pcsr.U64:
@@ -275,7 +282,10 @@ class Partitions:
     def _canonical_slots(self, name: str) -> I64:
         """The positions of an undirected type where the neighbour is not below the row's vid."""
         if name not in self._canonical:
-            self._canonical[name] = _canonical(self.part(name, Direction.ANY))
+            found = _canonical(self.part(name, Direction.ANY))
+            if len(found) != self._types[name].edge_count:
+                self._asymmetric(name)
+            self._canonical[name] = found
         return self._canonical[name]
 
     def _symmetric_ranks(self, name: str) -> I64:
@@ -288,15 +298,24 @@ class Partitions:
         # The k-th slot (larger, smaller) is the twin of the k-th canonical slot that is no loop,
         # these sorted stably by their larger end.
         twins = canonical[part.neighbours[canonical] != rows[canonical]]
+        if twins.shape[0] != other.shape[0]:
+            self._asymmetric(name)
         ranks[other] = ranks[twins[pcsr.stable_order(part.neighbours[twins])]]
         return ranks
 
+    def _asymmetric(self, name: str) -> NoReturn:
+        """Refuse an undirected type with an edge that only one of its ends knows."""
+        record = self._records.get(name)
+        file = MANIFEST if record is None else self._segments[record.parts[0].segments[0].file].name
+        raise damaged(self._segments.files.where, file, f"is not symmetric (type {name})")
 
-def _read(record: TypeRecord, direction: Direction, segments: Segments) -> Part:
+
+def _read(record: TypeRecord, direction: Direction, segments: Segments, vertex_count: int) -> Part:
     where = segments.files.where
     for part in record.parts:
         if part.direction is direction:
-            return pcsr.read(part, [segments[s.file] for s in part.segments], where)
+            opened = [segments[s.file] for s in part.segments]
+            return pcsr.read(part, opened, where, vertex_count)
     raise damaged(where, MANIFEST, f"has no part {direction} of {record.name}")
 
 

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from gdb.storage import intervals
+from gdb.storage import contradictions, intervals
 from gdb.storage.adjacency import Adjacency, Direction
 from gdb.storage.intervals import Intervals
 from gdb.storage.manifest import PartRecord, SegmentRecord
@@ -26,6 +26,7 @@ from gdb.storage.segment import Section, SectionKind, SegmentFile, SegmentWriter
 U64 = npt.NDArray[np.uint64]
 
 LONG = 255  # a row of this length or more
+PART_SECTIONS = 5  # of each segment of a part
 SEGMENT_EDGES = 16 << 20  # 64 MiB of neighbours
 
 
@@ -237,22 +238,29 @@ def write(
     )
 
 
-def read(record: PartRecord, files: list[SegmentFile], where: str) -> Part:
+def read(record: PartRecord, files: list[SegmentFile], where: str, vertex_count: int) -> Part:
     """A part from its segments.
 
-    files : the opened file of each segment.
+    files : the opened file of each segment. vertex_count : of the store; all vids are below it.
 
     Neighbours of a part of one segment stay in the map; those of several are copied together.
+
+    Raises
+    ------
+    CorruptStore : what the segments hold could not be read without harm (see
+        `gdb.storage.contradictions.in_part`), or is not what the manifest says.
     """
     offsets = np.zeros(record.rows + 1, np.int64)
     vids = np.zeros(record.rows, np.uint32)
     neighbours: list[U32] = []
+    done = 0
     for segment, file in zip(record.segments, files, strict=True):
         at = segment.section
-        index = intervals.of_lengths(
-            file.u32(at, SectionKind.INTERVAL_FIRST),
-            file.u32(at + 1, SectionKind.INTERVAL_LENGTH),
-        )
+        firsts = file.u32(at, SectionKind.INTERVAL_FIRST)
+        runs = file.u32(at + 1, SectionKind.INTERVAL_LENGTH)
+        if firsts.shape != runs.shape:
+            raise damaged(where, file.name, "has intervals without a length")
+        index = intervals.of_lengths(firsts, runs)
         lengths = file.u8(at + 2, SectionKind.ROW_LENGTHS)
         long = file.u32(at + 3, SectionKind.LONG_ROWS)
         found = file.u32(at + 4, SectionKind.NEIGHBOURS)
@@ -265,9 +273,16 @@ def read(record: PartRecord, files: list[SegmentFile], where: str) -> Part:
             raise damaged(where, file.name, "holds another segment than the manifest says")
         # The end of a row that goes on in the next segment is written again by that one.
         offsets[segment.first_row + 1 : stop + 1] = local[1:] + segment.first_edge
-        vids[segment.first_row : stop] = index.vids()
+        mine = index.vids()
+        if segment.first_row < done and vids[segment.first_row] != mine[0]:
+            raise damaged(where, file.name, "goes on with a row of another vertex")
+        vids[segment.first_row : stop] = mine
         neighbours.append(found)
-    return Part(
+        done = stop
+    name = files[0].name
+    if (vids[1:] <= vids[:-1]).any():
+        raise damaged(where, name, "has rows that are not sorted")
+    part = Part(
         intervals.of_vids(vids),
         offsets,
         neighbours[0] if len(neighbours) == 1 else np.concatenate(neighbours),
@@ -275,3 +290,8 @@ def read(record: PartRecord, files: list[SegmentFile], where: str) -> Part:
         record.loops,
         record.max_degree,
     )
+    if len(part.intervals) != record.intervals:
+        raise damaged(where, name, "has another number of intervals than the manifest says")
+    if wrong := contradictions.in_part(part, vertex_count):
+        raise damaged(where, name, wrong)
+    return part

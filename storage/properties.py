@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from gdb.storage import contradictions
 from gdb.storage.manifest import ColumnRecord
 from gdb.storage.model import DTYPES, I64, ITEM_OF, Column, Values
 from gdb.storage.segment import Section, SectionKind, SegmentFile, damaged
@@ -41,7 +42,12 @@ def moved(record: ColumnRecord, by: int) -> ColumnRecord:
 
 
 def read(record: ColumnRecord, file: SegmentFile, count: int, where: str) -> Column:
-    """A column of `count` values; only validity bits are copied."""
+    """A column of `count` values; only validity bits are copied.
+
+    Raises
+    ------
+    CorruptStore : the sections are not there, or could not be used without harm.
+    """
     offsets = inner = None
     item = ITEM_OF.get(record.kind)
     values: Values
@@ -79,4 +85,7 @@ def read(record: ColumnRecord, file: SegmentFile, count: int, where: str) -> Col
         valid = np.unpackbits(bits, bitorder="little")[:count].view(np.bool_)
     if length != count or (valid is not None and valid.shape[0] != count):
         raise damaged(where, file.name, "holds a column of another length")
-    return Column(record.kind, values, offsets, valid, inner)
+    column = Column(record.kind, values, offsets, valid, inner)
+    if wrong := contradictions.in_column(column):
+        raise damaged(where, file.name, wrong)
+    return column

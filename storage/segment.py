@@ -126,6 +126,12 @@ class SegmentWriter:
         self._pending, self._bytes = [], 0
 
 
+def _start(at: int, size: int) -> int:
+    """Where a section of `size` bytes begins when the one before it ends at `at`."""
+    alignment = PAGE if size >= PAGE_FROM else SMALL_ALIGNMENT
+    return -(-at // alignment) * alignment
+
+
 def _write_file(
     out: NewFile, sections: Sequence[Section], on_bytes: Callable[[int], None] | None
 ) -> tuple[int, str]:
@@ -133,8 +139,7 @@ def _write_file(
     entries: list[bytes] = []
     pads: list[int] = []
     for section in sections:
-        alignment = PAGE if section.data.nbytes >= PAGE_FROM else SMALL_ALIGNMENT
-        start = -(-at // alignment) * alignment
+        start = _start(at, section.data.nbytes)
         pads.append(start - at)
         item = section.data.dtype.itemsize
         entries.append(ENTRY.pack(int(section.kind), item, start, section.data.nbytes))
@@ -174,6 +179,13 @@ class SegmentFile:
         self._entries: list[tuple[int, int, int, int]] = [
             ENTRY.unpack_from(content.data, HEADER.size + i * ENTRY.size) for i in range(count)
         ]
+        at = HEADER.size + count * ENTRY.size
+        for _, _, offset, size in self._entries:
+            if offset != _start(at, size):  # nor can sections overlap
+                raise self._damaged("has sections that do not follow one another")
+            at = offset + size
+        if at != length:
+            raise self._damaged("has sections that do not fill it")
 
     def u8(self, section: int, kind: SectionKind) -> U8:
         return self._section(section, kind, 1)
@@ -192,6 +204,11 @@ class SegmentFile:
 
     def f64(self, section: int, kind: SectionKind) -> F64:
         return self._section(section, kind, 8).view("<f8")
+
+    @property
+    def sections(self) -> int:
+        """How many sections the file has."""
+        return len(self._entries)
 
     def extent(self, section: int) -> tuple[int, int]:
         """Where a section begins in the file, and its length in bytes."""

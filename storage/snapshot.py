@@ -18,9 +18,10 @@ from gdb.storage import intervals
 from gdb.storage.adjacency import Adjacency, Direction
 from gdb.storage.delta import Delta
 from gdb.storage.files import Files
-from gdb.storage.manifest import Manifest
+from gdb.storage.manifest import Manifest, PartRecord
 from gdb.storage.model import I64, U32, Column, Kind
 from gdb.storage.partitions import EdgeType, Partitions
+from gdb.storage.pcsr import PART_SECTIONS
 from gdb.storage.segment import Segments, need
 from gdb.storage.vertices import I32, VertexGroup, Vertices, vids_of
 
@@ -75,7 +76,7 @@ class Snapshot:
         self._segments: Segments = Segments(
             files, manifest.files, None if before is None else before._segments
         )
-        self.delta = deltas.read(manifest.delta, self._segments) if delta is None else delta
+        self.delta = deltas.read(manifest, self._segments) if delta is None else delta
         self._vertices: Vertices = Vertices(
             manifest, self.delta, self._segments, None if before is None else before._vertices
         )
@@ -83,6 +84,7 @@ class Snapshot:
             manifest.types,
             self.delta.types,
             self._segments,
+            manifest.vertex_count,
             None if before is None else before.partitions,
         )
         self.vertex_count = manifest.vertex_count + self.delta.vertices
@@ -225,6 +227,18 @@ class Snapshot:
         vertices = sum(group.count for group in self.groups)
         return StoreStats(
             self.version, vertices, self.edge_count, size, files, parts, self.delta.size
+        )
+
+    def sections_in(self, file: int) -> int:
+        """How many sections a file of the manifest has."""
+        return self._segments[file].sections
+
+    def size_of(self, part: PartRecord) -> int:
+        """The bytes that the sections of a part have, by the files."""
+        return sum(
+            self._segments[segment.file].extent(segment.section + number)[1]
+            for segment in part.segments
+            for number in range(PART_SECTIONS)
         )
 
     def check(self) -> None:

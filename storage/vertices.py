@@ -8,10 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from gdb.storage import ids, intervals, properties
+from gdb.storage import contradictions, ids, intervals, properties
 from gdb.storage.delta import Delta, NewVertices, Patch, Ranges, lengths_of, patched, visible
 from gdb.storage.ids import IdIndex
-from gdb.storage.manifest import MANIFEST, GroupRecord, Manifest, SpaceRecord
+from gdb.storage.manifest import GroupRecord, Manifest, SpaceRecord
 from gdb.storage.model import I64, U32, Column, Kind
 from gdb.storage.segment import SectionKind, Segments, damaged
 
@@ -63,6 +63,7 @@ class Vertices:
     ) -> None:
         self._segments, self._delta = segments, delta
         self._where = segments.files.where
+        self._stored_vids = manifest.vertex_count
         read = {record.file for record in manifest.groups} | {s.file for s in manifest.spaces}
         same = (
             before is not None
@@ -77,8 +78,6 @@ class Vertices:
         self._indexes: dict[str, IdIndex] = before._indexes if before is not None and same else {}
         self._columns: dict[tuple[int, str | None], Column | None] = {}
         self._new_indexes: dict[str, IdIndex] = {}
-        if any(not 0 <= number < len(self._records) for number in delta.patches):
-            raise damaged(self._where, MANIFEST, "changes a group that it does not name")
         pieces = _pieces(self._records, delta)
         self._pieces = tuple(tuple(found) for found in pieces.values())
         self.groups = tuple(
@@ -234,7 +233,10 @@ class Vertices:
             vids = file.u32(space.section + 1, SectionKind.ID_VIDS)
             if keys.shape[0] != space.count or vids.shape[0] != space.count:
                 raise damaged(self._where, file.name, "holds an index of another length")
-            self._indexes[space.name] = IdIndex(keys, vids)
+            index = IdIndex(keys, vids)
+            if wrong := contradictions.in_index(index, self._stored_vids):
+                raise damaged(self._where, file.name, wrong)
+            self._indexes[space.name] = index
         return self._indexes[space.name]
 
     def _new_index(self, space: str) -> IdIndex:

@@ -1,0 +1,114 @@
+"""A store taken apart and sealed again: whatever its numbers say, its checksums verify.
+
+Written from docs/FORMAT.md with struct and json alone, so that no check of `gdb.storage` stands between a
+test and the nonsense that it wants to write.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import shutil
+import struct
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TypeAlias
+
+Json: TypeAlias = "bool | int | float | str | list[Json] | dict[str, Json] | None"
+Path_: TypeAlias = tuple[str | int, ...]  # the members on the way to a value of the body
+
+HEAD = struct.Struct("<8sIIQ")  # of the manifest: magic, format, 0, length of the body
+HEADER = struct.Struct("<8sIIQ40x")  # of a segment file: magic, format, sections, length
+ENTRY = struct.Struct("<IIQQ8x")  # kind, bytes per item, offset, length
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One line of a file's table of sections."""
+
+    kind: int
+    item: int
+    offset: int
+    length: int
+
+
+def digest(data: bytes) -> bytes:
+    return hashlib.blake2b(data, digest_size=16).digest()
+
+
+def body_of(folder: Path) -> Json:
+    """The JSON of the manifest."""
+    found: Json = json.loads((folder / "MANIFEST").read_bytes()[HEAD.size : -16])
+    return found
+
+
+def seal(folder: Path, body: bytes, head: bytes | None = None) -> None:
+    """Make `body` the manifest's, under a checksum that fits."""
+    sealed = (head or HEAD.pack(b"gdb.man\n", 1, 0, len(body))) + body
+    (folder / "MANIFEST").write_bytes(sealed + digest(sealed))
+
+
+def seal_json(folder: Path, body: Json) -> None:
+    seal(folder, json.dumps(body, ensure_ascii=True, separators=(",", ":")).encode())
+
+
+def seal_file(folder: Path, name: str, content: bytes) -> None:
+    """Write other bytes into a segment file, and pin them in the manifest."""
+    (folder / name).write_bytes(content)
+    body = body_of(folder)
+    assert isinstance(body, dict)
+    assert isinstance(body["files"], list)
+    for record in body["files"]:
+        assert isinstance(record, dict)
+        if record["name"] == name:
+            record["length"], record["digest"] = len(content), digest(content).hex()
+    seal_json(folder, body)
+
+
+def entries(content: bytes) -> list[Entry]:
+    """The table of sections of a segment file."""
+    count = HEADER.unpack_from(content)[2]
+    return [Entry(*ENTRY.unpack_from(content, HEADER.size + n * ENTRY.size)) for n in range(count)]
+
+
+def places(value: Json, at: Path_ = ()) -> Iterator[tuple[Path_, Json]]:
+    """Every value of a JSON text that holds no others, and the way to it."""
+    if isinstance(value, dict):
+        for key, member in value.items():
+            yield from places(member, (*at, key))
+    elif isinstance(value, list):
+        for number, member in enumerate(value):
+            yield from places(member, (*at, number))
+    else:
+        yield at, value
+
+
+def changed(body: Json, at: Path_, value: Json) -> Json:
+    """A copy of the body with another value at one place."""
+    if not at:
+        return value
+    step = at[0]
+    if isinstance(body, dict) and isinstance(step, str):
+        return {k: changed(v, at[1:], value) if k == step else v for k, v in body.items()}
+    assert isinstance(body, list)
+    return [changed(v, at[1:], value) if n == step else v for n, v in enumerate(body)]
+
+
+def without(body: Json, at: Path_) -> Json:
+    """A copy of the body that lacks one member."""
+    step, rest = at[0], at[1:]
+    if isinstance(body, dict) and isinstance(step, str):
+        if not rest:
+            return {k: v for k, v in body.items() if k != step}
+        return {k: without(v, rest) if k == step else v for k, v in body.items()}
+    assert isinstance(body, list)
+    if not rest:
+        return [v for n, v in enumerate(body) if n != step]
+    return [without(v, rest) if n == step else v for n, v in enumerate(body)]
+
+
+def restore(base: Path, work: Path) -> None:
+    """Make `work` a fresh copy of `base`."""
+    shutil.rmtree(work, ignore_errors=True)
+    shutil.copytree(base, work)
