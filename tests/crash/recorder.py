@@ -30,13 +30,8 @@ from tests.crash.disk import (
 )
 
 StrPath = str | os.PathLike[str]
-_DOOR = {
-    "fsync",
-    "fsync_dir",
-    "fsync_name",
-    "_fsync_path",
-    "sync",
-}  # who asks for a sync stands above these
+# functions of the door; who asks for a sync stands above them
+_DOOR = {"fsync", "fsync_dir", "fsync_name", "_fsync_path", "sync"}
 _open, _close, _write, _mkdir = os.open, os.close, os.write, os.mkdir
 _rename, _unlink, _rmdir = os.rename, os.unlink, os.rmdir
 
@@ -51,7 +46,7 @@ def keep_all(site: str) -> bool:
 
 
 class Recorder:
-    """See the module and `recording`.
+    """See the module; it records while `installed`.
 
     Parameters
     ----------
