@@ -12,6 +12,7 @@ import pytest
 
 import gdb
 from gdb import Database, Node, Relationship, errors
+from gdb.storage.manifest import FORMAT
 
 # ---- questions and answers --------------------------------------------------------------------------
 
@@ -261,7 +262,8 @@ def test_a_store_of_a_newer_format_is_refused_and_left_alone(
 ) -> None:
     newer = store.with_name("newer.gdb")
     with monkeypatch.context() as patch:
-        patch.setattr("gdb.storage.manifest.FORMAT", 2)
+        patch.setattr("gdb.storage.manifest.format_of", lambda manifest: FORMAT + 1)
+        patch.setattr("gdb.storage.manifest.FORMAT", FORMAT + 1)
         gdb.connect(newer).close()
     content = {path: path.read_bytes() for path in newer.iterdir()}
     with pytest.raises(errors.StoreVersionError, match="newer"):

@@ -188,7 +188,7 @@ def test_interrupt_and_close_stop_it(
     assert began.wait(10)
     ender = threading.Thread(target=end, args=[db])
     ender.start()
-    while not any(cancel.is_set() for cancel in db._running):
+    while not any(cancel.is_set() for cancel in db._work._running):
         pass
     ended.set()
     thread.join()
