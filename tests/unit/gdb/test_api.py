@@ -261,7 +261,8 @@ def test_a_store_of_a_newer_format_is_refused_and_left_alone(
 ) -> None:
     newer = store.with_name("newer.gdb")
     with monkeypatch.context() as patch:
-        patch.setattr("gdb.storage.manifest.FORMAT", 2)
+        patch.setattr("gdb.storage.manifest.FORMAT", 3)
+        patch.setattr("gdb.storage.manifest.format_of", lambda manifest: 3)
         gdb.connect(newer).close()
     content = {path: path.read_bytes() for path in newer.iterdir()}
     with pytest.raises(errors.StoreVersionError, match="newer"):
