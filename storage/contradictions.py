@@ -224,16 +224,13 @@ def _ascends(part: Part) -> bool:
     """Whether every row ascends, and strictly where the part is said to be simple."""
     neighbours, offsets = part.neighbours, part.offsets
     for begin in range(1, neighbours.shape[0], _CHUNK):
-        here, before = (
-            neighbours[begin : begin + _CHUNK],
-            neighbours[begin - 1 : begin - 1 + _CHUNK],
-        )
-        before = before[: here.shape[0]]
-        falls = np.flatnonzero(here <= before if part.simple else here < before) + begin
+        here = neighbours[begin : begin + _CHUNK]
+        before = neighbours[begin - 1 : begin - 1 + here.shape[0]]
+        falls = here <= before if part.simple else here < before
         # Only the first entry of a row may be below the one before it.
-        if (
-            offsets[np.minimum(np.searchsorted(offsets, falls), offsets.shape[0] - 1)] != falls
-        ).any():
+        first, last = np.searchsorted(offsets, (begin, begin + here.shape[0]))
+        falls[offsets[first:last] - begin] = False
+        if falls.any():
             return False
     return True
 

@@ -267,10 +267,10 @@ def _fresh(folder: Path) -> None:
 
 
 def patched(
-    folder: Path, kind: str, *, start: int = 1, step: int = 1, create: bool = False
+    folder: Path, kind: str, *, call: str = "", start: int = 1, step: int = 1, create: bool = False
 ) -> Iterator[Outcome]:
     """The fault at each step-th call in turn, until none is hit any more; over a store, or where none is yet."""
-    call = "write" if kind == "short write" else ""
+    call = "write" if kind == "short write" else call
     for number in range(start, MOST * len(CALLS), step):
         fault = Fault(kind, call, number)
         shutil.rmtree(folder, ignore_errors=True)
