@@ -11,7 +11,6 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from unittest.mock import patch
 
 import numpy as np
@@ -126,13 +125,13 @@ def commit(number: int) -> Step:
 
 
 def _import(store: Store, root: Path) -> None:
-    with TemporaryDirectory() as folder:
-        people, knows = Path(folder) / "people.csv", Path(folder) / "knows.csv"
-        people.write_text("p:ID,name:string\n" + "".join(f"{n},name {n}\n" for n in range(30)))
-        knows.write_text(
-            ":START_ID,:END_ID,since:int\n" + "".join(f"{n},{n * 7 % 30},{n}\n" for n in range(30))
-        )
-        load(store, nodes={"Person": people}, edges={"KNOWS": knows}, id_space="people")
+    # beside the disk, and left there: a killed process removes nothing
+    people, knows = root.with_name("people.csv"), root.with_name("knows.csv")
+    people.write_text("p:ID,name:string\n" + "".join(f"{n},name {n}\n" for n in range(30)))
+    knows.write_text(
+        ":START_ID,:END_ID,since:int\n" + "".join(f"{n},{n * 7 % 30},{n}\n" for n in range(30))
+    )
+    load(store, nodes={"Person": people}, edges={"KNOWS": knows}, id_space="people")
 
 
 def _back_up(store: Store, root: Path) -> None:
@@ -188,6 +187,7 @@ def record(
     lost : which fsync is left out; see `Recorder`.
     seed : of the random part of file names.
     """
+    (root := root / "disk").mkdir()
     recorder, expected = Recorder(root, lost), Expected()
     with recorder.installed(seed), _small_files():
         _run(workload, root, recorder, expected)
@@ -212,6 +212,7 @@ def record_killed(
     -------
     None where the workload has no more operations than that.
     """
+    (root := root / "disk").mkdir()
     recorder, known = Recorder(root, lost), expected.and_then()
     with recorder.installed(seed=after), _small_files():
         recorder.kill_after(after)
