@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import stat
 import subprocess
@@ -215,11 +216,13 @@ def test_highlighting_keeps_the_text() -> None:
 
 
 def test_compact(store: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    with gdb.connect(store) as db, db.transaction() as tx:
+    own = tmp_path / "own.gdb"
+    shutil.copytree(store, own)
+    with gdb.connect(own) as db, db.transaction() as tx:
         tx.add_nodes("New", [77])
-    assert main(["compact", str(store)]) == 0
+    assert main(["compact", str(own)]) == 0
     assert "1 changes" in capsys.readouterr().out
-    with gdb.connect(store) as db:
+    with gdb.connect(own) as db:
         assert db.stats().changes == 0
         assert db.execute("MATCH (n:New) RETURN id(n)").scalar() == 77
     assert main(["compact", str(tmp_path / "none")]) == 1
