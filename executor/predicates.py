@@ -123,7 +123,7 @@ def _chunk(
         if kind is None:
             child = arrow.null_array(len(elements))
         else:
-            known = column or Column.nulls(kind, len(elements))
+            known = Column.nulls(kind, len(elements)) if column is None else column
             child = arrow.column_array(lookup.widen(known, kind).in_sql())
         names.append(name)
         children.append(child)

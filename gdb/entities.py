@@ -15,13 +15,13 @@ import numpy as np
 import numpy.typing as npt
 
 from gdb.executor import lookup
+from gdb.storage.model import Item
 from gdb.storage.temporal import text_of
 
 if TYPE_CHECKING:
     from gdb.storage.model import Column
     from gdb.storage.snapshot import Snapshot
 
-Item: TypeAlias = int | float | bool | str | date | timedelta
 PropertyValue: TypeAlias = Item | list[Item]
 UserId: TypeAlias = int | str
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import ExitStack
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from types import TracebackType
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from gdb.storage.model import Column, PropertyValue
     from gdb.storage.store import Store
     from gdb.storage.transaction import Changes
-
-_EXACT = 1 << 53  # integers up to this are floats without loss
 
 Ids: TypeAlias = "Sequence[int] | Sequence[str] | Sequence[int | str] | npt.NDArray[np.int64]"
 Values: TypeAlias = "Sequence[object] | npt.NDArray[np.generic]"
@@ -118,15 +116,16 @@ class Transaction:
         ------
         ChangeRefused : an id is there already; a property is of another type than that of the nodes with these labels.
         """
-        changes, own = self._open(), _ids(ids)
+        own = _ids(ids)
         columns = _columns(properties, len(own))
-        changes.add_vertices(_names(labels), id_space, own, columns)
+        with self._changing() as changes:
+            changes.add_vertices(_names(labels), id_space, own, columns)
 
     def set_nodes(self, ids: Ids, properties: Mapping[str, Values], *, id_space: str = "") -> None:
         """Set properties of nodes; None takes one away. Raises as `add_nodes`, and where a node is not there."""
-        changes = self._open()
-        columns = _columns(properties, len(ids))
-        changes.set_vertices(changes.find(_wanted(ids), id_space), columns)
+        with self._changing() as changes:
+            columns = _columns(properties, len(ids))
+            changes.set_vertices(changes.find(_wanted(ids), id_space), columns)
 
     def set_labels(
         self,
@@ -142,14 +141,9 @@ class Transaction:
         ------
         ChangeRefused : a node is not there; a property is of another type under the new labels.
         """
-        changes = self._open()
-        vids = changes.find(_wanted(ids), id_space)
-        before = changes.delta
-        try:
+        with self._changing() as changes:
+            vids = changes.find(_wanted(ids), id_space)
             changes.relabel(vids, frozenset(_names(add)), frozenset(_names(remove)))
-        except BaseException:
-            changes.delta = before
-            raise
 
     def remove_nodes(self, ids: Ids, *, detach: bool = False, id_space: str = "") -> None:
         """Remove nodes; with `detach` their relationships as well.
@@ -158,14 +152,8 @@ class Transaction:
         ------
         ChangeRefused : a node is not there, or has relationships and `detach` is not given.
         """
-        changes = self._open()
-        vids = changes.find(_wanted(ids), id_space)
-        before = changes.delta
-        try:
-            changes.remove_vertices(vids, detach=detach)
-        except BaseException:
-            changes.delta = before
-            raise
+        with self._changing() as changes:
+            changes.remove_vertices(changes.find(_wanted(ids), id_space), detach=detach)
 
     # ---- relationships -----------------------------------------------------------------------------
 
@@ -190,12 +178,13 @@ class Transaction:
         ------
         ChangeRefused : an end is not there; the type is directed otherwise; a property is of another type.
         """
-        changes = self._open()
-        sources, targets = self._ends(starts, ends, id_space)
-        columns = _columns(properties, len(sources))
-        known = next((t.directed for t in changes.view.edge_types if t.name == type), True)
-        name = _name(type)
-        changes.add_edges(name, known if directed is None else directed, sources, targets, columns)
+        with self._changing() as changes:
+            sources, targets = _ends(changes, starts, ends, id_space)
+            columns = _columns(properties, len(sources))
+            if directed is None:
+                known = (t.directed for t in changes.view.edge_types if t.name == type)
+                directed = next(known, True)
+            changes.add_edges(_name(type), directed, sources, targets, columns)
 
     def set_relationships(
         self,
@@ -207,28 +196,27 @@ class Transaction:
         id_space: str | tuple[str, str] = "",
     ) -> int:
         """Set properties of all relationships of a type between pairs of nodes; how many there are."""
-        changes = self._open()
-        sources, targets = self._ends(starts, ends, id_space)
-        return changes.set_edges(type, sources, targets, _columns(properties, len(sources)))
+        with self._changing() as changes:
+            sources, targets = _ends(changes, starts, ends, id_space)
+            return changes.set_edges(type, sources, targets, _columns(properties, len(sources)))
 
     def remove_relationships(
         self, type: str, starts: Ids, ends: Ids, *, id_space: str | tuple[str, str] = ""
     ) -> int:
         """Remove all relationships of a type between pairs of nodes; how many there were."""
-        changes = self._open()
-        return changes.remove_edges(type, *self._ends(starts, ends, id_space))
+        with self._changing() as changes:
+            return changes.remove_edges(type, *_ends(changes, starts, ends, id_space))
 
-    def _ends(
-        self, starts: Ids, ends: Ids, id_space: str | tuple[str, str]
-    ) -> tuple[npt.NDArray[np.uint32], npt.NDArray[np.uint32]]:
+    @contextmanager
+    def _changing(self) -> Iterator[Changes]:
+        """The changes so far; what is added to them in the block is dropped where it raises."""
         changes = self._open()
-        if len(starts) != len(ends):
-            raise ChangeRefused(f"there are {len(starts)} starts and {len(ends)} ends")
-        spaces = (id_space, id_space) if isinstance(id_space, str) else id_space
-        return (
-            changes.find(_wanted(starts), spaces[0]),
-            changes.find(_wanted(ends), spaces[1]),
-        )
+        before = changes.delta
+        try:
+            yield changes
+        except BaseException:
+            changes.delta = before
+            raise
 
     def _open(self) -> Changes:
         if self._changes is None:
@@ -240,6 +228,16 @@ class Transaction:
                 "A transaction is used by the thread that began it.", "Begin one in this thread."
             )
         return self._changes
+
+
+def _ends(
+    changes: Changes, starts: Ids, ends: Ids, id_space: str | tuple[str, str]
+) -> tuple[npt.NDArray[np.uint32], npt.NDArray[np.uint32]]:
+    """The vids of both ends of relationships."""
+    if len(starts) != len(ends):
+        raise ChangeRefused(f"there are {len(starts)} starts and {len(ends)} ends")
+    first, second = (id_space, id_space) if isinstance(id_space, str) else id_space
+    return changes.find(_wanted(starts), first), changes.find(_wanted(ends), second)
 
 
 def _names(labels: str | Sequence[str]) -> tuple[str, ...]:
@@ -288,6 +286,7 @@ def _columns(properties: Properties, count: int) -> dict[str, Column]:
 
 def _column(key: str, values: Values, count: int, kind: str = "") -> Column:
     from gdb.storage.model import KINDS, Column
+    from gdb.storage.transaction import EXACT
 
     if isinstance(values, (str, bytes)) or not isinstance(values, (Sequence, np.ndarray)):
         raise TypeProblem(
@@ -295,12 +294,11 @@ def _column(key: str, values: Values, count: int, kind: str = "") -> Column:
         )
     if len(values) != count:
         raise ChangeRefused(f"the property {key!r} has {len(values)} values for {count} rows")
-    plain: list[PropertyValue] = (
-        values.tolist() if isinstance(values, np.ndarray) else list(values)  # type: ignore[arg-type]
-    )  # others are refused below
+    given = values.tolist() if isinstance(values, np.ndarray) else list(values)
+    plain = cast("list[PropertyValue]", given)  # from_list refuses what is none
     wanted = next((k for k in KINDS if k == kind), None)
     kinds = set(map(type, plain))
-    if {int, float} <= kinds and any(type(v) is int and abs(v) > _EXACT for v in plain):
+    if {int, float} <= kinds and any(type(v) is int and abs(v) > EXACT for v in plain):
         raise ChangeRefused(
             f"the property {key!r} has integers that are no floats, beside floats",
             "Give all of them one type.",

@@ -6,8 +6,8 @@ inverse, so that adding to a store is: read, append, write.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 
 import numpy as np
@@ -80,18 +80,25 @@ def write_graph(
     types = _types_of(tables)
     with store.writer():
         version = store.snapshot().version + 1
-        writer = SegmentWriter(store.files, version)
-        try:
+        with written_or_removed(store, version) as writer:
             manifest = _Builder(tables, types, writer, report, segment_edges).run(version)
             report("committing", 0.0)
             return store.commit(manifest)
-        except BaseException:
-            current = {record.name for record in store.snapshot().manifest.files}
-            for name in writer.created:
-                if name not in current:  # else the switch was made, and only its sync failed
-                    with suppress(Exception):
-                        store.files.unlink(name)
-            raise
+
+
+@contextmanager
+def written_or_removed(store: Store, version: int) -> Iterator[SegmentWriter]:
+    """A writer of the segments of a commit; an error before the commit removes them."""
+    writer = SegmentWriter(store.files, version)
+    try:
+        yield writer
+    except BaseException:
+        current = {record.name for record in store.snapshot().manifest.files}
+        for name in writer.created:
+            if name not in current:  # else the switch was made, and only its sync failed
+                with suppress(Exception):
+                    store.files.unlink(name)
+        raise
 
 
 def read_tables(snapshot: Snapshot) -> GraphTables:
@@ -334,12 +341,8 @@ def _append(tables: list[dict[str, Column]], counts: list[int], owner: str) -> d
                 )
     found: dict[str, Column] = {}
     for key, kind in sorted(kinds.items()):
-        pieces = [
-            table[key] if key in table else Column.nulls(kind, count)
-            for table, count in zip(tables, counts, strict=True)
-        ]
         try:
-            found[key] = Column.concat(pieces)
+            found[key] = Column.stacked([table.get(key) for table in tables], counts, kind)
         except ImportFailed as error:
             raise ImportFailed(
                 f"the property {key!r} of {owner}: {error.reason}", error.cure

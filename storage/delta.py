@@ -158,12 +158,7 @@ def appended(tables: list[Mapping[str, Column]], counts: list[int]) -> dict[str,
     """The columns of several tables, one under the other; null where a table lacks one."""
     kinds = {key: column.kind for table in tables for key, column in table.items()}
     return {
-        key: Column.concat(
-            [
-                table[key] if key in table else Column.nulls(kinds[key], n)
-                for table, n in zip(tables, counts, strict=True)
-            ]
-        )
+        key: Column.stacked([table.get(key) for table in tables], counts, kinds[key])
         for key in sorted(kinds)
     }
 

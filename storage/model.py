@@ -193,6 +193,21 @@ class Column:
         values: Values = np.concatenate([c.values for c in columns])
         return cls(kind, values.astype(DTYPES[kind], copy=False), offsets, valid)
 
+    @classmethod
+    def stacked(cls, columns: Sequence[Column | None], counts: Sequence[int], kind: Kind) -> Column:
+        """The columns one after the other, nulls of a kind where there is none; `counts` are their lengths.
+
+        Raises
+        ------
+        ImportFailed : other kinds are mixed.
+        """
+        return cls.concat(
+            [
+                cls.nulls(kind, count) if column is None else column
+                for column, count in zip(columns, counts, strict=True)
+            ]
+        )
+
     def in_sql(self) -> Column:
         """The column as DuckDB is given it: a duration as microseconds, int64.
 

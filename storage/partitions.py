@@ -20,7 +20,7 @@ import numpy.typing as npt
 
 from gdb.storage import intervals, pcsr, properties
 from gdb.storage.adjacency import Adjacency, Direction
-from gdb.storage.delta import TypeDelta, appended, patched
+from gdb.storage.delta import TypeDelta, patched
 from gdb.storage.manifest import MANIFEST, TypeRecord
 from gdb.storage.model import I64, U32, Column, Kind
 from gdb.storage.pcsr import Part
@@ -77,7 +77,7 @@ class Partitions:
             and before._records == self._records
             and segments.shares(before._segments, files)
         )
-        kept = before if before is not None and same else None
+        kept = before if same else None
         self._stored: dict[tuple[str, Direction], Part] = {} if kept is None else kept._stored
         self._stored_slots: dict[str, I64] = {} if kept is None else kept._stored_slots
         self._stored_columns: dict[tuple[str, str], Column] = (
@@ -142,13 +142,12 @@ class Partitions:
         if (name, key) not in self._columns:
             stored, changes = self.stored_column(name, key), self._deltas.get(name)
             if changes is not None:
-                record = self._records.get(name)
+                record, kind = self._records.get(name), self._types[name].keys[key]
                 counts = [0 if record is None else record.edge_count, len(changes.keys)]
                 if stored is None:
-                    stored = Column.nulls(self._types[name].keys[key], counts[0])
-                table = {key: patched(stored, changes.patches.get(key))}
-                added = {key: changes.columns[key]} if key in changes.columns else {}
-                stored = appended([table, added], counts)[key].take(self._order(name))
+                    stored = Column.nulls(kind, counts[0])
+                both = [patched(stored, changes.patches.get(key)), changes.columns.get(key)]
+                stored = Column.stacked(both, counts, kind).take(self._order(name))
             assert stored is not None
             self._columns[name, key] = stored
         return self._columns[name, key]
@@ -207,6 +206,7 @@ class Partitions:
         return self._orders[name]
 
     def stored_column(self, name: str, key: str) -> Column | None:
+        """A property of the base's edges by rank; None where it has none."""
         record = self._records.get(name)
         if record is None or key not in record.columns:
             return None

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 
@@ -12,11 +12,16 @@ from gdb.errors import ChangeRefused
 from gdb.storage import delta as deltas
 from gdb.storage import intervals
 from gdb.storage.adjacency import Direction
-from gdb.storage.build import MOST_VERTICES, Progress, read_tables, write_graph
+from gdb.storage.build import (
+    MOST_VERTICES,
+    Progress,
+    read_tables,
+    write_graph,
+    written_or_removed,
+)
 from gdb.storage.delta import NewVertices, Patch, TypeDelta, appended, over, patched
 from gdb.storage.model import I64, SINGLE_KINDS, U32, Column, Kind
 from gdb.storage.pcsr import U64, keys_of
-from gdb.storage.segment import SegmentWriter
 from gdb.storage.snapshot import Snapshot
 from gdb.storage.store import Store
 from gdb.storage.vertices import rows_in
@@ -25,7 +30,7 @@ from gdb.storage.vertices import rows_in
 # part of the base, is written into the base instead.
 MOST_CHANGES = 1 << 16
 PART_OF_BASE = 0.05
-_EXACT = float(1 << 53)  # integers up to this are floats without loss
+EXACT = 1 << 53  # integers up to this are floats without loss
 
 Columns = Mapping[str, Column]
 
@@ -83,9 +88,14 @@ class Changes:
                 f"the ids of the id space {id_space!r} are {_named(kind)}, not {_named(ids.kind)}",
                 "Give ids of that kind, or another id_space.",
             )
-        wanted = ids.to_list()
+        wanted: I64 | list[str] = (
+            ids.values.astype(np.int64, copy=False)
+            if ids.kind == "int64"
+            else [str(value) for value in ids.to_list()]
+        )
         seen: set[object] = set()
-        for value, vid in zip(wanted, self.view.find_many(wanted, id_space).tolist(), strict=True):  # type: ignore[arg-type]
+        known = self.view.find_many(wanted, id_space).tolist()
+        for value, vid in zip(ids.to_list(), known, strict=True):
             if vid >= 0 or value in seen:
                 raise ChangeRefused(
                     f"a node with the id {value!r} is there already",
@@ -244,9 +254,10 @@ class Changes:
     def remove_edges(self, name: str, sources: U32, targets: U32) -> int:
         """Remove all edges of a type between pairs of vertices; how many there were."""
         directed = self._directed(name)
-        ranks, places = self._between(name, directed, _keys(directed, sources, targets))[:2]
-        self._drop(name, np.unique(ranks), np.unique(places))
-        return len(np.unique(ranks)) + len(np.unique(places))
+        keys = np.unique(_keys(directed, sources, targets))
+        ranks, places, *_ = self._between(name, directed, keys)
+        self._drop(name, ranks, places)
+        return len(ranks) + len(places)
 
     def set_edges(self, name: str, sources: U32, targets: U32, columns: Columns) -> int:
         """Set properties of all edges of a type between pairs of vertices; how many there are. Null takes one away."""
@@ -359,16 +370,14 @@ class Changes:
         view = self.view
         for number, group in enumerate(view.groups):
             if (group.labels, group.id_space) == key:
-                present = {name: view.vertex_column(number, name) for name in columns}
-                return _fitted(columns, group.keys, present)
-        return _fitted(columns, {}, {})
+                return _fitted(columns, group.keys, partial(view.vertex_column, number))
+        return _fitted(columns, {}, lambda name: None)
 
     def _fitted_edges(self, name: str, columns: Columns) -> dict[str, Column]:
         known = next((t for t in self.view.edge_types if t.name == name), None)
         if known is None:
-            return _fitted(columns, {}, {})
-        present = {key: self.view.edge_column(name, key) for key in columns}
-        return _fitted(columns, known.keys, present)
+            return _fitted(columns, {}, lambda key: None)
+        return _fitted(columns, known.keys, partial(self.view.edge_column, name))
 
 
 def commit(store: Store, changes: Changes, progress: Progress | None = None) -> Snapshot:
@@ -390,21 +399,12 @@ def commit(store: Store, changes: Changes, progress: Progress | None = None) -> 
     size = manifest.vertex_count + manifest.edge_count
     if delta.size > max(MOST_CHANGES, PART_OF_BASE * size):
         return write_graph(store, read_tables(changes.view), progress=progress)
-    writer = SegmentWriter(store.files, manifest.version + 1)
     base = manifest.files if manifest.delta is None else manifest.files[: manifest.delta.file]
-    try:
+    version = manifest.version + 1
+    with written_or_removed(store, version) as writer:
         record = replace(deltas.write(delta, writer), file=len(base))
         files = (*base, *writer.records)
-        return store.commit(
-            replace(manifest, version=manifest.version + 1, files=files, delta=record)
-        )
-    except BaseException:
-        current = {record.name for record in store.snapshot().manifest.files}
-        for name in writer.created:
-            if name not in current:  # else the switch was made, and only its sync failed
-                with suppress(Exception):
-                    store.files.unlink(name)
-        raise
+        return store.commit(replace(manifest, version=version, files=files, delta=record))
 
 
 def compact(store: Store, progress: Progress | None = None) -> Snapshot:
@@ -426,39 +426,51 @@ def _named(kind: Kind) -> str:
 
 
 def _fitted(
-    columns: Columns, kinds: Mapping[str, Kind], present: Mapping[str, Column | None]
+    columns: Columns, kinds: Mapping[str, Kind], present: Callable[[str], Column | None]
 ) -> dict[str, Column]:
-    """Columns of new values as the kinds that the properties have; one of nulls alone makes no property."""
+    """Columns of new values as the kinds that the properties have; one of nulls alone makes no property.
+
+    present : gives the values that a property has; asked for only where they would become floats.
+    """
     found: dict[str, Column] = {}
     for name, column in columns.items():
-        empty = column.valid is not None and not column.valid.any()
         if name in kinds:
-            found[name] = _as_kind(name, column, kinds[name], present.get(name))
-        elif not empty and len(column):
+            found[name] = _as_kind(name, column, kinds[name], present)
+        elif not _is_empty(column):
             found[name] = column
     return found
 
 
-def _as_kind(name: str, column: Column, kind: Kind, present: Column | None) -> Column:
-    """int64 and float64 become float64 where that loses nothing; `present` are the values that are there."""
+def _is_empty(column: Column) -> bool:
+    """Whether it has no value."""
+    return not len(column) or (column.valid is not None and not bool(column.valid.any()))
+
+
+def _as_kind(
+    name: str, column: Column, kind: Kind, present: Callable[[str], Column | None]
+) -> Column:
+    """int64 and float64 become float64 where that loses nothing."""
     valid = column.valid
     if kind == column.kind:
         return column
-    if (valid is not None and not valid.any()) or not len(column):
+    if _is_empty(column):
         return Column.nulls(kind, len(column))
     if {kind, column.kind} == {"int64", "float64"}:
-        whole = column if column.kind == "int64" else present
-        if whole is not None:
-            beyond = np.abs(whole.values.astype(np.float64)) > _EXACT
-            beyond &= True if whole.valid is None else whole.valid
-            if not beyond.any():
-                return Column("float64", column.values.astype(np.float64), None, valid)
+        whole = column if column.kind == "int64" else present(name)
+        if whole is not None and _are_floats(whole):
+            return Column("float64", column.values.astype(np.float64), None, valid)
     row = int(np.flatnonzero(np.ones(len(column), np.bool_) if valid is None else valid)[0])
     raise ChangeRefused(
         f"the property {name!r} holds {_named(kind)}, and the value {column.to_list()[row]!r} "
         f"(row {row}) is none of these",
         "Give values of that type, or another name.",
     )
+
+
+def _are_floats(column: Column) -> bool:
+    """Whether all integers of a column are floats without loss."""
+    known = column.values if column.valid is None else column.values[column.valid]
+    return not len(known) or -EXACT <= int(known.min()) <= int(known.max()) <= EXACT
 
 
 def _last(keys: U32 | U64) -> tuple[U64, I64]:

@@ -72,10 +72,9 @@ class Vertices:
         )
         self._records: tuple[GroupRecord, ...] = manifest.groups
         self._spaces: tuple[SpaceRecord, ...] = manifest.spaces
-        self._stored: dict[tuple[int, str | None], Column] = (
-            before._stored if before is not None and same else {}
-        )
-        self._indexes: dict[str, IdIndex] = before._indexes if before is not None and same else {}
+        kept = before if same else None
+        self._stored: dict[tuple[int, str | None], Column] = {} if kept is None else kept._stored
+        self._indexes: dict[str, IdIndex] = {} if kept is None else kept._indexes
         self._columns: dict[tuple[int, str | None], Column | None] = {}
         self._new_indexes: dict[str, IdIndex] = {}
         pieces = _pieces(self._records, delta)

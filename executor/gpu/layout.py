@@ -147,9 +147,10 @@ class Tail(IntEnum):
 
 
 class Header(IntEnum):
-    """Counters of a run, u64: draws of work units; warps that wait; rows written in this launch (may pass
-    the capacity); warps that have not ended, warps whose count overflowed; sums of the low and of the high halves of
-    what warps counted, one of `SUMS` pairs for each block. What many warps change at once stands 128 bytes apart."""
+    """Counters of a run, u64: draws of work units; warps that wait; rows written in this launch (may pass the
+    capacity); warps that have not ended, warps whose count overflowed; then, in `SUMS` places for different blocks, the
+    sums of the low and of the high halves of what warps counted, and whether all warps wait (END). What many warps
+    change at once stands 128 bytes apart."""
 
     NEXT = 0
     WAITING = 16
@@ -158,9 +159,10 @@ class Header(IntEnum):
     OVERFLOWED = 65
     LOW = 80
     HIGH = 81
+    END = 82
 
 
-SUMS = 8
+SUMS = 16
 SUMS_APART = 16
 HEADER_WORDS = Header.LOW + SUMS * SUMS_APART
 

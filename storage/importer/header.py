@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
+from gdb.errors import ImportFailed
 from gdb.storage.model import LIST_OF, Kind
 
 _FIELD = re.compile(
@@ -43,8 +45,13 @@ class Field:
     known: bool = True
 
 
-def parse_header(names: list[str]) -> tuple[list[Field], list[str]]:
-    """The fields of a header, and warnings about declared types that are stored as strings."""
+def parse_header(
+    names: list[str], wrong: Callable[[str, str], ImportFailed]
+) -> tuple[list[Field], list[str]]:
+    """The fields of a header, and warnings about declared types that are stored as strings.
+
+    wrong : makes the error of a reason and its cure, which is raised where a name stands twice, or a zone is named.
+    """
     fields: list[Field] = []
     warnings: list[str] = []
     for raw in names:
@@ -64,6 +71,13 @@ def parse_header(names: list[str]) -> tuple[list[Field], list[str]]:
             if kind is None:
                 warnings.append(f"column {found['name']!r}: type {field} is stored as string")
             fields.append(Field(found["name"], "", None, kind or "string"))
+    zone, double = _foreign_zone(names), _repeated(fields)
+    if zone is not None:
+        raise wrong(
+            f"names the time zone {zone!r}", "Write its times in UTC, or each with its offset."
+        )
+    if double:
+        raise wrong(f"names the column {double!r} twice", "Give each column its own name.")
     return fields, warnings
 
 
@@ -107,7 +121,7 @@ def looks_like_header(cells: list[str]) -> bool:
     )
 
 
-def repeated(fields: list[Field]) -> str | None:
+def _repeated(fields: list[Field]) -> str | None:
     """A property name or a role of one column (but IGNORE) that stands twice."""
     kept = [f for f in fields if f.role != "IGNORE"]
     names = [f.name for f in kept if f.name]
@@ -115,7 +129,7 @@ def repeated(fields: list[Field]) -> str | None:
     return next((x for x in [*names, *roles] if [*names, *roles].count(x) > 1), None)
 
 
-def foreign_zone(names: list[str]) -> str | None:
+def _foreign_zone(names: list[str]) -> str | None:
     """A time zone, other than UTC, that a header field names for texts without one: `at:datetime{timezone:+01:00}`."""
     for raw in names:
         found = _FIELD.match(raw.strip())

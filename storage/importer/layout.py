@@ -11,10 +11,8 @@ from gdb.errors import ImportFailed
 from gdb.storage.importer.detect import delimiter_of
 from gdb.storage.importer.header import (
     Field,
-    foreign_zone,
     looks_like_header,
     parse_header,
-    repeated,
 )
 
 
@@ -85,14 +83,6 @@ def layout_of(
             f"has {len(cells)} columns, {len(names)} are named",
             "Name every column, or pass delimiter=.",
         )
-    fields, warnings = parse_header(names)
-    zone = foreign_zone(names)
-    if zone is not None:
-        raise wrong(
-            f"names the time zone {zone!r}", "Write its times in UTC, or each with its offset."
-        )
-    double = repeated(fields)
-    if double:
-        raise wrong(f"names the column {double!r} twice", "Give each column its own name.")
+    fields, warnings = parse_header(names, wrong)
     guessed = header is None and columns is None
     return Layout(delimiter, at + int(has_header), fields, warnings, guessed)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from gdb.errors import ImportFailed
 from gdb.storage import temporal
 from gdb.storage.engine import SQL_TYPES, Engine
-from gdb.storage.importer.header import Field, foreign_zone, parse_header, repeated
+from gdb.storage.importer.header import Field, parse_header
 from gdb.storage.importer.layout import Layout
 from gdb.storage.importer.places import Place, Places
 from gdb.storage.importer.tables import Table, literal
@@ -114,15 +114,7 @@ def parquet_layout(path: Path, columns: Sequence[str] | None) -> Layout:
         if len(columns) != len(names):
             raise wrong(f"has {len(names)} columns, {len(columns)} are named", "Name every column.")
         names = list(columns)
-    fields, warnings = parse_header(names)
-    zone = foreign_zone(names)
-    if zone is not None:
-        raise wrong(
-            f"names the time zone {zone!r}", "Write its times in UTC, or each with its offset."
-        )
-    double = repeated(fields)
-    if double:
-        raise wrong(f"names the column {double!r} twice", "Give each column its own name.")
+    fields, warnings = parse_header(names, wrong)
     typed: list[Field] = []
     for name, type, field in zip(names, types, fields, strict=True):
         held = _held(type, field)

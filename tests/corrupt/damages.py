@@ -265,15 +265,12 @@ def _json(kind: str, what: str, body: Json) -> Damage:
 def _moved(body: Json) -> Iterator[Damage]:
     """Records swapped, repeated and left out."""
     lists: list[sealed.Path_] = [("files",), ("groups",), ("types",), ("spaces",)]
-    assert isinstance(body, dict)
-    for number, record in enumerate(body["types"]):  # type: ignore[arg-type]
-        lists.append(("types", number, "parts"))
-        lists += [("types", number, "parts", k, "segments") for k in range(len(record["parts"]))]  # type: ignore[index,call-overload]
+    for number in range(len(sealed.list_at(body, ("types",)))):
+        parts: sealed.Path_ = ("types", number, "parts")
+        lists.append(parts)
+        lists += [(*parts, k, "segments") for k in range(len(sealed.list_at(body, parts)))]
     for at in lists:
-        found: Json = body
-        for step in at:
-            found = found[step]  # type: ignore[index,call-overload]
-        assert isinstance(found, list)
+        found = sealed.list_at(body, at)
         for n in range(len(found)):
             where = "/".join(map(str, at))
             less, twice = [*found[:n], *found[n + 1 :]], [*found[: n + 1], *found[n:]]
@@ -429,16 +426,17 @@ def _others(items: list[int], at: int, item: int) -> list[int]:
 def _columns(base: Path) -> dict[tuple[str, int], tuple[str, bool]]:
     """Of the sections of columns: the column's kind, and whether it holds ids."""
     body = sealed.body_of(base)
-    assert isinstance(body, dict)
     found: dict[tuple[str, int], tuple[str, bool]] = {}
-    for owner in (*body["groups"], *body["types"]):  # type: ignore[misc]
-        records = [(c, False) for c in owner["columns"].values()]
-        records += [(owner["ids"], True)] if "ids" in owner else []
-        for column, is_id in records:
+    for at, kind in sealed.places(body):
+        if at[0] in ("groups", "types") and at[-1] == "kind":
+            file = sealed.value_at(body, (*at[:2], "file"))
+            assert isinstance(file, int)
+            name = str(sealed.value_at(body, ("files", file, "name")))
             for member in ("values", "offsets"):
-                if column[member] >= 0:
-                    name = body["files"][owner["file"]]["name"]  # type: ignore[index,call-overload]
-                    found[name, column[member]] = column["kind"], is_id
+                section = sealed.value_at(body, (*at[:-1], member))
+                assert isinstance(section, int)
+                if section >= 0:
+                    found[name, section] = str(kind), at[2] == "ids"
     return found
 
 

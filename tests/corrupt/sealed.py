@@ -84,6 +84,25 @@ def places(value: Json, at: Path_ = ()) -> Iterator[tuple[Path_, Json]]:
         yield at, value
 
 
+def value_at(body: Json, at: Path_) -> Json:
+    """The value at one place."""
+    for step in at:
+        if isinstance(body, dict) and isinstance(step, str):
+            body = body[step]
+        else:
+            assert isinstance(body, list)
+            assert isinstance(step, int)
+            body = body[step]
+    return body
+
+
+def list_at(body: Json, at: Path_) -> list[Json]:
+    """The list at one place."""
+    found = value_at(body, at)
+    assert isinstance(found, list)
+    return found
+
+
 def changed(body: Json, at: Path_, value: Json) -> Json:
     """A copy of the body with another value at one place."""
     if not at:

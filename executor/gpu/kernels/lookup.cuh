@@ -16,12 +16,14 @@ typedef unsigned char u8;
 #ifdef SPECIAL
 #define PART __device__ __forceinline__
 #define INLINE __forceinline__
+#define INLINED __attribute__((always_inline))  // of a lambda: its parameter is a constant only where it is written out
 #define UNROLLED _Pragma("unroll")
 #define AHEAD 2  // reads of a lane that are under way at once
 #define AHEAD_IN_SHORT 2  // where several lists are read at once
 #else
 #define PART __device__ __noinline__
 #define INLINE inline
+#define INLINED
 #define UNROLLED _Pragma("unroll 1")
 #define AHEAD 1
 #define AHEAD_IN_SHORT 1

@@ -168,8 +168,8 @@ __device__ __noinline__ i64 open_task(const Worker& w, i64* slot, i64& spent) {
     }
     if (lane() == 0) w.state[WARP_UNIT] = slot[TASK_UNIT];
     __syncwarp();
-    ROLLED for (i64 d = 0; d < depth; ++d) at_level(w, d, [&](i64 k) { compute_sets(w, k, spent); });
-    at_level(w, depth, [&](i64 k) { open_level(w, k); });
+    ROLLED for (i64 d = 0; d < depth; ++d) at_level(w, d, [&](i64 k) INLINED { compute_sets(w, k, spent); });
+    at_level(w, depth, [&](i64 k) INLINED { open_level(w, k); });
     __syncwarp();
     if (lane() == 0) {
         w.at(AT_POSITION, depth) = start;
@@ -306,10 +306,24 @@ struct Limits {
     }
 };
 
-// Whether every warp waits for work. One that gives some away takes the other from their number first and is at work itself,
-// so that while there is work the number is less.
-__device__ INLINE bool all_wait(const Worker& w) {
-    return peek(counter(w, HEADER_WAITING)) == (unsigned long long)w.get(JOB_WARPS);
+// Where this warp is told that nothing is left to do: one of several places, for thousands of warps that read a single one
+// would wait for each other.
+__device__ INLINE volatile unsigned long long* end_sign(const Worker& w, i64 k) {
+    return counter(w, HEADER_END + k % SUMS * SUMS_APART);
+}
+
+// Count this warp among those that wait. One that gives work away takes the other from their number first and is at work
+// itself, so that while there is work the number is less; the warp that makes it full tells all.
+__device__ INLINE void begin_to_wait(const Worker& w, i64 own) {
+    __syncwarp();
+    int last = 0;
+    if (lane() == 0) {
+        w.state[WARP_WAITING] = 1;
+        last = atomicAdd(counter(w, HEADER_WAITING), 1ULL) + 1 == (unsigned long long)w.get(JOB_WARPS);
+        atomicOr((u32*)w.get(JOB_IDLE) + own / 32, 1u << (own & 31));
+    }
+    if (__shfl_sync(ALL_LANES, last, 0) && lane() < SUMS) *end_sign(w, lane()) = 1;
+    __syncwarp();
 }
 
 // Find something to do; returns the level to go on at, -1 where everything is done, -2 where the launch is over.
@@ -318,30 +332,23 @@ __device__ INLINE i64 find_work(const Worker& w, Limits& limits, bool& entering,
     const i64 own = own_number();
     if (!w.state[WARP_WAITING]) {
         if (take_unit(w)) return 0;
-        __syncwarp();
-        if (lane() == 0) {
-            w.state[WARP_WAITING] = 1;
-            atomicAdd(counter(w, HEADER_WAITING), 1ULL);
-            atomicOr((u32*)w.get(JOB_IDLE) + own / 32, 1u << (own & 31));
-        }
-        __syncwarp();
+        begin_to_wait(w, own);
     }
     i64* slot = task(w, own);
     for (;;) {
-        int found = 0;
-        if (lane() == 0) {
-            if (peek((unsigned long long*)slot + TASK_FULL)) found = 1;
-            else if (all_wait(w)) found = 2;
-            else if (!w.get(JOB_COUNTING) && (i64)peek(counter(w, HEADER_ROWS)) >= w.get(JOB_CAPACITY)) found = 3;
-            __threadfence();  // also keeps thousands of waiting warps from asking too often
-        }
-        found = __shfl_sync(ALL_LANES, found, 0);
-        if (found == 1) break;
-        if (found > 1) return found == 2 ? -1 : -2;
+        // each of three lanes looks at one thing; a run for rows is over for now where there is no room for more
+        int seen = 0;
+        if (lane() == 0) seen = peek((unsigned long long*)slot + TASK_FULL) != 0;
+        if (lane() == 1) seen = *end_sign(w, blockIdx.x) != 0;
+        if (lane() == 2 && !w.get(JOB_COUNTING)) seen = (i64)peek(counter(w, HEADER_ROWS)) >= w.get(JOB_CAPACITY);
+        const u32 found = __ballot_sync(ALL_LANES, seen);
+        if (found & 1) break;
+        if (found) return found & 2 ? -1 : -2;
         spent += 64;
         if (limits.over(spent)) return -2;
         __nanosleep(1000);
     }
+    __threadfence();  // what the giver wrote before
     __syncwarp();
     if (lane() == 0) w.state[WARP_WAITING] = 0;
     __syncwarp();
@@ -416,7 +423,7 @@ __device__ INLINE int walk(const Worker& w, Limits limits) {
         }
 #endif
         bool full = false;
-        at_level(w, d, [&](i64 k) {
+        at_level(w, d, [&](i64 k) INLINED {
             if (entering && k > 0) open_level(w, k);
             entering = false;
             bool done;

@@ -384,7 +384,7 @@ PART i64 pull(const Worker& w, i64 c, i64 x, bool active, double& approximate, i
 __device__ INLINE i64 weigh(const Worker& w, i64 c, i64 x, bool active, i64 but, double& approximate, i64& spent) {
     i64 total = active ? 1 : 0;
     approximate = active ? 1.0 : 0.0;
-    each_node(w, [&](i64 k) {
+    each_node(w, [&](i64 k) INLINED {
         if (w.node(k)[NODE_PARENT] != c || k == but || !__any_sync(ALL_LANES, total != 0)) return;
         if (w.table(JOB_SPREAD_AT)[k] >= 0 && tail_node(w, k).at[TAIL_SPREAD]) return;  // known already
         double about;
@@ -546,7 +546,8 @@ PART i64 push(const Worker& w, i64 c, double& approximate, i64& spent) {
     approximate = warp_sum(reached);
     if (approximate > LARGEST_COUNT) return 0;  // some weight may have passed 2^63
     bool fits = true;
-    each_node(w, [&](i64 k) {  // other children with a list add to the same vertices, where that is less than to ask them
+    // other children with a list add to the same vertices, where that is less than to ask them
+    each_node(w, [&](i64 k) INLINED {
         if (w.node(k)[NODE_PARENT] != c || k == row[NODE_PUSHER] || w.table(JOB_SPREAD_AT)[k] < 0) return;
         const TailNode child = tail_node(w, k);
         const bool spread = child.span().size() <= count;
@@ -579,7 +580,7 @@ PART i64 push(const Worker& w, i64 c, double& approximate, i64& spent) {
         double about = active ? (double)(i64)weights[x] : 0.0;
         i64 n = active ? ways((i64)weights[x], pusher[NODE_SIZE], pusher[NODE_FORMULA], about) : 0;
         if (!only) {
-            each_node(w, [&](i64 k) {
+            each_node(w, [&](i64 k) INLINED {
                 if (w.node(k)[NODE_PARENT] != c || k == row[NODE_PUSHER] || w.table(JOB_SPREAD_AT)[k] < 0) return;
                 if (!tail_node(w, k).at[TAIL_SPREAD]) return;
                 i64* sums = (i64*)(w.scratch + w.table(JOB_SPREAD_AT)[k]);
@@ -607,7 +608,7 @@ PART i64 push(const Worker& w, i64 c, double& approximate, i64& spent) {
 
 // Leave every scratch as it was: zero.
 PART void clear(const Worker& w) {
-    each_node(w, [&](i64 c) {
+    each_node(w, [&](i64 c) INLINED {
         const i64 role = w.node(c)[NODE_ROLE];
         if (role == ROLE_LONE || role == ROLE_SLICE) return;
         const TailNode node = tail_node(w, c);
@@ -638,7 +639,7 @@ PART bool count_tail(const Worker& w, i64& total, i64& spent) {
     double shadow = 1.0;
     bool trees = false;
     bool fits = true, counted = false;
-    each_node(w, [&](i64 c) {
+    each_node(w, [&](i64 c) INLINED {
         const i64* row = w.node(c);
         const i64 role = row[NODE_ROLE];
         const bool pair = role == ROLE_LONE && row[NODE_FORMULA] == FORMULA_PAIR;

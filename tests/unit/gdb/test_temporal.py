@@ -5,6 +5,7 @@ from __future__ import annotations
 import operator
 from collections.abc import Callable, Iterator
 from datetime import date, datetime, timedelta, timezone
+from typing import cast
 
 import numpy as np
 import pytest
@@ -16,18 +17,18 @@ from gdb import Database
 from gdb.errors import TypeProblem
 from gdb.executor.tail import Value
 from gdb.storage.build import write_graph
-from gdb.storage.model import Column, EdgeTable, GraphTables, PropertyValue, VertexTable
-from gdb.storage.temporal import LONGEST, text_of
+from gdb.storage.model import Column, EdgeTable, GraphTables, VertexTable
+from gdb.storage.temporal import LONGEST, Temporal, text_of
 
-DAYS: list[PropertyValue] = [date.min, date(2000, 1, 1), None, date.max, date(2000, 1, 1)]
-INSTANTS: list[PropertyValue] = [
+DAYS: list[Temporal | None] = [date.min, date(2000, 1, 1), None, date.max, date(2000, 1, 1)]
+INSTANTS: list[Temporal | None] = [
     datetime.min,
     datetime(2000, 1, 1, 10, 0, 0, 500_000),
     None,
     datetime.max,
     datetime(1969, 12, 31, 23, 59, 59, 999_999),
 ]
-LENGTHS: list[PropertyValue] = [
+LENGTHS: list[Temporal | None] = [
     timedelta(microseconds=-LONGEST),
     timedelta(1, hours=2),
     None,
@@ -65,7 +66,7 @@ def test_values_come_out_as_pythons_own(db: Database, key: str) -> None:
 
 @pytest.mark.parametrize("key", LISTS)
 def test_sorted_grouped_distinct_least_and_largest(db: Database, key: str) -> None:
-    known = sorted(value for value in LISTS[key] if value is not None)  # type: ignore[type-var]
+    known = sorted(cast("list[date]", [value for value in LISTS[key] if value is not None]))
     ordered = [value for (value,) in db.execute(f"MATCH (n) RETURN n.{key} ORDER BY n.{key}")]
     assert ordered == [*known, None]
     down = [v for (v,) in db.execute(f"MATCH (n) RETURN n.{key} ORDER BY n.{key} DESC LIMIT 2")]
@@ -101,7 +102,7 @@ def test_comparisons_before_matching_and_after(db: Database, key: str, sign: str
             for number, value in enumerate(LISTS[key])
             if value is not None and OPERATORS[sign](value, given_value)
         ]
-        written = f"{function}('{text_of(given_value)}')"  # type: ignore[arg-type]
+        written = f"{function}('{text_of(given_value)}')"
         for other in ("$x", written):
             text = f"MATCH (n) WHERE n.{key} {sign} {other} RETURN id(n)"
             found = db.execute(text, {"x": given_value})

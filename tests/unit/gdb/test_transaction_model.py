@@ -3,6 +3,7 @@ compactions and openings."""
 
 from __future__ import annotations
 
+import os
 import shutil
 import tempfile
 from collections import Counter
@@ -82,6 +83,25 @@ class Machine(RuleBasedStateMachine):
         self.db = gdb.connect(self.folder / "s.gdb")
         self.tx: Transaction | None = None
         self.committed, self.model = Model(), Model()
+        self._fill()
+
+    def _fill(self) -> None:
+        """A base with parallel relationships, loops and properties, so that changes meet one."""
+        ids = list(range(7))
+        labels, own = frozenset("A"), {"x": 1}
+        pairs = [(a, b) for a in ids for b in (a, (a + 1) % 7, (a + 1) % 7, (a + 3) % 7)]
+        starts, ends = [a for a, _ in pairs], [b for _, b in pairs]
+        with self.db.transaction() as tx:
+            tx.add_nodes(sorted(labels), ids, {"x": [1] * len(ids)})
+            for type_, directed in TYPES.items():
+                same = {"x": [1] * len(pairs)}
+                tx.add_relationships(type_, starts, ends, same, directed=directed)
+        self.db.compact()
+        self.committed.nodes = {one: (labels, dict(own)) for one in ids}
+        for type_ in TYPES:
+            for a, b in pairs:
+                self.committed.edges.setdefault(edge(type_, a, b), []).append(dict(own))
+        self.model = self.committed.copy()
 
     def teardown(self) -> None:
         if self.tx is not None:
@@ -237,7 +257,7 @@ class SmallDeltas(Machine):
 
 
 SETTINGS = settings(
-    max_examples=25,
+    max_examples=int(os.environ.get("GDB_MODEL_EXAMPLES", "12")),
     stateful_step_count=30,
     deadline=None,
     phases=(Phase.explicit, Phase.reuse, Phase.generate),  # to shrink takes minutes

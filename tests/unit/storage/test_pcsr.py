@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from pathlib import Path
+from random import Random
 
 import numpy as np
 import pytest
@@ -121,3 +123,25 @@ def test_equal_graphs_in_another_order_cost_the_same() -> None:
         order = rng.permutation(4000)
         ends = ends[:, order]
     assert found[0] == found[1]
+
+
+KEYS = st.lists(
+    st.tuples(st.integers(0, 9), st.integers(0, 9)).map(lambda pair: pair[0] << 32 | pair[1])
+)
+
+
+@given(KEYS, KEYS, st.randoms())
+def test_a_spliced_part_is_the_part_built_of_the_same_keys(
+    base: list[int], added: list[int], random: Random
+) -> None:
+    removed = sorted(random.sample(base, random.randint(0, len(base))))
+    left = sorted((Counter(base) - Counter(removed) + Counter(added)).elements())
+    part = pcsr.build(np.array(sorted(base), np.uint64))
+    found = pcsr.spliced(part, np.array(removed, np.uint64), np.array(sorted(added), np.uint64))
+    expected = pcsr.build(np.array(left, np.uint64))
+    assert found.intervals.first.tolist() == expected.intervals.first.tolist()
+    assert found.intervals.length.tolist() == expected.intervals.length.tolist()
+    assert found.offsets.tolist() == expected.offsets.tolist()
+    assert found.neighbours.tolist() == expected.neighbours.tolist()
+    assert (found.simple, found.loops) == (expected.simple, expected.loops)
+    assert found.max_degree == expected.max_degree
