@@ -7,6 +7,7 @@ inverse, so that adding to a store is: read, append, write.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 
@@ -262,14 +263,17 @@ class _Builder:
             sources, targets = sources[order], targets[order]
             taken = {key: column.take(order) for key, column in edge_type.columns.items()}
             file, _, columns = self._place_columns(None, taken)
-        forward, backward = pcsr.keys_of(sources, targets), pcsr.keys_of(targets, sources)
         parts: list[PartRecord] = []
-        if edge_type.directed:
-            parts.append(self._write_part(forward, Direction.OUT))
-            parts.append(self._write_part(backward, Direction.IN))
+        if edge_type.directed:  # the second is sorted while the first is written
+            with ThreadPoolExecutor(1) as pool:
+                backward = pool.submit(_part, pcsr.keys_of(targets, sources))
+                forward = _part(pcsr.keys_of(sources, targets))
+                parts.append(self._write_part(forward, Direction.OUT))
+                parts.append(self._write_part(backward.result(), Direction.IN))
         else:  # a self-loop has one slot
-            both = np.concatenate([forward, backward[sources != targets]])
-            parts.append(self._write_part(both, Direction.ANY))
+            apart = sources != targets
+            keys = pcsr.keys_of(sources, targets), pcsr.keys_of(targets[apart], sources[apart])
+            parts.append(self._write_part(_part(np.concatenate(keys)), Direction.ANY))
         return TypeRecord(
             edge_type.name,
             edge_type.directed,
@@ -280,9 +284,14 @@ class _Builder:
             columns,
         )
 
-    def _write_part(self, keys: pcsr.U64, direction: Direction) -> PartRecord:
-        keys.sort()
-        return pcsr.write(pcsr.build(keys), direction, self._writer, self._segment_edges)
+    def _write_part(self, part: pcsr.Part, direction: Direction) -> PartRecord:
+        return pcsr.write(part, direction, self._writer, self._segment_edges)
+
+
+def _part(keys: pcsr.U64) -> pcsr.Part:
+    """The part of some keys, which are sorted in place."""
+    keys.sort()
+    return pcsr.build(keys)
 
 
 def _types_of(tables: GraphTables) -> list[_Type]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -110,8 +111,10 @@ class Assembly:
             create = new.create or not any(known)
         if create:
             self._create_ends(new)
-        sources = self._resolve(new, new.sources, new.spaces[0])
-        targets = self._resolve(new, new.targets, new.spaces[1])
+        with ThreadPoolExecutor(1) as pool:
+            later = pool.submit(self._resolve, new, new.targets, new.spaces[1])
+            sources = self._resolve(new, new.sources, new.spaces[0])
+            targets = later.result()
         kept = self._known(new, sources, targets)
         kept = self._not_dropped(new, sources, targets, kept)
         rows = np.flatnonzero(kept)
