@@ -267,7 +267,7 @@ class Database:
         *,
         nodes: Nodes | None = None,
         edges: Edges | None = None,
-        format: Literal["auto", "snap", "csv", "parquet", "graph"] = "auto",
+        format: Literal["auto", "snap", "csv", "parquet", "graph", "mtx"] = "auto",
         type: str | None = None,
         label: str | None = None,
         directed: bool = True,
@@ -309,7 +309,7 @@ class Database:
             raise ReadOnlyError(
                 f"{self!r} was opened read-only.", "Open it with gdb.connect(path) to load into it."
             )
-        options.one_of("format", format, ("auto", "snap", "csv", "parquet", "graph"))
+        options.one_of("format", format, ("auto", "snap", "csv", "parquet", "graph", "mtx"))
         if missing_ends is not None:
             options.one_of("missing_ends", missing_ends, ("create", "refuse"))
         for name, choice in (("multi_edges", multi_edges), ("self_loops", self_loops)):

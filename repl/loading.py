@@ -93,7 +93,7 @@ def _add_written(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("how they are written")
     group.add_argument(
         "--format",
-        choices=["auto", "snap", "csv", "parquet", "graph"],
+        choices=["auto", "snap", "csv", "parquet", "graph", "mtx"],
         default="auto",
         help="default: as it looks",
     )

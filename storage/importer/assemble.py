@@ -138,12 +138,16 @@ class Assembly:
         if new.spaces[0] == new.spaces[1]:
             wanted = [(new.spaces[0], join_ids(new.sources, new.targets))]
         for name, ids in wanted:
-            space = self.spaces.setdefault(name, Space(name, declared=False))
-            absent = space.absent(ids, new.report)
-            if len(absent):
-                labels = names_of(self.options.label)
-                self._register([VertexTable(labels, name, absent, {})], new.report)
-                self.added_vertices += len(absent)
+            self.create(name, ids, new.report)
+
+    def create(self, name: str, ids: Ids, report: FileReport) -> None:
+        """Make those vertices of an id space that do not exist."""
+        space = self.spaces.setdefault(name, Space(name, declared=False))
+        absent = space.absent(ids, report)
+        if len(absent):
+            labels = names_of(self.options.label)
+            self._register([VertexTable(labels, name, absent, {})], report)
+            self.added_vertices += len(absent)
 
     def _resolve(self, new: NewEdges, ids: Ids, space: str) -> I64:
         if space not in self.spaces:
@@ -155,7 +159,7 @@ class Assembly:
         known = (sources >= 0) & (targets >= 0)
         rejects = self.options.rejects
         lost = np.flatnonzero(~known)
-        shown = lost[: 1 if rejects.mode == "raise" else rejects.most + 1]
+        shown = lost[: rejects.shown]
         places = new.place(new.rows[shown].tolist()) if len(shown) else []
         for row, (line, text) in zip(shown.tolist(), places, strict=True):
             side = 0 if sources[row] < 0 else 1

@@ -156,7 +156,7 @@ def _new_ids(table: Table, at: int, space: str, assembly: Assembly) -> Ids:
     if not len(again):
         return ids
     where = f" in id space {space!r}" if space else ""
-    few = again[: 1 if table.rejects.mode == "raise" else table.rejects.most + 1].tolist()
+    few = again[: table.rejects.shown].tolist()
     reasons = [
         f"node id {ids[k] if isinstance(ids, list) else int(ids[k])!r} stands twice{where}"
         for k in few

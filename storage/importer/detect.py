@@ -11,8 +11,9 @@ from typing import BinaryIO, Literal, cast
 
 from gdb.errors import ImportFailed
 
-Format = Literal["snap", "csv", "graph"]
+Format = Literal["snap", "csv", "graph", "mtx"]
 GZIP, PARQUET = b"\x1f\x8b", b"PAR1"
+MATRIX_MARKET = "%%matrixmarket"
 DELIMITERS = (",", "|", "\t", ";")
 HEAD = 1 << 16
 _LOOKED_AT = 20  # lines that tell a format
@@ -84,7 +85,9 @@ def head(path: Path) -> list[str]:
             raise damaged(path, error) from None
     if b"\0" in data:
         raise ImportFailed(
-            "is binary, not text", "Give an edge list, CSV or .graph file.", file=str(path)
+            "is binary, not text",
+            "Give an edge list, CSV, Matrix Market or .graph file.",
+            file=str(path),
         )
     if data.startswith((b"PK\3\4", PARQUET)):
         raise ImportFailed("is no text file", "Unpack or convert it first.", file=str(path))
@@ -105,11 +108,13 @@ def head(path: Path) -> list[str]:
 
 
 def detect(path: Path, lines: list[str]) -> Format:
-    """`.graph` by its `t` line, SNAP by comments or bare integers, anything else CSV."""
+    """Matrix Market by banner or name, `.graph` by its `t` line, SNAP by comments or bare integers, all else CSV."""
     content = [x for x in lines if x.strip()]
     if not content:
         raise ImportFailed("holds no data", "Remove it from the import.", file=str(path))
     first = content[0].split()
+    if first[0].lower() == MATRIX_MARKET or ".mtx" in path.suffixes[-2:]:
+        return "mtx"
     if first[0] == "t" and len(first) >= 3 and all(map(_is_int, first[1:])):
         return "graph"
     data = [x for x in content if not x.lstrip().startswith("#")][:_LOOKED_AT]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import zlib
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,10 +10,10 @@ import numpy as np
 
 from gdb.errors import ImportFailed
 from gdb.storage.importer.detect import damaged, open_input
+from gdb.storage.importer.number_lines import integer_fault, shown
 from gdb.storage.importer.report import FileReport, Rejects
 from gdb.storage.model import I64
 
-_INTEGER = re.compile(rb"[+-]?[0-9]+")
 # fewest and most numbers of each kind of line
 _FIELDS = {b"t": (2, 3), b"v": (2, 3), b"e": (2, 3)}
 
@@ -52,8 +51,7 @@ def read_graph(path: Path, report: FileReport, rejects: Rejects) -> LabelledGrap
             continue
         fault = _fault(words, vertices, bool(counts))
         if fault:
-            text = raw[:500].decode("utf-8", "replace").strip()
-            rejects.add(report, number, text, *fault)
+            rejects.add(report, number, shown(raw), *fault)
             continue
         numbers = [int(w) for w in words[1:]]
         if words[0] == b"t":
@@ -86,11 +84,9 @@ def _fault(words: list[bytes], vertices: dict[int, int], counted: bool) -> tuple
     if not least <= len(words) - 1 <= most:
         return f"has {len(words) - 1} numbers, a {words[0].decode()} line has {least} or more", ""
     for word in words[1:]:
-        shown = repr(word.decode("utf-8", "replace")[:40])
-        if not _INTEGER.fullmatch(word):
-            return f"{shown} is not an integer", ""
-        if len(word) > 40 or not -(1 << 63) <= int(word) < 1 << 63:
-            return f"{shown} does not fit 64 bits", ""
+        wrong = integer_fault(word)
+        if wrong:
+            return wrong, ""
     first = int(words[1])
     if words[0] == b"t" and counted:
         return "is the second t line", "A file holds one graph; split it."

@@ -86,6 +86,11 @@ class Rejects:
     most: int
     count: int = 0
 
+    @property
+    def shown(self) -> int:
+        """How many bad lines are looked at at most: one more than may be skipped."""
+        return 1 if self.mode == "raise" else self.most + 1
+
     def add(self, report: FileReport, line: int, text: str, reason: str, cure: str = "") -> None:
         """Reject a line.
 

@@ -150,7 +150,7 @@ class Table:
             "GROUP BY line ORDER BY line"
         )
         self.places.refused = {int(line) for line, _, _ in found}
-        shown = found[: 1 if self.rejects.mode == "raise" else self.rejects.most + 1]
+        shown = found[: self.rejects.shown]
         places = self.places.of_numbers({int(line) for line, _, _ in shown})
         for number, kind, message in shown:
             line, text = places.get(int(number), (int(number), ""))
@@ -177,7 +177,7 @@ class Table:
             self._rows("DELETE FROM t WHERE record IN (SELECT unnest(?))", [records])
 
     def _reject_records(self, found: list[tuple[int, str]], cure: str) -> None:
-        shown = found[:1] if self.rejects.mode == "raise" else found[: self.rejects.most + 1]
+        shown = found[: self.rejects.shown]
         places = self.places.of_rows({record for record, _ in shown})
         for record, reason in shown:
             line, text = places[record]
