@@ -281,6 +281,7 @@ class Database:
         self_loops: Literal["keep", "drop"] = "keep",
         on_error: Literal["raise", "skip"] = "raise",
         max_errors: int = 1000,
+        max_unpacked: int | str = "1GiB",
     ) -> LoadReport:
         """Import files into the graph: all of it, or on any error nothing.
 
@@ -296,6 +297,8 @@ class Database:
         missing_ends : "create" or "refuse" a node that a relationship names and no file holds.
         multi_edges, self_loops : "drop" keeps one relationship between two nodes, or none from a node to itself.
         on_error : "skip" leaves bad lines out, at most `max_errors`; the report lists them.
+        max_unpacked : bytes, or as in "8GB", that a compressed file (`.gz`, `.zst`) may unpack to if they are more than
+            1,000 times its size.
 
         The others are told in `gdb.storage.importer.load`.
 
@@ -315,6 +318,7 @@ class Database:
         for name, choice in (("multi_edges", multi_edges), ("self_loops", self_loops)):
             options.one_of(name, choice, ("keep", "drop"))
         options.one_of("on_error", on_error, ("raise", "skip"))
+        most = options.byte_count("max_unpacked", max_unpacked)
         from gdb.progress import shown
         from gdb.storage.importer import load
 
@@ -342,6 +346,7 @@ class Database:
                     self_loops=self_loops,
                     on_error=on_error,
                     max_errors=max_errors,
+                    max_unpacked=most,
                     progress=progress,
                     cancel=cancel,
                 ),

@@ -114,6 +114,9 @@ def _add_written(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--max-errors", metavar="N", type=int, default=1000, help="most lines to skip (1000)"
     )
+    group.add_argument(
+        "--max-unpacked", metavar="SIZE", default="1GiB", help="of a compressed file (1GiB)"
+    )
 
 
 def _columns(text: str) -> list[str]:
@@ -187,6 +190,7 @@ def load(db: Database, given: Given) -> LoadReport:
         self_loops=options.self_loops,
         on_error=options.on_error,
         max_errors=options.max_errors,
+        max_unpacked=options.max_unpacked,
     )
 
 

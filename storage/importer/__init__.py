@@ -14,13 +14,13 @@ import numpy as np
 from gdb.errors import Cancelled, ImportFailed
 from gdb.storage.build import read_tables, write_graph
 from gdb.storage.engine import Engine
-from gdb.storage.importer import csv_graph, matrix_market
+from gdb.storage.importer import compressed, csv_graph, matrix_market
 from gdb.storage.importer.assemble import Assembly, NewEdges, Options
 from gdb.storage.importer.csv_graph import DEFAULT_TYPE, Naming, Sheet
-from gdb.storage.importer.detect import is_parquet
+from gdb.storage.importer.detect import is_parquet, open_input
 from gdb.storage.importer.graph_format import read_graph
 from gdb.storage.importer.header import names_of
-from gdb.storage.importer.inputs import AnyPath, Edges, Input, Nodes, gathered
+from gdb.storage.importer.inputs import AnyPath, Edges, Gathering, Input, Nodes
 from gdb.storage.importer.report import FileReport, LoadReport, Rejected, Rejects, loud
 from gdb.storage.importer.snap import places_of, read_snap
 from gdb.storage.model import VertexTable
@@ -51,6 +51,7 @@ def load(
     self_loops: Literal["keep", "drop"] = "keep",
     on_error: Literal["raise", "skip"] = "raise",
     max_errors: int = 1000,
+    max_unpacked: int = compressed.MOST_UNPACKED,
     progress: Progress | None = None,
     cancel: threading.Event | None = None,
 ) -> LoadReport:
@@ -77,6 +78,7 @@ def load(
     multi_edges, self_loops : "drop" leaves them out; both are counted in the report. An undirected
         list that holds every edge in both directions wants directed=False and multi_edges="drop".
     on_error : "skip" leaves bad lines out, at most `max_errors`, and lists them.
+    max_unpacked : bytes that a compressed file may unpack to, if they are more than 1,000 times its size.
     progress : called with the name of the step and the part of it done, 0 to 1 (reading: by bytes).
     cancel : when set, the import stops.
 
@@ -89,9 +91,15 @@ def load(
     report = LoadReport()
     rejects = Rejects(on_error, max_errors)
     naming = Naming(type, label, directed, columns, delimiter, header, id_space, ends)
-    inputs = gathered(source, nodes, edges, naming, format)
-    options = Options(missing_ends, multi_edges, self_loops, label, rejects)
-    meter = _Meter([x.path for x in inputs], progress, cancel)
+    meter = _Meter(progress, cancel)
+
+    def check(path: Path) -> None:
+        open_input(path).close()
+        compressed.check(path, max_unpacked, meter.check)
+
+    inputs = Gathering(naming, format, check).inputs(source, nodes, edges)
+    meter.measure([x.path for x in inputs])
+    options = Options(missing_ends, multi_edges, self_loops, label, rejects, max_unpacked)
     with store.writer(), closing(Engine()) as engine:
         assembly = Assembly(options)
         assembly.keep(read_tables(store.snapshot()))
@@ -192,6 +200,15 @@ def _read_matrix(
             'Name the id space of each: ends=("Row", "Column").',
             file=str(path),
         )
+    # a short file can ask for more nodes than there is memory
+    if 8 * max(matrix.rows, matrix.columns) > compressed.allowance(
+        path, assembly.options.max_unpacked
+    ):
+        raise ImportFailed(
+            f"asks for {max(matrix.rows, matrix.columns):,} nodes, far more than it names",
+            "If its size line is right, raise max_unpacked= to 8 bytes for each.",
+            file=str(path),
+        )
     space = naming.id_space or ""
     spaces = naming.ends or (space, space)
     refused = {r.line for r in file.rejected}
@@ -255,23 +272,18 @@ def _totals(report: LoadReport, assembly: Assembly, options: Options) -> None:
         )
 
 
-def _size(path: Path) -> int:
-    """Bytes of a file, 0 where it cannot be read; opening it will say why."""
-    try:
-        return path.stat().st_size
-    except (OSError, ValueError):
-        return 0
-
-
 class _Meter:
     """Bytes read of all files, and whether to go on."""
 
-    def __init__(
-        self, paths: list[Path], progress: Progress | None, cancel: threading.Event | None
-    ) -> None:
-        self.sizes = {p: _size(p) for p in paths}
-        self.total, self.finished = sum(self.sizes.values()), 0
+    def __init__(self, progress: Progress | None, cancel: threading.Event | None) -> None:
+        self.sizes: dict[Path, int] = {}
+        self.total, self.finished = 0, 0
         self.progress, self.cancel = progress, cancel
+
+    def measure(self, paths: list[Path]) -> None:
+        """Take in what is to be read."""
+        self.sizes = {p: p.stat().st_size for p in paths}
+        self.total = sum(self.sizes[p] for p in paths)
 
     def check(self) -> None:
         """Raise Cancelled if the import was cancelled."""

@@ -38,13 +38,17 @@ class NewEdges:
 
 @dataclass(slots=True)
 class Options:
-    """The caller's choices that concern whole graphs."""
+    """The caller's choices that concern whole graphs.
+
+    max_unpacked : bytes that any file may unpack to.
+    """
 
     missing_ends: Literal["create", "refuse"] | None
     multi_edges: Literal["keep", "drop"]
     self_loops: Literal["keep", "drop"]
     label: str | None
     rejects: Rejects
+    max_unpacked: int
 
 
 @dataclass(slots=True)

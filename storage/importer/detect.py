@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import codecs
-import gzip
-import io
 import zlib
 from pathlib import Path
-from typing import BinaryIO, Literal, cast
+from typing import BinaryIO, Literal
 
 from gdb.errors import ImportFailed
+from gdb.storage.importer.compressed import damaged, unpacked
 
 Format = Literal["snap", "csv", "graph", "mtx"]
-GZIP, PARQUET = b"\x1f\x8b", b"PAR1"
+PARQUET = b"PAR1"
 MATRIX_MARKET = "%%matrixmarket"
 DELIMITERS = (",", "|", "\t", ";")
 HEAD = 1 << 16
@@ -20,7 +19,7 @@ _LOOKED_AT = 20  # lines that tell a format
 
 
 def open_input(path: Path) -> BinaryIO:
-    """The bytes of a file, decompressed if it is gzip.
+    """The bytes of a file, decompressed if it is gzip or Zstandard.
 
     Raises
     ------
@@ -42,21 +41,11 @@ def open_input(path: Path) -> BinaryIO:
         raise ImportFailed(
             f"cannot be opened ({error})", "Check the path.", file=str(path)
         ) from None
-    start = raw.read(2)
-    if not start:
+    if not raw.read(1):
         raw.close()
         raise ImportFailed("is empty", "Remove it from the import.", file=str(path))
     raw.seek(0)
-    if start == GZIP:
-        return cast(BinaryIO, io.BufferedReader(gzip.GzipFile(fileobj=raw)))
-    return raw
-
-
-def damaged(path: Path, error: Exception) -> ImportFailed:
-    """The error for a compressed file that ends early or is not what it says."""
-    return ImportFailed(
-        f"cannot be decompressed ({error})", "Fetch the file again.", file=str(path)
-    )
+    return unpacked(raw, path)
 
 
 def is_parquet(path: Path) -> bool:

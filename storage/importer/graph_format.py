@@ -9,7 +9,8 @@ from pathlib import Path
 import numpy as np
 
 from gdb.errors import ImportFailed
-from gdb.storage.importer.detect import damaged, open_input
+from gdb.storage.importer.compressed import damaged
+from gdb.storage.importer.detect import open_input
 from gdb.storage.importer.number_lines import integer_fault, shown
 from gdb.storage.importer.report import FileReport, Rejects
 from gdb.storage.model import I64

@@ -18,7 +18,8 @@ import numpy as np
 
 from gdb.errors import ImportFailed
 from gdb.storage.importer import number_lines
-from gdb.storage.importer.detect import MATRIX_MARKET, damaged, open_input
+from gdb.storage.importer.compressed import damaged
+from gdb.storage.importer.detect import MATRIX_MARKET, open_input
 from gdb.storage.importer.number_lines import BOM, Lines, integer_fault, read_numbers, shown
 from gdb.storage.importer.report import FileReport, Rejects
 from gdb.storage.model import I64, Column

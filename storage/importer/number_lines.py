@@ -13,7 +13,7 @@ from typing import BinaryIO
 import numpy as np
 import numpy.typing as npt
 
-from gdb.storage.importer.detect import damaged
+from gdb.storage.importer.compressed import damaged
 from gdb.storage.importer.report import FileReport, Rejects
 
 CHUNK = 1 << 24

@@ -13,10 +13,11 @@ from typing import TYPE_CHECKING
 from gdb.errors import ImportFailed
 from gdb.storage import temporal
 from gdb.storage.engine import SQL_TYPES, Engine
+from gdb.storage.importer.compressed import literal
 from gdb.storage.importer.header import Field, parse_header
 from gdb.storage.importer.layout import Layout
 from gdb.storage.importer.places import Place, Places
-from gdb.storage.importer.tables import Table, literal
+from gdb.storage.importer.tables import Table
 from gdb.storage.model import LIST_OF, Kind
 
 if TYPE_CHECKING:

@@ -16,7 +16,7 @@ from gdb.errors import Cancelled, ImportFailed
 from gdb.storage import temporal
 from gdb.storage.engine import Engine, Watch
 from gdb.storage.importer import values
-from gdb.storage.importer.detect import GZIP
+from gdb.storage.importer.compressed import compression_of, damaged, literal
 from gdb.storage.importer.layout import Layout
 from gdb.storage.importer.line_ends import unified
 from gdb.storage.importer.places import Places
@@ -120,18 +120,18 @@ class Table:
             self._read_file(self.path)
         except duckdb.Error as error:
             if "invalid state" not in str(error) or self.layout.written is not None:
-                raise _readable(self.path, str(error)) from None
+                raise _readable(self.path, error) from None
             # the reader wants one kind of line end in a file
             with unified(self.path) as copy:
                 try:
                     self._read_file(copy)
                 except duckdb.Error as second:
-                    raise _readable(self.path, str(second)) from None
+                    raise _readable(self.path, second) from None
 
     def _read_file(self, path: Path) -> None:
         columns = ", ".join(f"'c{i}': 'VARCHAR'" for i in range(len(self.layout.fields)))
         with path.open("rb") as stream:
-            compression = "gzip" if stream.read(2) == GZIP else "none"
+            compression = compression_of(stream.read(4))
         written = self.layout.written
         exactly = f", new_line='\\n', max_line_size={max(written.widest, _LINE)}" if written else ""
         self._rows(
@@ -306,19 +306,13 @@ class Table:
         return np.asarray(found["record"], np.int64)
 
 
-def literal(path: Path) -> str:
-    """A path that DuckDB takes for one file, not for a pattern of names."""
-    return re.sub(r"[*?\[]", r"[\g<0>]", str(path))
-
-
-def _readable(path: Path, message: str) -> ImportFailed:
+def _readable(path: Path, error: Exception) -> ImportFailed:
     """A DuckDB message without its advice about its own options."""
-    if "GZIP" in message:
-        return ImportFailed(
-            "cannot be decompressed (it ends early, or is damaged)",
-            "Fetch the file again.",
-            file=str(path),
-        )
+    import duckdb
+
+    message = str(error)
+    if isinstance(error, duckdb.IOException):
+        return damaged(path, "it ends early, or is damaged")
     short = re.split(r"\n|Possible (fixes|solutions)", message)[0].strip().rstrip(".")
     line = re.search(r"[Ll]ine:? (\d+)", message)
     return ImportFailed(
