@@ -25,7 +25,7 @@ from gdb.statements import Statements
 from gdb.work import Work
 
 if TYPE_CHECKING:
-    from gdb.storage.importer import Edges, LoadReport, Nodes
+    from gdb.storage.importer import AnySource, Edges, LoadReport, Nodes
     from gdb.storage.snapshot import Snapshot, StoreStats
     from gdb.storage.steps import Steps
     from gdb.storage.transaction import Changes
@@ -263,7 +263,7 @@ class Database:
 
     def load(
         self,
-        source: PathLike | Sequence[PathLike] | None = None,
+        source: AnySource | Sequence[AnySource] | None = None,
         *,
         nodes: Nodes | None = None,
         edges: Edges | None = None,
@@ -283,15 +283,16 @@ class Database:
         max_errors: int = 1000,
         max_unpacked: int | str = "1GiB",
     ) -> LoadReport:
-        """Import files into the graph: all of it, or on any error nothing.
+        """Import files, data frames and graphs of networkx into the graph: all of it, or on any error nothing.
 
         A progress bar is shown where stderr is a terminal.
 
         Parameters
         ----------
-        source : edge lists, tables or graphs, their format found from their content unless `format` names it; or
-            folders that `export` wrote, which say all of the rest themselves.
-        nodes, edges : CSV or Parquet files with neo4j-admin headers; or a mapping of label (type) to files.
+        source : edge lists, tables or graphs, their format found from their content unless `format` names it; folders
+            that `export` wrote, which say all of the rest themselves; graphs of networkx; or tables as below.
+        nodes, edges : CSV or Parquet files with neo4j-admin headers, or tables in memory that have
+            `__arrow_c_stream__` (of pyarrow, polars, pandas, DuckDB); or a mapping of label (type) to these.
         type, label : relationship type and node label where the files name none.
         directed : False stores each relationship once, for both directions.
         missing_ends : "create" or "refuse" a node that a relationship names and no file holds.

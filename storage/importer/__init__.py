@@ -18,22 +18,24 @@ from gdb.storage.importer import compressed, csv_graph, matrix_market
 from gdb.storage.importer.assemble import Assembly, NewEdges, Options
 from gdb.storage.importer.csv_graph import DEFAULT_TYPE, Naming, Sheet
 from gdb.storage.importer.detect import is_parquet, open_input
+from gdb.storage.importer.frames import Frame
 from gdb.storage.importer.graph_format import read_graph
 from gdb.storage.importer.header import names_of
-from gdb.storage.importer.inputs import AnyPath, Edges, Gathering, Input, Nodes
+from gdb.storage.importer.inputs import AnySource, Edges, Gathering, Input, Nodes
+from gdb.storage.importer.networkx_graph import NetworkxGraph, is_graph, read_networkx
 from gdb.storage.importer.report import FileReport, LoadReport, Rejected, Rejects, loud
 from gdb.storage.importer.snap import places_of, read_snap
 from gdb.storage.model import VertexTable
 from gdb.storage.store import Store
 
-__all__ = ["Edges", "FileReport", "LoadReport", "Nodes", "Rejected", "load"]
+__all__ = ["AnySource", "Edges", "FileReport", "LoadReport", "Nodes", "Rejected", "load"]
 
 Progress = Callable[[str, float], None]
 
 
 def load(
     store: Store,
-    source: AnyPath | Sequence[AnyPath] | None = None,
+    source: AnySource | Sequence[AnySource] | None = None,
     *,
     nodes: Nodes | None = None,
     edges: Edges | None = None,
@@ -55,14 +57,17 @@ def load(
     progress: Progress | None = None,
     cancel: threading.Event | None = None,
 ) -> LoadReport:
-    """Add files to a store, in one commit.
+    """Add files, and tables and graphs in memory, to a store, in one commit.
 
     Parameters
     ----------
     source : files whose format is found from their content unless `format` names it, and folders
-        that `Database.export` wrote: those say themselves all that the options below leave open.
-    nodes, edges : CSV or Parquet files; a mapping gives the label or type of each; an edge file may be
-        (path, start space, end space).
+        that `Database.export` wrote: those say themselves all that the options below leave open. Also
+        graphs of networkx (`labels` or `label` of a node are its labels, `type` of an edge, or a text that is its key
+        in a multigraph, its type, other attributes properties), and tables as below.
+    nodes, edges : CSV or Parquet files, or tables in memory: whatever has `__arrow_c_stream__` (pyarrow,
+        polars, pandas, DuckDB); a mapping gives the label or type of each; one of edges may be
+        (table, start space, end space).
     type, label : relationship type and node label where files name none; the type is "EDGE" by
         default, `.graph` vertices get the label L<number>. "A:B" gives two labels, also as a key of
         `nodes`.
@@ -98,7 +103,7 @@ def load(
         compressed.check(path, max_unpacked, meter.check)
 
     inputs = Gathering(naming, format, check).inputs(source, nodes, edges)
-    meter.measure([x.path for x in inputs])
+    meter.measure([x.path for x in inputs if x.held is None])
     options = Options(missing_ends, multi_edges, self_loops, label, rejects, max_unpacked)
     with store.writer(), closing(Engine()) as engine:
         assembly = Assembly(options)
@@ -122,39 +127,46 @@ def _read(
     engine: Engine,
 ) -> None:
     """One file into the assembly."""
-    kind, path, naming = each
+    kind, path, naming, held = each
     formats = {
         "nodes": "CSV nodes",
         "edges": "CSV relationships",
         "snap": "SNAP edge list",
         "graph": ".graph",
         "mtx": "Matrix Market",
+        "networkx": "networkx graph",
     }
     named = formats[kind]
-    if kind in ("nodes", "edges") and is_parquet(path):
+    frame = held if isinstance(held, Frame) else None
+    if frame is not None:
+        named = named.replace("CSV", "Arrow")
+    elif kind in ("nodes", "edges") and is_parquet(path):
         named = named.replace("CSV", "Parquet")
     file = FileReport(str(path), named)
     report.files.append(file)
     meter.check()
+    if is_graph(held):
+        _add_networkx(held, naming, assembly, file, meter)
+        return
     match kind:
         case "nodes":
-            sheet = Sheet(path, naming, file, rejects, meter.cancel, engine)
+            sheet = Sheet(path, naming, file, rejects, meter.cancel, engine, frame)
             report.warnings += csv_graph.add_nodes(sheet, assembly)
         case "edges":
-            sheet = Sheet(path, naming, file, rejects, meter.cancel, engine)
+            sheet = Sheet(path, naming, file, rejects, meter.cancel, engine, frame)
             report.warnings += csv_graph.add_edges(sheet, assembly)
         case "snap":
-            _read_snap(path, naming, assembly, file, rejects, meter)
+            _add_snap(path, naming, assembly, file, rejects, meter)
         case "mtx":
-            _read_matrix(path, naming, assembly, file, rejects, meter)
+            _add_matrix(path, naming, assembly, file, rejects, meter)
         case _:
-            _read_graph(path, naming, assembly, file, rejects)
+            _add_graph(path, naming, assembly, file, rejects)
     if not file.rows and not file.rejected and kind in ("snap", "graph"):
         raise ImportFailed("holds no data", "Remove it from the import.", file=str(path))
     meter.done(path)
 
 
-def _read_snap(
+def _add_snap(
     path: Path,
     naming: Naming,
     assembly: Assembly,
@@ -185,7 +197,7 @@ def _read_snap(
     )
 
 
-def _read_matrix(
+def _add_matrix(
     path: Path,
     naming: Naming,
     assembly: Assembly,
@@ -235,7 +247,30 @@ def _read_matrix(
     )
 
 
-def _read_graph(
+def _add_networkx(
+    graph: NetworkxGraph, naming: Naming, assembly: Assembly, file: FileReport, meter: _Meter
+) -> None:
+    space = naming.id_space or ""
+    read = read_networkx(graph, names_of(naming.label), space, file, meter.check)
+    if read.vertices:
+        assembly.add_vertices(read.vertices, file)
+    for type, (sources, targets, columns) in read.edges.items():
+        assembly.add_edges(
+            NewEdges(
+                type or naming.type or DEFAULT_TYPE,
+                naming.directed and read.directed,
+                sources,
+                targets,
+                (space, space),
+                columns,
+                np.arange(len(sources)),
+                lambda _: [],  # both ends of an edge are nodes of the graph
+                file,
+            )
+        )
+
+
+def _add_graph(
     path: Path, naming: Naming, assembly: Assembly, file: FileReport, rejects: Rejects
 ) -> None:
     graph = read_graph(path, file, rejects)

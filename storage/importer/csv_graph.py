@@ -1,4 +1,4 @@
-"""CSV and Parquet tables to vertices and edges: which columns are ids, labels, types and properties."""
+"""CSV, Parquet and Arrow tables to vertices and edges: which columns are ids, labels, types and properties."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from gdb.storage.engine import Engine
 from gdb.storage.importer import values
 from gdb.storage.importer.assemble import Assembly, NewEdges
 from gdb.storage.importer.detect import head, is_parquet
+from gdb.storage.importer.frames import Frame, FrameTable, frame_layout
 from gdb.storage.importer.header import Field, assume_roles, names_of
 from gdb.storage.importer.layout import Layout, layout_of
 from gdb.storage.importer.parquet import ParquetTable, parquet_layout
@@ -47,7 +48,10 @@ class Naming:
 
 @dataclass(frozen=True, slots=True)
 class Sheet:
-    """One CSV file to read: the file, what the caller says of it, and where to report."""
+    """One table to read: the file, what the caller says of it, and where to report.
+
+    frame : a table in memory instead.
+    """
 
     path: Path
     naming: Naming
@@ -55,10 +59,14 @@ class Sheet:
     rejects: Rejects
     cancel: threading.Event | None
     engine: Engine
+    frame: Frame | None = None
 
     def table(self, *, edges: bool) -> tuple[Table, list[str]]:
         """Its rows, not read yet, and warnings about its header."""
-        found = layout(self.path, self.naming)
+        if self.frame is not None:
+            found = frame_layout(self.frame, self.naming.columns)
+        else:
+            found = layout(self.path, self.naming)
         if edges and len(found.fields) < 2:
             raise ImportFailed(
                 "has one column, an edge file needs two",
@@ -73,9 +81,11 @@ class Sheet:
                 f"{self.path}: the first line was taken for a header, the first two columns for the "
                 "ends (pass header=False and columns= if it is data)"
             )
+        where = (found, self.report, self.rejects, self.cancel, self.engine)
+        if self.frame is not None:
+            return FrameTable(self.frame, *where), warnings
         kind = ParquetTable if is_parquet(self.path) else Table
-        table = kind(self.path, found, self.report, self.rejects, self.cancel, self.engine)
-        return table, warnings
+        return kind(self.path, *where), warnings
 
 
 def layout(path: Path, naming: Naming) -> Layout:
