@@ -281,6 +281,7 @@ class Database:
         self_loops: Literal["keep", "drop"] = "keep",
         on_error: Literal["raise", "skip"] = "raise",
         max_errors: int = 1000,
+        rejects_file: PathLike | None = None,
         max_unpacked: int | str = "1GiB",
     ) -> LoadReport:
         """Import files, data frames and graphs of networkx into the graph: all of it, or on any error nothing.
@@ -297,7 +298,8 @@ class Database:
         directed : False stores each relationship once, for both directions.
         missing_ends : "create" or "refuse" a node that a relationship names and no file holds.
         multi_edges, self_loops : "drop" keeps one relationship between two nodes, or none from a node to itself.
-        on_error : "skip" leaves bad lines out, at most `max_errors`; the report lists them.
+        on_error : "skip" leaves bad lines out, at most `max_errors`; the report lists them, and `rejects_file`, a new
+            CSV file. More than 1 % of a file is worth a Python warning, `gdb.errors.LinesSkipped`.
         max_unpacked : bytes, or as in "8GB", that a compressed file (`.gz`, `.zst`) may unpack to if they are more than
             1,000 times its size.
 
@@ -347,6 +349,7 @@ class Database:
                     self_loops=self_loops,
                     on_error=on_error,
                     max_errors=max_errors,
+                    rejects_file=None if rejects_file is None else Path(rejects_file),
                     max_unpacked=most,
                     progress=progress,
                     cancel=cancel,

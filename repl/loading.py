@@ -6,12 +6,13 @@ import argparse
 import csv
 import re
 import shlex
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
-from gdb.errors import GdbError
+from gdb.errors import GdbError, LinesSkipped
 
 if TYPE_CHECKING:
     from gdb.api import Database
@@ -115,6 +116,9 @@ def _add_written(parser: argparse.ArgumentParser) -> None:
         "--max-errors", metavar="N", type=int, default=1000, help="most lines to skip (1000)"
     )
     group.add_argument(
+        "--rejects-file", metavar="FILE", type=_path, help="a new CSV file for the skipped lines"
+    )
+    group.add_argument(
         "--max-unpacked", metavar="SIZE", default="1GiB", help="of a compressed file (1GiB)"
     )
 
@@ -172,26 +176,29 @@ def load(db: Database, given: Given) -> LoadReport:
     GdbError : what `Database.load` raises; nothing was stored.
     """
     options = given.options
-    return db.load(
-        [_path(file) for file in options.files] or None,
-        nodes=given.nodes,
-        edges=given.edges,
-        format=options.format,
-        type=options.type,
-        label=options.label,
-        directed=not options.undirected,
-        columns=options.columns,
-        delimiter=options.delimiter,
-        header=options.header,
-        id_space=options.id_space,
-        ends=tuple(options.ends) if options.ends else None,
-        missing_ends=options.missing_ends,
-        multi_edges=options.multi_edges,
-        self_loops=options.self_loops,
-        on_error=options.on_error,
-        max_errors=options.max_errors,
-        max_unpacked=options.max_unpacked,
-    )
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", LinesSkipped)  # the report says so as well
+        return db.load(
+            [_path(file) for file in options.files] or None,
+            nodes=given.nodes,
+            edges=given.edges,
+            format=options.format,
+            type=options.type,
+            label=options.label,
+            directed=not options.undirected,
+            columns=options.columns,
+            delimiter=options.delimiter,
+            header=options.header,
+            id_space=options.id_space,
+            ends=tuple(options.ends) if options.ends else None,
+            missing_ends=options.missing_ends,
+            multi_edges=options.multi_edges,
+            self_loops=options.self_loops,
+            on_error=options.on_error,
+            max_errors=options.max_errors,
+            rejects_file=options.rejects_file,
+            max_unpacked=options.max_unpacked,
+        )
 
 
 def _path(word: str) -> Path:

@@ -23,7 +23,14 @@ from gdb.storage.importer.graph_format import read_graph
 from gdb.storage.importer.header import names_of
 from gdb.storage.importer.inputs import AnySource, Edges, Gathering, Input, Nodes
 from gdb.storage.importer.networkx_graph import NetworkxGraph, is_graph, read_networkx
-from gdb.storage.importer.report import FileReport, LoadReport, Rejected, Rejects, loud
+from gdb.storage.importer.report import (
+    FileReport,
+    LoadReport,
+    Rejected,
+    Rejects,
+    loud,
+    written_rejects,
+)
 from gdb.storage.importer.snap import places_of, read_snap
 from gdb.storage.model import VertexTable
 from gdb.storage.store import Store
@@ -53,6 +60,7 @@ def load(
     self_loops: Literal["keep", "drop"] = "keep",
     on_error: Literal["raise", "skip"] = "raise",
     max_errors: int = 1000,
+    rejects_file: Path | None = None,
     max_unpacked: int = compressed.MOST_UNPACKED,
     progress: Progress | None = None,
     cancel: threading.Event | None = None,
@@ -82,7 +90,8 @@ def load(
         vertices; each row and column of a matrix is one.
     multi_edges, self_loops : "drop" leaves them out; both are counted in the report. An undirected
         list that holds every edge in both directions wants directed=False and multi_edges="drop".
-    on_error : "skip" leaves bad lines out, at most `max_errors`, and lists them.
+    on_error : "skip" leaves bad lines out, at most `max_errors`, and lists them in the report. rejects_file : a new
+        CSV file for them (file, line, column, reason, text), written also where the import fails.
     max_unpacked : bytes that a compressed file may unpack to, if they are more than 1,000 times its size.
     progress : called with the name of the step and the part of it done, 0 to 1 (reading: by bytes).
     cancel : when set, the import stops.
@@ -93,6 +102,8 @@ def load(
     Cancelled, StoreLocked, ReadOnlyError, StorePermissionError.
     """
     began = time.monotonic()
+    if rejects_file is not None and on_error != "skip":
+        raise ImportFailed("rejects_file= is for skipped lines", 'Pass on_error="skip" as well.')
     report = LoadReport()
     rejects = Rejects(on_error, max_errors)
     naming = Naming(type, label, directed, columns, delimiter, header, id_space, ends)
@@ -108,13 +119,14 @@ def load(
     with store.writer(), closing(Engine()) as engine:
         assembly = Assembly(options)
         assembly.keep(read_tables(store.snapshot()))
-        # nodes before edges, so that edges find their ends in whatever order the files were named
-        for each in sorted(inputs, key=lambda x: x.kind != "nodes"):
-            _read(each, assembly, report, rejects, meter, engine)
+        with written_rejects(report, rejects_file):
+            # nodes before edges, so that edges find their ends in whatever order the files were named
+            for each in sorted(inputs, key=lambda x: x.kind != "nodes"):
+                _read(each, assembly, report, rejects, meter, engine)
         _totals(report, assembly, options)
+        loud(report)  # before the commit: a program may make errors of warnings
         write_graph(store, assembly.tables(), progress=meter.step)
     report.seconds = time.monotonic() - began
-    loud(report)
     return report
 
 

@@ -11,7 +11,7 @@ import numpy as np
 from gdb.errors import ImportFailed
 from gdb.storage.importer.header import names_of
 from gdb.storage.importer.properties import Properties
-from gdb.storage.importer.report import FileReport, Rejects
+from gdb.storage.importer.report import Fault, FileReport, Rejects
 from gdb.storage.importer.spaces import Ids, Space, distinct, firsts, join_ids
 from gdb.storage.model import I64, Bools, Column, EdgeTable, GraphTables, VertexTable
 
@@ -22,6 +22,7 @@ class NewEdges:
 
     rows : i64[m], for each edge a number by which `place` finds its line and text in the file.
     create : whether ends that do not exist are made where the caller left it open.
+    at : the numbers of the columns of both ends, from 1.
     """
 
     type: str
@@ -34,6 +35,7 @@ class NewEdges:
     place: Callable[[list[int]], list[tuple[int, str]]]
     report: FileReport
     create: bool = False
+    at: tuple[int, int] = (1, 2)
 
 
 @dataclass(slots=True)
@@ -170,13 +172,12 @@ class Assembly:
             ids, space = (new.sources, new.targets)[side], new.spaces[side]
             value = ids[row] if isinstance(ids, list) else int(ids[row])
             where = f" in id space {space!r}" if space else ""
-            rejects.add(
-                new.report,
-                line,
-                text,
+            fault = Fault(
                 f"there is no node with id {value!r}{where}",
                 'Load its nodes, or pass missing_ends="create" to make nodes that are missing.',
+                new.at[side],
             )
+            rejects.add(new.report, line, text, fault)
         new.report.rows -= len(lost)
         return known
 

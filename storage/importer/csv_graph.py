@@ -172,7 +172,7 @@ def _new_ids(table: Table, at: int, space: str, assembly: Assembly) -> Ids:
         for k in few
     ]
     cure = "Ids are unique within an id space; give other nodes one of their own with id_space= or :ID(Space)."
-    table.reject_rows(again[: len(few)], reasons, cure)
+    table.reject_rows(again[: len(few)], reasons, cure, at)
     return _some(ids, np.delete(np.arange(len(ids)), again))
 
 
@@ -244,7 +244,16 @@ def add_edges(sheet: Sheet, assembly: Assembly) -> list[str]:
         return [found[row] for row in rows]
 
     whole = NewEdges(
-        "", naming.directed, sources, targets, spaces, columns, records, place, sheet.report
+        "",
+        naming.directed,
+        sources,
+        targets,
+        spaces,
+        columns,
+        records,
+        place,
+        sheet.report,
+        at=(start + 1, end + 1),
     )
     for name, rows in types:
         assembly.add_edges(replace(_rows(whole, rows), type=name))

@@ -21,7 +21,7 @@ from gdb.storage.importer import number_lines
 from gdb.storage.importer.compressed import damaged
 from gdb.storage.importer.detect import MATRIX_MARKET, open_input
 from gdb.storage.importer.number_lines import BOM, Lines, integer_fault, read_numbers, shown
-from gdb.storage.importer.report import FileReport, Rejects
+from gdb.storage.importer.report import Fault, FileReport, Rejects
 from gdb.storage.model import I64, Column
 
 VALUE = "value"
@@ -60,28 +60,29 @@ class _Header:
 
     def lines(self) -> Lines:
         width = 2 if self.field == "pattern" else 3
-        cure = f"A row from 1 to {self.rows}, a column from 1 to {self.columns}"
-        cure += f" and a value ({self.field}) are wanted." if width == 3 else " are wanted."
-        return Lines(width, b"%", self.fault, cure, reals=self.field in ("real", "double"))
+        return Lines(width, b"%", self.fault, reals=self.field in ("real", "double"))
 
-    def fault(self, words: list[bytes]) -> str:
+    def fault(self, words: list[bytes]) -> Fault | None:
         """What is wrong with the words of an entry."""
         width = 2 if self.field == "pattern" else 3
+        cure = f"A row from 1 to {self.rows}, a column from 1 to {self.columns}"
+        cure += f" and a value ({self.field}) are wanted." if width == 3 else " are wanted."
         if len(words) != width:
-            return f"{len(words)} columns instead of {width}"
-        for word, name, most in zip(
-            words, ("row", "column"), (self.rows, self.columns), strict=False
+            return Fault(f"{len(words)} columns instead of {width}", cure)
+        for column, (word, name, most) in enumerate(
+            zip(words, ("row", "column"), (self.rows, self.columns), strict=False), 1
         ):
             wrong = integer_fault(word)
             if wrong:
-                return wrong
+                return Fault(wrong, cure, column)
             if not 1 <= int(word) <= most:
-                return f"{name} {int(word)} is not between 1 and {most}"
-        if self.field == "integer":
-            return integer_fault(words[2])
+                return Fault(f"{name} {int(word)} is not between 1 and {most}", cure, column)
+        if self.field == "integer" and integer_fault(words[2]):
+            return Fault(integer_fault(words[2]), cure, 3)
         if width == 3 and not _REAL.fullmatch(words[2]):
-            return f"{words[2].decode('utf-8', 'replace')[:40]!r} is not a number"
-        return ""
+            shown_word = repr(words[2].decode("utf-8", "replace")[:40])
+            return Fault(f"{shown_word} is not a number", cure, 3)
+        return None
 
 
 def read_matrix(
@@ -123,7 +124,9 @@ def _reject_outside(
     """Reject entries that lie outside of the matrix, by their numbers."""
     few = rows[: rejects.shown].tolist()
     for line, text in places_of(path, few, {r.line for r in report.rejected}):
-        rejects.add(report, line, text, header.fault(text.encode().split()), header.lines().cure)
+        fault = header.fault(text.encode().split())
+        assert fault is not None
+        rejects.add(report, line, text, fault)
     report.rows -= len(rows)
 
 

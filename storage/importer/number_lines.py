@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gdb.storage.importer.compressed import damaged
-from gdb.storage.importer.report import FileReport, Rejects
+from gdb.storage.importer.report import Fault, FileReport, Rejects
 
 CHUNK = 1 << 24
 BOM = b"\xef\xbb\xbf"
@@ -27,15 +27,13 @@ Numbers = npt.NDArray[np.int64 | np.float64]
 class Lines:
     """How the lines of a format are written.
 
-    width : numbers of a line. comment : what begins a line that is none. cure : for every bad line.
-    fault : what is wrong with a line's words; "" for nothing.
+    width : numbers of a line. comment : what begins a line that is none. fault : what is wrong with a line's words.
     reals : the last number of a line is a float, those before it are integers below 2**53.
     """
 
     width: int
     comment: bytes
-    fault: Callable[[list[bytes]], str]
-    cure: str
+    fault: Callable[[list[bytes]], Fault | None]
     reals: bool = False
 
 
@@ -127,9 +125,9 @@ def _parse_slowly(
         words = raw.split()
         if not words:
             continue
-        reason = how.fault(words)
-        if reason:
-            rejects.add(report, line + k, shown(raw), reason, how.cure)
+        fault = how.fault(words)
+        if fault is not None:
+            rejects.add(report, line + k, shown(raw), fault)
         else:
             found.append([float(word) if how.reals else int(word) for word in words])
     values: Numbers = np.array(found, np.float64 if how.reals else np.int64)

@@ -10,22 +10,20 @@ import numpy as np
 from gdb.storage.importer import number_lines
 from gdb.storage.importer.detect import open_input
 from gdb.storage.importer.number_lines import Lines, integer_fault, read_numbers
-from gdb.storage.importer.report import FileReport, Rejects
+from gdb.storage.importer.report import Fault, FileReport, Rejects
 from gdb.storage.model import I64
 
+_CURE = 'Two integers a line are wanted; for other columns or text ids use format="csv".'
 
-def _fault(words: list[bytes]) -> str:
+
+def _fault(words: list[bytes]) -> Fault | None:
     if len(words) != 2:
-        return f"{len(words)} columns instead of 2"
-    return next(filter(None, map(integer_fault, words)), "")
+        return Fault(f"{len(words)} columns instead of 2", _CURE)
+    faults = ((integer_fault(word), column) for column, word in enumerate(words, 1))
+    return next((Fault(reason, _CURE, column) for reason, column in faults if reason), None)
 
 
-_LINES = Lines(
-    2,
-    b"#",
-    _fault,
-    'Two integers a line are wanted; for other columns or text ids use format="csv".',
-)
+_LINES = Lines(2, b"#", _fault)
 
 
 def read_snap(
