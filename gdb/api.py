@@ -40,6 +40,7 @@ def connect(
     read_only: bool = False,
     create: bool = True,
     match: str = "DIFFERENT EDGES",
+    import_root: PathLike | None = None,
 ) -> Database:
     """Open a store, or make an empty one.
 
@@ -50,10 +51,12 @@ def connect(
     create : make the folder where it does not exist (never with read_only).
     match : the mode of a MATCH that names none: "DIFFERENT EDGES" (openCypher's), "DIFFERENT NODES", "REPEATABLE
         ELEMENTS", "SUBGRAPHS" or "INDUCED".
+    import_root : a folder; `load` refuses files that lie outside of it, also by `..` or symbolic links. None: any file.
 
     Raises
     ------
-    NotAStore, CorruptStore, StoreVersionError, StorePermissionError : the folder cannot be opened as a store.
+    NotAStore, CorruptStore, StoreVersionError, StorePermissionError : the folder cannot be opened as a store; or
+        NotAStore : `import_root` is no folder.
     NameProblem : there is no such match mode.
 
     Examples
@@ -63,7 +66,7 @@ def connect(
     ...     db.path is None
     True
     """
-    return Database(path, read_only=read_only, create=create, match=match)
+    return Database(path, read_only=read_only, create=create, match=match, import_root=import_root)
 
 
 class Database:
@@ -79,10 +82,12 @@ class Database:
         read_only: bool = False,
         create: bool = True,
         match: str = "DIFFERENT EDGES",
+        import_root: PathLike | None = None,
     ) -> None:
         from gdb.storage.store import Store
 
         self._mode = options.match_mode(match)
+        self._import_root = options.import_root(import_root)
         self._read_only = read_only
         self._path = None if path is None else options.folder(path)
         self._work = Work()
@@ -315,12 +320,7 @@ class Database:
             raise ReadOnlyError(
                 f"{self!r} was opened read-only.", "Open it with gdb.connect(path) to load into it."
             )
-        options.one_of("format", format, ("auto", "snap", "csv", "parquet", "graph", "mtx"))
-        if missing_ends is not None:
-            options.one_of("missing_ends", missing_ends, ("create", "refuse"))
-        for name, choice in (("multi_edges", multi_edges), ("self_loops", self_loops)):
-            options.one_of(name, choice, ("keep", "drop"))
-        options.one_of("on_error", on_error, ("raise", "skip"))
+        options.load_choices(format, missing_ends, multi_edges, self_loops, on_error)
         most = options.byte_count("max_unpacked", max_unpacked)
         from gdb.progress import shown
         from gdb.storage.importer import load
@@ -351,6 +351,7 @@ class Database:
                     max_errors=max_errors,
                     rejects_file=None if rejects_file is None else Path(rejects_file),
                     max_unpacked=most,
+                    import_root=self._import_root,
                     progress=progress,
                     cancel=cancel,
                 ),

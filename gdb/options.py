@@ -77,6 +77,18 @@ def one_of(name: str, value: object, choices: Collection[str]) -> None:
     raise NameProblem(f"{name}={value!r} is not a choice.", hint)
 
 
+def load_choices(
+    format: str, missing_ends: str | None, multi_edges: str, self_loops: str, on_error: str
+) -> None:
+    """Refuse an argument of `load` that is none of its choices. Raises NameProblem."""
+    one_of("format", format, ("auto", "snap", "csv", "parquet", "graph", "mtx"))
+    if missing_ends is not None:
+        one_of("missing_ends", missing_ends, ("create", "refuse"))
+    for name, choice in (("multi_edges", multi_edges), ("self_loops", self_loops)):
+        one_of(name, choice, ("keep", "drop"))
+    one_of("on_error", on_error, ("raise", "skip"))
+
+
 def memory_bytes(memory: int | str | None) -> int | None:
     """A memory budget in bytes, see `byte_count`; None for no budget."""
     return None if memory is None else byte_count("memory", memory)
@@ -239,6 +251,18 @@ def kind_of(value: Value) -> Hashable:
         kinds = tuple(kind_of(item) for item in value)
         return ("a list", frozenset(kinds) if len(set(kinds)) <= 1 else kinds)
     return value.__class__.__name__
+
+
+def import_root(path: str | os.PathLike[str] | None) -> Path | None:
+    """The folder in which all imported files must lie, resolved; None for any. Raises TypeProblem, NotAStore."""
+    if path is None:
+        return None
+    root = folder(path).resolve()
+    if not root.is_dir():
+        raise NotAStore(
+            f"import_root={str(root)!r} is no folder.", "Make it, or name another import_root=."
+        )
+    return root
 
 
 def folder(path: str | os.PathLike[str]) -> Path:

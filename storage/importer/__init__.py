@@ -62,6 +62,7 @@ def load(
     max_errors: int = 1000,
     rejects_file: Path | None = None,
     max_unpacked: int = compressed.MOST_UNPACKED,
+    import_root: Path | None = None,
     progress: Progress | None = None,
     cancel: threading.Event | None = None,
 ) -> LoadReport:
@@ -93,6 +94,7 @@ def load(
     on_error : "skip" leaves bad lines out, at most `max_errors`, and lists them in the report. rejects_file : a new
         CSV file for them (file, line, column, reason, text), written also where the import fails.
     max_unpacked : bytes that a compressed file may unpack to, if they are more than 1,000 times its size.
+    import_root : a resolved folder; files outside of it, also by `..` or symbolic links, are refused.
     progress : called with the name of the step and the part of it done, 0 to 1 (reading: by bytes).
     cancel : when set, the import stops.
 
@@ -113,7 +115,7 @@ def load(
         open_input(path).close()
         compressed.check(path, max_unpacked, meter.check)
 
-    inputs = Gathering(naming, format, check).inputs(source, nodes, edges)
+    inputs = Gathering(naming, format, check, import_root).inputs(source, nodes, edges)
     meter.measure([x.path for x in inputs if x.held is None])
     options = Options(missing_ends, multi_edges, self_loops, label, rejects, max_unpacked)
     with store.writer(), closing(Engine()) as engine:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from gdb.errors import ImportFailed
+from gdb.storage import contents
 from gdb.storage.importer import csv_graph, exported
 from gdb.storage.importer.csv_graph import Naming
 from gdb.storage.importer.detect import detect, head, is_parquet
@@ -41,11 +42,13 @@ class Gathering:
     """How what a caller names becomes a list of inputs.
 
     check : of every file before anything is read of it; it raises where the file is not to be read.
+    root : the folder, resolved, in which all files must lie; None for any.
     """
 
     naming: Naming
     format: str
     check: Callable[[Path], None]
+    root: Path | None = None
 
     def inputs(
         self,
@@ -73,7 +76,7 @@ class Gathering:
         if is_stream(given):
             name = f"{_kind_of(given)} ({naming.type if kind == 'edges' else naming.label or kind})"
             return Input(kind, Path(name), naming, Frame(given, name))
-        path = _path(given)
+        path = self._inside(_path(given))
         self.check(path)
         return Input(kind, path, naming)
 
@@ -121,8 +124,9 @@ class Gathering:
             frame = Frame(given, name)
             layout = frame_layout(frame, self.naming.columns)
             return [Input(self._side(layout), Path(name), self.naming, frame)]
-        path = _path(given)
+        path = self._inside(_path(given))
         if self.format == "auto" and exported.is_export(path):
+            self._inside(path / contents.NAME)
             return [self._table(*each) for each in exported.inputs(path, self.naming)]
         self.check(path)
         kind = _format(path) if self.format == "auto" else self.format
@@ -131,6 +135,29 @@ class Gathering:
         if kind in ("csv", "parquet"):
             kind = self._side(csv_graph.layout(path, self.naming))
         return [Input(kind, path, self.naming)]
+
+    def _inside(self, path: Path) -> Path:
+        """A path that lies within the root: where links and `..` lead, so that what is checked is what is opened.
+
+        Raises
+        ------
+        ImportFailed : it lies outside.
+        """
+        if self.root is None:
+            return path
+        try:
+            real = path.resolve()
+        except (OSError, RuntimeError, ValueError) as error:  # a loop of links, a NUL
+            raise ImportFailed(
+                f"cannot be opened ({error})", "Check the path.", file=str(path)
+            ) from None
+        if not real.is_relative_to(self.root):
+            raise ImportFailed(
+                f"lies outside of the import root {self.root}",
+                "Put the file there, or connect with another import_root=.",
+                file=str(path),
+            )
+        return real
 
     def _side(self, layout: Layout) -> str:
         return "edges" if csv_graph.holds_edges(layout, self.naming) else "nodes"
