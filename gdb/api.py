@@ -25,7 +25,7 @@ from gdb.statements import Statements
 from gdb.work import Work
 
 if TYPE_CHECKING:
-    from gdb.storage.importer import Edges, LoadReport, Nodes
+    from gdb.storage.importer import AnySource, Edges, LoadReport, Nodes
     from gdb.storage.snapshot import Snapshot, StoreStats
     from gdb.storage.steps import Steps
     from gdb.storage.transaction import Changes
@@ -40,6 +40,7 @@ def connect(
     read_only: bool = False,
     create: bool = True,
     match: str = "DIFFERENT EDGES",
+    import_root: PathLike | None = None,
 ) -> Database:
     """Open a store, or make an empty one.
 
@@ -50,10 +51,12 @@ def connect(
     create : make the folder where it does not exist (never with read_only).
     match : the mode of a MATCH that names none: "DIFFERENT EDGES" (openCypher's), "DIFFERENT NODES", "REPEATABLE
         ELEMENTS", "SUBGRAPHS" or "INDUCED".
+    import_root : a folder; `load` refuses files that lie outside of it, also by `..` or symbolic links. None: any file.
 
     Raises
     ------
-    NotAStore, CorruptStore, StoreVersionError, StorePermissionError : the folder cannot be opened as a store.
+    NotAStore, CorruptStore, StoreVersionError, StorePermissionError : the folder cannot be opened as a store; or
+        NotAStore : `import_root` is no folder.
     NameProblem : there is no such match mode.
 
     Examples
@@ -63,7 +66,7 @@ def connect(
     ...     db.path is None
     True
     """
-    return Database(path, read_only=read_only, create=create, match=match)
+    return Database(path, read_only=read_only, create=create, match=match, import_root=import_root)
 
 
 class Database:
@@ -79,10 +82,12 @@ class Database:
         read_only: bool = False,
         create: bool = True,
         match: str = "DIFFERENT EDGES",
+        import_root: PathLike | None = None,
     ) -> None:
         from gdb.storage.store import Store
 
         self._mode = options.match_mode(match)
+        self._import_root = options.import_root(import_root)
         self._read_only = read_only
         self._path = None if path is None else options.folder(path)
         self._work = Work()
@@ -263,11 +268,11 @@ class Database:
 
     def load(
         self,
-        source: PathLike | Sequence[PathLike] | None = None,
+        source: AnySource | Sequence[AnySource] | None = None,
         *,
         nodes: Nodes | None = None,
         edges: Edges | None = None,
-        format: Literal["auto", "snap", "csv", "parquet", "graph"] = "auto",
+        format: Literal["auto", "snap", "csv", "parquet", "graph", "mtx"] = "auto",
         type: str | None = None,
         label: str | None = None,
         directed: bool = True,
@@ -281,21 +286,27 @@ class Database:
         self_loops: Literal["keep", "drop"] = "keep",
         on_error: Literal["raise", "skip"] = "raise",
         max_errors: int = 1000,
+        rejects_file: PathLike | None = None,
+        max_unpacked: int | str = "1GiB",
     ) -> LoadReport:
-        """Import files into the graph: all of it, or on any error nothing.
+        """Import files, data frames and graphs of networkx into the graph: all of it, or on any error nothing.
 
         A progress bar is shown where stderr is a terminal.
 
         Parameters
         ----------
-        source : edge lists, tables or graphs, their format found from their content unless `format` names it; or
-            folders that `export` wrote, which say all of the rest themselves.
-        nodes, edges : CSV or Parquet files with neo4j-admin headers; or a mapping of label (type) to files.
+        source : edge lists, tables or graphs, their format found from their content unless `format` names it; folders
+            that `export` wrote, which say all of the rest themselves; graphs of networkx; or tables as below.
+        nodes, edges : CSV or Parquet files with neo4j-admin headers, or tables in memory that have
+            `__arrow_c_stream__` (of pyarrow, polars, pandas, DuckDB); or a mapping of label (type) to these.
         type, label : relationship type and node label where the files name none.
         directed : False stores each relationship once, for both directions.
         missing_ends : "create" or "refuse" a node that a relationship names and no file holds.
         multi_edges, self_loops : "drop" keeps one relationship between two nodes, or none from a node to itself.
-        on_error : "skip" leaves bad lines out, at most `max_errors`; the report lists them.
+        on_error : "skip" leaves bad lines out, at most `max_errors`; the report lists them, and `rejects_file`, a new
+            CSV file. More than 1 % of a file is worth a Python warning, `gdb.errors.LinesSkipped`.
+        max_unpacked : bytes, or as in "8GB", that a compressed file (`.gz`, `.zst`) may unpack to if they are more than
+            1,000 times its size.
 
         The others are told in `gdb.storage.importer.load`.
 
@@ -309,12 +320,8 @@ class Database:
             raise ReadOnlyError(
                 f"{self!r} was opened read-only.", "Open it with gdb.connect(path) to load into it."
             )
-        options.one_of("format", format, ("auto", "snap", "csv", "parquet", "graph"))
-        if missing_ends is not None:
-            options.one_of("missing_ends", missing_ends, ("create", "refuse"))
-        for name, choice in (("multi_edges", multi_edges), ("self_loops", self_loops)):
-            options.one_of(name, choice, ("keep", "drop"))
-        options.one_of("on_error", on_error, ("raise", "skip"))
+        options.load_choices(format, missing_ends, multi_edges, self_loops, on_error)
+        most = options.byte_count("max_unpacked", max_unpacked)
         from gdb.progress import shown
         from gdb.storage.importer import load
 
@@ -342,6 +349,9 @@ class Database:
                     self_loops=self_loops,
                     on_error=on_error,
                     max_errors=max_errors,
+                    rejects_file=None if rejects_file is None else Path(rejects_file),
+                    max_unpacked=most,
+                    import_root=self._import_root,
                     progress=progress,
                     cancel=cancel,
                 ),

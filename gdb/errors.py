@@ -117,6 +117,10 @@ class ImportFailed(GdbError, ValueError):
         super().__init__(f"{where}{reason}" + (f" in {shown!r}." if text else "."), cure)
 
 
+class LinesSkipped(UserWarning):
+    """More than 1 % of a file was skipped (`on_error="skip"`)."""
+
+
 class ChangeRefused(GdbError, ValueError):
     """A change that the graph does not allow; the transaction stays as it was before it."""
 

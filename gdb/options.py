@@ -77,29 +77,44 @@ def one_of(name: str, value: object, choices: Collection[str]) -> None:
     raise NameProblem(f"{name}={value!r} is not a choice.", hint)
 
 
+def load_choices(
+    format: str, missing_ends: str | None, multi_edges: str, self_loops: str, on_error: str
+) -> None:
+    """Refuse an argument of `load` that is none of its choices. Raises NameProblem."""
+    one_of("format", format, ("auto", "snap", "csv", "parquet", "graph", "mtx"))
+    if missing_ends is not None:
+        one_of("missing_ends", missing_ends, ("create", "refuse"))
+    for name, choice in (("multi_edges", multi_edges), ("self_loops", self_loops)):
+        one_of(name, choice, ("keep", "drop"))
+    one_of("on_error", on_error, ("raise", "skip"))
+
+
 def memory_bytes(memory: int | str | None) -> int | None:
-    """A memory budget in bytes: a number of bytes, or a text such as "8GB", "512 MiB"; None for no budget.
+    """A memory budget in bytes, see `byte_count`; None for no budget."""
+    return None if memory is None else byte_count("memory", memory)
+
+
+def byte_count(name: str, value: int | str) -> int:
+    """An argument in bytes: a number of bytes, or a text such as "8GB", "512 MiB".
 
     Raises
     ------
     QueryError, TypeProblem : it is neither.
     """
     cure = 'Use bytes, as in 8_000_000_000, or a text, as in "8GB".'
-    if memory is None:
-        return None
-    if isinstance(memory, bool) or not isinstance(memory, (int, str)):
+    if isinstance(value, bool) or not isinstance(value, (int, str)):
         raise TypeProblem(
-            f"memory= takes a number of bytes or a text, not {type(memory).__name__}.", cure
+            f"{name}= takes a number of bytes or a text, not {type(value).__name__}.", cure
         )
-    size: float = memory if isinstance(memory, int) else 0
-    if isinstance(memory, str):
-        found = _SIZE.fullmatch(memory.strip())
+    size: float = value if isinstance(value, int) else 0
+    if isinstance(value, str):
+        found = _SIZE.fullmatch(value.strip())
         if found is None:
-            raise QueryError(f"memory={memory!r} is not a size.", cure)
+            raise QueryError(f"{name}={value!r} is not a size.", cure)
         units = _BINARY_UNITS if found[3] else _UNITS
         size = float(found[1]) * units.get(found[2].upper(), 1)
     if not 1 <= size < 2**63:
-        raise QueryError(f"memory={memory!r} is not a possible amount of memory.", cure)
+        raise QueryError(f"{name}={value!r} is not a possible number of bytes.", cure)
     return int(size)
 
 
@@ -236,6 +251,18 @@ def kind_of(value: Value) -> Hashable:
         kinds = tuple(kind_of(item) for item in value)
         return ("a list", frozenset(kinds) if len(set(kinds)) <= 1 else kinds)
     return value.__class__.__name__
+
+
+def import_root(path: str | os.PathLike[str] | None) -> Path | None:
+    """The folder in which all imported files must lie, resolved; None for any. Raises TypeProblem, NotAStore."""
+    if path is None:
+        return None
+    root = folder(path).resolve()
+    if not root.is_dir():
+        raise NotAStore(
+            f"import_root={str(root)!r} is no folder.", "Make it, or name another import_root=."
+        )
+    return root
 
 
 def folder(path: str | os.PathLike[str]) -> Path:

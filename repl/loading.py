@@ -6,12 +6,13 @@ import argparse
 import csv
 import re
 import shlex
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
-from gdb.errors import GdbError
+from gdb.errors import GdbError, LinesSkipped
 
 if TYPE_CHECKING:
     from gdb.api import Database
@@ -93,7 +94,7 @@ def _add_written(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("how they are written")
     group.add_argument(
         "--format",
-        choices=["auto", "snap", "csv", "parquet", "graph"],
+        choices=["auto", "snap", "csv", "parquet", "graph", "mtx"],
         default="auto",
         help="default: as it looks",
     )
@@ -113,6 +114,12 @@ def _add_written(parser: argparse.ArgumentParser) -> None:
     )
     group.add_argument(
         "--max-errors", metavar="N", type=int, default=1000, help="most lines to skip (1000)"
+    )
+    group.add_argument(
+        "--rejects-file", metavar="FILE", type=_path, help="a new CSV file for the skipped lines"
+    )
+    group.add_argument(
+        "--max-unpacked", metavar="SIZE", default="1GiB", help="of a compressed file (1GiB)"
     )
 
 
@@ -169,25 +176,29 @@ def load(db: Database, given: Given) -> LoadReport:
     GdbError : what `Database.load` raises; nothing was stored.
     """
     options = given.options
-    return db.load(
-        [_path(file) for file in options.files] or None,
-        nodes=given.nodes,
-        edges=given.edges,
-        format=options.format,
-        type=options.type,
-        label=options.label,
-        directed=not options.undirected,
-        columns=options.columns,
-        delimiter=options.delimiter,
-        header=options.header,
-        id_space=options.id_space,
-        ends=tuple(options.ends) if options.ends else None,
-        missing_ends=options.missing_ends,
-        multi_edges=options.multi_edges,
-        self_loops=options.self_loops,
-        on_error=options.on_error,
-        max_errors=options.max_errors,
-    )
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", LinesSkipped)  # the report says so as well
+        return db.load(
+            [_path(file) for file in options.files] or None,
+            nodes=given.nodes,
+            edges=given.edges,
+            format=options.format,
+            type=options.type,
+            label=options.label,
+            directed=not options.undirected,
+            columns=options.columns,
+            delimiter=options.delimiter,
+            header=options.header,
+            id_space=options.id_space,
+            ends=tuple(options.ends) if options.ends else None,
+            missing_ends=options.missing_ends,
+            multi_edges=options.multi_edges,
+            self_loops=options.self_loops,
+            on_error=options.on_error,
+            max_errors=options.max_errors,
+            rejects_file=options.rejects_file,
+            max_unpacked=options.max_unpacked,
+        )
 
 
 def _path(word: str) -> Path:

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import closing
-from dataclasses import replace
-from os import PathLike, fspath
 from pathlib import Path
 from typing import Literal
 
@@ -16,33 +14,39 @@ import numpy as np
 from gdb.errors import Cancelled, ImportFailed
 from gdb.storage.build import read_tables, write_graph
 from gdb.storage.engine import Engine
-from gdb.storage.importer import csv_graph, exported
+from gdb.storage.importer import compressed, csv_graph, matrix_market
 from gdb.storage.importer.assemble import Assembly, NewEdges, Options
 from gdb.storage.importer.csv_graph import DEFAULT_TYPE, Naming, Sheet
-from gdb.storage.importer.detect import detect, head, is_parquet
+from gdb.storage.importer.detect import is_parquet, open_input
+from gdb.storage.importer.frames import Frame
 from gdb.storage.importer.graph_format import read_graph
 from gdb.storage.importer.header import names_of
-from gdb.storage.importer.report import FileReport, LoadReport, Rejected, Rejects, loud
+from gdb.storage.importer.inputs import AnySource, Edges, Gathering, Input, Nodes
+from gdb.storage.importer.networkx_graph import NetworkxGraph, is_graph, read_networkx
+from gdb.storage.importer.report import (
+    FileReport,
+    LoadReport,
+    Rejected,
+    Rejects,
+    loud,
+    written_rejects,
+)
 from gdb.storage.importer.snap import places_of, read_snap
 from gdb.storage.model import VertexTable
 from gdb.storage.store import Store
 
-__all__ = ["FileReport", "LoadReport", "Rejected", "load"]
+__all__ = ["AnySource", "Edges", "FileReport", "LoadReport", "Nodes", "Rejected", "load"]
 
-AnyPath = str | PathLike[str]
-EdgePath = AnyPath | tuple[AnyPath, str, str]
-Nodes = AnyPath | Sequence[AnyPath] | Mapping[str, AnyPath | Sequence[AnyPath]]
-Edges = AnyPath | Sequence[AnyPath] | Mapping[str, EdgePath | Sequence[EdgePath]]
 Progress = Callable[[str, float], None]
 
 
 def load(
     store: Store,
-    source: AnyPath | Sequence[AnyPath] | None = None,
+    source: AnySource | Sequence[AnySource] | None = None,
     *,
     nodes: Nodes | None = None,
     edges: Edges | None = None,
-    format: Literal["auto", "snap", "csv", "parquet", "graph"] = "auto",
+    format: Literal["auto", "snap", "csv", "parquet", "graph", "mtx"] = "auto",
     type: str | None = None,
     label: str | None = None,
     directed: bool = True,
@@ -56,32 +60,41 @@ def load(
     self_loops: Literal["keep", "drop"] = "keep",
     on_error: Literal["raise", "skip"] = "raise",
     max_errors: int = 1000,
+    rejects_file: Path | None = None,
+    max_unpacked: int = compressed.MOST_UNPACKED,
+    import_root: Path | None = None,
     progress: Progress | None = None,
     cancel: threading.Event | None = None,
 ) -> LoadReport:
-    """Add files to a store, in one commit.
+    """Add files, and tables and graphs in memory, to a store, in one commit.
 
     Parameters
     ----------
     source : files whose format is found from their content unless `format` names it, and folders
-        that `Database.export` wrote: those say themselves all that the options below leave open.
-    nodes, edges : CSV or Parquet files; a mapping gives the label or type of each; an edge file may be
-        (path, start space, end space).
+        that `Database.export` wrote: those say themselves all that the options below leave open. Also
+        graphs of networkx (`labels` or `label` of a node are its labels, `type` of an edge, or a text that is its key
+        in a multigraph, its type, other attributes properties), and tables as below.
+    nodes, edges : CSV or Parquet files, or tables in memory: whatever has `__arrow_c_stream__` (pyarrow,
+        polars, pandas, DuckDB); a mapping gives the label or type of each; one of edges may be
+        (table, start space, end space).
     type, label : relationship type and node label where files name none; the type is "EDGE" by
         default, `.graph` vertices get the label L<number>. "A:B" gives two labels, also as a key of
         `nodes`.
-    directed : False: each relationship is stored once, for both directions (`.graph` files are
-        always undirected).
+    directed : False: each relationship is stored once, for both directions (`.graph` files and symmetric matrices
+        are always undirected).
     columns : names of a file's columns, as header fields. delimiter, header : how it is
         written, if not as it looks.
     id_space : id space of nodes, and of edge ends, where headers name none; ends : id spaces of
         both ends. A label of `nodes` that is named there is the id space of those nodes.
     missing_ends : what an edge does whose node does not exist; by default "refuse" where the nodes
         of its id space were loaded from CSV files, else "create". A `.graph` file names all its
-        vertices.
+        vertices; each row and column of a matrix is one.
     multi_edges, self_loops : "drop" leaves them out; both are counted in the report. An undirected
         list that holds every edge in both directions wants directed=False and multi_edges="drop".
-    on_error : "skip" leaves bad lines out, at most `max_errors`, and lists them.
+    on_error : "skip" leaves bad lines out, at most `max_errors`, and lists them in the report. rejects_file : a new
+        CSV file for them (file, line, column, reason, text), written also where the import fails.
+    max_unpacked : bytes that a compressed file may unpack to, if they are more than 1,000 times its size.
+    import_root : a resolved folder; files outside of it, also by `..` or symbolic links, are refused.
     progress : called with the name of the step and the part of it done, 0 to 1 (reading: by bytes).
     cancel : when set, the import stops.
 
@@ -91,114 +104,36 @@ def load(
     Cancelled, StoreLocked, ReadOnlyError, StorePermissionError.
     """
     began = time.monotonic()
+    if rejects_file is not None and on_error != "skip":
+        raise ImportFailed("rejects_file= is for skipped lines", 'Pass on_error="skip" as well.')
     report = LoadReport()
     rejects = Rejects(on_error, max_errors)
     naming = Naming(type, label, directed, columns, delimiter, header, id_space, ends)
-    relations = _edges(edges, naming)
-    inputs = [*_nodes(nodes, naming, relations), *relations, *_sources(source, naming, format)]
-    if not inputs and not (source is not None and _paths(source)):  # an export may be empty
-        raise ImportFailed("no file was given", "Name a file, or nodes= and edges=.")
-    options = Options(missing_ends, multi_edges, self_loops, label, rejects)
-    meter = _Meter([path for _, path, _ in inputs], progress, cancel)
+    meter = _Meter(progress, cancel)
+
+    def check(path: Path) -> None:
+        open_input(path).close()
+        compressed.check(path, max_unpacked, meter.check)
+
+    inputs = Gathering(naming, format, check, import_root).inputs(source, nodes, edges)
+    meter.measure([x.path for x in inputs if x.held is None])
+    options = Options(missing_ends, multi_edges, self_loops, label, rejects, max_unpacked)
     with store.writer(), closing(Engine()) as engine:
         assembly = Assembly(options)
         assembly.keep(read_tables(store.snapshot()))
-        # nodes before edges, so that edges find their ends in whatever order the files were named
-        for kind, path, how in sorted(inputs, key=lambda x: x[0] != "nodes"):
-            _read(kind, path, how, assembly, report, rejects, meter, engine)
+        with written_rejects(report, rejects_file):
+            # nodes before edges, so that edges find their ends in whatever order the files were named
+            for each in sorted(inputs, key=lambda x: x.kind != "nodes"):
+                _read(each, assembly, report, rejects, meter, engine)
         _totals(report, assembly, options)
+        loud(report)  # before the commit: a program may make errors of warnings
         write_graph(store, assembly.tables(), progress=meter.step)
     report.seconds = time.monotonic() - began
-    loud(report)
     return report
 
 
-Input = tuple[str, Path, Naming]
-
-
-def _several(value: object) -> Iterable[object]:
-    return value if isinstance(value, list) else [value]
-
-
-def _path(value: object) -> Path:
-    if not isinstance(value, (str, PathLike)) or not isinstance(fspath(value), str):
-        raise ImportFailed(f"{value!r} is no path", "Name a file as text or pathlib.Path.")
-    return Path(value)
-
-
-def _paths(value: AnyPath | Sequence[AnyPath]) -> list[Path]:
-    return [_path(v) for v in ([value] if isinstance(value, (str, bytes, PathLike)) else value)]
-
-
-def _nodes(nodes: Nodes | None, naming: Naming, edges: list[Input]) -> list[Input]:
-    """Node files; a label that the edges name as an end is the id space of its nodes."""
-    if nodes is None:
-        return []
-    if isinstance(nodes, Mapping):
-        spaces = {space for _, _, how in edges for space in how.ends or ()}
-        return [
-            ("nodes", path, replace(naming, label=label, id_space=_space(naming, label, spaces)))
-            for label, value in nodes.items()
-            for path in _paths(value)
-        ]
-    return [("nodes", path, naming) for path in _paths(nodes)]
-
-
-def _space(naming: Naming, label: str, named: set[str]) -> str | None:
-    if naming.id_space is not None or label not in named:
-        return naming.id_space
-    return label
-
-
-def _edges(edges: Edges | None, naming: Naming) -> list[Input]:
-    if edges is None:
-        return []
-    if not isinstance(edges, Mapping):
-        return [("edges", path, naming) for path in _paths(edges)]
-    found: list[Input] = []
-    for name, value in edges.items():
-        for item in _several(value):
-            how = replace(naming, type=name)
-            if isinstance(item, tuple):
-                if len(item) != 3:
-                    raise ImportFailed(
-                        f"edges={{{name!r}: {item!r}}} is not (path, start space, end space)",
-                        "Give several files of one type as a list.",
-                    )
-                path, start, end = item
-                how = replace(how, ends=(start, end))
-            else:
-                path = item
-            found.append(("edges", _path(path), how))
-    return found
-
-
-def _sources(
-    source: AnyPath | Sequence[AnyPath] | None, naming: Naming, format: str
-) -> list[Input]:
-    found: list[Input] = []
-    for path in _paths(source) if source is not None else []:
-        if format == "auto" and exported.is_export(path):
-            found += exported.inputs(path, naming)
-            continue
-        kind = _kind(path) if format == "auto" else format
-        if format == "parquet" and not is_parquet(path):
-            raise ImportFailed("is no Parquet file", "Leave format= out.", file=str(path))
-        if kind in ("csv", "parquet"):
-            layout = csv_graph.layout(path, naming)
-            kind = "edges" if csv_graph.holds_edges(layout, naming) else "nodes"
-        found.append((kind, path, naming))
-    return found
-
-
-def _kind(path: Path) -> str:
-    return "parquet" if is_parquet(path) else detect(path, head(path))
-
-
 def _read(
-    kind: str,
-    path: Path,
-    naming: Naming,
+    each: Input,
     assembly: Assembly,
     report: LoadReport,
     rejects: Rejects,
@@ -206,35 +141,46 @@ def _read(
     engine: Engine,
 ) -> None:
     """One file into the assembly."""
+    kind, path, naming, held = each
     formats = {
         "nodes": "CSV nodes",
         "edges": "CSV relationships",
         "snap": "SNAP edge list",
         "graph": ".graph",
+        "mtx": "Matrix Market",
+        "networkx": "networkx graph",
     }
     named = formats[kind]
-    if kind in ("nodes", "edges") and is_parquet(path):
+    frame = held if isinstance(held, Frame) else None
+    if frame is not None:
+        named = named.replace("CSV", "Arrow")
+    elif kind in ("nodes", "edges") and is_parquet(path):
         named = named.replace("CSV", "Parquet")
     file = FileReport(str(path), named)
     report.files.append(file)
     meter.check()
+    if is_graph(held):
+        _add_networkx(held, naming, assembly, file, meter)
+        return
     match kind:
         case "nodes":
-            sheet = Sheet(path, naming, file, rejects, meter.cancel, engine)
+            sheet = Sheet(path, naming, file, rejects, meter.cancel, engine, frame)
             report.warnings += csv_graph.add_nodes(sheet, assembly)
         case "edges":
-            sheet = Sheet(path, naming, file, rejects, meter.cancel, engine)
+            sheet = Sheet(path, naming, file, rejects, meter.cancel, engine, frame)
             report.warnings += csv_graph.add_edges(sheet, assembly)
         case "snap":
-            _read_snap(path, naming, assembly, file, rejects, meter)
+            _add_snap(path, naming, assembly, file, rejects, meter)
+        case "mtx":
+            _add_matrix(path, naming, assembly, file, rejects, meter)
         case _:
-            _read_graph(path, naming, assembly, file, rejects)
+            _add_graph(path, naming, assembly, file, rejects)
     if not file.rows and not file.rejected and kind in ("snap", "graph"):
         raise ImportFailed("holds no data", "Remove it from the import.", file=str(path))
     meter.done(path)
 
 
-def _read_snap(
+def _add_snap(
     path: Path,
     naming: Naming,
     assembly: Assembly,
@@ -265,7 +211,80 @@ def _read_snap(
     )
 
 
-def _read_graph(
+def _add_matrix(
+    path: Path,
+    naming: Naming,
+    assembly: Assembly,
+    file: FileReport,
+    rejects: Rejects,
+    meter: _Meter,
+) -> None:
+    matrix = matrix_market.read_matrix(path, file, rejects, lambda done: meter.at(path, done))
+    if matrix.rows != matrix.columns and naming.ends is None:
+        raise ImportFailed(
+            f"is a matrix of {matrix.rows:,} rows and {matrix.columns:,} columns, which are not the same nodes",
+            'Name the id space of each: ends=("Row", "Column").',
+            file=str(path),
+        )
+    # a short file can ask for more nodes than there is memory
+    if 8 * max(matrix.rows, matrix.columns) > compressed.allowance(
+        path, assembly.options.max_unpacked
+    ):
+        raise ImportFailed(
+            f"asks for {max(matrix.rows, matrix.columns):,} nodes, far more than it names",
+            "If its size line is right, raise max_unpacked= to 8 bytes for each.",
+            file=str(path),
+        )
+    space = naming.id_space or ""
+    spaces = naming.ends or (space, space)
+    refused = {r.line for r in file.rejected}
+
+    def place(rows: list[int]) -> list[tuple[int, str]]:
+        return matrix_market.places_of(path, rows, refused)
+
+    if assembly.options.missing_ends != "refuse":  # rows without an entry are nodes as well
+        for name, count in zip(spaces, (matrix.rows, matrix.columns), strict=True):
+            assembly.create(name, np.arange(1, count + 1), file)
+    assembly.add_edges(
+        NewEdges(
+            naming.type or DEFAULT_TYPE,
+            naming.directed and not matrix.symmetric,
+            matrix.sources,
+            matrix.targets,
+            spaces,
+            {} if matrix.values is None else {matrix_market.VALUE: matrix.values},
+            np.arange(len(matrix.sources)),
+            place,
+            file,
+            create=True,
+        )
+    )
+
+
+def _add_networkx(
+    graph: NetworkxGraph, naming: Naming, assembly: Assembly, file: FileReport, meter: _Meter
+) -> None:
+    space = naming.id_space or ""
+    read = read_networkx(graph, names_of(naming.label), space, file, meter.check)
+    if read.vertices:
+        assembly.add_vertices(read.vertices, file)
+    for type, (sources, targets, columns) in read.edges.items():
+        assembly.add_edges(
+            NewEdges(
+                type or naming.type or DEFAULT_TYPE,
+                naming.directed and read.directed,
+                sources,
+                targets,
+                (space, space),
+                columns,
+                np.arange(len(sources)),
+                lambda _: [],  # both ends of an edge are nodes of the graph
+                file,
+            )
+        )
+
+
+def _add_graph(
     path: Path, naming: Naming, assembly: Assembly, file: FileReport, rejects: Rejects
 ) -> None:
     graph = read_graph(path, file, rejects)
@@ -302,23 +321,18 @@ def _totals(report: LoadReport, assembly: Assembly, options: Options) -> None:
         )
 
 
-def _size(path: Path) -> int:
-    """Bytes of a file, 0 where it cannot be read; opening it will say why."""
-    try:
-        return path.stat().st_size
-    except (OSError, ValueError):
-        return 0
-
-
 class _Meter:
     """Bytes read of all files, and whether to go on."""
 
-    def __init__(
-        self, paths: list[Path], progress: Progress | None, cancel: threading.Event | None
-    ) -> None:
-        self.sizes = {p: _size(p) for p in paths}
-        self.total, self.finished = sum(self.sizes.values()), 0
+    def __init__(self, progress: Progress | None, cancel: threading.Event | None) -> None:
+        self.sizes: dict[Path, int] = {}
+        self.total, self.finished = 0, 0
         self.progress, self.cancel = progress, cancel
+
+    def measure(self, paths: list[Path]) -> None:
+        """Take in what is to be read."""
+        self.sizes = {p: p.stat().st_size for p in paths}
+        self.total = sum(self.sizes[p] for p in paths)
 
     def check(self) -> None:
         """Raise Cancelled if the import was cancelled."""

@@ -12,7 +12,7 @@ import numpy as np
 from gdb.errors import ImportFailed
 from gdb.storage.importer.header import names_of
 from gdb.storage.importer.properties import Properties
-from gdb.storage.importer.report import FileReport, Rejects
+from gdb.storage.importer.report import Fault, FileReport, Rejects
 from gdb.storage.importer.spaces import Ids, Space, distinct, firsts, join_ids
 from gdb.storage.model import I64, Bools, Column, EdgeTable, GraphTables, VertexTable
 
@@ -23,6 +23,7 @@ class NewEdges:
 
     rows : i64[m], for each edge a number by which `place` finds its line and text in the file.
     create : whether ends that do not exist are made where the caller left it open.
+    at : the numbers of the columns of both ends, from 1.
     """
 
     type: str
@@ -35,17 +36,22 @@ class NewEdges:
     place: Callable[[list[int]], list[tuple[int, str]]]
     report: FileReport
     create: bool = False
+    at: tuple[int, int] = (1, 2)
 
 
 @dataclass(slots=True)
 class Options:
-    """The caller's choices that concern whole graphs."""
+    """The caller's choices that concern whole graphs.
+
+    max_unpacked : bytes that any file may unpack to.
+    """
 
     missing_ends: Literal["create", "refuse"] | None
     multi_edges: Literal["keep", "drop"]
     self_loops: Literal["keep", "drop"]
     label: str | None
     rejects: Rejects
+    max_unpacked: int
 
 
 @dataclass(slots=True)
@@ -141,12 +147,16 @@ class Assembly:
         if new.spaces[0] == new.spaces[1]:
             wanted = [(new.spaces[0], join_ids(new.sources, new.targets))]
         for name, ids in wanted:
-            space = self.spaces.setdefault(name, Space(name, declared=False))
-            absent = space.absent(ids, new.report)
-            if len(absent):
-                labels = names_of(self.options.label)
-                self._register([VertexTable(labels, name, absent, {})], new.report)
-                self.added_vertices += len(absent)
+            self.create(name, ids, new.report)
+
+    def create(self, name: str, ids: Ids, report: FileReport) -> None:
+        """Make those vertices of an id space that do not exist."""
+        space = self.spaces.setdefault(name, Space(name, declared=False))
+        absent = space.absent(ids, report)
+        if len(absent):
+            labels = names_of(self.options.label)
+            self._register([VertexTable(labels, name, absent, {})], report)
+            self.added_vertices += len(absent)
 
     def _resolve(self, new: NewEdges, ids: Ids, space: str) -> I64:
         if space not in self.spaces:
@@ -158,20 +168,19 @@ class Assembly:
         known = (sources >= 0) & (targets >= 0)
         rejects = self.options.rejects
         lost = np.flatnonzero(~known)
-        shown = lost[: 1 if rejects.mode == "raise" else rejects.most + 1]
+        shown = lost[: rejects.shown]
         places = new.place(new.rows[shown].tolist()) if len(shown) else []
         for row, (line, text) in zip(shown.tolist(), places, strict=True):
             side = 0 if sources[row] < 0 else 1
             ids, space = (new.sources, new.targets)[side], new.spaces[side]
             value = ids[row] if isinstance(ids, list) else int(ids[row])
             where = f" in id space {space!r}" if space else ""
-            rejects.add(
-                new.report,
-                line,
-                text,
+            fault = Fault(
                 f"there is no node with id {value!r}{where}",
                 'Load its nodes, or pass missing_ends="create" to make nodes that are missing.',
+                new.at[side],
             )
+            rejects.add(new.report, line, text, fault)
         new.report.rows -= len(lost)
         return known
 

@@ -1,4 +1,4 @@
-"""CSV and Parquet tables to vertices and edges: which columns are ids, labels, types and properties."""
+"""CSV, Parquet and Arrow tables to vertices and edges: which columns are ids, labels, types and properties."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from gdb.errors import ImportFailed
 from gdb.storage.engine import Engine
 from gdb.storage.importer.assemble import Assembly, NewEdges
 from gdb.storage.importer.detect import head, is_parquet
+from gdb.storage.importer.frames import Frame, FrameTable, frame_layout
 from gdb.storage.importer.header import Field, assume_roles, names_of
 from gdb.storage.importer.integer_table import IntegerTable, seems_of_integers
 from gdb.storage.importer.layout import Layout, layout_of
@@ -47,7 +48,10 @@ class Naming:
 
 @dataclass(frozen=True, slots=True)
 class Sheet:
-    """One CSV file to read: the file, what the caller says of it, and where to report."""
+    """One table to read: the file, what the caller says of it, and where to report.
+
+    frame : a table in memory instead.
+    """
 
     path: Path
     naming: Naming
@@ -55,10 +59,14 @@ class Sheet:
     rejects: Rejects
     cancel: threading.Event | None
     engine: Engine
+    frame: Frame | None = None
 
     def table(self, *, edges: bool) -> tuple[Table, list[str]]:
         """Its rows, not read yet, and warnings about its header."""
-        found = layout(self.path, self.naming)
+        if self.frame is not None:
+            found = frame_layout(self.frame, self.naming.columns)
+        else:
+            found = layout(self.path, self.naming)
         if edges and len(found.fields) < 2:
             raise ImportFailed(
                 "has one column, an edge file needs two",
@@ -73,11 +81,13 @@ class Sheet:
                 f"{self.path}: the first line was taken for a header, the first two columns for the "
                 "ends (pass header=False and columns= if it is data)"
             )
+        where = (found, self.report, self.rejects, self.cancel, self.engine)
+        if self.frame is not None:
+            return FrameTable(self.frame, *where), warnings
         kind: type[Table] = ParquetTable if is_parquet(self.path) else Table
         if kind is Table and seems_of_integers(self.path, found):
             kind = IntegerTable
-        table = kind(self.path, found, self.report, self.rejects, self.cancel, self.engine)
-        return table, warnings
+        return kind(self.path, *where), warnings
 
 
 def layout(path: Path, naming: Naming) -> Layout:
@@ -158,13 +168,13 @@ def _new_ids(table: Table, at: int, space: str, assembly: Assembly) -> Ids:
     if not len(again):
         return ids
     where = f" in id space {space!r}" if space else ""
-    few = again[: 1 if table.rejects.mode == "raise" else table.rejects.most + 1].tolist()
+    few = again[: table.rejects.shown].tolist()
     reasons = [
         f"node id {ids[k] if isinstance(ids, list) else int(ids[k])!r} stands twice{where}"
         for k in few
     ]
     cure = "Ids are unique within an id space; give other nodes one of their own with id_space= or :ID(Space)."
-    table.reject_rows(again[: len(few)], reasons, cure)
+    table.reject_rows(again[: len(few)], reasons, cure, at)
     return _some(ids, np.delete(np.arange(len(ids)), again))
 
 
@@ -235,7 +245,16 @@ def add_edges(sheet: Sheet, assembly: Assembly) -> list[str]:
         return [found[row] for row in rows]
 
     whole = NewEdges(
-        "", naming.directed, sources, targets, spaces, columns, records, place, sheet.report
+        "",
+        naming.directed,
+        sources,
+        targets,
+        spaces,
+        columns,
+        records,
+        place,
+        sheet.report,
+        at=(start + 1, end + 1),
     )
     for name, rows in types:
         assembly.add_edges(replace(_rows(whole, rows), type=name))

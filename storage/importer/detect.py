@@ -3,23 +3,23 @@
 from __future__ import annotations
 
 import codecs
-import gzip
-import io
 import zlib
 from pathlib import Path
-from typing import BinaryIO, Literal, cast
+from typing import BinaryIO, Literal
 
 from gdb.errors import ImportFailed
+from gdb.storage.importer.compressed import damaged, unpacked
 
-Format = Literal["snap", "csv", "graph"]
-GZIP, PARQUET = b"\x1f\x8b", b"PAR1"
+Format = Literal["snap", "csv", "graph", "mtx"]
+PARQUET = b"PAR1"
+MATRIX_MARKET = "%%matrixmarket"
 DELIMITERS = (",", "|", "\t", ";")
 HEAD = 1 << 16
 _LOOKED_AT = 20  # lines that tell a format
 
 
 def open_input(path: Path) -> BinaryIO:
-    """The bytes of a file, decompressed if it is gzip.
+    """The bytes of a file, decompressed if it is gzip or Zstandard.
 
     Raises
     ------
@@ -41,21 +41,11 @@ def open_input(path: Path) -> BinaryIO:
         raise ImportFailed(
             f"cannot be opened ({error})", "Check the path.", file=str(path)
         ) from None
-    start = raw.read(2)
-    if not start:
+    if not raw.read(1):
         raw.close()
         raise ImportFailed("is empty", "Remove it from the import.", file=str(path))
     raw.seek(0)
-    if start == GZIP:
-        return cast(BinaryIO, io.BufferedReader(gzip.GzipFile(fileobj=raw)))
-    return raw
-
-
-def damaged(path: Path, error: Exception) -> ImportFailed:
-    """The error for a compressed file that ends early or is not what it says."""
-    return ImportFailed(
-        f"cannot be decompressed ({error})", "Fetch the file again.", file=str(path)
-    )
+    return unpacked(raw, path)
 
 
 def is_parquet(path: Path) -> bool:
@@ -84,7 +74,9 @@ def head(path: Path) -> list[str]:
             raise damaged(path, error) from None
     if b"\0" in data:
         raise ImportFailed(
-            "is binary, not text", "Give an edge list, CSV or .graph file.", file=str(path)
+            "is binary, not text",
+            "Give an edge list, CSV, Matrix Market or .graph file.",
+            file=str(path),
         )
     if data.startswith((b"PK\3\4", PARQUET)):
         raise ImportFailed("is no text file", "Unpack or convert it first.", file=str(path))
@@ -105,11 +97,13 @@ def head(path: Path) -> list[str]:
 
 
 def detect(path: Path, lines: list[str]) -> Format:
-    """`.graph` by its `t` line, SNAP by comments or bare integers, anything else CSV."""
+    """Matrix Market by banner or name, `.graph` by its `t` line, SNAP by comments or bare integers, all else CSV."""
     content = [x for x in lines if x.strip()]
     if not content:
         raise ImportFailed("holds no data", "Remove it from the import.", file=str(path))
     first = content[0].split()
+    if first[0].lower() == MATRIX_MARKET or ".mtx" in path.suffixes[-2:]:
+        return "mtx"
     if first[0] == "t" and len(first) >= 3 and all(map(_is_int, first[1:])):
         return "graph"
     data = [x for x in content if not x.lstrip().startswith("#")][:_LOOKED_AT]

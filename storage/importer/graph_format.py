@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import zlib
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,11 +9,12 @@ from pathlib import Path
 import numpy as np
 
 from gdb.errors import ImportFailed
-from gdb.storage.importer.detect import damaged, open_input
-from gdb.storage.importer.report import FileReport, Rejects
+from gdb.storage.importer.compressed import damaged
+from gdb.storage.importer.detect import open_input
+from gdb.storage.importer.number_lines import integer_fault, shown
+from gdb.storage.importer.report import Fault, FileReport, Rejects
 from gdb.storage.model import I64
 
-_INTEGER = re.compile(rb"[+-]?[0-9]+")
 # fewest and most numbers of each kind of line
 _FIELDS = {b"t": (2, 3), b"v": (2, 3), b"e": (2, 3)}
 
@@ -52,8 +52,7 @@ def read_graph(path: Path, report: FileReport, rejects: Rejects) -> LabelledGrap
             continue
         fault = _fault(words, vertices, bool(counts))
         if fault:
-            text = raw[:500].decode("utf-8", "replace").strip()
-            rejects.add(report, number, text, *fault)
+            rejects.add(report, number, shown(raw), fault)
             continue
         numbers = [int(w) for w in words[1:]]
         if words[0] == b"t":
@@ -78,25 +77,26 @@ def read_graph(path: Path, report: FileReport, rejects: Rejects) -> LabelledGrap
     return LabelledGraph(table[:, 0], table[:, 1], ends[:, 0], ends[:, 1], ends[:, 2])
 
 
-def _fault(words: list[bytes], vertices: dict[int, int], counted: bool) -> tuple[str, str] | None:
-    """What is wrong with a line, and the cure."""
+def _fault(words: list[bytes], vertices: dict[int, int], counted: bool) -> Fault | None:
+    """What is wrong with a line."""
     least, most = _FIELDS.get(words[0], (0, 0))
+    kind = words[0].decode("utf-8", "replace")
     if not most:
-        return "is no t, v or e line", ""
+        return Fault("is no t, v or e line", column=1)
     if not least <= len(words) - 1 <= most:
-        return f"has {len(words) - 1} numbers, a {words[0].decode()} line has {least} or more", ""
-    for word in words[1:]:
-        shown = repr(word.decode("utf-8", "replace")[:40])
-        if not _INTEGER.fullmatch(word):
-            return f"{shown} is not an integer", ""
-        if len(word) > 40 or not -(1 << 63) <= int(word) < 1 << 63:
-            return f"{shown} does not fit 64 bits", ""
+        return Fault(f"has {len(words) - 1} numbers, a {kind} line has {least} or more")
+    for column, word in enumerate(words[1:], 2):
+        wrong = integer_fault(word)
+        if wrong:
+            return Fault(wrong, column=column)
     first = int(words[1])
-    if words[0] == b"t" and counted:
-        return "is the second t line", "A file holds one graph; split it."
-    if words[0] == b"v" and first in vertices:
-        return f"vertex {first} stands twice", ""
-    if words[0] == b"e" and (first not in vertices or int(words[2]) not in vertices):
-        missing = int(words[2]) if first in vertices else first
-        return f"vertex {missing} has no v line before this edge", "Add its v line."
+    if kind == "t" and counted:
+        return Fault("is the second t line", "A file holds one graph; split it.")
+    if kind == "v" and first in vertices:
+        return Fault(f"vertex {first} stands twice", column=2)
+    if kind == "e":
+        for column, vertex in ((2, first), (3, int(words[2]))):
+            if vertex not in vertices:
+                reason = f"vertex {vertex} has no v line before this edge"
+                return Fault(reason, "Add its v line.", column)
     return None

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import numpy as np
 
-from gdb.storage.importer.detect import GZIP
+from gdb.storage.importer.compressed import compression_of
 from gdb.storage.importer.integers import parsed
 from gdb.storage.importer.layout import Layout
 from gdb.storage.importer.tables import Table
@@ -29,7 +29,7 @@ def seems_of_integers(path: Path, layout: Layout) -> bool:
     if not re.fullmatch(r"[^-0-9\r\n]", layout.delimiter) or not layout.delimiter.isascii():
         return False
     with path.open("rb") as stream:
-        if stream.read(2) == GZIP:
+        if compression_of(stream.read(4)) != "none":
             return False
         stream.seek(0)
         for _ in range(layout.skipped):
@@ -71,12 +71,12 @@ class IntegerTable(Table):
         if self._found is None:
             super().reject_missing(i, what)
 
-    def reject_rows(self, rows: I64, reasons: Sequence[str], cure: str = "") -> None:
+    def reject_rows(self, rows: I64, reasons: Sequence[str], cure: str, i: int) -> None:
         if self._found is None:
-            super().reject_rows(rows, reasons, cure)
+            super().reject_rows(rows, reasons, cure, i)
         elif len(rows):
             records = self.records()
-            self._reject_records(list(zip(records[rows].tolist(), reasons, strict=True)), cure)
+            self._reject_records(list(zip(records[rows].tolist(), reasons, strict=True)), cure, i)
             self._kept = np.delete(records, rows) - 1
 
     def count(self) -> int:

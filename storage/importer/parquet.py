@@ -4,92 +4,20 @@ from __future__ import annotations
 
 import base64
 import io
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from contextlib import closing
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gdb.errors import ImportFailed
-from gdb.storage import temporal
-from gdb.storage.engine import SQL_TYPES, Engine
-from gdb.storage.importer.header import Field, parse_header
+from gdb.storage.engine import Engine
+from gdb.storage.importer.compressed import literal
 from gdb.storage.importer.layout import Layout
-from gdb.storage.importer.places import Place, Places
-from gdb.storage.importer.tables import Table, literal
-from gdb.storage.model import LIST_OF, Kind
+from gdb.storage.importer.typed import Schema, TypedTable, duration_of, typed_layout
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
-    from nanoarrow.c_schema import CSchema
 
-
-@dataclass(frozen=True, slots=True)
-class _Type:
-    """How a column of a DuckDB type is read.
-
-    kind : of its values. read : SQL of the value of a column {}. lost : where that would be another value.
-    """
-
-    kind: Kind
-    read: str = "{}"
-    lost: str = ""
-
-
-def _instants(read: str, lost: str) -> _Type:
-    # an infinity has no number, and would be read as null
-    inside = f"coalesce({temporal.is_instant(read)}, false)"
-    return _Type("datetime", read, f"{{}} IS NOT NULL AND (NOT {inside} OR {lost})")
-
-
-def _durations(per_second: int) -> _Type:
-    up, down = max(1_000_000 // per_second, 1), max(per_second // 1_000_000, 1)
-    read = f"(CAST({{}} AS HUGEINT) * {up} // {down})"
-    lost = f"{{}} % {down} <> 0 OR abs({read}) > {temporal.LONGEST}"
-    return _Type("duration", f"CAST({read} AS BIGINT)", lost)
-
-
-_MICROSECONDS = "DURATION us"
-# Parquet has no durations but of milliseconds; Arrow writes them as integers and says so beside the schema
-_DURATIONS = {"tDs": "DURATION s", "tDm": "DURATION ms", "tDu": _MICROSECONDS, "tDn": "DURATION ns"}
-_TYPES: dict[str, _Type] = {
-    **dict.fromkeys(("TINYINT", "SMALLINT", "INTEGER", "BIGINT"), _Type("int64")),
-    **dict.fromkeys(("UTINYINT", "USMALLINT", "UINTEGER"), _Type("int64")),
-    **dict.fromkeys(("FLOAT", "DOUBLE"), _Type("float64")),
-    "BOOLEAN": _Type("bool"),
-    "VARCHAR": _Type("string"),
-    "DATE": _Type("date", lost=f"NOT {temporal.is_day('{}')}"),
-    "TIMESTAMP": _instants("{}", "false"),
-    "TIMESTAMP_NS": _instants("make_timestamp(epoch_ns({}) // 1000)", "epoch_ns({}) % 1000 <> 0"),
-    "TIMESTAMP WITH TIME ZONE": _instants("make_timestamp(epoch_us({}))", "false"),
-    "TIMESTAMPTZ_NS": _instants("make_timestamp(epoch_ns({}) // 1000)", "epoch_ns({}) % 1000 <> 0"),
-    "INTERVAL": _Type(
-        "duration", "epoch_us({})", "datepart('month', {}) <> 0 OR datepart('year', {}) <> 0"
-    ),
-    "DURATION s": _durations(1),
-    "DURATION ms": _durations(1000),
-    _MICROSECONDS: _durations(1_000_000),
-    "DURATION ns": _durations(1_000_000_000),
-}
-_TEXT = _Type("string")
-
-
-def _type(name: str) -> _Type | None:
-    """How a type is read, also as a list; None for what becomes text."""
-    if not name.endswith("[]"):
-        return _TYPES.get(name)
-    item = _TYPES.get(name.removesuffix("[]"))
-    if item is None:
-        return None
-    read, lost = item.read.replace("{}", "x"), item.lost.replace("{}", "x") or "false"
-    return _Type(
-        LIST_OF[item.kind],
-        f"list_transform({{}}, lambda x: {read})",
-        f"len(list_filter({{}}, lambda x: x IS NULL OR {lost})) > 0",
-    )
-
-
-_NO_PROPERTY = ("STRUCT", "MAP", "UNION", "BLOB", "BIT", "GEOMETRY", "VARIANT")
 # the names of folders are no columns, whatever they look like
 _READ = "read_parquet(?, hive_partitioning=false"
 _METADATA = "SELECT value FROM parquet_kv_metadata(?) WHERE decode(key) = 'ARROW:schema'"
@@ -105,32 +33,13 @@ def parquet_layout(path: Path, columns: Sequence[str] | None) -> Layout:
     ImportFailed : it cannot be read, or holds what cannot be stored.
     """
     with closing(Engine()) as engine, closing(engine.cursor()) as connection:
-        names, types = _schema(path, connection)
-
-    def wrong(reason: str, cure: str) -> ImportFailed:
-        return ImportFailed(reason, cure, file=str(path))
-
-    if columns is not None:
-        if len(columns) != len(names):
-            raise wrong(f"has {len(names)} columns, {len(columns)} are named", "Name every column.")
-        names = list(columns)
-    fields, warnings = parse_header(names, wrong)
-    typed: list[Field] = []
-    for name, type, field in zip(names, types, fields, strict=True):
-        held = _held(type, field)
-        kind = (_type(held) or _TEXT).kind
-        if _type(held) is None and field.role != "IGNORE":
-            warnings.append(f"column {name!r}: type {type} is stored as string")
-        if field.kind not in (None, kind):
-            raise wrong(
-                f"column {name!r} is declared {field.kind} and holds {type}",
-                f"Name it without a type, or cast it to {SQL_TYPES[field.kind or kind]}.",
-            )
-        typed.append(replace(field, kind=kind))
-    return Layout("", 0, typed, warnings, True)
+        schema = _schema(path, connection)
+    return typed_layout(
+        schema, columns, lambda reason, cure: ImportFailed(reason, cure, file=str(path))
+    )
 
 
-def _schema(path: Path, connection: DuckDBPyConnection) -> tuple[list[str], list[str]]:
+def _schema(path: Path, connection: DuckDBPyConnection) -> Schema:
     """Names and DuckDB types of a file's columns."""
     import duckdb
 
@@ -139,14 +48,6 @@ def _schema(path: Path, connection: DuckDBPyConnection) -> tuple[list[str], list
         nodes = connection.execute(_NODES, [literal(path)]).fetchall()
     except duckdb.Error as error:
         raise _unreadable(path, error) from None
-    for name, type in told:
-        nested = type.endswith("]") and _type(type) is None
-        if nested or type.startswith(_NO_PROPERTY):
-            raise ImportFailed(
-                f"column {name!r} is of type {type}, which no property can be",
-                "Use numbers, booleans, strings, dates and times, or lists of one of these.",
-                file=str(path),
-            )
     # DuckDB's own names differ where two are alike but for their case
     names, types = _columns(nodes), [str(type) for _, type in told]
     if {"BIGINT", "BIGINT[]"} & set(types):
@@ -179,24 +80,10 @@ def _arrow_durations(schema: bytes) -> dict[tuple[int, str], str]:
     try:
         source = InputStream.from_readable(io.BytesIO(base64.b64decode(schema)))
         fields = list(na.c_schema(na.ArrayStream(source).schema).children)
-        told = [(str(field.name), _duration(field)) for field in fields]
+        told = [(str(field.name), duration_of(field)) for field in fields]
     except (ValueError, RuntimeError):  # it is for other readers; without it they are integers
         return {}
     return {(k, name): type for k, (name, type) in enumerate(told) if type}
-
-
-def _duration(field: CSchema) -> str:
-    """How we call the type of a field that is a duration or a list of them, else ""."""
-    if field.format not in ("+l", "+L"):
-        return _DURATIONS.get(field.format, "")
-    item = _duration(field.child(0))
-    return item and item + "[]"
-
-
-def _held(type: str, field: Field) -> str:
-    """The type of a column whose field may say that its integers are microseconds."""
-    microseconds = (type, field.kind) in (("BIGINT", "duration"), ("BIGINT[]", "duration[]"))
-    return type.replace("BIGINT", _MICROSECONDS) if microseconds else type
 
 
 def _unreadable(path: Path, error: Exception) -> ImportFailed:
@@ -206,72 +93,16 @@ def _unreadable(path: Path, error: Exception) -> ImportFailed:
     )
 
 
-class ParquetTable(Table):
-    """The rows of one Parquet file: as `Table`, but its columns have types. A row is told by its number."""
+class ParquetTable(TypedTable):
+    """The rows of one Parquet file."""
 
-    types: list[_Type]
+    def _schema(self) -> Schema:
+        return _schema(self.path, self.connection)
 
-    def _read(self) -> None:
+    def _make(self, statement: str) -> None:
         import duckdb
 
-        self.places = _Rows(self.path, "", 0, False)
-        _, types = _schema(self.path, self.connection)
-        fields = self.layout.fields
-        if len(types) != len(fields):
-            raise self._wrong(f"has {len(types)} columns instead of {len(fields)}")
-        self.types = [
-            _type(_held(type, field)) or _TEXT for type, field in zip(types, fields, strict=True)
-        ]
-        for field, type, read in zip(fields, types, self.types, strict=True):
-            kind = read.kind
-            if field.role != "IGNORE" and field.kind != kind:
-                raise self._wrong(
-                    f"column {field.name or field.role!r} is {kind}, not {field.kind}"
-                )
-            if field.role in ("ID", "START_ID", "END_ID") and kind not in ("int64", "string"):
-                raise ImportFailed(
-                    f"the column of ids {field.name or field.role!r} holds {type}",
-                    "Cast it to BIGINT or VARCHAR.",
-                    file=str(self.path),
-                )
-        numbers = range(len(fields))
-        cast = "".join(
-            f", c{i}" if read.lost else f", CAST(c{i} AS {SQL_TYPES[read.kind]}) AS c{i}"
-            for i, read in enumerate(self.types)
-        )
-        named = ", ".join([*(f"c{i}" for i in numbers), "row"])
         try:
-            self._rows(
-                f"CREATE TEMP TABLE t AS SELECT row + 1 AS record{cast} "
-                f"FROM {_READ}, file_row_number=true) AS p({named})",
-                [literal(self.path)],
-            )
+            self._rows(statement.format(f"{_READ}, file_row_number=true)"), [literal(self.path)])
         except duckdb.Error as error:
             raise _unreadable(self.path, error) from None
-        for i, (field, read) in enumerate(zip(fields, self.types, strict=True)):
-            if read.lost and field.role != "IGNORE":
-                what = f"{field.name!r} cannot be stored as {read.kind}:"
-                cure = (
-                    "Years are 1 to 9999; parts of a microsecond, months of a duration and nulls"
-                    " in a list are not kept."
-                )
-                self.reject(i, read.lost.replace("{}", f"c{i}"), what, cure)
-
-    def text(self, i: int) -> str:
-        return f"CAST(c{i} AS VARCHAR)"
-
-    def value(self, i: int, kind: Kind) -> str:
-        if self.layout.fields[i].kind != kind:
-            return super().value(i, kind)
-        return self.types[i].read.replace("{}", f"c{i}")
-
-    def _wrong(self, reason: str) -> ImportFailed:
-        return ImportFailed(reason, "Take the whole export anew.", file=str(self.path))
-
-
-@dataclass(slots=True)
-class _Rows(Places):
-    """The rows of a Parquet file: their numbers, from 1; they have no text."""
-
-    def of_rows(self, wanted: Collection[int]) -> dict[int, Place]:
-        return {row: Place(row, "") for row in wanted}

@@ -2,22 +2,37 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+import csv
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import astuple, dataclass, field, fields
+from pathlib import Path
 from typing import Literal
 
-from gdb.errors import ImportFailed
+from gdb.errors import ImportFailed, LinesSkipped
 
 LOUD = 0.01  # more than this share of skipped rows is worth a warning
 
 
 @dataclass(frozen=True, slots=True)
+class Fault:
+    """What is wrong with a line: why, the cure, and the number of the column where it is, from 1 (None: the line)."""
+
+    reason: str
+    cure: str = ""
+    column: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Rejected:
-    """A line that was skipped: 1-based line number, its text and why."""
+    """A line that was skipped: numbers of line and column from 1 (column None: the whole line), its text and why."""
 
     file: str
     line: int
-    text: str
+    column: int | None
     reason: str
+    text: str
 
 
 @dataclass(slots=True)
@@ -86,7 +101,12 @@ class Rejects:
     most: int
     count: int = 0
 
-    def add(self, report: FileReport, line: int, text: str, reason: str, cure: str = "") -> None:
+    @property
+    def shown(self) -> int:
+        """How many bad lines are looked at at most: one more than may be skipped."""
+        return 1 if self.mode == "raise" else self.most + 1
+
+    def add(self, report: FileReport, line: int, text: str, fault: Fault) -> None:
         """Reject a line.
 
         Raises
@@ -94,26 +114,56 @@ class Rejects:
         ImportFailed : in mode "raise", or beyond the most lines that may be skipped.
         """
         if self.mode == "raise":
-            cure = cure or 'Mend the line, or pass on_error="skip".'
-            raise ImportFailed(reason, cure, file=report.file, line=line, text=text)
+            cure = fault.cure or 'Mend the line, or pass on_error="skip".'
+            raise ImportFailed(fault.reason, cure, file=report.file, line=line, text=text)
         self.count += 1
         if self.count > self.most:
             raise ImportFailed(
-                f"{reason}; more than {self.most:,} lines are wrong",
+                f"{fault.reason}; more than {self.most:,} lines are wrong",
                 "Mend the file, or raise max_errors=.",
                 file=report.file,
                 line=line,
                 text=text,
             )
-        report.rejected.append(Rejected(report.file, line, text, reason))
+        report.rejected.append(Rejected(report.file, line, fault.column, fault.reason, text))
+
+
+@contextmanager
+def written_rejects(report: LoadReport, path: Path | None) -> Iterator[None]:
+    """Write what is skipped in the block as a CSV file, also where the block ends with an error; None writes nothing.
+
+    Raises
+    ------
+    ImportFailed : there is something at `path`, or it cannot be written.
+    """
+    if path is None:
+        yield
+        return
+    try:
+        # made first, so that a wrong name is told before the work
+        with path.open("x", encoding="utf-8", errors="replace", newline="") as stream:
+            try:
+                yield
+            finally:
+                writer = csv.writer(stream, lineterminator="\n")
+                writer.writerow([each.name for each in fields(Rejected)])
+                writer.writerows(astuple(rejected) for rejected in report.rejected)
+    except FileExistsError:
+        raise ImportFailed(
+            "is there already", "Name a new file for the skipped lines.", file=str(path)
+        ) from None
+    except OSError as error:
+        raise ImportFailed(
+            f"cannot be written ({error.strerror})", "Check the path.", file=str(path)
+        ) from None
 
 
 def loud(report: LoadReport) -> None:
-    """Warn where more than 1 % of a file was skipped."""
+    """Warn where more than 1 % of a file was skipped: in the report, and as a Python warning too."""
     for file in report.files:
         total = file.rows + len(file.rejected)
         if file.rejected and len(file.rejected) > LOUD * total:
             share = 100.0 * len(file.rejected) / total
-            report.warnings.append(
-                f"{file.file}: {len(file.rejected):,} of {total:,} lines ({share:.1f} %) were skipped"
-            )
+            text = f"{file.file}: {len(file.rejected):,} of {total:,} lines ({share:.1f} %) were skipped"
+            report.warnings.append(text)
+            warnings.warn(text, LinesSkipped, stacklevel=2)

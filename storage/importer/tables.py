@@ -16,11 +16,11 @@ from gdb.errors import Cancelled, ImportFailed
 from gdb.storage import temporal
 from gdb.storage.engine import Engine, Watch
 from gdb.storage.importer import values
-from gdb.storage.importer.detect import GZIP
+from gdb.storage.importer.compressed import compression_of, damaged, literal
 from gdb.storage.importer.layout import Layout
 from gdb.storage.importer.line_ends import unified
 from gdb.storage.importer.places import Places
-from gdb.storage.importer.report import FileReport, Rejects
+from gdb.storage.importer.report import Fault, FileReport, Rejects
 from gdb.storage.model import DTYPES, I64, ITEM_OF, Column, Kind, Values, offsets_of_lengths
 
 Row = tuple[int | str, ...]
@@ -33,6 +33,9 @@ _CURES = {
     "UNQUOTED VALUE": "Close the quote, or double a quote inside a quoted field.",
     "INVALID ENCODING": "Convert the file to UTF-8.",
 }
+
+
+_WHOLE = ("MISSING COLUMNS", "TOO MANY COLUMNS", "LINE SIZE OVER MAXIMUM")  # not about one column
 
 
 class Table:
@@ -120,18 +123,18 @@ class Table:
             self._read_file(self.path)
         except duckdb.Error as error:
             if "invalid state" not in str(error) or self.layout.written is not None:
-                raise _readable(self.path, str(error)) from None
+                raise _readable(self.path, error) from None
             # the reader wants one kind of line end in a file
             with unified(self.path) as copy:
                 try:
                     self._read_file(copy)
                 except duckdb.Error as second:
-                    raise _readable(self.path, str(second)) from None
+                    raise _readable(self.path, second) from None
 
     def _read_file(self, path: Path) -> None:
         columns = ", ".join(f"'c{i}': 'VARCHAR'" for i in range(len(self.layout.fields)))
         with path.open("rb") as stream:
-            compression = "gzip" if stream.read(2) == GZIP else "none"
+            compression = compression_of(stream.read(4))
         written = self.layout.written
         exactly = f", new_line='\\n', max_line_size={max(written.widest, _LINE)}" if written else ""
         self._rows(
@@ -145,17 +148,19 @@ class Table:
 
     def _collect_rejects(self) -> None:
         found = self._rows(
-            "SELECT line, first(error_type), first(error_message) FROM reject_errors "
+            "SELECT line, first(error_type), first(error_message), first(column_idx) FROM reject_errors "
             "WHERE scan_id = (SELECT max(scan_id) FROM reject_errors) "
             "GROUP BY line ORDER BY line"
         )
-        self.places.refused = {int(line) for line, _, _ in found}
-        shown = found[: 1 if self.rejects.mode == "raise" else self.rejects.most + 1]
-        places = self.places.of_numbers({int(line) for line, _, _ in shown})
-        for number, kind, message in shown:
+        self.places.refused = {int(line) for line, *_ in found}
+        shown = found[: self.rejects.shown]
+        places = self.places.of_numbers({int(line) for line, *_ in shown})
+        for number, kind, message, column in shown:
             line, text = places.get(int(number), (int(number), ""))
             reason = str(message).split("\n")[0].strip().rstrip(".")
-            self.rejects.add(self.report, line, text, reason, _CURES.get(str(kind), ""))
+            at = None if kind in _WHOLE else int(column)
+            fault = Fault(reason, _CURES.get(str(kind), ""), at)
+            self.rejects.add(self.report, line, text, fault)
 
     # ---- rejecting rows ----------------------------------------------------------------------------
 
@@ -166,22 +171,22 @@ class Table:
         )
         if found:
             shown = [(int(r), f"{what} {v!r}" if v is not None else what) for r, v in found]
-            self._reject_records(shown, cure)
+            self._reject_records(shown, cure, i)
             self._rows(f"DELETE FROM t WHERE {condition}")
 
-    def reject_rows(self, rows: I64, reasons: Sequence[str], cure: str = "") -> None:
-        """Reject rows by their places in the columns (i64[k] ascending)."""
+    def reject_rows(self, rows: I64, reasons: Sequence[str], cure: str, i: int) -> None:
+        """Reject rows by their places in the columns (i64[k] ascending), for their values in column i."""
         if len(rows):
             records = self.records()[rows].tolist()
-            self._reject_records(list(zip(records, reasons, strict=True)), cure)
+            self._reject_records(list(zip(records, reasons, strict=True)), cure, i)
             self._rows("DELETE FROM t WHERE record IN (SELECT unnest(?))", [records])
 
-    def _reject_records(self, found: list[tuple[int, str]], cure: str) -> None:
-        shown = found[:1] if self.rejects.mode == "raise" else found[: self.rejects.most + 1]
+    def _reject_records(self, found: list[tuple[int, str]], cure: str, i: int) -> None:
+        shown = found[: self.rejects.shown]
         places = self.places.of_rows({record for record, _ in shown})
         for record, reason in shown:
             line, text = places[record]
-            self.rejects.add(self.report, line, text, reason, cure)
+            self.rejects.add(self.report, line, text, Fault(reason, cure, i + 1))
 
     def reject_misfits(self, i: int, kind: Kind, what: str, cure: str = "") -> None:
         """Reject the rows whose text in column i is no value of a kind."""
@@ -310,19 +315,13 @@ class Table:
         return np.asarray(found["record"], np.int64)
 
 
-def literal(path: Path) -> str:
-    """A path that DuckDB takes for one file, not for a pattern of names."""
-    return re.sub(r"[*?\[]", r"[\g<0>]", str(path))
-
-
-def _readable(path: Path, message: str) -> ImportFailed:
+def _readable(path: Path, error: Exception) -> ImportFailed:
     """A DuckDB message without its advice about its own options."""
-    if "GZIP" in message:
-        return ImportFailed(
-            "cannot be decompressed (it ends early, or is damaged)",
-            "Fetch the file again.",
-            file=str(path),
-        )
+    import duckdb
+
+    message = str(error)
+    if isinstance(error, duckdb.IOException):
+        return damaged(path, "it ends early, or is damaged")
     short = re.split(r"\n|Possible (fixes|solutions)", message)[0].strip().rstrip(".")
     line = re.search(r"[Ll]ine:? (\d+)", message)
     return ImportFailed(

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import gzip
 import inspect
 import io
 import re
+import warnings
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -153,3 +155,19 @@ def test_every_parameter_of_load_has_its_option() -> None:
 def test_every_option_is_documented(repository: Path) -> None:
     text = (repository / "docs" / "SHELL.md").read_text(encoding="utf-8")
     assert [name for name in loading.option_names() if f"`{name}" not in text] == []
+
+
+def test_skipped_lines_go_to_a_file_and_are_told_once(session: Session, tmp_path: Path) -> None:
+    write("edges.txt", "1 2\nx\n")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        text = said(session, ".load edges.txt --format snap --on-error skip --rejects-file bad.csv")
+    assert "1 of 2 lines (50.0 %) were skipped" in text
+    assert Path("bad.csv").read_text(encoding="utf-8").splitlines()[1].startswith("edges.txt,2,,")
+
+
+def test_the_limit_of_compressed_files(session: Session) -> None:
+    Path("edges.txt.gz").write_bytes(gzip.compress(b"1 2\n" + b"\n" * (6 << 20)))
+    with pytest.raises(GdbError, match="unpacks to more than"):
+        said(session, ".load edges.txt.gz --max-unpacked 1MB")
+    assert "added 2 nodes" in said(session, ".load edges.txt.gz --max-unpacked 1GB")

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import csv
 import gzip
 import os
 import threading
+import warnings
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
-from gdb.errors import Cancelled, ImportFailed
+from gdb.errors import Cancelled, ImportFailed, LinesSkipped
 from gdb.storage.importer import load
 from gdb.storage.store import Store
 
@@ -49,8 +51,8 @@ SNAP = [
     (b"# c\n1 2\n\n3 x\n", 4, "3 x", "'x' is not an integer"),
     (b"1 2\n1.5 2\n", 2, "1.5 2", "'1.5'"),
     (b"1 2\n1_0 2\n", 2, "1_0 2", "'1_0'"),
-    (b"1 2\n9223372036854775808 2\n", 2, "9223372036854775808 2", "64-bit"),
-    (b"1 2\r\n3 4\r\n5 -9223372036854775809\r\n", 3, "5 -9223372036854775809", "64-bit"),
+    (b"1 2\n9223372036854775808 2\n", 2, "9223372036854775808 2", "64 bits"),
+    (b"1 2\r\n3 4\r\n5 -9223372036854775809\r\n", 3, "5 -9223372036854775809", "64 bits"),
     (b"1 2\n3 \xff\n", 2, "3 �", "is not an integer"),
 ]
 
@@ -300,15 +302,17 @@ def test_skipped_lines_are_counted_and_listed(store: Store, tmp_path: Path) -> N
         "people.csv",
     )
     knows = written(tmp_path, b":START_ID(P),:END_ID(P)\n1,4\n1\n4,9\n5,1\n8,9\n", "knows.csv")
-    report = load(store, nodes=people, edges=knows, on_error="skip")
-    assert sorted((Path(r.file).name, r.line, r.text) for r in report.rejected) == [
-        ("knows.csv", 3, "1"),
-        ("knows.csv", 4, "4,9"),
-        ("knows.csv", 6, "8,9"),
-        ("people.csv", 4, "2,Bob"),
-        ("people.csv", 5, "3,Cid,x"),
-        ("people.csv", 8, ",E,6"),
-        ("people.csv", 9, "4,F,7"),
+    with pytest.warns(LinesSkipped, match="4 of 7 lines"):
+        report = load(store, nodes=people, edges=knows, on_error="skip")
+    found = [(Path(r.file).name, r.line, r.column, r.text) for r in report.rejected]
+    assert sorted(found, key=lambda x: x[:2]) == [
+        ("knows.csv", 3, None, "1"),
+        ("knows.csv", 4, 2, "4,9"),
+        ("knows.csv", 6, 1, "8,9"),
+        ("people.csv", 4, None, "2,Bob"),
+        ("people.csv", 5, 3, "3,Cid,x"),
+        ("people.csv", 8, 1, ",E,6"),
+        ("people.csv", 9, 1, "4,F,7"),
     ]
     assert [f.rows for f in report.files] == [3, 2]
     assert (report.vertices, report.edges) == (3, 2)
@@ -326,11 +330,70 @@ def test_too_many_bad_lines(refused: Load, store: Store, tmp_path: Path, name: s
     assert len(load(store, path, on_error="skip", max_errors=3).rejected) == 3
 
 
+FORMATS = {"a.txt": "snap", "a.graph": "graph", "a.mtx": "mtx"}
+
+
 def test_few_bad_lines_are_no_warning(store: Store, tmp_path: Path) -> None:
     data = b"".join(b"%d %d\n" % (i, i + 1) for i in range(1000)) + b"bad\n"
-    report = load(store, written(tmp_path, data), on_error="skip")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        report = load(store, written(tmp_path, data), on_error="skip")
     assert len(report.rejected) == 1
     assert not report.warnings
+
+
+@pytest.mark.parametrize(
+    ("name", "data", "bad"),
+    [
+        ("a.txt", b"1 2\n1 x\n1\n", [(2, 2), (3, None)]),
+        ("a.graph", b"t 3 1\nv 1 1\nv x 1\ne 1 7\nq\n", [(3, 2), (4, 3), (5, 1)]),
+        (
+            "a.mtx",
+            b"%%MatrixMarket matrix coordinate real general\n3 3 4\n1 2 x\n1 9 1\n1\n1 1 1\n",
+            [(3, 3), (4, 2), (5, None)],
+        ),
+    ],
+)
+def test_columns_of_skipped_lines(
+    store: Store, tmp_path: Path, name: str, data: bytes, bad: list[tuple[int, int | None]]
+) -> None:
+    report = load(store, written(tmp_path, data, name), on_error="skip", format=FORMATS[name])
+    assert [(r.line, r.column) for r in report.rejected] == bad
+
+
+def test_skipped_lines_in_a_file(refused: Load, store: Store, tmp_path: Path) -> None:
+    path = written(tmp_path, b'source,target,w:int\n1,2,3\n1,"a\nb",4\n1,2,"x,\xc3\xa4"\n1\n')
+    columns = [":START_ID", ":END_ID{id-type:long}", "w:int"]
+    options = {"columns": columns, "header": True, "edges": path, "on_error": "skip"}
+    for failing in (False, True):  # the file is written also where the import fails
+        target = tmp_path / f"bad{failing}.csv"
+        if failing:
+            assert (
+                "more than 2 lines" in refused(**options, max_errors=2, rejects_file=target).reason
+            )
+        else:
+            load(store, **options, rejects_file=target)  # type: ignore[arg-type]
+        with target.open(newline="", encoding="utf-8") as stream:
+            head, *rows = csv.reader(stream)
+        assert head == ["file", "line", "column", "reason", "text"]
+        found = {(file, line, column, text) for file, line, column, _, text in rows}
+        assert found <= {
+            (str(path), "3", "2", '1,"a\nb",4'),
+            (str(path), "5", "3", '1,2,"x,\N{LATIN SMALL LETTER A WITH DIAERESIS}"'),
+            (str(path), "6", "", "1"),
+        }
+        assert len(rows) == len(found) == (2 if failing else 3)
+        assert all(row[3] for row in rows)
+
+
+def test_a_rejects_file_that_cannot_be(refused: Load, tmp_path: Path) -> None:
+    path = written(tmp_path, b"1 2\n", "a.txt")
+    assert "is there already" in refused(path, on_error="skip", rejects_file=path).reason
+    assert path.read_bytes() == b"1 2\n"
+    absent = tmp_path / "absent" / "bad.csv"
+    assert "cannot be written" in refused(path, on_error="skip", rejects_file=absent).reason
+    assert 'on_error="skip"' in refused(path, rejects_file=tmp_path / "bad.csv").cure
+    assert not (tmp_path / "bad.csv").exists()
 
 
 @pytest.mark.parametrize("data", [b"1 2\n", b"source,target\n1,2\n", b"t 1 0\nv 0 1\n"])
@@ -361,3 +424,12 @@ def test_cancelled_at_each_step(store: Store, tmp_path: Path) -> None:
         with pytest.raises(Cancelled):
             load(store, path, progress=progress, cancel=cancel)
         assert store.snapshot() is before
+
+
+def test_a_warning_made_an_error_stores_nothing(store: Store, tmp_path: Path) -> None:
+    before = store.snapshot()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        with pytest.raises(LinesSkipped):
+            load(store, written(tmp_path, b"1 2\nx\n"), format="snap", on_error="skip")
+    assert store.snapshot() is before

@@ -59,7 +59,7 @@ def test_extreme_ids(store: Store, tmp_path: Path) -> None:
 def test_a_list_of_more_than_one_block(
     store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("gdb.storage.importer.snap.CHUNK", 7)
+    monkeypatch.setattr("gdb.storage.importer.number_lines.CHUNK", 7)
     path = written(tmp_path, b"# comment\n" + b"".join(b"%d %d\n" % (i, i + 1) for i in range(99)))
     assert load(store, path).edges == 99
     bad = written(tmp_path, path.read_bytes() + b"x y\n7 8\n")

@@ -1,0 +1,128 @@
+"""Tables in memory, of any library that hands out Arrow streams: columns of a CSV table by the same header names."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+from contextlib import closing
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol, TypeGuard
+
+from gdb.errors import ImportFailed
+from gdb.storage.engine import Engine
+from gdb.storage.importer.layout import Layout
+from gdb.storage.importer.report import FileReport, Rejects
+from gdb.storage.importer.typed import Schema, TypedTable, duration_of, typed_layout
+
+if TYPE_CHECKING:
+    from duckdb import DuckDBPyConnection
+
+_CURE = "Give a table or data frame of plain columns."
+
+
+class ArrowStream(Protocol):
+    """A pyarrow table or reader, a polars or pandas data frame, a DuckDB relation, a result of gdb, ..."""
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object: ...
+
+
+def is_stream(value: object) -> TypeGuard[ArrowStream]:
+    return hasattr(value, "__arrow_c_stream__")
+
+
+class Frame:
+    """A table in memory, as a stream that can be read once; asking for its schema does not read it.
+
+    name : by which errors call it.
+
+    Raises
+    ------
+    ImportFailed : it is no table.
+    """
+
+    def __init__(self, given: ArrowStream, name: str) -> None:
+        import nanoarrow as na
+
+        self.name = name
+        try:
+            self._stream = na.c_array_stream(given)
+            self._schema = self._stream.get_schema()
+        except Exception as error:  # whatever the library raises that makes the stream
+            raise _unreadable(name, error) from error
+        if self._schema.format != "+s":
+            raise ImportFailed("is no table", _CURE, file=name)
+        for field in self._schema.children:
+            # DuckDB would cut them without a word
+            if duration_of(field).startswith("DURATION ns"):
+                raise ImportFailed(
+                    f"column {field.name!r} holds durations in nanoseconds",
+                    "Cast them to microseconds.",
+                    file=name,
+                )
+        self.names = [str(field.name) for field in self._schema.children]
+
+    def __arrow_c_schema__(self) -> object:
+        return self._schema.__arrow_c_schema__()
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        return self._stream.__arrow_c_stream__()
+
+
+def frame_layout(frame: Frame, columns: Sequence[str] | None) -> Layout:
+    """The layout of a table in memory; `columns` are its header fields instead of its names.
+
+    Raises
+    ------
+    ImportFailed : it holds what cannot be stored.
+    """
+    with closing(Engine()) as engine, closing(engine.cursor()) as connection:
+        schema = _schema(frame, connection)
+    return typed_layout(
+        schema, columns, lambda reason, cure: ImportFailed(reason, cure, file=frame.name)
+    )
+
+
+def _schema(frame: Frame, connection: DuckDBPyConnection) -> Schema:
+    import duckdb
+
+    try:
+        connection.register("frame", frame)
+        told = connection.execute("SELECT column_type FROM (DESCRIBE SELECT * FROM frame)")
+        # DuckDB's own names differ where two are alike
+        return frame.names, [str(type) for (type,) in told.fetchall()]
+    except duckdb.Error as error:
+        raise _unreadable(frame.name, error) from None
+
+
+def _unreadable(name: str, error: Exception) -> ImportFailed:
+    short = str(error).strip().split("\n")[0].rstrip(".: ")
+    return ImportFailed(f"cannot be read as an Arrow stream ({short})", _CURE, file=name)
+
+
+class FrameTable(TypedTable):
+    """The rows of one table in memory."""
+
+    def __init__(
+        self,
+        frame: Frame,
+        layout: Layout,
+        report: FileReport,
+        rejects: Rejects,
+        cancel: threading.Event | None,
+        engine: Engine,
+    ) -> None:
+        super().__init__(Path(frame.name), layout, report, rejects, cancel, engine)
+        self._frame = frame
+
+    def _schema(self) -> Schema:
+        return _schema(self._frame, self.connection)
+
+    def _make(self, statement: str) -> None:
+        import duckdb
+
+        try:
+            self._rows(statement.format("(SELECT *, row_number() OVER () - 1 FROM frame)"))
+        except duckdb.InterruptException:
+            raise
+        except duckdb.Error as error:
+            raise _unreadable(self._frame.name, error) from None

@@ -1,0 +1,189 @@
+"""What a caller names, as a list of what is to be read: files with their formats, folders that `export` wrote."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from os import PathLike, fspath
+from pathlib import Path
+from typing import NamedTuple
+
+from gdb.errors import ImportFailed
+from gdb.storage import contents
+from gdb.storage.importer import csv_graph, exported
+from gdb.storage.importer.csv_graph import Naming
+from gdb.storage.importer.detect import detect, head, is_parquet
+from gdb.storage.importer.frames import ArrowStream, Frame, frame_layout, is_stream
+from gdb.storage.importer.layout import Layout
+from gdb.storage.importer.networkx_graph import NetworkxGraph, is_graph
+
+AnyPath = str | PathLike[str]
+AnyTable = AnyPath | ArrowStream
+AnySource = AnyTable | NetworkxGraph
+EdgeTable = AnyTable | tuple[AnyTable, str, str]
+Nodes = AnyTable | Sequence[AnyTable] | Mapping[str, AnyTable | Sequence[AnyTable]]
+Edges = AnyTable | Sequence[AnyTable] | Mapping[str, EdgeTable | Sequence[EdgeTable]]
+
+
+class Input(NamedTuple):
+    """What is read as one table or graph: "nodes", "edges" or a format, the file, and what is said of it.
+
+    held : what is in memory instead; then `path` is but a name for it.
+    """
+
+    kind: str
+    path: Path
+    naming: Naming
+    held: Frame | NetworkxGraph | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Gathering:
+    """How what a caller names becomes a list of inputs.
+
+    check : of every file before anything is read of it; it raises where the file is not to be read.
+    root : the folder, resolved, in which all files must lie; None for any.
+    """
+
+    naming: Naming
+    format: str
+    check: Callable[[Path], None]
+    root: Path | None = None
+
+    def inputs(
+        self,
+        source: AnySource | Sequence[AnySource] | None,
+        nodes: Nodes | None,
+        edges: Edges | None,
+    ) -> list[Input]:
+        """All that an import reads.
+
+        Raises
+        ------
+        ImportFailed : nothing is named, or what is named cannot be read.
+        """
+        relations = self._edges(edges)
+        found = [*self._nodes(nodes, relations), *relations]
+        sources = [] if source is None else _several(source)
+        for each in sources:
+            found += self._source(each)
+        if not found and not sources:  # an export may be empty
+            raise ImportFailed("no file was given", "Name a file, or nodes= and edges=.")
+        return found
+
+    def _table(self, kind: str, given: object, naming: Naming) -> Input:
+        """A table of nodes or edges: a file, or one in memory."""
+        if is_stream(given):
+            name = f"{_kind_of(given)} ({naming.type if kind == 'edges' else naming.label or kind})"
+            return Input(kind, Path(name), naming, Frame(given, name))
+        path = self._inside(_path(given))
+        self.check(path)
+        return Input(kind, path, naming)
+
+    def _nodes(self, nodes: Nodes | None, edges: list[Input]) -> list[Input]:
+        """Tables of nodes; a label that the edges name as an end is the id space of its nodes."""
+        if nodes is None:
+            return []
+        if not isinstance(nodes, Mapping):
+            return [self._table("nodes", each, self.naming) for each in _several(nodes)]
+        spaces = {space for each in edges for space in each.naming.ends or ()}
+        found: list[Input] = []
+        for label, value in nodes.items():
+            how = replace(self.naming, label=label)
+            if how.id_space is None and label in spaces:
+                how = replace(how, id_space=label)
+            found += [self._table("nodes", each, how) for each in _several(value)]
+        return found
+
+    def _edges(self, edges: Edges | None) -> list[Input]:
+        if edges is None:
+            return []
+        if not isinstance(edges, Mapping):
+            return [self._table("edges", each, self.naming) for each in _several(edges)]
+        found: list[Input] = []
+        for name, value in edges.items():
+            for item in value if isinstance(value, list) else [value]:
+                how, table = replace(self.naming, type=name), item
+                if isinstance(item, tuple):
+                    if len(item) != 3:
+                        raise ImportFailed(
+                            f"edges={{{name!r}: {item!r}}} is not (path, start space, end space)",
+                            "Give several files of one type as a list.",
+                        )
+                    table = item[0]
+                    how = replace(how, ends=(str(item[1]), str(item[2])))
+                found.append(self._table("edges", table, how))
+        return found
+
+    def _source(self, given: object) -> list[Input]:
+        """A file or folder of any format, a table in memory, or a graph of networkx."""
+        if is_graph(given):
+            return [Input("networkx", Path(_kind_of(given)), self.naming, given)]
+        if is_stream(given):
+            name = _kind_of(given)
+            frame = Frame(given, name)
+            layout = frame_layout(frame, self.naming.columns)
+            return [Input(self._side(layout), Path(name), self.naming, frame)]
+        path = self._inside(_path(given))
+        if self.format == "auto" and exported.is_export(path):
+            self._inside(path / contents.NAME)
+            return [self._table(*each) for each in exported.inputs(path, self.naming)]
+        self.check(path)
+        kind = _format(path) if self.format == "auto" else self.format
+        if self.format == "parquet" and not is_parquet(path):
+            raise ImportFailed("is no Parquet file", "Leave format= out.", file=str(path))
+        if kind in ("csv", "parquet"):
+            kind = self._side(csv_graph.layout(path, self.naming))
+        return [Input(kind, path, self.naming)]
+
+    def _inside(self, path: Path) -> Path:
+        """A path that lies within the root: where links and `..` lead, so that what is checked is what is opened.
+
+        Raises
+        ------
+        ImportFailed : it lies outside.
+        """
+        if self.root is None:
+            return path
+        try:
+            real = path.resolve()
+        except (OSError, RuntimeError, ValueError) as error:  # a loop of links, a NUL
+            raise ImportFailed(
+                f"cannot be opened ({error})", "Check the path.", file=str(path)
+            ) from None
+        if not real.is_relative_to(self.root):
+            raise ImportFailed(
+                f"lies outside of the import root {self.root}",
+                "Put the file there, or connect with another import_root=.",
+                file=str(path),
+            )
+        return real
+
+    def _side(self, layout: Layout) -> str:
+        return "edges" if csv_graph.holds_edges(layout, self.naming) else "nodes"
+
+
+def _several(value: object) -> list[object]:
+    """One thing, or a sequence of them."""
+    if isinstance(value, (str, bytes, PathLike)) or is_stream(value) or is_graph(value):
+        return [value]
+    if not isinstance(value, Iterable):
+        return [value]  # it will be told that this is no path
+    return list(value)
+
+
+def _path(value: object) -> Path:
+    if not isinstance(value, (str, PathLike)) or not isinstance(fspath(value), str):
+        raise ImportFailed(
+            f"{value!r} is no path", "Name a file as text or pathlib.Path, or give a data frame."
+        )
+    return Path(value)
+
+
+def _kind_of(value: object) -> str:
+    """What a thing in memory is called: polars.DataFrame, networkx.DiGraph, ..."""
+    return f"{type(value).__module__.split('.')[0]}.{type(value).__name__}"
+
+
+def _format(path: Path) -> str:
+    return "parquet" if is_parquet(path) else detect(path, head(path))

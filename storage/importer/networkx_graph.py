@@ -1,0 +1,256 @@
+"""Graphs of networkx: nodes and edges with their attributes.
+
+Nothing of networkx is imported: a graph is what has its methods.
+"""
+
+from __future__ import annotations
+
+import numbers
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import date, timedelta
+from typing import Any, Protocol, TypeGuard, TypeVar, cast
+
+import numpy as np
+
+from gdb.errors import ImportFailed
+from gdb.storage.importer.report import FileReport
+from gdb.storage.importer.spaces import Ids
+from gdb.storage.model import Column, Item, PropertyValue, VertexTable
+
+LABELS, LABEL, TYPE = "labels", "label", "type"
+"""The attributes that are no properties: labels of a node (a text or several), the type of an edge."""
+_INT64 = range(-(2**63), 2**63)
+_TICK = 1 << 16  # nodes or edges between two looks at whether to go on
+Attributes = Mapping[object, object]
+Properties = dict[str, PropertyValue]
+_Item = TypeVar("_Item")
+_PROPERTIES = "Properties are numbers, booleans, texts, dates, datetimes, timedeltas, and lists of one of these."
+
+
+class NetworkxGraph(Protocol):
+    """The part of `networkx.Graph` that is used; the three other classes have it too."""
+
+    def is_directed(self) -> bool: ...
+
+    def is_multigraph(self) -> bool: ...
+
+    @property
+    def nodes(self) -> Callable[..., Iterable[tuple[Hashable, Attributes]]]: ...
+
+    @property
+    def edges(
+        self,
+    ) -> Callable[..., Iterable[tuple[Any, ...]]]: ...  # two ends, a key or none, attributes
+
+
+def is_graph(value: object) -> TypeGuard[NetworkxGraph]:
+    wanted = ("is_directed", "is_multigraph", "nodes", "edges", "adj")
+    return all(hasattr(value, name) for name in wanted)
+
+
+@dataclass(slots=True)
+class _Rows:
+    """Elements that become one table: their attributes, and by what errors call each."""
+
+    values: list[Properties] = field(default_factory=list)
+    names: list[str] = field(default_factory=list)
+
+    def add(self, values: Properties, name: str) -> None:
+        self.values.append(values)
+        self.names.append(name)
+
+    def columns(self, file: str) -> dict[str, Column]:
+        """A column for each attribute that one of them has."""
+        found: dict[str, Column] = {}
+        for key in sorted({key for values in self.values for key in values}):
+            given = [values.get(key) for values in self.values]
+            try:
+                found[key] = Column.from_list(given)
+            except ImportFailed as error:
+                at = _misfit(given)
+                raise ImportFailed(
+                    f"{self.names[at]}: attribute {key!r} is {given[at]!r}; {error.reason}",
+                    error.cure,
+                    file=file,
+                ) from None
+        return found
+
+
+def _misfit(given: list[PropertyValue]) -> int:
+    """The first of the values that does not go with those before it."""
+    low, high = 0, len(given)
+    while high - low > 1:  # the values before `low` are a column, those before `high` are none
+        middle = (low + high) // 2
+        try:
+            Column.from_list(given[:middle])
+            low = middle
+        except ImportFailed:
+            high = middle
+    return high - 1
+
+
+@dataclass(slots=True)
+class _Edges:
+    """Edges of one type, by the numbers of their ends."""
+
+    sources: list[int] = field(default_factory=list)
+    targets: list[int] = field(default_factory=list)
+    rows: _Rows = field(default_factory=_Rows)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ReadGraph:
+    """A graph: its vertices, and for each type (None where the edges name none) the ids of both ends and properties."""
+
+    vertices: list[VertexTable]
+    edges: dict[str | None, tuple[Ids, Ids, dict[str, Column]]]
+    directed: bool
+
+
+def read_networkx(
+    graph: NetworkxGraph,
+    labels: tuple[str, ...],
+    space: str,
+    report: FileReport,
+    tick: Callable[[], None],
+) -> ReadGraph:
+    """The tables of a graph.
+
+    labels : of each node, beside its own. tick : called now and then; what it raises ends the reading.
+
+    Raises
+    ------
+    ImportFailed : a node's id, or the value of an attribute, cannot be stored; told with node and attribute.
+    """
+    reader = _Reader(report.file)
+    numbered: dict[Hashable, int] = {}
+    tables: dict[tuple[str, ...], tuple[list[int], _Rows]] = {}
+    ids: list[int | str] = []
+    for node, attributes in _ticking(graph.nodes(data=True), tick):
+        name = f"node {node!r}"
+        own, properties = reader.node(attributes, name)
+        members, rows = tables.setdefault(tuple(sorted({*labels, *own})), ([], _Rows()))
+        members.append(len(ids))
+        rows.add(properties, name)
+        numbered[node] = len(ids)
+        ids.append(reader.id(node, name, ids))
+    edges: dict[str | None, _Edges] = {}
+    several = graph.is_multigraph()
+    with_keys = graph.edges(data=True, keys=True) if several else graph.edges(data=True)
+    for start, end, *key, attributes in _ticking(with_keys, tick):
+        name = f"edge {(start, end, *key)!r}"
+        type, properties = reader.edge(attributes, key, name)
+        found = edges.setdefault(type, _Edges())
+        found.sources.append(numbered[start])
+        found.targets.append(numbered[end])
+        found.rows.add(properties, name)
+    report.rows += len(ids) + sum(len(found.sources) for found in edges.values())
+    return ReadGraph(
+        [
+            VertexTable(names, space, _ids(ids, members), rows.columns(report.file))
+            for names, (members, rows) in tables.items()
+        ],
+        {
+            type: (
+                _ids(ids, found.sources),
+                _ids(ids, found.targets),
+                found.rows.columns(report.file),
+            )
+            for type, found in edges.items()
+        },
+        graph.is_directed(),
+    )
+
+
+def _ticking(each: Iterable[_Item], tick: Callable[[], None]) -> Iterator[_Item]:
+    for done, item in enumerate(each):
+        if done % _TICK == 0:
+            tick()
+        yield item
+
+
+def _ids(ids: list[int | str], numbers: list[int]) -> Ids:
+    """The ids of nodes by their numbers."""
+    if ids and isinstance(ids[0], str):
+        return [str(ids[number]) for number in numbers]
+    return np.array([ids[number] for number in numbers], np.int64)
+
+
+@dataclass(frozen=True, slots=True)
+class _Reader:
+    """What nodes and edges are made of, checked; `file` is by what errors call the graph."""
+
+    file: str
+
+    def id(self, node: object, name: str, before: list[int | str]) -> int | str:
+        """The id of a node, of the type of those before it."""
+        text = isinstance(node, str) and node != ""
+        whole = isinstance(node, numbers.Integral) and not isinstance(node, bool)
+        if not text and not (whole and int(cast(int, node)) in _INT64):
+            raise ImportFailed(
+                f"{name} is neither an integer of 64 bits nor a text",
+                "Rename the nodes, for example with networkx.convert_node_labels_to_integers.",
+                file=self.file,
+            )
+        if before and isinstance(before[0], str) != text:
+            raise ImportFailed(
+                f"{name} and node {before[0]!r} are named by a text and by an integer",
+                "Rename the nodes with networkx.relabel_nodes.",
+                file=self.file,
+            )
+        return str(node) if text else int(cast(int, node))
+
+    def node(self, attributes: Attributes, name: str) -> tuple[list[str], Properties]:
+        """Labels and properties of a node."""
+        key = LABELS if LABELS in attributes else LABEL
+        given = attributes.get(key)
+        several = given if isinstance(given, (list, tuple, set, frozenset)) else [given]
+        labels = [] if given is None else list(several)
+        if not all(isinstance(label, str) and label for label in labels):
+            raise self._wrong(name, key, given, "Labels are a text, or a list of texts.")
+        return [str(label) for label in labels], self._properties(attributes, {key}, name)
+
+    def edge(
+        self, attributes: Attributes, key: Sequence[object], name: str
+    ) -> tuple[str | None, Properties]:
+        """Type (None where nothing names it) and properties of an edge; `key` is that of a multigraph."""
+        type = attributes.get(TYPE)
+        if type is None and key and isinstance(key[0], str):
+            type = key[0]
+        if type is not None and (not isinstance(type, str) or not type):
+            raise self._wrong(name, TYPE, type, "The type of a relationship is a text.")
+        return type, self._properties(attributes, {TYPE}, name)
+
+    def _properties(self, attributes: Attributes, but: set[str], name: str) -> Properties:
+        found: Properties = {}
+        for key, value in attributes.items():
+            if key in but:
+                continue
+            if not isinstance(key, str) or not key:
+                raise self._wrong(name, key, value, "Attributes are named by texts.")
+            if isinstance(value, np.ndarray) and value.ndim == 1:
+                value = value.tolist()
+            if isinstance(value, (list, tuple)):
+                found[key] = [self._single(item, name, key) for item in value]
+            elif value is not None:
+                found[key] = self._single(value, name, key)
+        return found
+
+    def _single(self, value: object, name: str, key: str) -> Item:
+        if isinstance(value, np.generic):
+            value = value.item()
+        if isinstance(value, (bool, str, date, timedelta)):
+            return value
+        if isinstance(value, numbers.Integral) and int(value) in _INT64:
+            return int(value)
+        if isinstance(value, numbers.Real) and not isinstance(value, numbers.Integral):
+            return float(value)
+        raise self._wrong(name, key, value, _PROPERTIES)
+
+    def _wrong(self, name: str, key: object, value: object, cure: str) -> ImportFailed:
+        return ImportFailed(
+            f"{name}: attribute {key!r} holds a {type(value).__name__}, {str(value)[:80]!r}",
+            cure,
+            file=self.file,
+        )

@@ -1,0 +1,184 @@
+"""Text files whose lines are numbers with blanks between, read block by block: edge lists and Matrix Market files."""
+
+from __future__ import annotations
+
+import re
+import warnings
+import zlib
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import BinaryIO
+
+import numpy as np
+import numpy.typing as npt
+
+from gdb.storage.importer.compressed import damaged
+from gdb.storage.importer.integers import parsed
+from gdb.storage.importer.report import Fault, FileReport, Rejects
+
+CHUNK = 1 << 24
+BOM = b"\xef\xbb\xbf"
+INTEGER = re.compile(rb"[+-]?[0-9]+")
+_LIMITS = np.iinfo(np.int64)
+Numbers = npt.NDArray[np.int64 | np.float64]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Lines:
+    """How the lines of a format are written.
+
+    width : numbers of a line. comment : what begins a line that is none. fault : what is wrong with a line's words.
+    reals : the last number of a line is a float, those before it are integers below 2**53.
+    """
+
+    width: int
+    comment: bytes
+    fault: Callable[[list[bytes]], Fault | None]
+    reals: bool = False
+
+
+def read_numbers(
+    stream: BinaryIO,
+    path: Path,
+    line: int,
+    how: Lines,
+    report: FileReport,
+    rejects: Rejects,
+    tick: Callable[[int], None],
+) -> Numbers:
+    """The numbers of every line to the stream's end, i64[n, width], or f64[n, width] where they are reals.
+
+    line : the number of the line at which the stream stands. tick : called with the bytes read so far after each chunk.
+
+    Raises
+    ------
+    ImportFailed : a line is none of these (unless skipped), or the file is cut.
+    """
+    parts: list[Numbers] = [np.zeros((0, how.width), np.float64 if how.reals else np.int64)]
+    rest, done = b"", 0
+    while True:
+        try:
+            data = stream.read(CHUNK)
+        except (EOFError, OSError, zlib.error) as error:
+            raise damaged(path, error) from None
+        if not done and not rest and line == 1:
+            data = data.removeprefix(BOM)
+        block = rest + data
+        cut = len(block) if not data else block.rfind(b"\n") + 1
+        block, rest = block[:cut], block[cut:]
+        if block:
+            parts.append(_parse(block, line, how, report, rejects))
+            line += block.count(b"\n")
+        done += len(data)
+        tick(done)
+        if not data:
+            break
+    found: Numbers = np.concatenate(parts)
+    report.rows += len(found)
+    return found
+
+
+def _parse(block: bytes, line: int, how: Lines, report: FileReport, rejects: Rejects) -> Numbers:
+    """The numbers of a block of whole lines."""
+    text = block
+    if how.comment in block:
+        text = re.sub(rb"(?m)^[ \t]*" + how.comment + rb"[^\n]*", b"", block)
+    values = _plain(text, how)
+    if values is None and _all_fit(text, how):
+        values = _numbers(text, how)
+    if values is not None:
+        return values.reshape(-1, how.width)
+    return _parse_slowly(text, line, how, report, rejects)
+
+
+def _plain(text: bytes, how: Lines) -> Numbers | None:
+    """The integers of a text in which one blank stands between any two, as most are written; None for any other."""
+    blank = re.search(rb"[ \t]", text)
+    if how.reals or blank is None:
+        return None
+    found = parsed(np.frombuffer(text, np.uint8), ord(blank[0]), how.width)
+    return None if found is None else np.ascontiguousarray(found.T)
+
+
+def _numbers(text: bytes, how: Lines) -> Numbers | None:
+    """All whitespace-separated numbers of a text, or None if there is anything else."""
+    kind = np.float64 if how.reals else np.int64
+    if not text.strip():
+        return np.zeros(0, kind)  # NumPy reads one number from nothing but white space
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        try:
+            values: Numbers = np.fromstring(text.decode("ascii"), kind, sep=" ")
+        except (DeprecationWarning, ValueError, UnicodeDecodeError):
+            return None
+    extreme = not how.reals and (values.max() == _LIMITS.max or values.min() == _LIMITS.min)
+    return None if extreme else values  # NumPy puts the nearest integer where one does not fit
+
+
+# NumPy would take 1.5 for an id where it reads floats
+_IDS_BEFORE = re.compile(rb"(?m)^[ \t]*[+-]?[0-9]+[ \t]+[+-]?[0-9]+[ \t]+[^ \t\r\n]+[ \t\r]*$")
+
+
+def _all_fit(text: bytes, how: Lines) -> bool:
+    """Whether every line that holds words holds as many as it must, and integers where only these are allowed."""
+    words = [len(words) for words in map(bytes.split, text.split(b"\n"))]
+    if not set(words) <= {0, how.width}:
+        return False
+    return not how.reals or len(_IDS_BEFORE.findall(text)) == len(words) - words.count(0)
+
+
+def _parse_slowly(
+    text: bytes, line: int, how: Lines, report: FileReport, rejects: Rejects
+) -> Numbers:
+    """Line by line, to name the bad ones."""
+    found: list[list[float]] = []
+    for k, raw in enumerate(text.split(b"\n")):
+        words = raw.split()
+        if not words:
+            continue
+        fault = how.fault(words)
+        if fault is not None:
+            rejects.add(report, line + k, shown(raw), fault)
+        else:
+            found.append([float(word) if how.reals else int(word) for word in words])
+    values: Numbers = np.array(found, np.float64 if how.reals else np.int64)
+    return values.reshape(-1, how.width)
+
+
+def integer_fault(word: bytes) -> str:
+    """Why a word is no 64-bit integer; "" if it is."""
+    text = repr(word.decode("utf-8", "replace")[:40])
+    if not INTEGER.fullmatch(word):
+        return f"{text} is not an integer"
+    if len(word) > 40 or not _LIMITS.min <= int(word) <= _LIMITS.max:
+        return f"{text} does not fit 64 bits"
+    return ""
+
+
+def shown(raw: bytes) -> str:
+    """A line as an error shows it."""
+    return raw[:500].decode("utf-8", "replace").strip()
+
+
+def places_of(
+    lines: Iterator[tuple[int, bytes]], comment: bytes, rows: list[int], refused: set[int]
+) -> list[tuple[int, str]]:
+    """Line and text of edges by their numbers (from 0, ascending); `refused` lines do not count.
+
+    Cost: reads the lines up to the last of them.
+    """
+    found: list[tuple[int, str]] = []
+    wanted, row = iter(rows), 0
+    following = next(wanted, None)
+    for number, raw in lines:
+        if following is None:
+            break
+        words = raw.removeprefix(BOM).split()
+        if not words or words[0].startswith(comment) or number in refused:
+            continue
+        if row == following:
+            found.append((number, raw.decode("utf-8", "replace").strip()))
+            following = next(wanted, None)
+        row += 1
+    return found
