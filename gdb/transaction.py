@@ -6,7 +6,7 @@ import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from types import TracebackType
-from typing import TYPE_CHECKING, TypeAlias, cast
+from typing import TYPE_CHECKING, TypeAlias, TypeGuard, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -15,6 +15,7 @@ from gdb.errors import ChangeRefused, ClosedError, ImportFailed, TypeProblem
 
 if TYPE_CHECKING:
     from gdb.result import Result
+    from gdb.storage.importer.frames import ArrowStream
     from gdb.storage.model import Column, PropertyValue
     from gdb.storage.store import Store
     from gdb.storage.transaction import Changes
@@ -98,7 +99,7 @@ class Transaction:
     def add_nodes(
         self,
         labels: str | Sequence[str],
-        ids: Ids,
+        ids: Ids | ArrowStream,
         properties: Properties = None,
         *,
         id_space: str = "",
@@ -108,7 +109,8 @@ class Transaction:
         Parameters
         ----------
         labels : one label, or several that each node gets; () for none.
-        ids : of the nodes; new in their id space, all integers or all strings.
+        ids : of the nodes; new in their id space, all integers or all strings. Or a table with `__arrow_c_stream__`
+            (of pyarrow, polars, pandas, DuckDB), whose columns are ids and properties, by the names that `load` knows.
         properties : key -> a value for each node, None for none: integers, floats, booleans, strings, dates,
             datetimes, timedeltas, and lists of one of these.
 
@@ -116,8 +118,11 @@ class Transaction:
         ------
         ChangeRefused : an id is there already; a property is of another type than that of the nodes with these labels.
         """
-        own = _ids(ids)
-        columns = _columns(properties, len(own))
+        if _is_table(ids, properties):
+            (own,), columns = _table(ids, edges=False)
+        else:
+            own = _ids(cast("Ids", ids))
+            columns = _columns(properties, len(own))
         with self._changing() as changes:
             changes.add_vertices(_names(labels), id_space, own, columns)
 
@@ -160,8 +165,8 @@ class Transaction:
     def add_relationships(
         self,
         type: str,
-        starts: Ids,
-        ends: Ids,
+        starts: Ids | ArrowStream,
+        ends: Ids | None = None,
         properties: Properties = None,
         *,
         directed: bool | None = None,
@@ -171,6 +176,7 @@ class Transaction:
 
         Parameters
         ----------
+        starts, ends, properties : or, for all of them, one table, as for `add_nodes`.
         directed : what a new type is (None: directed); that of a type that is there cannot change.
         id_space : of the ids; two where starts and ends have different ones.
 
@@ -178,9 +184,16 @@ class Transaction:
         ------
         ChangeRefused : an end is not there; the type is directed otherwise; a property is of another type.
         """
+        columns: dict[str, Column] | None = None
+        if _is_table(starts, ends, properties):
+            (first, second), columns = _table(starts, edges=True)
+            starts, ends = _plain(first), _plain(second)
+        elif ends is None:
+            raise TypeProblem("ends are a list or an array, unless starts is a table of both.")
         with self._changing() as changes:
-            sources, targets = _ends(changes, starts, ends, id_space)
-            columns = _columns(properties, len(sources))
+            sources, targets = _ends(changes, cast("Ids", starts), ends, id_space)
+            if columns is None:
+                columns = _columns(properties, len(sources))
             if directed is None:
                 known = (t.directed for t in changes.view.edge_types if t.name == type)
                 directed = next(known, True)
@@ -228,6 +241,32 @@ class Transaction:
                 "A transaction is used by the thread that began it.", "Begin one in this thread."
             )
         return self._changes
+
+
+def _is_table(given: Ids | ArrowStream, *others: object) -> TypeGuard[ArrowStream]:
+    """Whether a table stands for ids, and for the arguments behind them."""
+    if not hasattr(given, "__arrow_c_stream__"):
+        return False
+    if any(other is not None for other in others):
+        raise TypeProblem("a table holds ends and properties itself; give nothing behind it.")
+    return True
+
+
+def _table(given: ArrowStream, *, edges: bool) -> tuple[list[Column], dict[str, Column]]:
+    """Columns of ids, and properties, of a table."""
+    from gdb.storage.importer.csv_graph import frame_columns
+
+    try:
+        ids, columns = frame_columns(given, given.__class__.__name__, edges=edges)
+    except ImportFailed as error:
+        raise ChangeRefused(error.message.rstrip("."), error.cure) from error
+    return ids, {_name(key): columns[key] for key in sorted(columns)}
+
+
+def _plain(ids: Column) -> Ids:
+    if ids.kind == "int64":
+        return ids.values.astype(np.int64, copy=False)
+    return [str(value) for value in ids.to_list()]
 
 
 def _ends(

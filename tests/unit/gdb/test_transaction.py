@@ -8,9 +8,13 @@ import subprocess
 import sys
 import threading
 from datetime import date, datetime, timedelta
+from decimal import Decimal
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+import polars as pl
+import pyarrow as pa
 import pytest
 
 import gdb
@@ -333,3 +337,62 @@ def test_times_and_lists() -> None:
         db.check()
         db.compact()
         assert db.execute(query).fetchall() == expected
+
+
+# ---- tables in memory ----------------------------------------------------------------------------
+
+
+def test_tables_instead_of_lists(db: gdb.Database) -> None:
+    nodes = pl.DataFrame({"id": ["d", "e"], "age": [4, None], "born": [date(2000, 1, 1), None]})
+    ends = pa.table({"target": ["e", "a"], "w": [2.5, None], "source": ["d", "e"]})
+    with db.transaction() as tx:
+        tx.add_nodes(["P", "Q"], nodes)
+        tx.add_relationships("R", ends)
+        tx.add_nodes("N", pa.table({":ID": [1, 2]}).to_reader(), id_space="n")
+        tx.add_relationships(
+            "M", pa.table({":START_ID": [2], ":END_ID": ["a"]}), id_space=("n", ""), directed=False
+        )
+    found = db.execute("MATCH (n:Q) RETURN n.id, n.age, n.born ORDER BY n.id").fetchall()
+    assert found == [("d", 4, date(2000, 1, 1)), ("e", None, None)]
+    found = db.execute(
+        "MATCH (a:Q)-[r:R]->(b:P) RETURN id(a), id(b), r.w ORDER BY id(a)"
+    ).fetchall()
+    assert found == [("d", "e", 2.5), ("e", "a", None)]
+    assert db.execute("MATCH (a:P)-[:M]-(b:N) RETURN id(a), id(b)").fetchall() == [("a", 2)]
+
+
+@pytest.mark.parametrize(
+    ("table", "reason"),
+    [
+        (pa.table({"id": ["d", None]}), "id is empty"),
+        (pa.table({"id": ["d"], "age": ["text"]}), "age"),
+        (pa.table({"id": [7]}), "strings"),
+        (pa.table({"id": ["a"]}), "there already"),
+        (pa.table({"id": ["d"], ":LABEL": ["Q"]}), "column of the role LABEL"),
+        (pa.table({"id:ID(space)": ["d"]}), "names an id space, 'space'"),
+        (pa.table({"id": ["d"], "x": [{"a": 1}]}), "STRUCT"),
+        (pa.table({"id": ["d"], "x": [Decimal("1.5")]}), "DECIMAL"),
+        (pl.Series("id", ["d"]), "no table"),
+    ],
+)
+def test_tables_that_are_refused(db: gdb.Database, table: Any, reason: str) -> None:
+    with db.transaction() as tx:
+        with pytest.raises(ChangeRefused, match=reason) as caught:
+            tx.add_nodes("P", table)
+        assert ".." not in str(caught.value)
+        assert tx.execute("MATCH (n) RETURN count(*)").scalar() == 3
+
+
+def test_a_table_holds_ends_and_properties_itself(db: gdb.Database) -> None:
+    table = pa.table({"source": ["a"], "target": ["c"]})
+    with db.transaction() as tx:
+        with pytest.raises(TypeProblem, match="nothing behind it"):
+            tx.add_relationships("R", table, ["b"])
+        with pytest.raises(TypeProblem, match="nothing behind it"):
+            tx.add_nodes("P", pa.table({"id": ["d"]}), {"x": [1]})
+        with pytest.raises(TypeProblem, match="ends are a list"):
+            tx.add_relationships("R", ["a"])
+        with pytest.raises(ChangeRefused, match="no node with the id 'z'"):
+            tx.add_relationships("R", pa.table({"source": ["a"], "target": ["z"]}))
+        tx.add_relationships("R", table)
+    assert db.execute("MATCH (:P)-[r:R]->() RETURN count(*)").scalar() == 3
