@@ -5,9 +5,12 @@ BIN := .venv/bin
 STAMP := .venv/.installed
 # On a machine whose own Python has CuPy and the other needs: make gpu-test GPU_PYTHON=python3
 GPU_PYTHON ?= $(BIN)/python
+# Of make cycle.
+READERS ?= 8
+RUN_SECONDS ?= 60
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test crash corrupt check format bench bench-long gpu-test gpu-sanitize gpu-bench clean
+.PHONY: help demo test crash cycle corrupt check format bench bench-long gpu-test gpu-sanitize gpu-bench clean
 
 help: ## show this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -26,6 +29,9 @@ test: $(STAMP) ## the whole test suite
 
 crash: $(STAMP) ## 100,000 disk images that a power cut may leave, and recovery from each
 	$(BIN)/python -m tests.crash.enumerate --images 100000
+
+cycle: $(STAMP) ## eight reading processes beside a writing one for a minute (READERS, RUN_SECONDS)
+	$(BIN)/python -m tests.crash.cycle --seconds $(RUN_SECONDS) --readers $(READERS)
 
 check: $(STAMP) ## format, lint, types, and which room may import which
 	$(BIN)/ruff format --check .
