@@ -330,3 +330,16 @@ def test_times_and_lists() -> None:
         db.check()
         db.compact()
         assert db.execute(query).fetchall() == expected
+
+
+def test_a_group_whose_nodes_are_all_gone_may_have_other_types(tmp_path: Path) -> None:
+    # What the delta had added and removed again was put together with the new values.
+    with gdb.connect(tmp_path / "s") as db:
+        for number, value in enumerate([1, "one", 2.5]):
+            with db.transaction() as tx:
+                tx.add_nodes("A", [number], {"x": [value]})
+                assert tx.execute("MATCH (n:A) RETURN n.x").scalar() == value
+            assert db.execute("MATCH (n:A) RETURN n.x").scalar() == value
+            with db.transaction() as tx:
+                tx.remove_nodes([number])
+        db.check()
