@@ -43,9 +43,14 @@ def body_of(folder: Path) -> Json:
     return found
 
 
+def format_of(folder: Path) -> int:
+    """The format that the manifest says."""
+    return int(HEAD.unpack_from((folder / "MANIFEST").read_bytes())[1])
+
+
 def seal(folder: Path, body: bytes, head: bytes | None = None) -> None:
-    """Make `body` the manifest's, under a checksum that fits."""
-    sealed = (head or HEAD.pack(b"gdb.man\n", 1, 0, len(body))) + body
+    """Make `body` the manifest's, under a checksum that fits; with the head that it has, or another."""
+    sealed = (head or HEAD.pack(b"gdb.man\n", format_of(folder), 0, len(body))) + body
     (folder / "MANIFEST").write_bytes(sealed + digest(sealed))
 
 
