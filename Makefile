@@ -10,7 +10,7 @@ READERS ?= 8
 RUN_SECONDS ?= 60
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test crash cycle corrupt check format bench bench-long gpu-test gpu-sanitize gpu-bench clean
+.PHONY: help demo test crash cycle model corrupt check format bench bench-long gpu-test gpu-sanitize gpu-bench clean
 
 help: ## show this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -32,6 +32,9 @@ crash: $(STAMP) ## 100,000 disk images that a power cut may leave, and recovery 
 
 cycle: $(STAMP) ## eight reading processes beside a writing one for a minute (READERS, RUN_SECONDS)
 	$(BIN)/python -m tests.crash.cycle --seconds $(RUN_SECONDS) --readers $(READERS)
+
+model: $(STAMP) ## transactions in any order, against a model of dicts, for ten minutes
+	PYTHONPATH=. $(BIN)/python -m tests.unit.gdb.test_transaction_model --seconds 600
 
 check: $(STAMP) ## format, lint, types, and which room may import which
 	$(BIN)/ruff format --check .
