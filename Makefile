@@ -43,7 +43,7 @@ check: $(STAMP) ## format, lint, types, and which room may import which
 	$(BIN)/mypy benchmarks
 	$(BIN)/lint-imports
 
-corrupt: $(STAMP) ## damage a store in every way, make every call of a commit fail; half an hour; prints the tables
+corrupt: $(STAMP) ## damage stores in every way, make every call of a commit fail; two hours; prints the tables
 	PYTHONPATH=. $(BIN)/python -m tests.corrupt.table
 	PYTHONPATH=. $(BIN)/python -m tests.crash.faults
 

@@ -192,8 +192,9 @@ class _Builder:
         part = 0
         for edge_type in self._types:
             for ends in (edge_type.sources, edge_type.targets):
-                degrees += np.bincount(ends, minlength=self._count)
-                shares.add(part, ends)
+                times = np.bincount(ends, minlength=self._count)
+                degrees += times
+                shares.add(part, np.flatnonzero(times))
                 part += int(edge_type.directed)
             part += int(not edge_type.directed)
         labels = tuple(frozenset(key[0]) for key in self._keys)
@@ -307,8 +308,7 @@ def _types_of(tables: GraphTables) -> list[_Type]:
                 f"the edge type {name!r} is directed in one place and undirected in another",
                 "Import it under two names.",
             )
-        sources = np.concatenate([part.sources for part in parts]).astype(np.int64, copy=False)
-        targets = np.concatenate([part.targets for part in parts]).astype(np.int64, copy=False)
+        sources, targets = _joined([p.sources for p in parts]), _joined([p.targets for p in parts])
         if sources.shape != targets.shape:
             raise ImportFailed(f"the edge type {name!r} has more sources than targets", "")
         for ends in (sources, targets):
@@ -317,6 +317,11 @@ def _types_of(tables: GraphTables) -> list[_Type]:
         columns = _append([p.columns for p in parts], [len(p) for p in parts], name)
         types.append(_Type(name, parts[0].directed, sources, targets, columns))
     return types
+
+
+def _joined(ends: list[I64]) -> I64:
+    """One array of several, not copied where there is but one."""
+    return (np.concatenate(ends) if len(ends) > 1 else ends[0]).astype(np.int64, copy=False)
 
 
 def _check_text(*texts: str) -> None:

@@ -52,11 +52,13 @@ def _check_sections(snapshot: Snapshot) -> None:
         used.update((space.file, space.section + n) for n in range(SPACE_SECTIONS))
     if manifest.delta is not None:
         used.update(_sections_of_delta(manifest.delta))
-    for number, record in enumerate(manifest.files):
+    for number in range(len(manifest.files) + bool(manifest.inline)):
         own = {at: times for (file, at), times in used.items() if file == number}
         if own != dict.fromkeys(range(snapshot.sections_in(number)), 1):
             raise damaged(
-                snapshot.files.where, record.name, "has sections without an owner, or of two"
+                snapshot.files.where,
+                manifest.name_of(number),
+                "has sections without an owner, or of two",
             )
 
 
@@ -96,7 +98,7 @@ def _check_type(snapshot: Snapshot, edge_type: EdgeType) -> None:
     file = delta.file if delta is not None else -1
     if record is not None:
         file = record.parts[0].segments[0].file
-    named = snapshot.manifest.files[file].name
+    named = snapshot.manifest.name_of(file)
 
     def fail(how: str) -> None:
         raise damaged(snapshot.files.where, named, f"{how} (type {edge_type.name})")
@@ -142,5 +144,5 @@ def _check_vertices(snapshot: Snapshot) -> None:
         found = snapshot.find_many(snapshot.ids_of(number), group.id_space)
         if not np.array_equal(found, snapshot.group_vids(number)):
             file = files.get(group.id_space, -1 if delta is None else delta.file)
-            name = manifest.files[file].name
+            name = manifest.name_of(file)
             raise damaged(snapshot.files.where, name, "has a wrong index of ids")

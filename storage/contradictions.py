@@ -32,7 +32,6 @@ if TYPE_CHECKING:
         TypeRecord,
     )
     from gdb.storage.pcsr import Part
-    from gdb.storage.segment import FileRecord
 
 _DIGEST = re.compile(r"[0-9a-f]{32}")
 _CHUNK = 1 << 20  # items looked at in one step: bounds the memory beside the map
@@ -69,6 +68,7 @@ def in_manifest(manifest: Manifest) -> None:
         at += record.edge_count
         _type(record, manifest)
     _expect(at == manifest.edge_count, "the edges are counted wrongly")
+    _expect(manifest.delta is not None or not manifest.inline, "there is a segment without a delta")
     if manifest.delta is not None:
         _delta(manifest.delta, manifest)
 
@@ -85,15 +85,15 @@ def _groups(manifest: Manifest) -> None:
     _expect(len(keys) == len(manifest.groups), "a vertex group is there twice")
     for group in manifest.groups:
         _expect(group.id_space in spaces, "an id space is missing")
-        counts[group.id_space] += _group(group, manifest.files)
+        counts[group.id_space] += _group(group, manifest)
         _expect(group.ids.kind == spaces[group.id_space].kind, "ids are of two kinds")
     for name, space in spaces.items():
         _expect(space.kind in ("int64", "string"), "ids are of another kind")
         _expect(space.count == counts[name], "ids are counted wrongly")
-        _fits(space.count * 12, space.file, manifest.files)
+        _fits(space.count * 12, space.file, manifest)
 
 
-def _group(group: GroupRecord, files: Sequence[FileRecord]) -> int:
+def _group(group: GroupRecord, manifest: Manifest) -> int:
     """The number of vertices of a group."""
     _expect(list(group.labels) == sorted(set(group.labels)), "labels are out of order")
     _expect(
@@ -101,7 +101,7 @@ def _group(group: GroupRecord, files: Sequence[FileRecord]) -> int:
         "ranges are out of order",
     )
     count = sum(stop - start for start, stop in group.ranges)
-    _fits(count * 8, group.file, files)
+    _fits(count * 8, group.file, manifest)
     _expect(group.ids.valid == -1, "ids are null")
     for column in (group.ids, *group.columns.values()):
         _column(column)
@@ -116,7 +116,7 @@ def _column(column: ColumnRecord) -> None:
 def _type(record: TypeRecord, manifest: Manifest) -> None:
     _expect((record.file >= 0) == bool(record.columns), "columns without a file, or a file without")
     if record.columns:
-        _fits(record.edge_count, record.file, manifest.files)
+        _fits(record.edge_count, record.file, manifest)
     for column in record.columns.values():
         _column(column)
     directions = [part.direction for part in record.parts]
@@ -144,7 +144,7 @@ def _part(part: PartRecord, manifest: Manifest) -> None:
     _expect(bool(part.segments), "a part has no segments")
     row, edge = 0, 0
     for number, segment in enumerate(part.segments):
-        _segment(segment, manifest.files)
+        _segment(segment, manifest)
         _expect(segment.first_edge == edge, "segments leave out edges")
         # A long row goes on in the next segment, which then begins with the same row.
         _expect(
@@ -155,13 +155,14 @@ def _part(part: PartRecord, manifest: Manifest) -> None:
     _expect((row, edge) == (part.rows, part.edges), "segments end elsewhere than their part")
 
 
-def _segment(segment: SegmentRecord, files: Sequence[FileRecord]) -> None:
+def _segment(segment: SegmentRecord, manifest: Manifest) -> None:
     _expect(segment.rows <= segment.edges, "a segment has too many rows")
-    _fits(segment.rows + 4 * segment.edges, segment.file, files)
+    _fits(segment.rows + 4 * segment.edges, segment.file, manifest)
 
 
 def _delta(delta: DeltaRecord, manifest: Manifest) -> None:
-    _expect(delta.file == len(manifest.files) - 1, "a delta is not in the last file")
+    last = len(manifest.files) if manifest.inline else len(manifest.files) - 1
+    _expect(delta.file == last, "a delta is not in the last file")
     ranges = sorted(r for added in delta.added for r in added.ranges)
     stops = [manifest.vertex_count, *(stop for _, stop in ranges)]
     tiled = [start for start, _ in ranges] == stops[:-1]
@@ -183,7 +184,7 @@ def _delta(delta: DeltaRecord, manifest: Manifest) -> None:
         for column in (added.ids, *added.columns.values()):
             _column(column)
         count = sum(stop - start for start, stop in added.ranges)
-        _fits(count * 8, delta.file, manifest.files)
+        _fits(count * 8, delta.file, manifest)
     _expect(all(0 <= n < len(manifest.groups) for n in delta.patches), "there is no such group")
     names = [edges.name for edges in delta.types]
     _expect(names == sorted(set(names)), "types are not in the order of their names")
@@ -191,14 +192,13 @@ def _delta(delta: DeltaRecord, manifest: Manifest) -> None:
     for edges in delta.types:
         _expect(known.get(edges.name, edges.directed) == edges.directed, "a type turns round")
         _expect(edges.name in known or not edges.removed_count, "what was not there is removed")
-        _fits(8 * edges.count, delta.file, manifest.files)
+        _fits(8 * edges.count, delta.file, manifest)
         for column in edges.columns.values():
             _column(column)
 
 
-def _fits(size: int, file: int, files: Sequence[FileRecord]) -> None:
-    _expect(file < len(files), f"there is no file {file}")
-    _expect(size <= files[file].length, "a file is too short for what it should hold")
+def _fits(size: int, file: int, manifest: Manifest) -> None:
+    _expect(size <= manifest.length_of(file), "a file is too short for what it should hold")
 
 
 # ---- files, when they are first touched ------------------------------------------------------------------

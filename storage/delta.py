@@ -1,9 +1,10 @@
 """What was changed since the base was written: vertices and edges added and removed, properties set.
 
-A store is a base (`gdb.storage.build`) and at most one delta. A commit writes the whole delta anew, small as it is;
-when it has grown, the base is written anew with it (`gdb.storage.transaction`). Readers never see the difference:
-`Vertices` and `Partitions` put both together, so that each list is one contiguous sorted list (the multi-version
-neighbour arrays of the thesis, ch. 4 §4.4, with two versions).
+A store is a base (`gdb.storage.build`) and at most one delta. A commit writes the whole delta anew, small as it is,
+into the manifest itself or into a file of its own; when it has grown, the base is written anew with it
+(`gdb.storage.transaction`). Readers never see the difference: `Vertices` and `Partitions` put both together, so that
+each list is one contiguous sorted list (the multi-version neighbour arrays of the thesis, ch. 4 §4.4, with two
+versions).
 
 Vertices that are added get the vids after those of the base, in the order in which they come, and keep them until the
 base is written anew. A vertex that is removed leaves its vid unused. Edges are named by rank: the place of an edge of
@@ -28,7 +29,7 @@ from gdb.storage.manifest import (
 )
 from gdb.storage.model import I64, U32, Column, offsets_of_lengths
 from gdb.storage.pcsr import U64
-from gdb.storage.segment import Section, SectionKind, Segments, SegmentWriter, damaged
+from gdb.storage.segment import Section, SectionKind, Segments, damaged
 
 Ranges = tuple[tuple[int, int], ...]
 
@@ -166,8 +167,8 @@ def appended(tables: list[Mapping[str, Column]], counts: list[int]) -> dict[str,
 # ---- on disk -------------------------------------------------------------------------------------
 
 
-def write(delta: Delta, writer: SegmentWriter) -> DeltaRecord:
-    """Put a delta into one segment file of its own."""
+def sections_of(delta: Delta) -> tuple[list[Section], DeltaRecord]:
+    """The sections of a delta, and what the manifest says of them but for the number of their file, 0."""
     sections: list[Section] = []
 
     def put(kind: SectionKind, data: I64 | U32 | U64) -> int:
@@ -212,10 +213,7 @@ def write(delta: Delta, writer: SegmentWriter) -> DeltaRecord:
         )
         for _, one in sorted(delta.types.items())
     )
-    writer.flush()  # a file of its own: the next commit replaces it
-    place = writer.place(sections)
-    writer.flush()
-    return DeltaRecord(place.file, delta.vertices, dead, len(delta.dead), added, groups, types)
+    return sections, DeltaRecord(0, delta.vertices, dead, len(delta.dead), added, groups, types)
 
 
 def read(manifest: Manifest, segments: Segments) -> Delta:

@@ -35,6 +35,7 @@ from gdb.errors import (
 from gdb.storage.checksum import Buffer
 from gdb.storage.model import U8
 
+MANIFEST = "MANIFEST"
 WRITER_LOCK = "writer.lock"
 READERS_LOCK = "readers.lock"
 _PID_BYTES = 20

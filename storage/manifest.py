@@ -11,19 +11,21 @@ import json
 import re
 import secrets
 import struct
-from dataclasses import asdict, dataclass
-from typing import cast
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, cast
 
 from gdb.errors import NotAStore, StoreVersionError
 from gdb.storage import contradictions
 from gdb.storage.adjacency import Direction
 from gdb.storage.checksum import DIGEST_BYTES, digest
 from gdb.storage.fields import Fields, Json
-from gdb.storage.files import READERS_LOCK, WRITER_LOCK, Files
+from gdb.storage.files import MANIFEST, READERS_LOCK, WRITER_LOCK, Files
 from gdb.storage.model import FIRST_KINDS, Kind
 from gdb.storage.segment import FileRecord, damaged
 
-MANIFEST = "MANIFEST"
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
+
 FORMAT = 2
 _MAGIC = b"gdb.man\n"
 _HEAD = struct.Struct("<8sIIQ")  # magic, format, 0, length of the body
@@ -146,6 +148,7 @@ class AddedEdges:
 class DeltaRecord:
     """What was changed since the base was written: see `gdb.storage.delta`. All its sections are in one file.
 
+    file : the last of the manifest's, or the number after it: the segment in the manifest itself.
     vertices : vids that it adds after those of the base. dead : section of the vids that are no more.
     patches : group of the base -> property -> new values.
     """
@@ -161,7 +164,10 @@ class DeltaRecord:
 
 @dataclass(frozen=True, slots=True)
 class Manifest:
-    """All that a snapshot needs to know before it opens a file; all but `delta` tells of the base."""
+    """All that a snapshot needs to know before it opens a file; all but `delta` and `inline` tells of the base.
+
+    inline : a segment file with the sections of a small delta, b"": it has a file of its own.
+    """
 
     version: int = 0
     vertex_count: int = 0
@@ -171,16 +177,37 @@ class Manifest:
     types: tuple[TypeRecord, ...] = ()
     spaces: tuple[SpaceRecord, ...] = ()
     delta: DeltaRecord | None = None
+    inline: bytes = b""
+
+    def length_of(self, file: int) -> int:
+        """The bytes of a file, by its number; ValueError where there is none."""
+        if file == len(self.files) and self.inline:
+            return len(self.inline)
+        if not 0 <= file < len(self.files):
+            raise ValueError(f"there is no file {file}")
+        return self.files[file].length
+
+    def name_of(self, file: int) -> str:
+        """The name of a file, by its number."""
+        return self.files[file].name if file < len(self.files) else MANIFEST
 
 
 def encode(manifest: Manifest) -> bytes:
-    """The bytes of a manifest file: head, JSON body, BLAKE2b-128 of both."""
-    members = asdict(manifest)
+    """The bytes of a manifest file: head, JSON body, the segment inside, BLAKE2b-128 of all."""
+    members = _members(manifest)
+    del members["inline"]
     if manifest.delta is None:
         del members["delta"]
-    body = json.dumps(members, ensure_ascii=False, separators=(",", ":")).encode("utf-8")
-    sealed = _HEAD.pack(_MAGIC, format_of(manifest), 0, len(body)) + body
+    body = _JSON.encode(members).encode("utf-8")
+    sealed = _HEAD.pack(_MAGIC, format_of(manifest), 0, len(body)) + body + manifest.inline
     return sealed + digest(sealed)
+
+
+def _members(record: DataclassInstance) -> dict[str, object]:
+    return {name: getattr(record, name) for name in record.__dataclass_fields__}
+
+
+_JSON = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), default=_members)
 
 
 def format_of(manifest: Manifest) -> int:
@@ -211,10 +238,11 @@ def decode(raw: bytes, where: str) -> Manifest:
             f"The store {where} has format {version}; this gdb reads up to format {FORMAT}.",
             "Install a newer gdb-embedded.",
         )
-    if not 1 <= version <= FORMAT or length != len(sealed) - _HEAD.size:
+    body, inline = sealed[_HEAD.size : _HEAD.size + length], sealed[_HEAD.size + length :]
+    if not 1 <= version <= FORMAT or len(body) < length or (inline and version == 1):
         raise damaged(where, MANIFEST, "has no valid head")
     try:
-        found = _manifest(_Fields(cast(Json, json.loads(sealed[_HEAD.size :]))))
+        found = _manifest(_Fields(cast(Json, json.loads(body))), inline)
         if version == 1 and found.delta is not None:
             raise ValueError("a delta in format 1")
     except (ValueError, RecursionError) as error:
@@ -246,18 +274,24 @@ def read(files: Files) -> tuple[bytes, Manifest]:
     return raw, decode(raw, files.where)
 
 
-def commit(files: Files, manifest: Manifest) -> None:
-    """Make `manifest` the current one; its files must have been written and synced."""
+def commit(files: Files, manifest: Manifest, *, new_names: bool = True) -> bytes:
+    """Make `manifest` the current one; its files must have been written and synced. Its bytes.
+
+    new_names : whether it names a file that the current one does not.
+    """
+    raw = encode(manifest)
     name = f"manifest-{manifest.version:08d}-{secrets.token_hex(4)}.tmp"
     out = files.create(name)
     try:
-        out.write(encode(manifest))
+        out.write(raw)
         out.fsync()  # protects the manifest's bytes: a rename may reach the disk before them
     finally:
         out.close()
-    files.fsync_dir()  # protects the names of the segments and of this file before they are needed
+    if new_names:
+        files.fsync_dir()  # protects the names of the segments before they are needed
     files.rename(name, MANIFEST)
     files.fsync_dir()  # protects the switch itself: after this the caller may be told
+    return raw
 
 
 def holds_nothing_else(names: list[str]) -> bool:
@@ -308,7 +342,7 @@ class _Fields(Fields):
         return tuple(found)
 
 
-def _manifest(at: _Fields) -> Manifest:
+def _manifest(at: _Fields, inline: bytes) -> Manifest:
     return Manifest(
         version=at.number("version"),
         vertex_count=at.number("vertex_count"),
@@ -318,6 +352,7 @@ def _manifest(at: _Fields) -> Manifest:
         types=at.each("types", _type),
         spaces=at.each("spaces", _space),
         delta=_delta(at.one("delta")) if at.has("delta") else None,
+        inline=inline,
     )
 
 

@@ -21,7 +21,8 @@ import numpy.typing as npt
 from gdb.storage import intervals, pcsr, properties
 from gdb.storage.adjacency import Adjacency, Direction
 from gdb.storage.delta import TypeDelta, patched
-from gdb.storage.manifest import MANIFEST, TypeRecord
+from gdb.storage.files import MANIFEST
+from gdb.storage.manifest import TypeRecord
 from gdb.storage.model import I64, U32, Column, Kind
 from gdb.storage.pcsr import Part
 from gdb.storage.segment import Segments, damaged

@@ -18,7 +18,7 @@ import numpy.typing as npt
 
 from gdb.errors import CorruptStore, InternalError
 from gdb.storage.checksum import Buffer, Hasher, digest
-from gdb.storage.files import Files, NewFile
+from gdb.storage.files import MANIFEST, Files, NewFile
 from gdb.storage.model import F64, I32, I64, U8, U32
 
 U64 = npt.NDArray[np.uint64]
@@ -124,6 +124,29 @@ class SegmentWriter:
             out.close()
         self.records.append(FileRecord(name, length, digest_hex))
         self._pending, self._bytes = [], 0
+
+
+class _Bytes:
+    """A new file in memory."""
+
+    def __init__(self) -> None:
+        self.content = bytearray()
+
+    def write(self, data: Buffer) -> None:
+        self.content += memoryview(data)
+
+    def fsync(self) -> None:
+        pass
+
+    def close(self) -> None:
+        pass
+
+
+def packed(sections: Sequence[Section]) -> bytes:
+    """The bytes of a segment file of some sections, for one that lies inside another file."""
+    out = _Bytes()
+    _write_file(out, sections, None)
+    return bytes(out.content)
 
 
 def _start(at: int, size: int) -> int:
@@ -243,16 +266,22 @@ def open_segment(files: Files, record: FileRecord) -> SegmentFile:
 class Segments:
     """The segment files of one manifest, opened and verified when first asked for; thread-safe."""
 
-    __slots__ = ("_lock", "_opened", "files", "records")
+    __slots__ = ("_lock", "_opened", "files", "inline", "records")
 
     def __init__(
-        self, files: Files, records: tuple[FileRecord, ...], before: Segments | None = None
+        self,
+        files: Files,
+        records: tuple[FileRecord, ...],
+        inline: bytes,
+        before: Segments | None = None,
     ) -> None:
-        """before : those of an earlier manifest; what both name is not verified again."""
-        self.files, self.records = files, records
+        """inline : the segment that lies in the manifest itself, b"": none. before : those of an earlier manifest; what
+        both name is not verified again."""
+        self.files, self.records, self.inline = files, records, inline
         opened: dict[FileRecord, SegmentFile] = {}
         if before is not None:
-            opened = {before.records[n]: f for n, f in dict(before._opened).items()}
+            known = dict(before._opened).items()
+            opened = {before.records[n]: f for n, f in known if n < len(before.records)}
         self._opened: dict[int, SegmentFile] = {
             n: opened[record] for n, record in enumerate(records) if record in opened
         }
@@ -271,10 +300,17 @@ class Segments:
         """The file of that number in the manifest; CorruptStore where it is not what was committed."""
         with self._lock:
             if number not in self._opened:
-                if not 0 <= number < len(self.records):
-                    raise damaged(self.files.where, "MANIFEST", f"names no file {number}")
-                self._opened[number] = open_segment(self.files, self.records[number])
+                self._opened[number] = self._open(number)
             return self._opened[number]
+
+    def _open(self, number: int) -> SegmentFile:
+        if number == len(self.records) and self.inline:
+            content = np.frombuffer(bytearray(self.inline), np.uint8)  # where numbers are aligned
+            content.flags.writeable = False
+            return SegmentFile(self.files.where, MANIFEST, content)
+        if not 0 <= number < len(self.records):
+            raise damaged(self.files.where, MANIFEST, f"names no file {number}")
+        return open_segment(self.files, self.records[number])
 
 
 def verify(files: Files, record: FileRecord, content: U8) -> None:

@@ -74,7 +74,7 @@ class Snapshot:
         self._manifest_bytes = manifest_bytes
         self._lock = threading.RLock()
         self._segments: Segments = Segments(
-            files, manifest.files, None if before is None else before._segments
+            files, manifest.files, manifest.inline, None if before is None else before._segments
         )
         self.delta = deltas.read(manifest, self._segments) if delta is None else delta
         self._vertices: Vertices = Vertices(

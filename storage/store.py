@@ -14,10 +14,11 @@ from pathlib import Path
 
 from gdb.errors import ClosedError, NotAStore, ReadOnlyError, StoreError
 from gdb.storage import manifest as manifests
-from gdb.storage.files import Files, PosixFiles
-from gdb.storage.manifest import MANIFEST, Manifest
+from gdb.storage.delta import Delta
+from gdb.storage.files import MANIFEST, Files, PosixFiles
+from gdb.storage.manifest import Manifest
 from gdb.storage.memory import MemoryFiles
-from gdb.storage.segment import need
+from gdb.storage.segment import FileRecord, need
 from gdb.storage.snapshot import Snapshot
 
 
@@ -35,6 +36,7 @@ class Store:
         self._depth = 0
         self._writer = 0  # the thread that writes
         self._certain = False  # whether this writer has synced what it found
+        self._swept: tuple[FileRecord, ...] | None = None  # beside these files there are no others
 
     @classmethod
     def open(
@@ -89,11 +91,15 @@ class Store:
             except FileNotFoundError:
                 raw, _ = manifests.read(self.files)  # raises what fits
             if self._snapshot is None or (raw is not self._raw and raw != self._raw):
-                found = manifests.decode(raw, self.files.where)
-                self._snapshot = Snapshot(self.files, found, len(raw), self._snapshot)
-                self._raw = raw
-                self._alive.add(self._snapshot)
+                return self._now(raw, manifests.decode(raw, self.files.where))
             return self._snapshot
+
+    def _now(self, raw: bytes, manifest: Manifest, delta: Delta | None = None) -> Snapshot:
+        """Make that the newest state."""
+        self._snapshot = Snapshot(self.files, manifest, len(raw), self._snapshot, delta)
+        self._raw = raw
+        self._alive.add(self._snapshot)
+        return self._snapshot
 
     @contextmanager
     def writer(self) -> Iterator[None]:
@@ -139,11 +145,15 @@ class Store:
             self.files.fsync_dir()  # protects the manifest's name: segments without it are no store
             self._certain = True
 
-    def commit(self, manifest: Manifest) -> Snapshot:
-        """Make `manifest` the store's state; its files must be written and synced already."""
+    def commit(self, manifest: Manifest, delta: Delta | None = None) -> Snapshot:
+        """Make `manifest` the store's state; its files must be written and synced already. delta : what it holds, where
+        that is known."""
         need(self._depth > 0, "a commit without the writer's lock")
-        manifests.commit(self.files, manifest)
-        snapshot = self.snapshot()
+        known = {record.name for record in self.snapshot().manifest.files}
+        new_names = any(record.name not in known for record in manifest.files)
+        raw = manifests.commit(self.files, manifest, new_names=new_names)
+        with self._lock:
+            snapshot = self._now(raw, manifest, delta)
         self._sweep()
         return snapshot
 
@@ -156,11 +166,16 @@ class Store:
 
     def _sweep(self) -> None:
         """Delete files that no manifest in use names; a later commit sweeps what is left."""
+        current = () if self._snapshot is None else self._snapshot.manifest.files
+        if self._swept == current:
+            return
         with suppress(StoreError, FileNotFoundError), self.files.alone() as alone, self._lock:
             if alone:
                 kept = {r.name for snapshot in self._alive for r in snapshot.manifest.files}
                 for name in manifests.strays(self.files.names(), kept):
                     self.files.unlink(name)
+                if kept == {record.name for record in current}:
+                    self._swept = current
 
     def _check_open(self) -> None:
         if self._closed:

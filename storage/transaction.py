@@ -22,6 +22,7 @@ from gdb.storage.build import (
 from gdb.storage.delta import NewVertices, Patch, TypeDelta, appended, over, patched, visible
 from gdb.storage.model import I64, SINGLE_KINDS, U32, Column, Kind
 from gdb.storage.pcsr import U64, keys_of
+from gdb.storage.segment import packed
 from gdb.storage.snapshot import Snapshot
 from gdb.storage.store import Store
 from gdb.storage.vertices import rows_in
@@ -30,6 +31,8 @@ from gdb.storage.vertices import rows_in
 # part of the base, is written into the base instead.
 MOST_CHANGES = 1 << 16
 PART_OF_BASE = 0.05
+# Bytes of a delta up to which it lies in the manifest: a file of its own costs two more waits for the disk.
+MOST_INLINE = 1 << 18
 EXACT = 1 << 53  # integers up to this are floats without loss
 
 Columns = Mapping[str, Column]
@@ -403,10 +406,22 @@ def commit(store: Store, changes: Changes, progress: Progress | None = None) -> 
         return write_graph(store, read_tables(changes.view), progress=progress)
     base = manifest.files if manifest.delta is None else manifest.files[: manifest.delta.file]
     version = manifest.version + 1
+    sections, record = deltas.sections_of(delta)
     with written_or_removed(store, version) as writer:
-        record = replace(deltas.write(delta, writer), file=len(base))
-        files = (*base, *writer.records)
-        return store.commit(replace(manifest, version=version, files=files, delta=record))
+        inline = b""
+        if sum(section.data.nbytes for section in sections) <= MOST_INLINE:
+            inline = packed(sections)
+        else:
+            writer.place(sections)
+            writer.flush()
+        changed = replace(
+            manifest,
+            version=version,
+            files=(*base, *writer.records),
+            delta=replace(record, file=len(base)),
+            inline=inline,
+        )
+        return store.commit(changed, delta)
 
 
 def compact(store: Store, progress: Progress | None = None) -> Snapshot:

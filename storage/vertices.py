@@ -11,8 +11,9 @@ import numpy.typing as npt
 from gdb.errors import ImportFailed
 from gdb.storage import contradictions, ids, intervals, properties
 from gdb.storage.delta import Delta, NewVertices, Patch, Ranges, lengths_of, patched, visible
+from gdb.storage.files import MANIFEST
 from gdb.storage.ids import IdIndex
-from gdb.storage.manifest import MANIFEST, GroupRecord, Manifest, SpaceRecord
+from gdb.storage.manifest import GroupRecord, Manifest, SpaceRecord
 from gdb.storage.model import I64, U32, Column, Kind
 from gdb.storage.segment import SectionKind, Segments, damaged
 
@@ -66,7 +67,7 @@ class Vertices:
         self._where = segments.files.where
         self._stored_vids = manifest.vertex_count
         record = manifest.delta
-        self._delta_file = MANIFEST if record is None else manifest.files[record.file].name
+        self._delta_file = MANIFEST if record is None else manifest.name_of(record.file)
         read = {record.file for record in manifest.groups} | {s.file for s in manifest.spaces}
         same = (
             before is not None

@@ -11,9 +11,9 @@ import numpy as np
 
 from gdb.errors import ImportFailed
 from gdb.storage.engine import Engine
-from gdb.storage.importer import values
 from gdb.storage.importer.assemble import Assembly, NewEdges
 from gdb.storage.importer.detect import head, is_parquet
+from gdb.storage.importer.digits import DigitsTable, seems_of_digits
 from gdb.storage.importer.header import Field, assume_roles, names_of
 from gdb.storage.importer.layout import Layout, layout_of
 from gdb.storage.importer.parquet import ParquetTable, parquet_layout
@@ -73,7 +73,9 @@ class Sheet:
                 f"{self.path}: the first line was taken for a header, the first two columns for the "
                 "ends (pass header=False and columns= if it is data)"
             )
-        kind = ParquetTable if is_parquet(self.path) else Table
+        kind: type[Table] = ParquetTable if is_parquet(self.path) else Table
+        if kind is Table and seems_of_digits(self.path, found):
+            kind = DigitsTable
         table = kind(self.path, found, self.report, self.rejects, self.cancel, self.engine)
         return table, warnings
 
@@ -170,12 +172,11 @@ def _ids(table: Table, at: int, space: str, assembly: Assembly) -> Ids:
     """A column of ids: text where it is declared so, where the ids of its space are, or where one is no integer."""
     text, declared = assembly.is_text(space), table.layout.fields[at].kind
     if text is False and declared != "string":
-        misfit = values.misfit(table.text(at), "int64")
         where = f"id space {space!r}" if space else "the graph"
         cure = (
             "Declare the ids as text in every file (:ID{id-type:string}), or name another id space."
         )
-        table.reject(at, misfit, f"the ids of {where} are numbers, not", cure)
+        table.reject_misfits(at, "int64", f"the ids of {where} are numbers, not", cure)
     if text is None and declared is not None:
         text = declared != "int64"
     elif text is None:

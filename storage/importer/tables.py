@@ -111,7 +111,7 @@ class Table:
             if field.kind is not None and field.role != "IGNORE":
                 what = f"{field.name or field.role!r} is declared {field.kind}, not"
                 cure = temporal.CURES.get(field.kind, "")
-                self.reject(i, values.misfit(f"c{i}", field.kind), what, cure)
+                self.reject_misfits(i, field.kind, what, cure)
 
     def _read_text(self) -> None:
         import duckdb
@@ -128,14 +128,16 @@ class Table:
                 except duckdb.Error as second:
                     raise _readable(self.path, str(second)) from None
 
-    def _read_file(self, path: Path) -> None:
-        columns = ", ".join(f"'c{i}': 'VARCHAR'" for i in range(len(self.layout.fields)))
+    def _read_file(
+        self, path: Path, type: str = "VARCHAR", record: str = "row_number() OVER () AS record,"
+    ) -> None:
+        columns = ", ".join(f"'c{i}': '{type}'" for i in range(len(self.layout.fields)))
         with path.open("rb") as stream:
             compression = "gzip" if stream.read(2) == GZIP else "none"
         written = self.layout.written
         exactly = f", new_line='\\n', max_line_size={max(written.widest, _LINE)}" if written else ""
         self._rows(
-            "CREATE OR REPLACE TEMP TABLE t AS SELECT row_number() OVER () AS record, * FROM "
+            f"CREATE OR REPLACE TEMP TABLE t AS SELECT {record} * FROM "
             f"read_csv(?, columns={{{columns}}}, delim=?, header=false, "
             f"skip={self.layout.skipped}, quote='\"', escape='\"', nullstr='', "
             f"allow_quoted_nulls=false, auto_detect=false, hive_partitioning=false, compression='{compression}', "
@@ -182,6 +184,10 @@ class Table:
         for record, reason in shown:
             line, text = places[record]
             self.rejects.add(self.report, line, text, reason, cure)
+
+    def reject_misfits(self, i: int, kind: Kind, what: str, cure: str = "") -> None:
+        """Reject the rows whose text in column i is no value of a kind."""
+        self.reject(i, values.misfit(self.text(i), kind), what, cure)
 
     def reject_missing(self, i: int, what: str) -> None:
         """Reject rows without a value in a column that needs one."""
@@ -239,7 +245,7 @@ class Table:
     def column(self, i: int, kind: Kind) -> Column:
         """A column's values, in the order of the lines."""
         if kind not in ITEM_OF:
-            return self._column(self.value(i, kind), kind, "t ORDER BY record")
+            return self._column(self.value(i, kind), kind, self.ordered)
         found = f"(SELECT record, {self.value(i, kind)} AS v FROM t)"
         lengths = self._column("len(v)", "int64", f"{found} ORDER BY record")
         each = f"(SELECT record, unnest(v) AS v, generate_subscripts(v, 1) AS place FROM {found})"
@@ -299,6 +305,11 @@ class Table:
             f"SELECT code FROM t JOIN g ON g.v = coalesce({self.text(i)}, '') ORDER BY record"
         )
         return names, np.asarray(found["code"], np.int64)
+
+    @property
+    def ordered(self) -> str:
+        """The rows in the order of the lines, in SQL."""
+        return "t ORDER BY record"
 
     def records(self) -> I64:
         """The record number of every row, i64[count]."""

@@ -292,8 +292,7 @@ def _moved(body: Json) -> Iterator[Damage]:
 def _table_nonsense(base: Path, rng: random.Random) -> Iterator[Damage]:
     values = (0, 1, 2, 3, 5, 16, 17, 18, 32, 33, 64, 255, (1 << 31), (1 << 32) - 1)
     wide = (*values, 1 << 32, (1 << 63) - 64, 1 << 63, (1 << 64) - 64, (1 << 64) - 1)
-    for name in segments_of(base):
-        content = (base / name).read_bytes()
+    for name, content in sealed.segments(base):
         magic, version, count, length = HEADER.unpack_from(content)
         for value in (*values, count - 1, count + 1):
             if value != count:
@@ -357,8 +356,7 @@ SECTIONS = {1: ("interval first", "I"), 2: ("interval length", "I"), 3: ("row le
 def _section_nonsense(base: Path, rng: random.Random) -> Iterator[Damage]:
     columns = _columns(base)
     changes = delta.Delta(base) if delta.has_delta(sealed.body_of(base)) else None
-    for name in segments_of(base):
-        content = (base / name).read_bytes()
+    for name, content in sealed.segments(base):
         for number, entry in enumerate(sealed.entries(content)):
             if entry.kind == 18 or not entry.length:
                 continue
@@ -420,7 +418,7 @@ def _columns(base: Path) -> dict[tuple[str, int], tuple[str, bool]]:
             owner = at[:1] if at[0] == "delta" else at[:2]
             file = sealed.value_at(body, (*owner, "file"))
             assert isinstance(file, int)
-            name = str(sealed.value_at(body, ("files", file, "name")))
+            name = sealed.name_of(body, file)
             for member in ("values", "offsets"):
                 section = sealed.value_at(body, (*at[:-1], member))
                 assert isinstance(section, int)

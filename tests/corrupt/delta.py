@@ -24,8 +24,8 @@ class Delta:
 
     def __init__(self, base: Path) -> None:
         self.body = sealed.body_of(base)
-        self.name = str(self._value("files", self._number("delta", "file"), "name"))
-        self.content = (base / self.name).read_bytes()
+        self.name = sealed.name_of(self.body, self._number("delta", "file"))
+        self.content = dict(sealed.segments(base))[self.name]
         self.entries = sealed.entries(self.content)
         self.total = self._number("vertex_count") + self._number("delta", "vertices")
         self.dead = set(self.items(self._number("delta", "dead"), "I"))
@@ -86,6 +86,8 @@ def nonsense(base: Path) -> Iterator[Damage]:
     yield from _exchanged(delta)
     yield from _ids(delta)
     yield from _dead(delta)
+    if delta.name == sealed.MANIFEST:
+        yield from _inside(delta)
 
 
 def _left_out(delta: Delta) -> Iterator[Damage]:
@@ -192,6 +194,25 @@ def _dead(delta: Delta) -> Iterator[Damage]:
         yield of_file(
             "edges of a vertex that is no more", delta.name, delta.content, entry.offset, raw
         )
+
+
+def _inside(delta: Delta) -> Iterator[Damage]:
+    """The segment in the manifest cut short and grown."""
+    content = delta.content
+    for size in (0, 1, 63, 64, len(content) // 2, len(content) - 64, len(content) - 1):
+        yield _in_manifest(delta, f"{size} bytes of it", content[:size])
+    for more in (b"\0", bytes(64), content):
+        yield _in_manifest(delta, f"{len(more)} bytes behind it", content + more)
+    alone = sealed.without(delta.body, ("delta",))
+    yield of_manifest("segment in the manifest", "and no delta", alone)
+
+
+def _in_manifest(delta: Delta, what: str, inside: bytes) -> Damage:
+    return Damage(
+        "segment in the manifest",
+        what,
+        lambda folder: sealed.seal_json(folder, delta.body, inside),
+    )
 
 
 def has_delta(body: Json) -> bool:

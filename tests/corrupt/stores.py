@@ -1,20 +1,21 @@
-"""The two stores that are damaged, and everything that they are asked.
+"""The stores that are damaged, and everything that they are asked.
 
 Small, so that every byte can be tried, and with every feature of the format: several vertex groups and id
 spaces, directed and undirected types, parallel edges, loops, a row of more than 255 entries over two
-segments, all kinds of columns, with nulls and without. One is a base alone; the other has a delta beside it, in
-which vertices, edges, labels and properties were added, changed and removed.
+segments, all kinds of columns, with nulls and without. One is a base alone; the others have a delta as well, in
+which vertices, edges, labels and properties were added, changed and removed: in the manifest, or in its own file.
 """
 
 from __future__ import annotations
 
 from datetime import date
 from pathlib import Path
+from unittest.mock import patch
 
 import numpy as np
 
 import gdb
-from gdb.storage import segment
+from gdb.storage import segment, transaction
 from gdb.storage.adjacency import Direction
 from gdb.storage.build import write_graph
 from gdb.storage.model import Column, EdgeTable, GraphTables, VertexTable
@@ -58,8 +59,11 @@ def graph(seed: int) -> GraphTables:
     )
 
 
-def write(folder: Path, seed: int = 1, *, changed: bool = False) -> None:
-    """Write the store, each owner of sections into a file of its own; `changed`: the one with a delta."""
+BASE, INSIDE, BESIDE = STORES = ("a base", "a delta in the manifest", "a delta in a file")
+
+
+def write(folder: Path, seed: int = 1, *, name: str = BASE) -> None:
+    """Write one of `STORES`, each owner of sections into a file of its own."""
     packed, segment.PACK_BYTES = segment.PACK_BYTES, 1
     try:
         store = Store.open(folder, create=True)
@@ -67,12 +71,14 @@ def write(folder: Path, seed: int = 1, *, changed: bool = False) -> None:
         store.close()
     finally:
         segment.PACK_BYTES = packed
-    if changed:
-        with gdb.connect(folder) as db:
-            with db.transaction() as tx:
-                _change(tx, graph(seed))
-            for path in folder.glob("seg-*"):
-                assert path.name in {r.name for r in db._store.snapshot().manifest.files}
+    if name != BASE:
+        most = transaction.MOST_INLINE if name == INSIDE else 0
+        with (
+            patch.object(transaction, "MOST_INLINE", most),
+            gdb.connect(folder) as db,
+            db.transaction() as tx,
+        ):
+            _change(tx, graph(seed))
 
 
 def _change(tx: Transaction, base: GraphTables) -> None:

@@ -26,7 +26,6 @@ PATIENCE = 20.0  # seconds; an honest trial takes less than one
 MOST = 500  # damages of a kind, where it has too many to try all
 OUTCOMES = ("at use", "by check", "harmless", "wrong", "foreign", "crashed", "hung")
 BAD = OUTCOMES[3:]
-STORES = {"a base": False, "a delta": True}
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,13 +95,13 @@ class _Trial:
 
 
 def try_all(
-    folder: Path, seed: int, each: int | None, only: str = "", *, changed: bool = False
+    folder: Path, seed: int, each: int | None, only: str = "", *, name: str = stores.BASE
 ) -> Iterator[Tried]:
     """Try the damages of a store made in `folder`; at most `each` of every kind, chosen by the seed; only those
-    whose kind has `only` in it. changed : the store has a delta."""
+    whose kind has `only` in it. name : of the store."""
     base, stale = folder / "base", folder / "stale"
-    stores.write(stale, 2, changed=changed)
-    stores.write(base, 1, changed=changed)
+    stores.write(stale, 2, name=name)
+    stores.write(base, 1, name=name)
     tried = damages.all_damages(base, stale, seed)
     trial = _Trial([str(base), str(stale), str(folder / "work"), str(seed)])
     try:
@@ -148,16 +147,16 @@ def main() -> int:
         type=int,
         help=f"at most so many damages of a kind (default: all bytes, {MOST} of others)",
     )
-    parser.add_argument("--store", choices=STORES, help="only the damages of this one")
+    parser.add_argument("--store", choices=stores.STORES, help="only the damages of this one")
     parser.add_argument("--only", default="", help="only kinds with this in their name")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--verbose", action="store_true", help="print what became of each")
     given = parser.parse_args()
     bad = False
-    for name in [given.store] if given.store else STORES:
+    for name in [given.store] if given.store else stores.STORES:
         found: list[Tried] = []
         with tempfile.TemporaryDirectory() as folder:
-            tried = try_all(Path(folder), given.seed, given.each, given.only, changed=STORES[name])
+            tried = try_all(Path(folder), given.seed, given.each, given.only, name=name)
             for one in tried:
                 found.append(one)
                 if given.verbose or one.outcome in BAD:

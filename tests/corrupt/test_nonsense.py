@@ -21,11 +21,14 @@ KNOWS = "MATCH ()-[:KNOWS]->()-[:KNOWS]->() RETURN count(*)"
 NAMES = "MATCH (n:Person) RETURN n.name"
 
 
-@pytest.mark.parametrize(("name", "kinds"), [("a base", 30), ("a delta", 40)])
+@pytest.mark.parametrize(
+    ("name", "each", "kinds"),
+    [(stores.BASE, 3, 30), (stores.INSIDE, 3, 40), (stores.BESIDE, 1, 40)],
+)
 def test_a_sample_of_every_damage_is_detected_or_harmless(
-    name: str, kinds: int, tmp_path: Path
+    name: str, each: int, kinds: int, tmp_path: Path
 ) -> None:
-    found = list(table.try_all(tmp_path, seed=7, each=3, changed=table.STORES[name]))
+    found = list(table.try_all(tmp_path, seed=7, each=each, name=name))
     print(table.table(found))
     assert len({one.kind for one in found}) > kinds
     assert [one for one in found if one.outcome in table.BAD] == []
@@ -43,8 +46,7 @@ def folder(tmp_path: Path) -> Iterator[Path]:
 
 def section_of(folder: Path, kind: int) -> tuple[str, bytes, sealed.Entry]:
     """The first file with a section of a kind, its bytes and the section."""
-    for name in damages.segments_of(folder):
-        content = (folder / name).read_bytes()
+    for name, content in sealed.segments(folder):
         for entry in sealed.entries(content):
             if entry.kind == kind and entry.length:
                 return name, content, entry
@@ -171,10 +173,10 @@ def test_an_interval_that_lost_its_length_is_refused(folder: Path) -> None:
         db.execute(KNOWS).fetchall()
 
 
-@pytest.fixture
-def changed(tmp_path: Path) -> Iterator[Path]:
+@pytest.fixture(params=[stores.INSIDE, stores.BESIDE])
+def changed(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Path]:
     """A store with a delta; what hangs is ended."""
-    stores.write(path := tmp_path / "s", changed=True)
+    stores.write(path := tmp_path / "s", name=request.param)
     signal.alarm(60)
     yield path
     signal.alarm(0)

@@ -16,7 +16,7 @@ from gdb.storage import manifest
 from gdb.storage.backup import backup
 from gdb.storage.build import write_graph
 from gdb.storage.contents import FORMATS
-from gdb.storage.files import Files
+from gdb.storage.files import MANIFEST, Files
 from gdb.storage.manifest import Manifest
 from gdb.storage.segment import FileRecord
 from gdb.storage.steps import Steps
@@ -145,13 +145,13 @@ def test_a_manifest_that_is_written_first_would_be_seen(
     def first(
         source: Files, record: FileRecord, target: Files, steps: Steps, before: int, total: int
     ) -> None:
-        if manifest.MANIFEST not in target.names():
+        if MANIFEST not in target.names():
             commit(target, current[0])
         copy(source, record, target, steps, before, total)
 
-    def keep(files: Files, new: Manifest) -> None:
+    def keep(files: Files, new: Manifest, *, new_names: bool = True) -> bytes:
         current[:] = [new]
-        commit(files, new)
+        return commit(files, new, new_names=new_names)
 
     monkeypatch.setattr(manifest, "commit", keep)
     monkeypatch.setattr(backups, "_copy", first)

@@ -13,7 +13,7 @@ from random import Random
 import pytest
 
 from gdb.storage import manifest
-from gdb.storage.files import Files
+from gdb.storage.files import MANIFEST, Files
 from gdb.storage.manifest import Manifest
 from tests.crash.disk import Acknowledged, Order, Removed, Written
 from tests.crash.explore import BOTH, Failure, explore, sites
@@ -190,17 +190,18 @@ def test_every_fsync_has_its_row(root: Root) -> None:
 def test_a_sweep_before_the_switch_is_certain_would_be_seen(
     root: Root, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def commit_and_sweep(files: Files, new: Manifest) -> None:
+    def commit_and_sweep(files: Files, new: Manifest, *, new_names: bool = True) -> bytes:
         name = f"manifest-{new.version:08d}-00000000.tmp"
         out = files.create(name)
-        out.write(manifest.encode(new))
+        out.write(raw := manifest.encode(new))
         out.fsync()
         out.close()
         files.fsync_dir()
-        files.rename(name, manifest.MANIFEST)
+        files.rename(name, MANIFEST)
         for stray in manifest.strays(files.names(), {file.name for file in new.files}):
             files.unlink(stray)
         files.fsync_dir()
+        return raw
 
     monkeypatch.setattr(manifest, "commit", commit_and_sweep)
     tape = record(WORKLOADS[0], root())

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from gdb.storage import manifest, segment
-from gdb.storage.files import Files
+from gdb.storage.files import MANIFEST, Files
 from tests.crash import faults, writer
 from tests.crash.faults import Outcome
 
@@ -88,16 +88,17 @@ def test_a_manifest_that_is_replaced_in_two_steps_would_be_seen(
     # The row with one step left out, the rename: these tests can see.
     commit = manifest.commit
 
-    def in_place(files: Files, new: manifest.Manifest) -> None:
-        files.unlink(manifest.MANIFEST)
-        out = files.create(manifest.MANIFEST)
-        out.write(manifest.encode(new))
+    def in_place(files: Files, new: manifest.Manifest, *, new_names: bool) -> bytes:
+        files.unlink(MANIFEST)
+        out = files.create(MANIFEST)
+        out.write(raw := manifest.encode(new))
         out.close()
+        return raw
 
     monkeypatch.setattr(
         manifest,
         "commit",
-        lambda files, new: (in_place if new.version == 2 else commit)(files, new),
+        lambda files, new, **names: (in_place if new.version == 2 else commit)(files, new, **names),
     )
     assert any(outcome.lost for outcome in faults.patched(folder / "s", "KILL", start=120))
 

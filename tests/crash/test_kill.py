@@ -19,7 +19,7 @@ import pytest
 from gdb.errors import StoreError
 from gdb.storage import manifest
 from gdb.storage.build import write_graph
-from gdb.storage.files import Files, PosixFiles
+from gdb.storage.files import MANIFEST, Files, PosixFiles
 from gdb.storage.store import Store
 from tests.crash.writer import SEGMENT_EDGES, generation, generation_of
 
@@ -126,16 +126,17 @@ def test_a_manifest_written_in_place_would_be_seen(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # The row with one step left out, the rename: this test can see.
-    def in_place(files: Files, new: manifest.Manifest) -> None:
-        files.unlink(manifest.MANIFEST)
-        out = files.create(manifest.MANIFEST)
-        out.write(manifest.encode(new))
+    def in_place(files: Files, new: manifest.Manifest, *, new_names: bool) -> bytes:
+        files.unlink(MANIFEST)
+        out = files.create(MANIFEST)
+        out.write(raw := manifest.encode(new))
         out.close()
+        return raw
 
     commit = manifest.commit
     monkeypatch.setattr(
         manifest,
         "commit",
-        lambda files, new: (in_place if new.version == 2 else commit)(files, new),
+        lambda files, new, **names: (in_place if new.version == 2 else commit)(files, new, **names),
     )
     assert None in _states(tmp_path)

@@ -15,7 +15,7 @@ from unittest.mock import patch
 
 import numpy as np
 
-from gdb.storage import segment
+from gdb.storage import segment, transaction
 from gdb.storage.backup import backup
 from gdb.storage.build import read_tables, write_graph
 from gdb.storage.exporter import export
@@ -142,11 +142,12 @@ def _export(store: Store, root: Path) -> None:
     export(store.snapshot(), root / EXPORT, "csv", Steps("export"))
 
 
-def transact(number: int) -> Step:
-    """Add, change and remove something of `graph(1)`, as a delta beside it."""
+def transact(number: int, *, inline: bool) -> Step:
+    """Add, change and remove something of `graph(1)`, as a delta in the manifest or in a file of its own."""
 
     def run(store: Store, root: Path) -> None:
-        with store.writer():
+        most = transaction.MOST_INLINE if inline else 0
+        with patch.object(transaction, "MOST_INLINE", most), store.writer():
             changes = Changes(store.snapshot())
             new = changes.add_vertices(("T",), "", Column.from_list([f"t{number}"]), {})
             old = changes.find([f"1-{number}", f"1-{number + 1}"], "")
@@ -166,9 +167,10 @@ WORKLOADS = (
     Workload(
         "transactions",
         (
-            *(commit(1), transact(1), transact(2)),
+            *(commit(1), transact(1, inline=True), transact(2, inline=False)),
+            transact(3, inline=True),
             Step("compaction", lambda store, root: compact(store)),
-            transact(3),
+            *(transact(4, inline=False), transact(5, inline=False)),
         ),
     ),
     Workload("an import", (commit(1), Step("import", _import))),

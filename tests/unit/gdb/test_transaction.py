@@ -71,8 +71,11 @@ def test_others_see_it_at_the_commit(db: gdb.Database, tmp_path: Path) -> None:
         assert reader.execute("MATCH (a)-[:R]->(b) RETURN count(*)").scalar() == 1
 
 
-def test_nothing_of_a_delta_is_left_behind(db: gdb.Database, tmp_path: Path) -> None:
-    """Each commit replaces the delta's file."""
+def test_nothing_of_a_delta_is_left_behind(
+    db: gdb.Database, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each commit replaces the delta's file, where it has one."""
+    monkeypatch.setattr(transaction, "MOST_INLINE", 0)
     for k in range(5):
         with db.transaction() as tx:
             tx.add_nodes("P", [f"n{k}"])

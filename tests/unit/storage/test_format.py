@@ -14,7 +14,9 @@ from datetime import date, datetime, timedelta
 from pathlib import Path
 
 import numpy as np
+import pytest
 
+from gdb.storage import transaction
 from gdb.storage.build import write_graph
 from gdb.storage.model import Column, EdgeTable, GraphTables, PropertyValue, VertexTable
 from gdb.storage.store import Store
@@ -27,19 +29,23 @@ class PlainStore:
         magic, version, zero, length = struct.unpack_from("<8sIIQ", raw)
         assert (magic, zero) == (b"gdb.man\n", 0)
         self.format = version
-        assert len(raw) == 24 + length + 16
+        inside = raw[24 + length : -16]
+        assert version == 2 or not inside
         assert hashlib.blake2b(raw[:-16], digest_size=16).digest() == raw[-16:]
-        self.body = json.loads(raw[24:-16])
+        self.body = json.loads(raw[24 : 24 + length])
         assert version == 2 or "delta" not in self.body
         self.files: list[bytes] = []
         for file in self.body["files"]:
             content = (folder / file["name"]).read_bytes()
             assert len(content) == file["length"]
             assert hashlib.blake2b(content, digest_size=16).hexdigest() == file["digest"]
+            self.files.append(content)
+        if inside:
+            self.files.append(inside)
+        for content in self.files:
             magic, version, _, length = struct.unpack_from("<8sIIQ", content)
             assert (magic, version, length) == (b"gdb.seg\n", 1, len(content))
             assert content[24:64] == bytes(40)
-            self.files.append(content)
 
     def section(self, file: int, number: int, kind: int, code: str) -> list[int]:
         content = self.files[file]
@@ -176,8 +182,12 @@ def test_a_reader_written_from_the_text_reads_a_store(tmp_path: Path) -> None:
     assert (undirected["first_eid"], undirected["edge_count"]) == (edges, edges)
 
 
-def test_a_reader_written_from_the_text_reads_a_delta(tmp_path: Path) -> None:
-    """The base as it was, and every member of the delta."""
+@pytest.mark.parametrize("inline", [True, False])
+def test_a_reader_written_from_the_text_reads_a_delta(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, inline: bool
+) -> None:
+    """The base as it was, and every member of the delta, in the manifest or in a file of its own."""
+    monkeypatch.setattr(transaction, "MOST_INLINE", 1 << 18 if inline else 0)
     tables = GraphTables(
         (VertexTable(("A",), "", np.arange(6), {"x": Column.from_list(list(range(6)))}),),
         (
@@ -206,7 +216,7 @@ def test_a_reader_written_from_the_text_reads_a_delta(tmp_path: Path) -> None:
     assert plain.format == 2
     body, delta = plain.body, plain.body["delta"]
     assert (body["vertex_count"], body["edge_count"], delta["vertices"]) == (6, 6, 2)
-    assert delta["file"] == len(body["files"]) - 1
+    assert delta["file"] == len(plain.files) - 1 == len(body["files"]) - (not inline)
     assert plain.section(delta["file"], delta["dead"], 48, "I") == sorted([five, 6])
     (added,) = delta["added"]
     assert (added["labels"], added["id_space"], added["ranges"]) == (["B"], "", [[6, 8]])

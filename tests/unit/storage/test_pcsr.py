@@ -71,7 +71,7 @@ def test_one_type_in_one_direction_is_read_in_place(tmp_path: Path) -> None:
     neighbours = snapshot.adjacency(("T",), Direction.OUT).neighbours
     assert not neighbours.flags.owndata
     assert not neighbours.flags.writeable
-    segments = Segments(snapshot.files, snapshot.manifest.files)
+    segments = Segments(snapshot.files, snapshot.manifest.files, b"")
     for part in snapshot.manifest.types[0].parts:
         for segment in part.segments:
             for section in range(segment.section, segment.section + 5):

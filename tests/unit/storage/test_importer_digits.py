@@ -1,0 +1,79 @@
+"""Files of integers, which are read as numbers at once: the same graph as from their text, whatever stands in them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from gdb.errors import GdbError
+from gdb.storage.build import read_tables
+from gdb.storage.importer import csv_graph, digits, load
+from gdb.storage.importer.digits import DigitsTable
+from gdb.storage.store import Store
+
+CELL = st.one_of(
+    st.integers(-(2**63), 2**63 - 1).map(str),
+    st.integers(0, 12).map(str),
+    st.sampled_from(
+        ["007", "-0", "+5", " 6", "7 ", "1.5", "2.", "1_0", "1e1", "1E2", "0x1F", "0xFFFFFFFFFF"]
+    ),
+    st.sampled_from(["", '"8"', "9223372036854775808", "a", "--1", "0b1"]),
+)
+Edge = tuple[int | str, int | str, dict[str, object]]
+ENDS = st.sampled_from(["\n", "\r\n", "\n\n"])
+
+
+def result(path: Path, *, numbers: bool) -> tuple[object, list[Edge]]:
+    """What an import makes of a file: the tables, or the error."""
+    store = Store.open(None, create=True)
+    with pytest.MonkeyPatch.context() as patch:
+        if not numbers:
+            patch.setattr(csv_graph, "seems_of_digits", lambda path, layout: False)
+        try:
+            load(store, path, format="csv", on_error="skip", missing_ends="create")
+        except GdbError as error:
+            return str(error), []
+    tables = read_tables(store.snapshot())
+    ids = [x for table in tables.vertices for x in table.ids]
+    edges: list[Edge] = [
+        (ids[a], ids[b], dict[str, object]((k, c.to_list()[row]) for k, c in table.columns.items()))
+        for table in tables.edges
+        for row, (a, b) in enumerate(zip(table.sources, table.targets, strict=True))
+    ]
+    return ids, edges
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+@given(
+    st.lists(st.tuples(CELL, CELL, CELL), min_size=1, max_size=4),
+    ENDS,
+    st.sampled_from(",;\t "),
+    st.booleans(),
+)
+def test_the_same_graph_as_from_text(
+    tmp_path: Path, rows: list[tuple[str, str, str]], end: str, delimiter: str, last: bool
+) -> None:
+    lines = [delimiter.join((":START_ID", ":END_ID", "p"))]
+    lines += [delimiter.join(("1", "2", "3"))] * 4
+    lines += [delimiter.join(row) for row in rows]
+    path = tmp_path / "input.csv"
+    path.write_text(end.join(lines) + (end if last else ""), newline="")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(digits, "_FEW", 20)  # the first lines look like numbers
+        found = result(path, numbers=True)
+    assert found == result(path, numbers=False)
+
+
+def test_numbers_are_read_as_numbers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Else the comparison above would compare text with text."""
+    path = tmp_path / "input.csv"
+    path.write_text(":START_ID,:END_ID,p\n1,-2,\n-3,4,0\n")
+    found: list[bool] = []
+    whole = DigitsTable._is_all
+    monkeypatch.setattr(DigitsTable, "_is_all", lambda self: found.append(whole(self)) or found[-1])
+    _, edges = result(path, numbers=True)
+    assert sorted(edges, key=str) == [(-3, 4, {"p": 0}), (1, -2, {"p": None})]
+    assert found == [True]
