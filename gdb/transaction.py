@@ -285,8 +285,8 @@ def _columns(properties: Properties, count: int) -> dict[str, Column]:
 
 
 def _column(key: str, values: Values, count: int, kind: str = "") -> Column:
+    from gdb.storage.kinds import EXACT
     from gdb.storage.model import KINDS, Column
-    from gdb.storage.transaction import EXACT
 
     if isinstance(values, (str, bytes)) or not isinstance(values, (Sequence, np.ndarray)):
         raise TypeProblem(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 
@@ -20,7 +20,8 @@ from gdb.storage.build import (
     written_or_removed,
 )
 from gdb.storage.delta import NewVertices, Patch, TypeDelta, appended, over, patched, visible
-from gdb.storage.model import I64, SINGLE_KINDS, U32, Column, Kind
+from gdb.storage.kinds import fitted, named
+from gdb.storage.model import I64, U32, Column
 from gdb.storage.pcsr import U64, keys_of
 from gdb.storage.segment import packed
 from gdb.storage.snapshot import Snapshot
@@ -33,7 +34,6 @@ MOST_CHANGES = 1 << 16
 PART_OF_BASE = 0.05
 # Bytes of a delta up to which it lies in the manifest: a file of its own costs two more waits for the disk.
 MOST_INLINE = 1 << 18
-EXACT = 1 << 53  # integers up to this are floats without loss
 
 Columns = Mapping[str, Column]
 
@@ -88,7 +88,7 @@ class Changes:
         kind = self.view.id_spaces.get(id_space, ids.kind)
         if kind != ids.kind:
             raise ChangeRefused(
-                f"the ids of the id space {id_space!r} are {_named(kind)}, not {_named(ids.kind)}",
+                f"the ids of the id space {id_space!r} are {named(kind)}, not {named(ids.kind)}",
                 "Give ids of that kind, or another id_space.",
             )
         wanted: I64 | list[str] = (
@@ -375,14 +375,14 @@ class Changes:
         view = self.view
         for number, group in enumerate(view.groups):
             if (group.labels, group.id_space) == key:
-                return _fitted(columns, group.keys, partial(view.vertex_column, number))
-        return _fitted(columns, {}, lambda name: None)
+                return fitted(columns, group.keys, partial(view.vertex_column, number))
+        return fitted(columns, {}, lambda name: None)
 
     def _fitted_edges(self, name: str, columns: Columns) -> dict[str, Column]:
         known = next((t for t in self.view.edge_types if t.name == name), None)
         if known is None:
-            return _fitted(columns, {}, lambda key: None)
-        return _fitted(columns, known.keys, partial(self.view.edge_column, name))
+            return fitted(columns, {}, lambda key: None)
+        return fitted(columns, known.keys, partial(self.view.edge_column, name))
 
 
 def commit(store: Store, changes: Changes, progress: Progress | None = None) -> Snapshot:
@@ -432,62 +432,6 @@ def compact(store: Store, progress: Progress | None = None) -> Snapshot:
         if snapshot.manifest.delta is None:
             return snapshot
         return write_graph(store, read_tables(snapshot), progress=progress)
-
-
-_NAMES: dict[Kind, str] = {"int64": "integers", "float64": "floats", "bool": "booleans"}
-
-
-def _named(kind: Kind) -> str:
-    """The values of a kind."""
-    return _NAMES.get(kind, f"{kind}s" if kind in SINGLE_KINDS else f"lists ({kind})")
-
-
-def _fitted(
-    columns: Columns, kinds: Mapping[str, Kind], present: Callable[[str], Column | None]
-) -> dict[str, Column]:
-    """Columns of new values as the kinds that the properties have; one of nulls alone makes no property.
-
-    present : gives the values that a property has; asked for only where they would become floats.
-    """
-    found: dict[str, Column] = {}
-    for name, column in columns.items():
-        if name in kinds:
-            found[name] = _as_kind(name, column, kinds[name], present)
-        elif not _is_empty(column):
-            found[name] = column
-    return found
-
-
-def _is_empty(column: Column) -> bool:
-    """Whether it has no value."""
-    return not len(column) or (column.valid is not None and not bool(column.valid.any()))
-
-
-def _as_kind(
-    name: str, column: Column, kind: Kind, present: Callable[[str], Column | None]
-) -> Column:
-    """int64 and float64 become float64 where that loses nothing."""
-    valid = column.valid
-    if kind == column.kind:
-        return column
-    if _is_empty(column):
-        return Column.nulls(kind, len(column))
-    if {kind, column.kind} == {"int64", "float64"}:
-        whole = column if column.kind == "int64" else present(name)
-        if whole is not None and _are_floats(whole):
-            return Column("float64", column.values.astype(np.float64), None, valid)
-    row = int(np.flatnonzero(np.ones(len(column), np.bool_) if valid is None else valid)[0])
-    raise ChangeRefused(
-        f"the property {name!r} holds {_named(kind)}, and the value {column.to_list()[row]!r} "
-        f"(row {row}) is none of these",
-        "Give values of that type, or another name.",
-    )
-
-
-def _are_floats(column: Column) -> bool:
-    """Whether all integers of a column are floats without loss."""
-    known = column.values if column.valid is None else column.values[column.valid]
-    return not len(known) or -EXACT <= int(known.min()) <= int(known.max()) <= EXACT
 
 
 def _last(keys: U32 | U64) -> tuple[U64, I64]:

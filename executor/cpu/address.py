@@ -1,13 +1,6 @@
-"""What the kernel reads and writes: loads and stores at addresses, and the tables' columns as constants.
-
-Everything the kernel touches is passed as an address, because a kernel without objects is a kernel
-without reference counts: counting them, atomically, made the inner loops ten times slower.
-"""
+"""What the kernel reads and writes: the tables' columns as constants, and loads and stores at addresses."""
 
 from __future__ import annotations
-
-import ctypes
-from collections.abc import Callable
 
 from gdb.executor.nest import Formula, Order
 from gdb.executor.tables import (
@@ -83,34 +76,3 @@ LARGEST = 4.0e18  # floats above this may stand for counts over 2^63
 GALLOP = 16  # one list this much longer than the other: search it instead of merging
 LOOK_UP = 64  # a list up to this much longer than a marked one: look all of it up, do not search
 MOST = 1 << 62
-
-
-def load_u8(address: int, index: int) -> int:
-    """The u8 at address[index]. The caller keeps alive what an address names, here and below."""
-    return ctypes.c_uint8.from_address(address + index).value
-
-
-def load_u32(address: int, index: int) -> int:
-    return ctypes.c_uint32.from_address(address + 4 * index).value
-
-
-def load_i64(address: int, index: int) -> int:
-    return ctypes.c_int64.from_address(address + 8 * index).value
-
-
-def store_u8(address: int, index: int, value: int) -> None:
-    """address[index] = value, cut to 8 bits; the next ones to their widths."""
-    ctypes.c_uint8.from_address(address + index).value = value
-
-
-def store_u32(address: int, index: int, value: int) -> None:
-    ctypes.c_uint32.from_address(address + 4 * index).value = value
-
-
-def store_i64(address: int, index: int, value: int) -> None:
-    ctypes.c_int64.from_address(address + 8 * index).value = value
-
-
-# their widths in bits: in the kernel each is one instruction
-LOADS: dict[Callable[..., object], int] = {load_u8: 8, load_u32: 32, load_i64: 64}
-STORES: dict[Callable[..., object], int] = {store_u8: 8, store_u32: 32, store_i64: 64}

@@ -37,17 +37,12 @@ from gdb.executor.cpu.address import (
     TOTAL,
     YIELDED,
     Pointers,
-    load_i64,
-    load_u8,
-    load_u32,
-    store_i64,
-    store_u8,
-    store_u32,
 )
-from gdb.executor.cpu.compile import compiled
 from gdb.executor.cpu.levels import accepts, element, enter, is_repeat, passes
 from gdb.executor.cpu.sets import compute_sets, has_bit, level
 from gdb.executor.cpu.tail import count_tail
+from gdb.machine.compile import compiled
+from gdb.machine.memory import load_i64, load_u8, load_u32, store_i64, store_u8, store_u32
 
 
 @compiled

@@ -33,11 +33,7 @@ from gdb.executor.cpu.address import (
     P_VIEWS,
     V_EIDS,
     Pointers,
-    load_i64,
-    load_u32,
-    store_i64,
 )
-from gdb.executor.cpu.compile import compiled
 from gdb.executor.cpu.sets import (
     bounds,
     find_row,
@@ -48,6 +44,8 @@ from gdb.executor.cpu.sets import (
     operand,
     repeats,
 )
+from gdb.machine.compile import compiled
+from gdb.machine.memory import load_i64, load_u32, store_i64
 
 
 @compiled

@@ -32,14 +32,11 @@ from gdb.executor.cpu.address import (
     T_LEVEL,
     T_ROLE,
     Pointers,
-    load_i64,
-    load_u32,
-    store_i64,
-    store_u8,
 )
-from gdb.executor.cpu.compile import compiled
 from gdb.executor.cpu.levels import accepts, element, is_repeat, passes
 from gdb.executor.cpu.sets import level, lower_bound
+from gdb.machine.compile import compiled
+from gdb.machine.memory import load_i64, load_u32, store_i64, store_u8
 
 INFINITE = 1.0e300
 

@@ -56,14 +56,9 @@ from gdb.executor.cpu.address import (
     V_ROW0,
     V_SPLIT,
     Pointers,
-    load_i64,
-    load_u8,
-    load_u32,
-    store_i64,
-    store_u8,
-    store_u32,
 )
-from gdb.executor.cpu.compile import compiled, inlined
+from gdb.machine.compile import compiled, inlined
+from gdb.machine.memory import load_i64, load_u8, load_u32, store_i64, store_u8, store_u32
 
 
 @compiled

@@ -23,10 +23,7 @@ from gdb.executor.cpu.address import (
     T_ROLE,
     T_SIZE,
     Pointers,
-    load_u32,
-    store_i64,
 )
-from gdb.executor.cpu.compile import compiled
 from gdb.executor.cpu.levels import accepts, enter, is_repeat
 from gdb.executor.cpu.nodes import (
     INFINITE,
@@ -39,6 +36,8 @@ from gdb.executor.cpu.nodes import (
 )
 from gdb.executor.cpu.sets import level, lower_bound
 from gdb.executor.cpu.trees import fold, push
+from gdb.machine.compile import compiled
+from gdb.machine.memory import load_u32, store_i64
 
 
 @compiled

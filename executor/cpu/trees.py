@@ -51,13 +51,7 @@ from gdb.executor.cpu.address import (
     T_SPREADS,
     T_VIEW,
     Pointers,
-    load_i64,
-    load_u8,
-    load_u32,
-    store_i64,
-    store_u32,
 )
-from gdb.executor.cpu.compile import compiled
 from gdb.executor.cpu.levels import accepts, enter, is_repeat
 from gdb.executor.cpu.nodes import (
     INFINITE,
@@ -69,6 +63,8 @@ from gdb.executor.cpu.nodes import (
     ways,
 )
 from gdb.executor.cpu.sets import bounds, level, neighbours, row_slice
+from gdb.machine.compile import compiled
+from gdb.machine.memory import load_i64, load_u8, load_u32, store_i64, store_u32
 
 
 @compiled

@@ -11,12 +11,12 @@ import numpy as np
 import numpy.typing as npt
 
 from gdb.executor.cpu import address, kernel
-from gdb.executor.cpu.address import load_i64, load_u32, store_i64
-from gdb.executor.cpu.compile import compiled
 from gdb.executor.cpu.sets import lower_bound
 from gdb.executor.embeddings import NO_COLUMNS, Embeddings, Wanted
 from gdb.executor.prepare import Prepared
 from gdb.executor.tables import NodeField, Role
+from gdb.machine.compile import compiled
+from gdb.machine.memory import load_i64, load_u32, store_i64
 from gdb.storage.adjacency import I64, U32, Adjacency
 
 _WIPED = 256  # bytes that are wiped in the time in which one bit is found and cleared

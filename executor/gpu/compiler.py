@@ -15,8 +15,8 @@ from typing import Protocol
 import numpy as np
 import numpy.typing as npt
 
-from gdb.executor import cache
 from gdb.executor.gpu import device, layout, render
+from gdb.machine import cache
 
 LONGEST = 120.0  # seconds that one compilation may take
 # NVRTC 13.0 ends one time in six with a segmentation fault in its optimiser, at some addresses of its own

@@ -13,8 +13,8 @@ from gdb.errors import ImportFailed
 from gdb.storage.engine import Engine
 from gdb.storage.importer.assemble import Assembly, NewEdges
 from gdb.storage.importer.detect import head, is_parquet
-from gdb.storage.importer.digits import DigitsTable, seems_of_digits
 from gdb.storage.importer.header import Field, assume_roles, names_of
+from gdb.storage.importer.integer_table import IntegerTable, seems_of_integers
 from gdb.storage.importer.layout import Layout, layout_of
 from gdb.storage.importer.parquet import ParquetTable, parquet_layout
 from gdb.storage.importer.places import Places
@@ -74,8 +74,8 @@ class Sheet:
                 "ends (pass header=False and columns= if it is data)"
             )
         kind: type[Table] = ParquetTable if is_parquet(self.path) else Table
-        if kind is Table and seems_of_digits(self.path, found):
-            kind = DigitsTable
+        if kind is Table and seems_of_integers(self.path, found):
+            kind = IntegerTable
         table = kind(self.path, found, self.report, self.rejects, self.cancel, self.engine)
         return table, warnings
 

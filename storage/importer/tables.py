@@ -128,16 +128,14 @@ class Table:
                 except duckdb.Error as second:
                     raise _readable(self.path, str(second)) from None
 
-    def _read_file(
-        self, path: Path, type: str = "VARCHAR", record: str = "row_number() OVER () AS record,"
-    ) -> None:
-        columns = ", ".join(f"'c{i}': '{type}'" for i in range(len(self.layout.fields)))
+    def _read_file(self, path: Path) -> None:
+        columns = ", ".join(f"'c{i}': 'VARCHAR'" for i in range(len(self.layout.fields)))
         with path.open("rb") as stream:
             compression = "gzip" if stream.read(2) == GZIP else "none"
         written = self.layout.written
         exactly = f", new_line='\\n', max_line_size={max(written.widest, _LINE)}" if written else ""
         self._rows(
-            f"CREATE OR REPLACE TEMP TABLE t AS SELECT {record} * FROM "
+            "CREATE OR REPLACE TEMP TABLE t AS SELECT row_number() OVER () AS record, * FROM "
             f"read_csv(?, columns={{{columns}}}, delim=?, header=false, "
             f"skip={self.layout.skipped}, quote='\"', escape='\"', nullstr='', "
             f"allow_quoted_nulls=false, auto_detect=false, hive_partitioning=false, compression='{compression}', "
@@ -245,7 +243,7 @@ class Table:
     def column(self, i: int, kind: Kind) -> Column:
         """A column's values, in the order of the lines."""
         if kind not in ITEM_OF:
-            return self._column(self.value(i, kind), kind, self.ordered)
+            return self._column(self.value(i, kind), kind, "t ORDER BY record")
         found = f"(SELECT record, {self.value(i, kind)} AS v FROM t)"
         lengths = self._column("len(v)", "int64", f"{found} ORDER BY record")
         each = f"(SELECT record, unnest(v) AS v, generate_subscripts(v, 1) AS place FROM {found})"
@@ -305,11 +303,6 @@ class Table:
             f"SELECT code FROM t JOIN g ON g.v = coalesce({self.text(i)}, '') ORDER BY record"
         )
         return names, np.asarray(found["code"], np.int64)
-
-    @property
-    def ordered(self) -> str:
-        """The rows in the order of the lines, in SQL."""
-        return "t ORDER BY record"
 
     def records(self) -> I64:
         """The record number of every row, i64[count]."""

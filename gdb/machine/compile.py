@@ -16,9 +16,9 @@ from typing import Any, TypeVar, cast
 import llvmlite
 import llvmlite.binding as llvm
 
-from gdb.executor import cache, nest, tables
-from gdb.executor.cpu.expressions import INLINED, PARTS, signature
-from gdb.executor.cpu.translate import translate
+from gdb.machine import cache
+from gdb.machine.expressions import INLINED, PARTS, signature
+from gdb.machine.translate import translate
 
 Function = TypeVar("Function", bound=Callable[..., object])
 
@@ -122,8 +122,10 @@ def _optimised(text: str, machine: Any) -> bytes:
 
 def _place(function: Callable[..., object], cpu: str, features: str) -> Path | None:
     """Where an entry's machine code is kept; its name tells all that it depends on."""
-    sources = {*Path(__file__).parent.glob("*.py"), Path(function.__code__.co_filename)}
-    sources |= {Path(str(module.__file__)) for module in (nest, tables)}  # their constants
+    own = Path(function.__code__.co_filename).parent
+    sources = {
+        path for folder in (Path(__file__).parent, own, own.parent) for path in folder.glob("*.py")
+    }
     try:
         text = b"".join(path.read_bytes() for path in sorted(sources))
     except OSError:

@@ -9,7 +9,7 @@ from typing import Any, NoReturn, Protocol, get_args, get_type_hints
 from llvmlite import ir
 
 from gdb.errors import InternalError
-from gdb.executor.cpu.address import LOADS, STORES
+from gdb.machine.memory import LOADS, STORES
 
 Function = Callable[..., object]
 Value = (

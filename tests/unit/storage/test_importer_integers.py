@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from gdb.errors import GdbError
 from gdb.storage.build import read_tables
-from gdb.storage.importer import csv_graph, digits, load
-from gdb.storage.importer.digits import DigitsTable
+from gdb.storage.importer import csv_graph, integer_table, integers, load
+from gdb.storage.importer.integer_table import IntegerTable
 from gdb.storage.store import Store
 
 CELL = st.one_of(
@@ -31,7 +31,7 @@ def result(path: Path, *, numbers: bool) -> tuple[object, list[Edge]]:
     store = Store.open(None, create=True)
     with pytest.MonkeyPatch.context() as patch:
         if not numbers:
-            patch.setattr(csv_graph, "seems_of_digits", lambda path, layout: False)
+            patch.setattr(csv_graph, "seems_of_integers", lambda path, layout: False)
         try:
             load(store, path, format="csv", on_error="skip", missing_ends="create")
         except GdbError as error:
@@ -62,18 +62,32 @@ def test_the_same_graph_as_from_text(
     path = tmp_path / "input.csv"
     path.write_text(end.join(lines) + (end if last else ""), newline="")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(digits, "_FEW", 20)  # the first lines look like numbers
+        patch.setattr(integer_table, "_FEW", 20)  # the first lines look like numbers
         found = result(path, numbers=True)
     assert found == result(path, numbers=False)
 
 
 def test_numbers_are_read_as_numbers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Else the comparison above would compare text with text."""
+    monkeypatch.setattr(
+        integers, "_PART", 9
+    )  # bytes: parts end with a line, and one has a blank one
+    monkeypatch.setattr(IntegerTable, "_read_text", lambda self: pytest.fail("is read as text"))
     path = tmp_path / "input.csv"
-    path.write_text(":START_ID,:END_ID,p\n1,-2,\n-3,4,0\n")
-    found: list[bool] = []
-    whole = DigitsTable._is_all
-    monkeypatch.setattr(DigitsTable, "_is_all", lambda self: found.append(whole(self)) or found[-1])
+    path.write_text(":START_ID,:END_ID,p\n1,-2,5\n-3,4,0\n\n12345678901234,2,3\n1,1,1")
     _, edges = result(path, numbers=True)
-    assert sorted(edges, key=str) == [(-3, 4, {"p": 0}), (1, -2, {"p": None})]
-    assert found == [True]
+    assert sorted(edges, key=str) == [
+        *((-3, 4, {"p": 0}), (1, -2, {"p": 5}), (1, 1, {"p": 1})),
+        (12345678901234, 2, {"p": 3}),
+    ]
+
+
+def test_a_node_that_stands_twice_is_told_by_its_line(tmp_path: Path) -> None:
+    store, path = Store.open(None, create=True), tmp_path / "nodes.csv"
+    path.write_text("id:ID,x\n1,1\n\n2,2\n1,3\n4,4\n")
+    report = load(store, nodes=path, on_error="skip")
+    (refused,) = report.files[0].rejected
+    assert (refused.line, refused.text) == (5, "1,3")
+    (table,) = read_tables(store.snapshot()).vertices
+    found = dict(zip(list(table.ids), table.columns["x"].to_list(), strict=True))
+    assert found == {1: 1, 2: 2, 4: 4}

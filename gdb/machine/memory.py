@@ -1,0 +1,41 @@
+"""What compiled functions read and write: loads and stores at addresses.
+
+Everything that such a function touches is passed as an address, because code without objects is code without reference
+counts: counting them, atomically, made the inner loops of the kernel ten times slower.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable
+
+
+def load_u8(address: int, index: int) -> int:
+    """The u8 at address[index]. The caller keeps alive what an address names, here and below."""
+    return ctypes.c_uint8.from_address(address + index).value
+
+
+def load_u32(address: int, index: int) -> int:
+    return ctypes.c_uint32.from_address(address + 4 * index).value
+
+
+def load_i64(address: int, index: int) -> int:
+    return ctypes.c_int64.from_address(address + 8 * index).value
+
+
+def store_u8(address: int, index: int, value: int) -> None:
+    """address[index] = value, cut to 8 bits; the next ones to their widths."""
+    ctypes.c_uint8.from_address(address + index).value = value
+
+
+def store_u32(address: int, index: int, value: int) -> None:
+    ctypes.c_uint32.from_address(address + 4 * index).value = value
+
+
+def store_i64(address: int, index: int, value: int) -> None:
+    ctypes.c_int64.from_address(address + 8 * index).value = value
+
+
+# their widths in bits: in the kernel each is one instruction
+LOADS: dict[Callable[..., object], int] = {load_u8: 8, load_u32: 32, load_i64: 64}
+STORES: dict[Callable[..., object], int] = {store_u8: 8, store_u32: 32, store_i64: 64}

@@ -1,0 +1,68 @@
+"""New values of properties as the kinds that the properties have."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+import numpy as np
+
+from gdb.errors import ChangeRefused
+from gdb.storage.model import SINGLE_KINDS, Column, Kind
+
+EXACT = 1 << 53  # integers up to this are floats without loss
+_NAMES: dict[Kind, str] = {"int64": "integers", "float64": "floats", "bool": "booleans"}
+
+
+def named(kind: Kind) -> str:
+    """The values of a kind."""
+    return _NAMES.get(kind, f"{kind}s" if kind in SINGLE_KINDS else f"lists ({kind})")
+
+
+def fitted(
+    columns: Mapping[str, Column],
+    kinds: Mapping[str, Kind],
+    present: Callable[[str], Column | None],
+) -> dict[str, Column]:
+    """Columns of new values as the kinds that the properties have; one of nulls alone makes no property.
+
+    present : gives the values that a property has; asked for only where they would become floats.
+    """
+    found: dict[str, Column] = {}
+    for name, column in columns.items():
+        if name in kinds:
+            found[name] = _as_kind(name, column, kinds[name], present)
+        elif not _is_empty(column):
+            found[name] = column
+    return found
+
+
+def _is_empty(column: Column) -> bool:
+    """Whether it has no value."""
+    return not len(column) or (column.valid is not None and not bool(column.valid.any()))
+
+
+def _as_kind(
+    name: str, column: Column, kind: Kind, present: Callable[[str], Column | None]
+) -> Column:
+    """int64 and float64 become float64 where that loses nothing."""
+    valid = column.valid
+    if kind == column.kind:
+        return column
+    if _is_empty(column):
+        return Column.nulls(kind, len(column))
+    if {kind, column.kind} == {"int64", "float64"}:
+        whole = column if column.kind == "int64" else present(name)
+        if whole is not None and _are_floats(whole):
+            return Column("float64", column.values.astype(np.float64), None, valid)
+    row = int(np.flatnonzero(np.ones(len(column), np.bool_) if valid is None else valid)[0])
+    raise ChangeRefused(
+        f"the property {name!r} holds {named(kind)}, and the value {column.to_list()[row]!r} "
+        f"(row {row}) is none of these",
+        "Give values of that type, or another name.",
+    )
+
+
+def _are_floats(column: Column) -> bool:
+    """Whether all integers of a column are floats without loss."""
+    known = column.values if column.valid is None else column.values[column.valid]
+    return not len(known) or -EXACT <= int(known.min()) <= int(known.max()) <= EXACT
