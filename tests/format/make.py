@@ -131,6 +131,7 @@ STORES = {
     "format-1-loaded": loaded,
     "format-1-empty": empty,
     "format-2-delta": delta,
+    "format-2-delta-inside": delta,
 }
 
 if __name__ == "__main__":

@@ -81,7 +81,8 @@ def test_every_folder_is_tried() -> None:
 def test_it_is_of_the_format_that_its_name_tells(name: str) -> None:
     raw = (HERE / name / "MANIFEST").read_bytes()
     assert struct.unpack_from("<8sI", raw) == (b"gdb.man\n", int(name.split("-")[1]))
-    assert (b'"delta"' in raw) == name.endswith("delta")
+    assert (b'"delta"' in raw) == ("delta" in name)
+    assert (b"gdb.seg\n" in raw) == name.endswith("inside")
 
 
 def test_it_holds_what_was_written(name: str, folder: Path) -> None:
