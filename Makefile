@@ -5,9 +5,12 @@ BIN := .venv/bin
 STAMP := .venv/.installed
 # On a machine whose own Python has CuPy and the other needs: make gpu-test GPU_PYTHON=python3
 GPU_PYTHON ?= $(BIN)/python
+# Of make cycle.
+READERS ?= 8
+RUN_SECONDS ?= 60
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test crash corrupt check format bench bench-long gpu-test gpu-sanitize gpu-bench clean
+.PHONY: help demo test crash cycle model corrupt check format bench bench-long gpu-test gpu-sanitize gpu-bench clean
 
 help: ## show this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -27,6 +30,12 @@ test: $(STAMP) ## the whole test suite
 crash: $(STAMP) ## 100,000 disk images that a power cut may leave, and recovery from each
 	$(BIN)/python -m tests.crash.enumerate --images 100000
 
+cycle: $(STAMP) ## eight reading processes beside a writing one for a minute (READERS, RUN_SECONDS)
+	$(BIN)/python -m tests.crash.cycle --seconds $(RUN_SECONDS) --readers $(READERS)
+
+model: $(STAMP) ## transactions in any order, against a model of dicts, for ten minutes
+	PYTHONPATH=. $(BIN)/python -m tests.unit.gdb.test_transaction_model --seconds 600
+
 check: $(STAMP) ## format, lint, types, and which room may import which
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
@@ -34,7 +43,7 @@ check: $(STAMP) ## format, lint, types, and which room may import which
 	$(BIN)/mypy benchmarks
 	$(BIN)/lint-imports
 
-corrupt: $(STAMP) ## damage a store in every way, make every call of a commit fail; half an hour; prints the tables
+corrupt: $(STAMP) ## damage stores in every way, make every call of a commit fail; two hours; prints the tables
 	PYTHONPATH=. $(BIN)/python -m tests.corrupt.table
 	PYTHONPATH=. $(BIN)/python -m tests.crash.faults
 

@@ -9,13 +9,15 @@ from __future__ import annotations
 
 import codecs
 import re
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from gdb.storage import temporal
 from gdb.storage.adjacency import Direction
-from gdb.storage.model import I64, ITEM_OF, Column, Kind
+from gdb.storage.model import I64, ITEM_OF, U32, Column, Kind
 
 if TYPE_CHECKING:
     from gdb.storage.delta import Delta
@@ -39,6 +41,7 @@ _TIMES: dict[Kind, tuple[int, int]] = {
     "datetime": (temporal.FIRST_INSTANT, temporal.LAST_INSTANT),
     "duration": (-temporal.LONGEST, temporal.LONGEST),
 }
+_NUMBERS: set[Kind] = {"int64", "float64"}  # a property of both is float64
 _OUT_AND_IN, _BOTH = [Direction.OUT, Direction.IN], [Direction.ANY]
 
 
@@ -256,7 +259,40 @@ def in_delta(delta: Delta, manifest: Manifest) -> str:
         ends = np.concatenate([first, last]).astype(np.uint32)
         if len(ends) and (int(ends.max()) >= total or delta.is_dead(ends).any()):
             return "adds edges to vertices that are not there"
+    if not all(len(kinds) == 1 or kinds == _NUMBERS for kinds in _kinds(delta, manifest).values()):
+        return "holds a property of two kinds"
     return ""
+
+
+def _kinds(delta: Delta, manifest: Manifest) -> dict[tuple[object, str], set[Kind]]:
+    """The kinds that each property of each vertex group and edge type has in the base and in the delta. What vertices
+    had that are no more does not count: a group that begins anew may have other kinds."""
+    found: dict[tuple[object, str], set[Kind]] = defaultdict(set)
+
+    def note(owner: object, columns: Mapping[str, Column | ColumnRecord]) -> None:
+        for key, column in columns.items():
+            found[owner, key].add(column.kind)
+
+    for number, group in enumerate(manifest.groups):
+        if not _all_in(group.ranges, delta.dead):
+            patches = delta.patches.get(number, {})
+            note((group.labels, group.id_space), group.columns)
+            note((group.labels, group.id_space), {k: p.column for k, p in patches.items()})
+    for added in delta.added:
+        if not _all_in(added.ranges, delta.dead):
+            note(added.key, added.columns)
+    for record in manifest.types:
+        note(record.name, record.columns)
+    for name, edges in delta.types.items():
+        note(name, edges.columns)
+        note(name, {key: patch.column for key, patch in edges.patches.items()})
+    return found
+
+
+def _all_in(ranges: Sequence[tuple[int, int]], vids: U32) -> bool:
+    """Whether all of the ranges are among vids, u32[n] ascending, distinct."""
+    inside = sum(int(np.diff(np.searchsorted(vids, pair))[0]) for pair in ranges)
+    return inside == sum(stop - start for start, stop in ranges)
 
 
 def _distinct(numbers: I64, below: int) -> bool:

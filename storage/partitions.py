@@ -192,7 +192,10 @@ class Partitions:
 
     def _changed(self, stored: Part, changes: TypeDelta, side: Direction) -> Part:
         removed = self.keys_at(changes.name, changes.directed, changes.removed)
-        return pcsr.spliced(stored, _turned(removed, side), _turned(changes.keys, side))
+        try:
+            return pcsr.spliced(stored, _turned(removed, side), _turned(changes.keys, side))
+        except KeyError:  # read from the forward part, or from one half of a symmetric one
+            self._asymmetric(changes.name)
 
     def _order(self, name: str) -> I64:
         """Of each edge of a changed type, in the order of ids: its rank in the base, or the number of edges there and
@@ -305,7 +308,7 @@ class Partitions:
         return ranks
 
     def _asymmetric(self, name: str) -> NoReturn:
-        """Refuse an undirected type with an edge that only one of its ends knows."""
+        """Refuse a type with an edge that only one of its ends knows."""
         record = self._records.get(name)
         file = MANIFEST if record is None else self._segments[record.parts[0].segments[0].file].name
         raise damaged(self._segments.files.where, file, f"is not symmetric (type {name})")

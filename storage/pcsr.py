@@ -105,18 +105,30 @@ def keys_at(part: Part, positions: I64) -> U64:
 
 
 def without(keys: U64, removed: U64) -> U64:
-    """Ascending keys without some of them, u64[k] ascending; of equal ones as many go as are named."""
+    """Ascending keys without some of them, u64[k] ascending; of equal ones as many go as are named.
+
+    Raises
+    ------
+    KeyError : one of them is not there.
+    """
     if not len(removed):
         return keys
     first = np.searchsorted(removed, removed, side="left")
     at = np.searchsorted(keys, removed, side="left") + np.arange(len(removed)) - first
+    if int(at.max()) >= len(keys) or (keys[at] != removed).any():
+        raise KeyError("a key to remove is not there")
     kept: U64 = np.delete(keys, at)
     return kept
 
 
 def spliced(part: Part, removed: U64, added: U64) -> Part:
     """The part without some keys and with others, both ascending. Rows that change are made anew, what lies between
-    them is copied as it is: O(m) bytes are moved, and nothing is sorted but the changed rows."""
+    them is copied as it is: O(m) bytes are moved, and nothing is sorted but the changed rows.
+
+    Raises
+    ------
+    KeyError : a key to remove is not there.
+    """
     changed = np.unique(np.concatenate([removed, added]) >> np.uint64(32)).astype(np.uint32)
     view = part.adjacency((), Direction.OUT)
     rows = view.rows_of(changed)

@@ -19,7 +19,7 @@ from gdb.storage.build import (
     write_graph,
     written_or_removed,
 )
-from gdb.storage.delta import NewVertices, Patch, TypeDelta, appended, over, patched
+from gdb.storage.delta import NewVertices, Patch, TypeDelta, appended, over, patched, visible
 from gdb.storage.kinds import fitted, named
 from gdb.storage.model import I64, U32, Column
 from gdb.storage.pcsr import U64, keys_of
@@ -114,7 +114,9 @@ class Changes:
         for k, old in enumerate(added):
             if old.key == key:
                 ranges = intervals.merged([*old.ranges, (start, start + count)])
-                both = appended([old.columns, columns], [len(old.ids), count])
+                # what vertices had that are no more may be of other kinds
+                alive, _ = visible(old.ranges, self.delta.dead)
+                both = appended([old.columns if alive else {}, columns], [len(old.ids), count])
                 added[k] = NewVertices(*key, ranges, Column.concat([old.ids, ids]), both)
                 break
         else:

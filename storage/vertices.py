@@ -8,8 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from gdb.errors import ImportFailed
 from gdb.storage import contradictions, ids, intervals, properties
 from gdb.storage.delta import Delta, NewVertices, Patch, Ranges, lengths_of, patched, visible
+from gdb.storage.files import MANIFEST
 from gdb.storage.ids import IdIndex
 from gdb.storage.manifest import GroupRecord, Manifest, SpaceRecord
 from gdb.storage.model import I64, U32, Column, Kind
@@ -64,6 +66,8 @@ class Vertices:
         self._segments, self._delta = segments, delta
         self._where = segments.files.where
         self._stored_vids = manifest.vertex_count
+        record = manifest.delta
+        self._delta_file = MANIFEST if record is None else manifest.name_of(record.file)
         read = {record.file for record in manifest.groups} | {s.file for s in manifest.spaces}
         same = (
             before is not None
@@ -248,7 +252,11 @@ class Vertices:
                     alive = np.flatnonzero(~self._delta.is_dead(mine))
                     own.append(new.ids.take(alive))
                     vids.append(mine[alive])
-            self._new_indexes[space] = ids.build(Column.concat(own), np.concatenate(vids), space)
+            try:
+                index = ids.build(Column.concat(own), np.concatenate(vids), space)
+            except ImportFailed:  # no transaction adds one that is there
+                raise damaged(self._where, self._delta_file, "adds an id twice") from None
+            self._new_indexes[space] = index
         return self._new_indexes[space]
 
 

@@ -12,11 +12,11 @@ import os
 import random
 import shutil
 import struct
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator
 from pathlib import Path
 
-from tests.corrupt import sealed
+from tests.corrupt import delta, sealed
+from tests.corrupt.damage import Damage, of_file, of_manifest
 from tests.corrupt.sealed import ENTRY, HEAD, HEADER, Entry, Json
 
 SAMPLED_BYTES = 10_000  # of the sections that hold data
@@ -43,25 +43,6 @@ INDEX_KINDS = {1: "interval index", 2: "interval index", 3: "row lengths", 4: "r
                33: "id index"}  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True)
-class Damage:
-    """kind : the line of the table. apply : does it to a fresh copy of the store."""
-
-    kind: str
-    what: str
-    apply: Callable[[Path], None]
-
-    @property
-    def exhaustive(self) -> bool:
-        """Whether the kind stands for single bytes, all of which are worth trying."""
-        return self.kind.endswith(" bytes")
-
-    @property
-    def unsealed(self) -> bool:
-        """Whether a checksum must tell: then no query comes to see a byte of it."""
-        return self.exhaustive or self.kind in ("truncated", "grown", "zeroed sector", "swapped")
-
-
 def all_damages(base: Path, stale: Path, seed: int) -> list[Damage]:
     """Every damage of the store `base`; `stale` is an older state of it. The same for the same seed."""
     rng = random.Random(seed)
@@ -71,6 +52,7 @@ def all_damages(base: Path, stale: Path, seed: int) -> list[Damage]:
         *_manifest_nonsense(base, rng),
         *_table_nonsense(base, rng),
         *_section_nonsense(base, rng),
+        *(delta.nonsense(base) if delta.has_delta(sealed.body_of(base)) else ()),
     ]
 
 
@@ -207,38 +189,44 @@ def _manifest_nonsense(base: Path, rng: random.Random) -> Iterator[Damage]:
             tried = {repr(v): v for v in (*NUMBERS, value - 1, value + 1, 2 * value, value + 64)}
             tried.pop(repr(value), None)
             for other in tried.values():
-                yield _json(
+                yield of_manifest(
                     "number in the manifest",
                     f"{where} = {other!r}",
                     sealed.changed(body, at, other),
                 )
         elif type(value) is bool:
-            for other in (not value, 1, None):
-                yield _json(
+            # a type that only the delta has may as well be directed
+            turned = at[:2] == ("delta", "types") and not value
+            for other in (1, None) if turned else (not value, 1, None):
+                yield of_manifest(
                     "flag in the manifest", f"{where} = {other!r}", sealed.changed(body, at, other)
                 )
-        elif at[-1] in ("kind", "direction", "digest", "id_space") or at[0] == "files":
+        elif (
+            (at[0] != "delta" and at[-1] == "id_space")
+            or at[-1] in ("kind", "direction", "digest")
+            or at[0] == "files"
+        ):
             for other in TEXTS:
                 if other != value and {repr(other), repr(value)} != {"'int64'", "'float64'"}:
-                    yield _json(
+                    yield of_manifest(
                         "text in the manifest",
                         f"{where} = {other!r}",
                         sealed.changed(body, at, other),
                     )
         else:
             for other in ("\ud800", 5, None, []):  # another name is another graph, no contradiction
-                yield _json(
+                yield of_manifest(
                     "text in the manifest", f"{where} = {other!r}", sealed.changed(body, at, other)
                 )
         if "labels" not in at:  # fewer labels are another graph, no contradiction
-            yield _json("left out of the manifest", where, sealed.without(body, at))
+            yield of_manifest("left out of the manifest", where, sealed.without(body, at))
     yield from _moved(body)
     for _ in range(1000):
         one, other = rng.sample(numbers, 2)
         values = [rng.choice((rng.choice(NUMBERS[:16]), rng.randrange(700))) for _ in range(2)]
         both = sealed.changed(sealed.changed(body, one, values[0]), other, values[1])
         # `version` alone contradicts nothing, and is no part of an answer
-        yield _json(
+        yield of_manifest(
             "two numbers in the manifest", f"{one} = {values[0]}, {other} = {values[1]}", both
         )
     text = sealed.json.dumps(body).encode()
@@ -248,23 +236,27 @@ def _manifest_nonsense(base: Path, rng: random.Random) -> Iterator[Damage]:
         "long number": b"9" * 10_000, "NaN": text.replace(b'"version": 1', b'"version": NaN'),
     }.items():  # fmt: skip
         yield Damage("no JSON of ours in the manifest", what, lambda f, r=raw: sealed.seal(f, r))
+    own = sealed.format_of(base)
     for field, head in {
-        "magic": HEAD.pack(b"gdb.seg\n", 1, 0, len(text)), "format 0": HEAD.pack(b"gdb.man\n", 0, 0, len(text)),
-        "format 99": HEAD.pack(b"gdb.man\n", 99, 0, len(text)), "short": HEAD.pack(b"gdb.man\n", 1, 0, 5),
-        "long": HEAD.pack(b"gdb.man\n", 1, 0, 1 << 60), "none": b"",
+        "magic": HEAD.pack(b"gdb.seg\n", own, 0, len(text)), "format 0": HEAD.pack(b"gdb.man\n", 0, 0, len(text)),
+        "format 99": HEAD.pack(b"gdb.man\n", 99, 0, len(text)), "short": HEAD.pack(b"gdb.man\n", own, 0, 5),
+        "long": HEAD.pack(b"gdb.man\n", own, 0, 1 << 60), "none": b"",
+        "format 1": HEAD.pack(b"gdb.man\n", 1, 0, len(text)),
     }.items():  # fmt: skip
         yield Damage(
             "head of the manifest", field, lambda f, h=head: sealed.seal(f, text, h or b"x")
         )
 
 
-def _json(kind: str, what: str, body: Json) -> Damage:
-    return Damage(kind, what, lambda folder: sealed.seal_json(folder, body))
-
-
 def _moved(body: Json) -> Iterator[Damage]:
     """Records swapped, repeated and left out."""
-    lists: list[sealed.Path_] = [("files",), ("groups",), ("types",), ("spaces",)]
+    lists: list[sealed.Path_] = [
+        ("files",),
+        ("groups",),
+        ("types",),
+        ("spaces",),
+        *delta.lists_of(body),
+    ]
     for number in range(len(sealed.list_at(body, ("types",)))):
         parts: sealed.Path_ = ("types", number, "parts")
         lists.append(parts)
@@ -274,12 +266,12 @@ def _moved(body: Json) -> Iterator[Damage]:
         for n in range(len(found)):
             where = "/".join(map(str, at))
             less, twice = [*found[:n], *found[n + 1 :]], [*found[: n + 1], *found[n:]]
-            yield _json(
+            yield of_manifest(
                 "record left out, twice, moved",
                 f"{where} without {n}",
                 sealed.changed(body, at, less),
             )
-            yield _json(
+            yield of_manifest(
                 "record left out, twice, moved",
                 f"{where} twice {n}",
                 sealed.changed(body, at, twice),
@@ -287,7 +279,7 @@ def _moved(body: Json) -> Iterator[Damage]:
             if n:
                 swapped = list(found)
                 swapped[n - 1], swapped[n] = swapped[n], swapped[n - 1]
-                yield _json(
+                yield of_manifest(
                     "record left out, twice, moved",
                     f"{where} swaps {n}",
                     sealed.changed(body, at, swapped),
@@ -300,12 +292,11 @@ def _moved(body: Json) -> Iterator[Damage]:
 def _table_nonsense(base: Path, rng: random.Random) -> Iterator[Damage]:
     values = (0, 1, 2, 3, 5, 16, 17, 18, 32, 33, 64, 255, (1 << 31), (1 << 32) - 1)
     wide = (*values, 1 << 32, (1 << 63) - 64, 1 << 63, (1 << 64) - 64, (1 << 64) - 1)
-    for name in segments_of(base):
-        content = (base / name).read_bytes()
+    for name, content in sealed.segments(base):
         magic, version, count, length = HEADER.unpack_from(content)
         for value in (*values, count - 1, count + 1):
             if value != count:
-                yield _sealed(
+                yield of_file(
                     "number in a header",
                     name,
                     content,
@@ -313,14 +304,14 @@ def _table_nonsense(base: Path, rng: random.Random) -> Iterator[Damage]:
                     HEADER.pack(magic, version, value, length),
                 )
             if value != version:
-                yield _sealed(
+                yield of_file(
                     "number in a header", name, content, 0, HEADER.pack(magic, value, count, length)
                 )
         for value in (*wide, length - 1, length + 1):
-            yield _sealed(
+            yield of_file(
                 "number in a header", name, content, 0, HEADER.pack(magic, version, count, value)
             )
-        yield _sealed(
+        yield of_file(
             "number in a header",
             name,
             content,
@@ -332,7 +323,7 @@ def _table_nonsense(base: Path, rng: random.Random) -> Iterator[Damage]:
             at = HEADER.size + number * ENTRY.size
             for changed in _entries(entry, table, values, wide, rng):
                 packed = ENTRY.pack(changed.kind, changed.item, changed.offset, changed.length)
-                yield _sealed("number in a table of sections", name, content, at, packed)
+                yield of_file("number in a table of sections", name, content, at, packed)
 
 
 def _entries(
@@ -355,32 +346,24 @@ def _entries(
                 yield Entry(*numbers)
 
 
-def _sealed(kind: str, name: str, content: bytes, at: int, new: bytes) -> Damage:
-    return Damage(
-        kind,
-        f"{name} at {at}: {new.hex()}",
-        lambda folder: sealed.seal_file(
-            folder, name, content[:at] + new + content[at + len(new) :]
-        ),
-    )
-
-
 SECTIONS = {1: ("interval first", "I"), 2: ("interval length", "I"), 3: ("row lengths", "B"), 4: ("long rows", "I"),
             5: ("neighbours", "I"), 16: ("values", "B"), 17: ("string offsets", "q"), 32: ("id keys", "Q"),
-            33: ("id vids", "I")}  # fmt: skip
+            19: ("list offsets", "q"), 33: ("id vids", "I"), delta.DEAD: ("dead vids", "I"),
+            delta.PATCHED: ("patched rows", "q"), delta.ADDED: ("added keys", "Q"),
+            delta.REMOVED: ("removed ranks", "q")}  # fmt: skip
 
 
 def _section_nonsense(base: Path, rng: random.Random) -> Iterator[Damage]:
     columns = _columns(base)
-    for name in segments_of(base):
-        content = (base / name).read_bytes()
+    changes = delta.Delta(base) if delta.has_delta(sealed.body_of(base)) else None
+    for name, content in sealed.segments(base):
         for number, entry in enumerate(sealed.entries(content)):
             if entry.kind == 18 or not entry.length:
                 continue
             what, code = SECTIONS[entry.kind]
             kind, is_id = columns.get((name, number), ("", False))
             if entry.kind == 16:
-                yield from _value_nonsense(name, content, entry, kind, rng)
+                yield from _value_nonsense(name, content, entry, kind, is_id, rng)
                 continue
             items = list(
                 struct.unpack_from(f"<{entry.length // entry.item}{code}", content, entry.offset)
@@ -388,12 +371,15 @@ def _section_nonsense(base: Path, rng: random.Random) -> Iterator[Damage]:
             chosen = [*rng.sample(range(len(items)), min(len(items), 25)), 0, len(items) - 1]
             for at in sorted(set(chosen)):
                 for value in _others(items, at, entry.item):
-                    if entry.kind == 17 and not is_id and not _contradicts(items, at, value):
+                    if entry.kind in (17, 19) and not is_id and not _contradicts(items, at, value):
                         continue
-                    raw = struct.pack(
-                        f"<{code}", value if code == "q" else value % (1 << 8 * entry.item)
-                    )
-                    yield _sealed(
+                    kept = value if code == "q" else value % (1 << 8 * entry.item)
+                    other = [*items[:at], kept, *items[at + 1 :]]
+                    own = changes is not None and entry.kind >= delta.DEAD
+                    if own and not changes.contradicts(number, entry.kind, other):
+                        continue
+                    raw = struct.pack(f"<{code}", kept)
+                    yield of_file(
                         f"nonsense: {what}", name, content, entry.offset + at * entry.item, raw
                     )
             shuffled = items[:]
@@ -401,7 +387,7 @@ def _section_nonsense(base: Path, rng: random.Random) -> Iterator[Damage]:
             for order in (items[::-1], shuffled):
                 if order != items:
                     raw = struct.pack(f"<{len(order)}{code}", *order)
-                    yield _sealed(f"nonsense: {what}", name, content, entry.offset, raw)
+                    yield of_file(f"nonsense: {what}", name, content, entry.offset, raw)
 
 
 def _contradicts(offsets: list[int], at: int, value: int) -> bool:
@@ -428,28 +414,47 @@ def _columns(base: Path) -> dict[tuple[str, int], tuple[str, bool]]:
     body = sealed.body_of(base)
     found: dict[tuple[str, int], tuple[str, bool]] = {}
     for at, kind in sealed.places(body):
-        if at[0] in ("groups", "types") and at[-1] == "kind":
-            file = sealed.value_at(body, (*at[:2], "file"))
+        if at[0] in ("groups", "types", "delta") and at[-1] == "kind":
+            owner = at[:1] if at[0] == "delta" else at[:2]
+            file = sealed.value_at(body, (*owner, "file"))
             assert isinstance(file, int)
-            name = str(sealed.value_at(body, ("files", file, "name")))
+            name = sealed.name_of(body, file)
             for member in ("values", "offsets"):
                 section = sealed.value_at(body, (*at[:-1], member))
                 assert isinstance(section, int)
                 if section >= 0:
-                    found[name, section] = str(kind), at[2] == "ids"
+                    # of the ids of the delta there is no index that could tell
+                    found[name, section] = str(kind), at[2] == "ids" and at[0] != "delta"
     return found
 
 
 def _value_nonsense(
-    name: str, content: bytes, entry: Entry, kind: str, rng: random.Random
+    name: str, content: bytes, entry: Entry, kind: str, is_id: bool, rng: random.Random
 ) -> Iterator[Damage]:
-    """Bytes that no value of the kind has: a bool of 2, text that is not UTF-8."""
-    bad = {"bool": (2, 128, 255), "string": (0x80, 0xC0, 0xFF, 0xE4)}.get(kind, ())
-    for at in rng.sample(range(entry.length), min(entry.length, 25)):
-        for value in bad:
-            yield _sealed(
-                f"nonsense: {kind} values", name, content, entry.offset + at, bytes((value,))
-            )
+    """Bytes that no value of the kind has: a bool of 2, text that is not UTF-8, a day after the last.
+
+    is_id : of vertices with an index, which tells of another text too.
+    """
+    old = content[entry.offset : entry.offset + entry.length]
+    text = (0x80, 0xC0, 0xFF, 0xE4)
+    bad = {"bool": (2, 128, 255), "string": text, "string[]": text}.get(kind, ())
+    tried = [(at, bytes((value,))) for at in rng.sample(range(entry.length), min(entry.length, 25))
+             for value in bad]  # fmt: skip
+    if kind == "date":
+        days = (-(1 << 31), -719_163, 2_932_897, (1 << 31) - 1)
+        tried = [(at, struct.pack("<i", day)) for at in range(0, entry.length, 4) for day in days]
+    for at, new in tried:
+        changed = old[:at] + new + old[at + len(new) :]
+        if is_id or kind not in ("string", "string[]") or not _is_text(changed):
+            yield of_file(f"nonsense: {kind} values", name, content, entry.offset + at, new)
+
+
+def _is_text(raw: bytes) -> bool:
+    try:
+        raw.decode()
+    except UnicodeDecodeError:
+        return False
+    return True
 
 
 def remove(path: Path) -> None:

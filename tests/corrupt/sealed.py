@@ -18,6 +18,7 @@ from typing import TypeAlias
 Json: TypeAlias = "bool | int | float | str | list[Json] | dict[str, Json] | None"
 Path_: TypeAlias = tuple[str | int, ...]  # the members on the way to a value of the body
 
+MANIFEST = "MANIFEST"
 HEAD = struct.Struct("<8sIIQ")  # of the manifest: magic, format, 0, length of the body
 HEADER = struct.Struct("<8sIIQ40x")  # of a segment file: magic, format, sections, length
 ENTRY = struct.Struct("<IIQQ8x")  # kind, bytes per item, offset, length
@@ -39,22 +40,52 @@ def digest(data: bytes) -> bytes:
 
 def body_of(folder: Path) -> Json:
     """The JSON of the manifest."""
-    found: Json = json.loads((folder / "MANIFEST").read_bytes()[HEAD.size : -16])
+    raw = (folder / MANIFEST).read_bytes()
+    found: Json = json.loads(raw[HEAD.size : HEAD.size + HEAD.unpack_from(raw)[3]])
     return found
 
 
-def seal(folder: Path, body: bytes, head: bytes | None = None) -> None:
-    """Make `body` the manifest's, under a checksum that fits."""
-    sealed = (head or HEAD.pack(b"gdb.man\n", 1, 0, len(body))) + body
-    (folder / "MANIFEST").write_bytes(sealed + digest(sealed))
+def inside_of(folder: Path) -> bytes:
+    """The segment file that lies in the manifest; b"" where there is none."""
+    raw = (folder / MANIFEST).read_bytes()
+    return raw[HEAD.size + HEAD.unpack_from(raw)[3] : -16]
 
 
-def seal_json(folder: Path, body: Json) -> None:
-    seal(folder, json.dumps(body, ensure_ascii=True, separators=(",", ":")).encode())
+def segments(folder: Path) -> list[tuple[str, bytes]]:
+    """All segment files and their bytes; the one in the manifest goes by the manifest's name."""
+    found = [(path.name, path.read_bytes()) for path in sorted(folder.glob("seg-*"))]
+    inside = inside_of(folder)
+    return [*found, (MANIFEST, inside)] if inside else found
+
+
+def name_of(body: Json, file: int) -> str:
+    """The name of a file, by its number in the manifest."""
+    files = list_at(body, ("files",))
+    return MANIFEST if file == len(files) else str(value_at(files[file], ("name",)))
+
+
+def format_of(folder: Path) -> int:
+    """The format that the manifest says."""
+    return int(HEAD.unpack_from((folder / MANIFEST).read_bytes())[1])
+
+
+def seal(folder: Path, body: bytes, head: bytes | None = None, inside: bytes | None = None) -> None:
+    """Make `body` the manifest's, under a checksum that fits; with the head and the segment that it has, or others."""
+    inside = inside_of(folder) if inside is None else inside
+    sealed = (head or HEAD.pack(b"gdb.man\n", format_of(folder), 0, len(body))) + body + inside
+    (folder / MANIFEST).write_bytes(sealed + digest(sealed))
+
+
+def seal_json(folder: Path, body: Json, inside: bytes | None = None) -> None:
+    text = json.dumps(body, ensure_ascii=True, separators=(",", ":")).encode()
+    seal(folder, text, inside=inside)
 
 
 def seal_file(folder: Path, name: str, content: bytes) -> None:
     """Write other bytes into a segment file, and pin them in the manifest."""
+    if name == MANIFEST:
+        seal_json(folder, body_of(folder), content)
+        return
     (folder / name).write_bytes(content)
     body = body_of(folder)
     assert isinstance(body, dict)

@@ -1,22 +1,26 @@
-"""The store that is damaged, and everything that it is asked.
+"""The stores that are damaged, and everything that they are asked.
 
 Small, so that every byte can be tried, and with every feature of the format: several vertex groups and id
 spaces, directed and undirected types, parallel edges, loops, a row of more than 255 entries over two
-segments, all kinds of columns, with nulls and without.
+segments, all kinds of columns, with nulls and without. One is a base alone; the others have a delta as well, in
+which vertices, edges, labels and properties were added, changed and removed: in the manifest, or in its own file.
 """
 
 from __future__ import annotations
 
+from datetime import date
 from pathlib import Path
+from unittest.mock import patch
 
 import numpy as np
 
 import gdb
-from gdb.storage import segment
+from gdb.storage import segment, transaction
 from gdb.storage.adjacency import Direction
 from gdb.storage.build import write_graph
 from gdb.storage.model import Column, EdgeTable, GraphTables, VertexTable
 from gdb.storage.store import Store
+from gdb.transaction import Transaction
 
 PEOPLE, PLACES, EDGES, SEGMENT_EDGES = 24, 16, 600, 300
 
@@ -55,16 +59,74 @@ def graph(seed: int) -> GraphTables:
     )
 
 
-def write(folder: Path, seed: int = 1, *, times: int = 1) -> None:
-    """Write the store, each owner of sections into a file of its own."""
+BASE, INSIDE, BESIDE = STORES = ("a base", "a delta in the manifest", "a delta in a file")
+
+
+def write(folder: Path, seed: int = 1, *, name: str = BASE) -> None:
+    """Write one of `STORES`, each owner of sections into a file of its own."""
     packed, segment.PACK_BYTES = segment.PACK_BYTES, 1
     try:
-        for number in range(times):
-            with_store = Store.open(folder, create=True)
-            write_graph(with_store, graph(seed + number), segment_edges=SEGMENT_EDGES)
-            with_store.close()
+        store = Store.open(folder, create=True)
+        write_graph(store, graph(seed), segment_edges=SEGMENT_EDGES)
+        store.close()
     finally:
         segment.PACK_BYTES = packed
+    if name != BASE:
+        most = transaction.MOST_INLINE if name == INSIDE else 0
+        with (
+            patch.object(transaction, "MOST_INLINE", most),
+            gdb.connect(folder) as db,
+            db.transaction() as tx,
+        ):
+            _change(tx, graph(seed))
+
+
+def _change(tx: Transaction, base: GraphTables) -> None:
+    """Something of all that a delta can hold. Every vertex has an edge then: to remove one more is a contradiction."""
+    lone = [f"plässe {n}" for n in range(PLACES - 3, PLACES)]  # without an edge in the base
+    words, guests = {"id_space": "words"}, {"id_space": "guests"}
+    new = {"age": [41, None, 43], "name": ["neü", "b", None], "tall": [True, None, False]}
+    tx.add_nodes(["Person", "Young"], [100, 103, 106], new)
+    own = {
+        "born": [date(2000, 2, 29), None, date.min, date.max],
+        "words": [["a", "é"], None, [], ["x"]],
+    }
+    tx.add_nodes(["Guest"], ["gast a", "gast b", "gäst c", "gäst d"], own, **guests)
+    tx.add_nodes(["Place"], ["neu"], {"size": [1]}, **words)
+    tx.set_nodes([13, 16, 31], {"age": [77, None, 3], "nick": ["ab", None, "é"]})
+    tx.set_nodes(["plässe 3"], {"size": [9.5]}, **words)
+    tx.set_labels([19], add="Old")
+    values = {
+        "w": [0.5, None, 2.0, 1.0],
+        "since": [2000, 2001, None, 2003],
+        "note": ["a", "é", None, "d"],
+    }
+    tx.add_relationships("KNOWS", [100, 100, 31, 106], [31, 31, 106, 106], values)
+    tx.add_relationships("NEAR", lone, [*lone[1:], "neu"], **words)
+    tx.add_relationships("MET", [103, 106, 100], [100, 100, 106], {"on": [date(2020, 1, 1)] * 3})
+    ends = ["gast a", "gast b", "gäst c", "gäst d"], ["gast b", "gast a", "gast a", "gast a"]
+    tx.add_relationships("WITH", *ends, directed=False, **guests)
+    knows, near = base.edges[0], base.edges[1]
+    pairs = [(_end(knows, n)[0][0], *_end(knows, n)[1]) for n in (3, 4, 5)]
+    for start, end, space in pairs[:2]:
+        tx.set_relationships(
+            "KNOWS", [start], [end], {"w": [7.5], "met": [True]}, id_space=("", space)
+        )
+    start, end, space = pairs[2]
+    tx.remove_relationships("KNOWS", [start], [end], id_space=("", space))
+    for number in (0, 1):
+        (one, first), (other, second) = _end(near, number)
+        tx.remove_relationships("NEAR", [one], [other], id_space=(first, second))
+    tx.remove_nodes([22, 28, 103], detach=True)
+
+
+def _end(edges: EdgeTable, number: int) -> tuple[tuple[int | str, str], tuple[int | str, str]]:
+    """Id and id space of both ends of an edge of the base."""
+    rows = int(edges.sources[number]), int(edges.targets[number])
+    one, other = (
+        (10 + 3 * r, "") if r < PEOPLE else (f"plässe {r - PEOPLE}", "words") for r in rows
+    )
+    return one, other
 
 
 QUERIES = (
@@ -85,6 +147,11 @@ QUERIES = (
     "MATCH DIFFERENT NODES (a)--(b)--(c)--(d)--(a) RETURN count(*)",
     "MATCH (a:Person)-[:KNOWS]->(b)<-[:LIKES]-(c:Place) RETURN b.name, count(*)",
     "MATCH REPEATABLE ELEMENTS (a)-->(b)-->(c) RETURN count(*)",
+    # of the delta; the store without one has no answers to these
+    "MATCH (n:Guest) RETURN id(n), n.born, n.words",
+    "MATCH (n:Old) RETURN n, n.nick",
+    "MATCH (a)-[r:MET]->(b) RETURN a, b, r.on",
+    "MATCH (a)-[:WITH]-(b) RETURN a, b",
 )
 
 

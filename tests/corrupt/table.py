@@ -94,12 +94,14 @@ class _Trial:
         self._end()
 
 
-def try_all(folder: Path, seed: int, each: int | None, only: str = "") -> Iterator[Tried]:
+def try_all(
+    folder: Path, seed: int, each: int | None, only: str = "", *, name: str = stores.BASE
+) -> Iterator[Tried]:
     """Try the damages of a store made in `folder`; at most `each` of every kind, chosen by the seed; only those
-    whose kind has `only` in it."""
+    whose kind has `only` in it. name : of the store."""
     base, stale = folder / "base", folder / "stale"
-    stores.write(stale, 2)
-    stores.write(base, 1)
+    stores.write(stale, 2, name=name)
+    stores.write(base, 1, name=name)
     tried = damages.all_damages(base, stale, seed)
     trial = _Trial([str(base), str(stale), str(folder / "work"), str(seed)])
     try:
@@ -145,18 +147,23 @@ def main() -> int:
         type=int,
         help=f"at most so many damages of a kind (default: all bytes, {MOST} of others)",
     )
+    parser.add_argument("--store", choices=stores.STORES, help="only the damages of this one")
     parser.add_argument("--only", default="", help="only kinds with this in their name")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--verbose", action="store_true", help="print what became of each")
     given = parser.parse_args()
-    found: list[Tried] = []
-    with tempfile.TemporaryDirectory() as folder:
-        for one in try_all(Path(folder), given.seed, given.each, given.only):
-            found.append(one)
-            if given.verbose or one.outcome in BAD:
-                print(f"{one.outcome}: {one.kind}: {one.what}: {one.text}", file=sys.stderr)
-    print(table(found))
-    return int(any(one.outcome in BAD for one in found))
+    bad = False
+    for name in [given.store] if given.store else stores.STORES:
+        found: list[Tried] = []
+        with tempfile.TemporaryDirectory() as folder:
+            tried = try_all(Path(folder), given.seed, given.each, given.only, name=name)
+            for one in tried:
+                found.append(one)
+                if given.verbose or one.outcome in BAD:
+                    print(f"{one.outcome}: {one.kind}: {one.what}: {one.text}", file=sys.stderr)
+        print(f"A store with {name}:\n\n{table(found)}\n", flush=True)
+        bad |= any(one.outcome in BAD for one in found)
+    return int(bad)
 
 
 if __name__ == "__main__":

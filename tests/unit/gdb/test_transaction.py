@@ -396,3 +396,16 @@ def test_a_table_holds_ends_and_properties_itself(db: gdb.Database) -> None:
             tx.add_relationships("R", pa.table({"source": ["a"], "target": ["z"]}))
         tx.add_relationships("R", table)
     assert db.execute("MATCH (:P)-[r:R]->() RETURN count(*)").scalar() == 3
+
+
+def test_a_group_whose_nodes_are_all_gone_may_have_other_types(tmp_path: Path) -> None:
+    # What the delta had added and removed again was put together with the new values.
+    with gdb.connect(tmp_path / "s") as db:
+        for number, value in enumerate([1, "one", 2.5]):
+            with db.transaction() as tx:
+                tx.add_nodes("A", [number], {"x": [value]})
+                assert tx.execute("MATCH (n:A) RETURN n.x").scalar() == value
+            assert db.execute("MATCH (n:A) RETURN n.x").scalar() == value
+            with db.transaction() as tx:
+                tx.remove_nodes([number])
+        db.check()

@@ -1,18 +1,32 @@
 """Transactions against a model of dicts that shares no code with the store: any order of changes, commits, rollbacks,
-compactions and openings."""
+compactions and openings.
+
+GDB_MODEL_EXAMPLES: how many orders pytest tries. python -m tests.unit.gdb.test_transaction_model --seconds 600
+(`make model`) tries as many as there is time for, and prints how many steps that were.
+"""
 
 from __future__ import annotations
 
+import argparse
 import os
 import shutil
+import sys
 import tempfile
+import time
 from collections import Counter
 from pathlib import Path
+from typing import ClassVar
 
 import pytest
 from hypothesis import HealthCheck, Phase, settings
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
+from hypothesis.stateful import (
+    RuleBasedStateMachine,
+    invariant,
+    precondition,
+    rule,
+    run_state_machine_as_test,
+)
 
 import gdb
 from gdb import Node, Relationship
@@ -76,14 +90,19 @@ class Machine(RuleBasedStateMachine):
     """A store in a folder, or in memory, beside the model."""
 
     threshold = 1 << 16
+    done: ClassVar[Counter[str]] = Counter()  # over all orders that were tried
 
     def __init__(self) -> None:
         super().__init__()
+        self.done["orders"] += 1
         self.folder = Path(tempfile.mkdtemp(prefix="gdb-model-"))
         self.db = gdb.connect(self.folder / "s.gdb")
         self.tx: Transaction | None = None
         self.committed, self.model = Model(), Model()
         self._fill()
+        self.version = self.db.stats().version
+        # Nothing has changed since: to do it again would be a step without an effect.
+        self.compacted, self.opened = True, True
 
     def _fill(self) -> None:
         """A base with parallel relationships, loops and properties, so that changes meet one."""
@@ -122,7 +141,14 @@ class Machine(RuleBasedStateMachine):
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(transaction, "MOST_CHANGES", self.threshold)
             self.tx.__exit__(None, None, None)
+        self.done["commits"] += 1
         self.tx, self.committed = None, self.model
+        after = self.db.stats()
+        if after.version != self.version:
+            self.version = after.version
+            self.compacted, self.opened = not after.changes, False
+            self.done["with changes"] += 1
+            self.done["of the whole graph"] += not after.changes
         self.db.check()
 
     @precondition(lambda self: self.tx is not None)
@@ -130,18 +156,24 @@ class Machine(RuleBasedStateMachine):
     def roll_back(self) -> None:
         assert self.tx is not None
         self.tx.rollback()
+        self.done["rollbacks"] += 1
         self.tx, self.model = None, self.committed.copy()
 
-    @precondition(lambda self: self.tx is None)
+    @precondition(lambda self: self.tx is None and not self.opened)
     @rule()
     def open_again(self) -> None:
+        self.opened = True
         self.db.close()
         self.db = gdb.connect(self.folder / "s.gdb")
+        self.done["openings"] += 1
 
-    @precondition(lambda self: self.tx is None)
+    @precondition(lambda self: self.tx is None and not self.compacted)
     @rule()
     def compact(self) -> None:
+        self.compacted = True
         self.db.compact()
+        self.version = self.db.stats().version
+        self.done["compactions"] += 1
         assert self.db.stats().changes == 0
 
     # ---- changes ---------------------------------------------------------------------------------
@@ -239,6 +271,7 @@ class Machine(RuleBasedStateMachine):
 
     @invariant()
     def readers_see_what_was_committed(self) -> None:
+        self.done["looks"] += 1  # one before the first step, and one after each
         assert content(self.db) == self.committed.content()
 
     @invariant()
@@ -254,6 +287,7 @@ class SmallDeltas(Machine):
     """Every other commit writes the base anew."""
 
     threshold = 4
+    done: ClassVar[Counter[str]] = Counter()
 
 
 SETTINGS = settings(
@@ -267,3 +301,35 @@ TestAnyOrder = Machine.TestCase
 TestAnyOrder.settings = SETTINGS
 TestSmallDeltas = SmallDeltas.TestCase
 TestSmallDeltas.settings = SETTINGS
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("--seconds", type=float, default=600.0)
+    ends = time.monotonic() + parser.parse_args().seconds
+    # Nothing is kept from run to run, so that each tries other orders.
+    few = settings(SETTINGS, max_examples=20, stateful_step_count=60, database=None)
+    while time.monotonic() < ends:
+        for machine in (Machine, SmallDeltas):
+            run_state_machine_as_test(machine, settings=few)  # raises what it finds
+        steps = sum(m.done["looks"] - m.done["orders"] for m in (Machine, SmallDeltas))
+        print(f"{steps:,} steps", end="\r", file=sys.stderr, flush=True)
+    names = (
+        "orders",
+        "steps",
+        "commits",
+        "with changes",
+        "of the whole graph",
+        "rollbacks",
+        "compactions",
+        "openings",
+    )
+    line = "{:<14}" + "{:>20}" * len(names)
+    print(line.format("", *names))
+    for machine in (Machine, SmallDeltas):
+        machine.done["steps"] = machine.done["looks"] - machine.done["orders"]
+        print(line.format(machine.__name__, *(f"{machine.done[name]:,}" for name in names)))
+
+
+if __name__ == "__main__":
+    main()

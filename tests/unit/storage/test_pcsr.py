@@ -145,3 +145,11 @@ def test_a_spliced_part_is_the_part_built_of_the_same_keys(
     assert found.neighbours.tolist() == expected.neighbours.tolist()
     assert (found.simple, found.loops) == (expected.simple, expected.loops)
     assert found.max_degree == expected.max_degree
+
+
+def test_what_is_not_there_is_not_removed() -> None:
+    part = pcsr.build(np.array([1 << 32, 1 << 32, 3 << 32 | 2], np.uint64))
+    nothing = np.zeros(0, np.uint64)
+    for missing in ([1 << 32] * 3, [1 << 32 | 1], [3 << 32 | 3], [9 << 32]):
+        with pytest.raises(KeyError):
+            pcsr.spliced(part, np.array(missing, np.uint64), nothing)

@@ -1,0 +1,113 @@
+"""Stores that earlier versions wrote are read by this one, whole, and take its transactions (README.md beside)."""
+
+from __future__ import annotations
+
+import shutil
+import struct
+from collections import Counter
+from datetime import date, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+import gdb
+from gdb import Node, Relationship
+from tests.format.make import HERE, STORES, graph_of
+
+Content = tuple[Counter[object], Counter[object]]
+
+
+def value_of(value: object) -> object:
+    """A property's value as in the JSON, which can be counted."""
+    match value:
+        case {"date": str(text)}:
+            return date.fromisoformat(text)
+        case {"datetime": str(text)}:
+            return datetime.fromisoformat(text)
+        case {"days": int(days)}:
+            return timedelta(days)
+        case list():
+            return tuple(map(value_of, value))
+    return value
+
+
+def record_of(properties: object) -> frozenset[tuple[str, str]]:
+    """Properties as something that tells 1 from 1.0 and from True, and 0.0 from -0.0."""
+    assert isinstance(properties, dict)
+    return frozenset((key, repr(value_of(value))) for key, value in properties.items())
+
+
+def wanted(name: str) -> Content:
+    """The content that NAME.json tells."""
+    nodes, edges = graph_of(name)
+    found: Counter[object] = Counter()
+    for type_, directed, start, end, own, times in edges:
+        ends = (start, end) if directed else tuple(sorted((start, end), key=repr))
+        found[type_, directed, ends, record_of(own)] += times
+    return Counter((s, i, tuple(labels), record_of(own)) for s, i, labels, own in nodes), found
+
+
+def content(db: gdb.Database) -> Content:
+    """The same of a store, by queries."""
+    nodes: Counter[object] = Counter()
+    for (node,) in db.execute("MATCH (n) RETURN n").fetchall():
+        assert isinstance(node, Node)
+        nodes[node.id_space, node.id, node.labels, record_of(node.properties)] += 1
+    edges: Counter[object] = Counter()
+    for (found,) in db.execute("MATCH ()-[r]-() RETURN DISTINCT r").fetchall():
+        assert isinstance(found, Relationship)
+        ends = (found.start, found.end)
+        if not found.directed:
+            ends = tuple(sorted(ends, key=repr))
+        edges[found.type, found.directed, ends, record_of(found.properties)] += 1
+    return nodes, edges
+
+
+@pytest.fixture(params=STORES)
+def name(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
+@pytest.fixture
+def folder(name: str, tmp_path: Path) -> Path:
+    """A copy: whoever opens a store makes a lock file in it."""
+    return Path(shutil.copytree(HERE / name, tmp_path / "copy"))
+
+
+def test_every_folder_is_tried() -> None:
+    assert sorted(STORES) == sorted(path.parent.name for path in HERE.glob("*/MANIFEST"))
+
+
+def test_it_is_of_the_format_that_its_name_tells(name: str) -> None:
+    raw = (HERE / name / "MANIFEST").read_bytes()
+    assert struct.unpack_from("<8sI", raw) == (b"gdb.man\n", int(name.split("-")[1]))
+    assert (b'"delta"' in raw) == ("delta" in name)
+    assert (b"gdb.seg\n" in raw) == name.endswith("inside")
+
+
+def test_it_holds_what_was_written(name: str, folder: Path) -> None:
+    with gdb.connect(folder, read_only=True) as db:
+        db.check()
+        assert content(db) == wanted(name)
+        for space, one, *_ in graph_of(name)[0]:
+            found = db.execute("MATCH (n) WHERE id(n) = $id RETURN n", {"id": one}).fetchall()
+            assert [(node.id_space, node.id) for (node,) in found] == [(space, one)]
+
+
+def test_it_takes_a_transaction_and_a_compaction(name: str, folder: Path) -> None:
+    nodes, edges = wanted(name)
+    with gdb.connect(folder) as db:
+        before = db.stats().version
+        with db.transaction() as tx:
+            tx.add_nodes(["New"], ["one", "other"], {"n": [1, None]}, id_space="new")
+            tx.add_relationships("NEXT", ["one"], ["other"], {"x": [0.5]}, id_space="new")
+        assert db.stats().version == before + 1
+    nodes.update(
+        [("new", "one", ("New",), record_of({"n": 1})), ("new", "other", ("New",), record_of({}))]
+    )
+    edges["NEXT", True, ("one", "other"), record_of({"x": 0.5})] += 1
+    for _ in range(2):
+        with gdb.connect(folder) as db:
+            db.check()
+            assert content(db) == (nodes, edges)
+            db.compact()
