@@ -25,12 +25,12 @@ from gdb.storage.manifest import (
     TypeRecord,
 )
 from gdb.storage.model import (
-    I64,
     U32,
     Column,
     EdgeTable,
     GraphTables,
     Kind,
+    Rows,
     VertexTable,
 )
 from gdb.storage.renumber import Numbering, ShareSets, genmap
@@ -48,8 +48,8 @@ class _Type:
 
     name: str
     directed: bool
-    sources: I64
-    targets: I64
+    sources: Rows
+    targets: Rows
     columns: dict[str, Column]
 
 
@@ -328,9 +328,9 @@ def _types_of(tables: GraphTables) -> list[_Type]:
     return types
 
 
-def _joined(ends: list[I64]) -> I64:
+def _joined(ends: list[Rows]) -> Rows:
     """One array of several, not copied where there is but one."""
-    return (np.concatenate(ends) if len(ends) > 1 else ends[0]).astype(np.int64, copy=False)
+    return np.concatenate(ends) if len(ends) > 1 else ends[0]
 
 
 def _check_text(*texts: str) -> None:

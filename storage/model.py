@@ -21,6 +21,7 @@ from gdb.storage import temporal
 
 U8 = npt.NDArray[np.uint8]
 U32 = npt.NDArray[np.uint32]
+Rows = npt.NDArray[np.int64 | np.uint32]
 I32 = npt.NDArray[np.int32]
 I64 = npt.NDArray[np.int64]
 F64 = npt.NDArray[np.float64]
@@ -386,14 +387,14 @@ class VertexTable:
 class EdgeTable:
     """Edges of one type.
 
-    sources, targets : i64[m], rows in the concatenation of the graph's vertex tables.
+    sources, targets : i64[m] or u32[m], rows in the concatenation of the graph's vertex tables.
     columns : property key -> column of m values.
     """
 
     type: str
     directed: bool
-    sources: I64
-    targets: I64
+    sources: Rows
+    targets: Rows
     columns: dict[str, Column] = field(default_factory=dict)
 
     def __len__(self) -> int:

@@ -127,7 +127,8 @@ class Assembly:
         columns = new.columns
         if len(rows) < len(kept):
             columns = {k: c.take(rows) for k, c in columns.items()}
-        table = EdgeTable(new.type, new.directed, sources[rows], targets[rows], columns)
+        ends = sources[rows].astype(np.uint32), targets[rows].astype(np.uint32)
+        table = EdgeTable(new.type, new.directed, *ends, columns)
         self.properties.add_edges(table, new.report.file)
         self.edges.append(table)
         self.added_edges += len(rows)
