@@ -211,11 +211,8 @@ def _checked_time(name: str, given: date | timedelta | np.datetime64 | np.timede
     if given != given:
         return None
     value: object = given
-    if isinstance(given, np.datetime64):
-        whole_days = np.datetime_data(given)[0] in ("Y", "M", "W", "D")
-        value = given.astype("datetime64[D]" if whole_days else "datetime64[us]").item()
-    elif isinstance(given, np.timedelta64):
-        value = given.astype("timedelta64[us]").item()
+    if isinstance(given, (np.datetime64, np.timedelta64)):
+        value = temporal.of_numpy(given)
     try:
         match value:
             case datetime():

@@ -11,6 +11,8 @@ from collections.abc import Callable, Sequence
 from datetime import UTC, date, datetime, timedelta
 from typing import TYPE_CHECKING, TypeAlias
 
+import numpy as np
+
 if TYPE_CHECKING:
     from gdb.storage.model import Kind
 
@@ -66,6 +68,15 @@ def instant_of(value: datetime) -> int:
 def length_of(value: timedelta) -> int:
     """Microseconds of a duration; may exceed 64 bits."""
     return value // _MICROSECOND
+
+
+def of_numpy(value: np.datetime64 | np.timedelta64) -> object:
+    """A date (of whole days), datetime or timedelta, parts of a microsecond cut off; None for NaT, an integer where
+    Python has no such value."""
+    if isinstance(value, np.timedelta64):
+        return value.astype("timedelta64[us]").item()
+    whole_days = np.datetime_data(value)[0] in ("Y", "M", "W", "D")
+    return value.astype("datetime64[D]" if whole_days else "datetime64[us]").item()
 
 
 def parse(text: str, kind: Kind) -> Temporal:

@@ -14,6 +14,7 @@ from typing import Any, Protocol, TypeGuard, TypeVar, cast
 import numpy as np
 
 from gdb.errors import ImportFailed
+from gdb.storage import temporal
 from gdb.storage.importer.report import FileReport
 from gdb.storage.importer.spaces import Ids
 from gdb.storage.model import Column, Item, PropertyValue, VertexTable
@@ -238,7 +239,13 @@ class _Reader:
         return found
 
     def _single(self, value: object, name: str, key: str) -> Item:
-        if isinstance(value, np.generic):
+        if isinstance(value, (np.datetime64, np.timedelta64)):
+            plain = temporal.of_numpy(value)
+            # NaT, parts of a microsecond, the year 10,000
+            if isinstance(plain, int) or np.array(plain, value.dtype) != value:
+                raise self._wrong(name, key, value, _PROPERTIES)
+            value = plain
+        elif isinstance(value, np.generic):
             value = value.item()
         if isinstance(value, (bool, str, date, timedelta)):
             return value

@@ -122,10 +122,12 @@ _IDS_BEFORE = re.compile(rb"(?m)^[ \t]*[+-]?[0-9]+[ \t]+[+-]?[0-9]+[ \t]+[^ \t\r
 
 def _all_fit(text: bytes, how: Lines) -> bool:
     """Whether every line that holds words holds as many as it must, and integers where only these are allowed."""
-    words = [len(words) for words in map(bytes.split, text.split(b"\n"))]
-    if not set(words) <= {0, how.width}:
+    lines = text.split(b"\n")
+    if not set(map(len, map(bytes.split, lines))) <= {0, how.width}:
         return False
-    return not how.reals or len(_IDS_BEFORE.findall(text)) == len(words) - words.count(0)
+    if not how.reals:
+        return True
+    return len(_IDS_BEFORE.findall(text)) == sum(map(bool, map(bytes.strip, lines)))
 
 
 def _parse_slowly(

@@ -166,7 +166,7 @@ def test_a_graph_with_attributes(db: gdb.Database) -> None:
     graph = nx.DiGraph()
     graph.add_node("ada", labels=["Person", "Author"], born=1815, tags=("x", "y"))
     graph.add_node("bob", label="Person", born=np.int64(1912), at=datetime(2000, 1, 1))
-    graph.add_node("zoe")
+    graph.add_node("zoe", at=np.datetime64("2001-01-01T00:00:00.000000000"))
     graph.add_edge("ada", "bob", type="KNOWS", since=1.5, w=np.float32(0.5))
     graph.add_edge("bob", "zoe", w=2)
     report = db.load(graph, type="NEAR", label="All")
@@ -175,7 +175,7 @@ def test_a_graph_with_attributes(db: gdb.Database) -> None:
     assert rows(db, "MATCH (n) RETURN id(n), labels(n), n.born, n.tags, n.at") == [
         ("ada", ["All", "Author", "Person"], 1815, ["x", "y"], None),
         ("bob", ["All", "Person"], 1912, None, datetime(2000, 1, 1)),
-        ("zoe", ["All"], None, None, None),
+        ("zoe", ["All"], None, None, datetime(2001, 1, 1)),
     ]
     assert rows(db, "MATCH (a)-[e]->(b) RETURN id(a), id(b), type(e), e.since, e.w") == [
         ("ada", "bob", "KNOWS", 1.5, 0.5),
@@ -214,6 +214,9 @@ BAD_GRAPHS: list[tuple[Callable[[Any], object], str]] = [
     (lambda g: g.add_node("a", x=1 << 63), "node 'a': attribute 'x' holds a int"),
     (lambda g: g.add_node("a", x=[[1]]), "node 'a': attribute 'x' holds a list"),
     (lambda g: g.add_node("a", x=[None]), "node 'a': attribute 'x' holds a NoneType"),
+    (lambda g: g.add_node("a", x=np.datetime64("2000-01-01T00:00:00.123456789")), "attribute 'x'"),
+    (lambda g: g.add_node("a", x=np.datetime64("20000-01-01T00")), "attribute 'x'"),
+    (lambda g: g.add_node("a", x=np.datetime64("NaT")), "attribute 'x'"),
     (lambda g: g.add_node("a", label=7), "node 'a': attribute 'label' holds a int"),
     (lambda g: g.add_node("a", **{"": 7}), "node 'a': attribute ''"),
     (lambda g: g.add_node("a", x="\ud800"), "node 'a': attribute 'x'"),
