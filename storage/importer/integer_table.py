@@ -14,7 +14,6 @@ from pathlib import Path
 import numpy as np
 
 from gdb.storage.importer.compressed import compression_of
-from gdb.storage.importer.integers import parsed
 from gdb.storage.importer.layout import Layout
 from gdb.storage.importer.tables import Table
 from gdb.storage.model import I64, Column, Kind, from_strings
@@ -50,6 +49,8 @@ class IntegerTable(Table):
             super()._read()
 
     def _parsed(self) -> I64 | None:
+        from gdb.storage.importer.integers import parsed  # brings the compiler
+
         with self.path.open("rb") as stream:
             for _ in range(self.layout.skipped):
                 stream.readline()

@@ -14,7 +14,6 @@ import numpy as np
 import numpy.typing as npt
 
 from gdb.storage.importer.compressed import damaged
-from gdb.storage.importer.integers import parsed
 from gdb.storage.importer.report import Fault, FileReport, Rejects
 
 CHUNK = 1 << 24
@@ -97,6 +96,8 @@ def _plain(text: bytes, how: Lines) -> Numbers | None:
     blank = re.search(rb"[ \t]", text)
     if how.reals or blank is None:
         return None
+    from gdb.storage.importer.integers import parsed  # brings the compiler
+
     found = parsed(np.frombuffer(text, np.uint8), ord(blank[0]), how.width)
     return None if found is None else np.ascontiguousarray(found.T)
 
