@@ -363,9 +363,15 @@ def _delta(at: _Fields) -> DeltaRecord:
         dead=at.number("dead"),
         dead_count=at.number("dead_count"),
         added=at.each("added", _added_vertices),
-        patches={int(key): value.patches_here() for key, value in at.named("patches").items()},
+        patches={_group_number(k): v.patches_here() for k, v in at.named("patches").items()},
         types=at.each("types", _added_edges),
     )
+
+
+def _group_number(key: str) -> int:
+    if not re.fullmatch(r"0|[1-9][0-9]{0,9}", key):  # int() takes more than is written
+        raise ValueError(f"{key!r} is no number of a group")
+    return int(key)
 
 
 def _added_vertices(at: _Fields) -> AddedVertices:

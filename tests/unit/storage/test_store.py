@@ -28,6 +28,7 @@ from gdb.errors import (
 from gdb.storage import checksum, files, manifest
 from gdb.storage.build import write_graph
 from gdb.storage.files import PosixFiles
+from gdb.storage.manifest import ColumnRecord, DeltaRecord, Manifest, PatchRecord
 from gdb.storage.model import GraphTables, VertexTable
 from gdb.storage.store import Store
 
@@ -394,3 +395,16 @@ def test_string_hashes_are_those_of_the_format() -> None:
     assert column.offsets is not None
     found = hash_strings(column.values.astype(np.uint8), column.offsets)
     assert found.tolist() == [plain(text) for text in texts]
+
+
+@pytest.mark.parametrize("key", ["00", " 0", "+0", "٠", "0_0"])
+def test_a_patch_names_its_group_as_a_number_is_written(key: str) -> None:
+    """int() takes more, and two keys would be one group."""
+    patch = PatchRecord(0, 1, ColumnRecord("int64", 1, -1, -1))
+    delta = DeltaRecord(0, 0, 2, 0, (), {0: {"x": patch}}, ())
+    raw = manifest.encode(Manifest(delta=delta))
+    sealed = raw[:-16].replace(b'"patches":{"0":', f'"patches":{{"{key}":'.encode())
+    length = len(sealed) - 24
+    sealed = sealed[:16] + length.to_bytes(8, "little") + sealed[24:]
+    with pytest.raises(CorruptStore, match="no number of a group"):
+        manifest.decode(sealed + checksum.digest(sealed), "x")
