@@ -78,8 +78,11 @@ class Sheet:
         found = replace(found, fields=assume_roles(found.fields, edges=edges))
         warnings = [f"{self.path}: {warning}" for warning in found.warnings]
         if edges and found.guessed and not all(f.known for f in found.fields):
+            named = self.frame is not None or is_parquet(self.path)  # no line of it could be data
             warnings.append(
-                f"{self.path}: the first line was taken for a header, the first two columns for the "
+                f"{self.path}: the first two columns were taken for the ends (name them :START_ID and :END_ID)"
+                if named
+                else f"{self.path}: the first line was taken for a header, the first two columns for the "
                 "ends (pass header=False and columns= if it is data)"
             )
         where = (found, self.report, self.rejects, self.cancel, self.engine)
@@ -172,7 +175,9 @@ def frame_columns(
                     )
             if warnings:  # there is no report that would tell them
                 raise ImportFailed(
-                    warnings[0].removeprefix(f"{name}: "), "Cast the column first.", file=name
+                    warnings[0].removeprefix(f"{name}: "),
+                    "Rename or cast the columns first.",
+                    file=name,
                 )
             at = [
                 _role(fields, r, sheet.path) for r in (("START_ID", "END_ID") if edges else ("ID",))

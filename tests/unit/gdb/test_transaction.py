@@ -409,3 +409,13 @@ def test_a_group_whose_nodes_are_all_gone_may_have_other_types(tmp_path: Path) -
             with db.transaction() as tx:
                 tx.remove_nodes([number])
         db.check()
+
+
+def test_a_table_whose_ends_have_other_names_is_refused_with_the_names(db: gdb.Database) -> None:
+    arrow = pytest.importorskip("pyarrow")
+    table = arrow.table({"x": ["a"], "y": ["b"], "w": [1.5]})
+    with (
+        pytest.raises(ChangeRefused, match=r"name them :START_ID and :END_ID"),
+        db.transaction() as tx,
+    ):
+        tx.add_relationships("R", table)
