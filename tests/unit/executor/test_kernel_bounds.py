@@ -12,9 +12,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gdb import planner
-from gdb.executor.cpu import address, kernel, launch, levels, nodes, sets, tail, trees, workers
+from gdb.executor.cpu import kernel, launch, levels, nodes, sets, tail, trees, workers
 from gdb.executor.prepare import Prepared, prepare
 from gdb.executor.scheduler import Budget, Watch
+from gdb.machine import memory
 from gdb.query_graph import REPEATABLE_ELEMENTS, QueryEdge, QueryGraph, QueryVertex
 from tests.backends import rows_on_cpu
 from tests.small_graph import SmallGraph
@@ -56,7 +57,7 @@ def seen_accesses() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(kernel, "run", kernel._run)
         patch.setattr(launch, "Worker", Watched)
-        for access, bits in (*address.LOADS.items(), *address.STORES.items()):
+        for access, bits in (*memory.LOADS.items(), *memory.STORES.items()):
             for module in MODULES:
                 if hasattr(module, access.__name__):
                     patch.setattr(module, access.__name__, watched(access, bits // 8))
