@@ -57,7 +57,8 @@ class IntegerTable(Table):
             begin = stream.tell()
             whole = mmap.mmap(stream.fileno(), 0, prot=mmap.PROT_READ)
         text = np.frombuffer(whole, np.uint8)[begin:]
-        return parsed(text, ord(self.layout.delimiter), len(self.layout.fields))
+        columns = len(self.layout.fields)
+        return parsed(text, ord(self.layout.delimiter), columns, self._cancel)
 
     def _values(self, i: int) -> I64:
         assert self._found is not None

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import os
+import threading
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 
+from gdb.errors import Cancelled
 from gdb.machine.compile import compiled
 from gdb.machine.memory import load_u8, store_i64
 from gdb.storage.model import I64, U8
@@ -72,13 +74,20 @@ def _parse_part(
 _parse = compiled(_parse_part, entry=True)
 
 
-def parsed(text: U8, delimiter: int, width: int) -> I64 | None:
+def parsed(
+    text: U8, delimiter: int, width: int, cancel: threading.Event | None = None
+) -> I64 | None:
     """The integers of a text, i64[width, lines], or None where there is anything else in it.
 
     Parameters
     ----------
     text : u8[n], lines that end with LF or CR LF; blank ones do not count. delimiter : a byte that is no digit, no
         minus and no end of a line. width : numbers of a line; of one, a blank line lacks it.
+    cancel : looked at before each part.
+
+    Raises
+    ------
+    Cancelled
     """
     parts = _parts(text)
     counts = [int(np.count_nonzero(text[a:b] == _NEWLINE)) + (b == len(text)) for a, b in parts]
@@ -86,6 +95,8 @@ def parsed(text: U8, delimiter: int, width: int) -> I64 | None:
     out = np.empty((width, int(starts[-1])), np.int64)
 
     def run(k: int) -> int:
+        if cancel is not None and cancel.is_set():
+            raise Cancelled("The import was cancelled; nothing was stored.")
         (begin, end), at = parts[k], out.ctypes.data + 8 * int(starts[k])
         return _parse(text.ctypes.data, begin, end, delimiter, width, at, out.shape[1])
 

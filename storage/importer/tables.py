@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -22,6 +23,9 @@ from gdb.storage.importer.line_ends import unified
 from gdb.storage.importer.places import Places
 from gdb.storage.importer.report import Fault, FileReport, Rejects
 from gdb.storage.model import DTYPES, I64, ITEM_OF, Column, Kind, Values, offsets_of_lengths
+
+if TYPE_CHECKING:
+    from duckdb import DuckDBPyConnection
 
 Row = tuple[int | str, ...]
 _LINE = 2 << 20  # bytes of a line that DuckDB takes unless it is told otherwise
@@ -58,8 +62,8 @@ class Table:
         width = len(layout.fields)
         self.places = Places(path, layout.delimiter, layout.skipped, blanks=width == 1)
         self.warnings: list[str] = []
-        self.connection = engine.cursor()
-        self._watch = Watch(self.connection, cancel)
+        self._engine, self._cancel = engine, cancel
+        self._made: tuple[DuckDBPyConnection, Watch] | None = None
 
     def __enter__(self) -> Table:
         try:
@@ -78,8 +82,18 @@ class Table:
         self.close()
 
     def close(self) -> None:
-        self._watch.close()
-        self.connection.close()
+        if self._made is not None:
+            connection, watch = self._made
+            watch.close()
+            connection.close()
+
+    @property
+    def connection(self) -> DuckDBPyConnection:
+        """Its own, made when it is first needed."""
+        if self._made is None:
+            connection = self._engine.cursor()
+            self._made = connection, Watch(connection, self._cancel)
+        return self._made[0]
 
     @contextmanager
     def _cancellable(self) -> Iterator[None]:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import threading
 from pathlib import Path
 
+import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from gdb.errors import GdbError
+from gdb.errors import Cancelled, GdbError
 from gdb.storage.build import read_tables
 from gdb.storage.importer import csv_graph, integer_table, integers, load
 from gdb.storage.importer.integer_table import IntegerTable
@@ -91,3 +93,15 @@ def test_a_node_that_stands_twice_is_told_by_its_line(tmp_path: Path) -> None:
     (table,) = read_tables(store.snapshot()).vertices
     found = dict(zip(list(table.ids), table.columns["x"].to_list(), strict=True))
     assert found == {1: 1, 2: 2, 4: 4}
+
+
+def test_parsing_can_be_cancelled(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(integers, "_PART", 9)
+    text = np.frombuffer(b"1,2\n" * 100, np.uint8)
+    cancel = threading.Event()
+    found = integers.parsed(text, ord(","), 2, cancel)
+    assert found is not None
+    assert found.tolist() == [[1] * 100, [2] * 100]
+    cancel.set()
+    with pytest.raises(Cancelled):
+        integers.parsed(text, ord(","), 2, cancel)
