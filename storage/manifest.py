@@ -194,17 +194,32 @@ class Manifest:
 
 def encode(manifest: Manifest) -> bytes:
     """The bytes of a manifest file: head, JSON body, the segment inside, BLAKE2b-128 of all."""
-    members = _members(manifest)
-    del members["inline"]
-    if manifest.delta is None:
-        del members["delta"]
-    body = _JSON.encode(members).encode("utf-8")
+    members = {name: getattr(manifest, name) for name in _OWN}
+    if manifest.delta is not None:
+        members["delta"] = manifest.delta
+    body = f"{_JSON.encode(members)[:-1]},{_base_text(manifest)[1:]}".encode()
     sealed = _HEAD.pack(_MAGIC, format_of(manifest), 0, len(body)) + body + manifest.inline
     return sealed + digest(sealed)
 
 
 def _members(record: DataclassInstance) -> dict[str, object]:
     return {name: getattr(record, name) for name in record.__dataclass_fields__}
+
+
+_OWN = ("version", "vertex_count", "edge_count", "files")
+_BASE = ("groups", "types", "spaces")
+_last: tuple[list[object], str] = ([], "")  # members of a base, and their text
+
+
+def _base_text(manifest: Manifest) -> str:
+    """The members that only a new base changes, as JSON; kept from commit to commit."""
+    global _last
+    members = [getattr(manifest, name) for name in _BASE]
+    known, text = _last
+    if len(known) != len(members) or any(a is not b for a, b in zip(known, members, strict=True)):
+        text = _JSON.encode(dict(zip(_BASE, members, strict=True)))
+        _last = members, text
+    return text
 
 
 _JSON = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), default=_members)
