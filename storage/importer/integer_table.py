@@ -6,7 +6,6 @@ it is not, and where one is not, DuckDB reads the file as any other and says wha
 
 from __future__ import annotations
 
-import mmap
 import re
 from collections.abc import Sequence
 from pathlib import Path
@@ -19,6 +18,7 @@ from gdb.storage.importer.tables import Table
 from gdb.storage.model import I64, Column, Kind, from_strings
 
 _FEW = 1 << 16  # bytes that are looked at before a file is read
+_BLOCK = 1 << 25  # bytes that are read at a time
 
 
 def seems_of_integers(path: Path, layout: Layout) -> bool:
@@ -49,16 +49,28 @@ class IntegerTable(Table):
             super()._read()
 
     def _parsed(self) -> I64 | None:
+        """All numbers, i64[columns, rows], or None. The file is read, not mapped: whoever cuts it short meanwhile would
+        kill the process."""
         from gdb.storage.importer.integers import parsed  # brings the compiler
 
+        columns, delimiter = len(self.layout.fields), ord(self.layout.delimiter)
+        pieces, rest = list[I64](), b""
         with self.path.open("rb") as stream:
             for _ in range(self.layout.skipped):
                 stream.readline()
-            begin = stream.tell()
-            whole = mmap.mmap(stream.fileno(), 0, prot=mmap.PROT_READ)
-        text = np.frombuffer(whole, np.uint8)[begin:]
-        columns = len(self.layout.fields)
-        return parsed(text, ord(self.layout.delimiter), columns, self._cancel)
+            while True:
+                data = stream.read(_BLOCK)
+                block = rest + data
+                cut = block.rfind(b"\n") + 1 if data else len(block)
+                found = parsed(
+                    np.frombuffer(block, np.uint8)[:cut], delimiter, columns, self._cancel
+                )
+                if found is None:
+                    return None
+                pieces.append(found)
+                rest = block[cut:]
+                if not data:
+                    return np.concatenate(pieces, axis=1)
 
     def _values(self, i: int) -> I64:
         assert self._found is not None
