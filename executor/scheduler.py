@@ -39,11 +39,6 @@ def units(weights: I64, workers: int) -> list[tuple[int, int]]:
     return [(int(a), int(b)) for a, b in pairwise(cuts)]
 
 
-def cores() -> int:
-    """Cores that this process may use."""
-    return len(os.sched_getaffinity(0))
-
-
 def helpers_of_all() -> ThreadPoolExecutor:
     """The pool of this process, made when first needed; queries share it, and each also works on the
     thread that asked."""

@@ -6,6 +6,7 @@ A file knows nothing of its own checksum; the manifest pins name, length and che
 
 from __future__ import annotations
 
+import io
 import secrets
 import struct
 import threading
@@ -18,7 +19,7 @@ import numpy.typing as npt
 
 from gdb.errors import CorruptStore, InternalError
 from gdb.storage.checksum import Buffer, Hasher, digest
-from gdb.storage.files import MANIFEST, Files, NewFile
+from gdb.storage.files import MANIFEST, Files
 from gdb.storage.model import F64, I32, I64, U8, U32
 
 U64 = npt.NDArray[np.uint64]
@@ -118,7 +119,7 @@ class SegmentWriter:
         self.created.append(name)
         out = self._files.create(name)
         try:
-            length, digest_hex = _write_file(out, self._pending, self._on_bytes)
+            length, digest_hex = _write(out.write, self._pending, self._on_bytes)
             out.fsync()  # protects the segment's bytes: the manifest must never point at less
         finally:
             out.close()
@@ -126,27 +127,11 @@ class SegmentWriter:
         self._pending, self._bytes = [], 0
 
 
-class _Bytes:
-    """A new file in memory."""
-
-    def __init__(self) -> None:
-        self.content = bytearray()
-
-    def write(self, data: Buffer) -> None:
-        self.content += memoryview(data)
-
-    def fsync(self) -> None:
-        pass
-
-    def close(self) -> None:
-        pass
-
-
 def packed(sections: Sequence[Section]) -> bytes:
     """The bytes of a segment file of some sections, for one that lies inside another file."""
-    out = _Bytes()
-    _write_file(out, sections, None)
-    return bytes(out.content)
+    out = io.BytesIO()
+    _write(out.write, sections, None)
+    return out.getvalue()
 
 
 def _start(at: int, size: int) -> int:
@@ -155,8 +140,10 @@ def _start(at: int, size: int) -> int:
     return -(-at // alignment) * alignment
 
 
-def _write_file(
-    out: NewFile, sections: Sequence[Section], on_bytes: Callable[[int], None] | None
+def _write(
+    write: Callable[[Buffer], object],
+    sections: Sequence[Section],
+    on_bytes: Callable[[int], None] | None,
 ) -> tuple[int, str]:
     at = HEADER.size + ENTRY.size * len(sections)
     entries: list[bytes] = []
@@ -171,7 +158,7 @@ def _write_file(
 
     def emit(data: Buffer) -> None:
         hasher.update(data)
-        out.write(data)
+        write(data)
         if on_bytes:
             on_bytes(memoryview(data).nbytes)
 

@@ -16,7 +16,8 @@ from gdb.executor.cpu import address
 from gdb.executor.cpu.workers import Worker, scratch_bytes
 from gdb.executor.embeddings import NO_COLUMNS, Deliver, Wanted
 from gdb.executor.prepare import Prepared
-from gdb.executor.scheduler import Budget, Watch, cores, helpers_of_all
+from gdb.executor.scheduler import Budget, Watch, helpers_of_all
+from gdb.machine.cores import cores
 from gdb.storage.adjacency import I64, U32
 
 # a launch's step budget: about 10 ms, so that a stop is seen in time and costs nothing

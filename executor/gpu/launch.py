@@ -23,8 +23,9 @@ from gdb.executor.gpu.rows import Drain, Gathered, Pick, Sink
 from gdb.executor.gpu.stage import Share, Stage, check_size
 from gdb.executor.plan import Twin
 from gdb.executor.prepare import Prepared
-from gdb.executor.scheduler import Budget, Watch, cores
+from gdb.executor.scheduler import Budget, Watch
 from gdb.executor.tables import Written
+from gdb.machine.cores import cores
 from gdb.storage.adjacency import I64, U32
 
 Part = TypeVar("Part")

@@ -13,12 +13,15 @@ import zlib
 from collections.abc import Callable, Generator
 from contextlib import closing
 from pathlib import Path
-from typing import BinaryIO, Literal, cast
+from typing import TYPE_CHECKING, BinaryIO, Literal, cast
 
 import numpy as np
 
 from gdb.errors import ImportFailed
 from gdb.storage.engine import Engine
+
+if TYPE_CHECKING:
+    from _typeshed import WriteableBuffer
 
 Compression = Literal["none", "gzip", "zstd"]
 RATIO = 1000
@@ -144,8 +147,8 @@ class _Zstandard(io.RawIOBase):
     def readable(self) -> bool:
         return True
 
-    def readinto(self, into: object) -> int:
-        target = memoryview(into).cast("B")  # type: ignore[arg-type]
+    def readinto(self, into: WriteableBuffer) -> int:
+        target = memoryview(into).cast("B")
         while not self._rest:
             data = next(self._chunks, None)
             if data is None:

@@ -16,7 +16,7 @@ from gdb.storage.importer.assemble import Assembly, NewEdges
 from gdb.storage.importer.detect import head, is_parquet
 from gdb.storage.importer.frames import ArrowStream, Frame, FrameTable, frame_layout
 from gdb.storage.importer.header import Field, assume_roles, names_of
-from gdb.storage.importer.integer_table import IntegerTable, seems_of_integers
+from gdb.storage.importer.integer_table import IntegerTable, read_integers
 from gdb.storage.importer.layout import Layout, layout_of
 from gdb.storage.importer.parquet import ParquetTable, parquet_layout
 from gdb.storage.importer.places import Places
@@ -88,10 +88,12 @@ class Sheet:
         where = (found, self.report, self.rejects, self.cancel, self.engine)
         if self.frame is not None:
             return FrameTable(self.frame, *where), warnings
-        kind: type[Table] = ParquetTable if is_parquet(self.path) else Table
-        if kind is Table and seems_of_integers(self.path, found):
-            kind = IntegerTable
-        return kind(self.path, *where), warnings
+        if is_parquet(self.path):
+            return ParquetTable(self.path, *where), warnings
+        numbers = read_integers(self.path, found, self.cancel)
+        if numbers is not None:
+            return IntegerTable(numbers, self.path, *where), warnings
+        return Table(self.path, *where), warnings
 
 
 def layout(path: Path, naming: Naming) -> Layout:

@@ -7,13 +7,16 @@ it is not, and where one is not, DuckDB reads the file as any other and says wha
 from __future__ import annotations
 
 import re
+import threading
 from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
 
+from gdb.storage.engine import Engine
 from gdb.storage.importer.compressed import compression_of
 from gdb.storage.importer.layout import Layout
+from gdb.storage.importer.report import FileReport, Rejects
 from gdb.storage.importer.tables import Table
 from gdb.storage.model import I64, Column, Kind, from_strings
 
@@ -21,98 +24,97 @@ _FEW = 1 << 16  # bytes that are looked at before a file is read
 _BLOCK = 1 << 25  # bytes that are read at a time
 
 
-def seems_of_integers(path: Path, layout: Layout) -> bool:
-    """Whether a file's columns may be integers, and its first records are."""
+def read_integers(path: Path, layout: Layout, cancel: threading.Event | None) -> I64 | None:
+    """All numbers of a file, i64[columns, rows]; None where something is no plain integer, which is known from the
+    first records of most files.
+
+    Raises
+    ------
+    Cancelled
+    """
     if any(f.kind not in (None, "int64") or f.role in ("LABEL", "TYPE") for f in layout.fields):
-        return False
+        return None
     if not re.fullmatch(r"[^-0-9\r\n]", layout.delimiter) or not layout.delimiter.isascii():
-        return False
-    with path.open("rb") as stream:
+        return None
+    columns, delimiter = len(layout.fields), ord(layout.delimiter)
+    pieces = list[I64]()
+    with path.open(
+        "rb"
+    ) as stream:  # not mapped: whoever cuts it short meanwhile would kill the process
         if compression_of(stream.read(4)) != "none":
-            return False
+            return None
         stream.seek(0)
         for _ in range(layout.skipped):
             stream.readline()
         few = stream.read(_FEW)
-    return bool(few) and not few.translate(None, b"0123456789-\r\n" + layout.delimiter.encode())
+        if not few or few.translate(None, b"0123456789-\r\n" + layout.delimiter.encode()):
+            return None
+        from gdb.storage.importer.integers import parsed  # brings the compiler
+
+        rest = few
+        while True:
+            data = stream.read(_BLOCK)
+            block = rest + data
+            cut = block.rfind(b"\n") + 1 if data else len(block)
+            found = parsed(np.frombuffer(block, np.uint8)[:cut], delimiter, columns, cancel)
+            if found is None:
+                return None
+            pieces.append(found)
+            rest = block[cut:]
+            if not data:
+                return np.concatenate(pieces, axis=1)
 
 
 class IntegerTable(Table):
-    """The rows of a file for which `seems_of_integers` holds: as `Table`. Where it is not so, they are read as text."""
+    """The rows of a file that `read_integers` has read: as `Table`, without DuckDB."""
 
-    _found: I64 | None = None  # i64[columns, rows]
-    _kept: I64 | None = None  # the rows that were not rejected; None: all
+    def __init__(
+        self,
+        numbers: I64,
+        path: Path,
+        layout: Layout,
+        report: FileReport,
+        rejects: Rejects,
+        cancel: threading.Event | None,
+        engine: Engine,
+    ) -> None:
+        """numbers : i64[columns, rows]."""
+        super().__init__(path, layout, report, rejects, cancel, engine)
+        self._numbers = numbers
+        self._records = np.arange(1, numbers.shape[1] + 1)  # of the rows that were not rejected
 
     def _read(self) -> None:
-        self._found = self._parsed()
-        if self._found is None:
-            super()._read()
-
-    def _parsed(self) -> I64 | None:
-        """All numbers, i64[columns, rows], or None. The file is read, not mapped: whoever cuts it short meanwhile would
-        kill the process."""
-        from gdb.storage.importer.integers import parsed  # brings the compiler
-
-        columns, delimiter = len(self.layout.fields), ord(self.layout.delimiter)
-        pieces, rest = list[I64](), b""
-        with self.path.open("rb") as stream:
-            for _ in range(self.layout.skipped):
-                stream.readline()
-            while True:
-                data = stream.read(_BLOCK)
-                block = rest + data
-                cut = block.rfind(b"\n") + 1 if data else len(block)
-                found = parsed(
-                    np.frombuffer(block, np.uint8)[:cut], delimiter, columns, self._cancel
-                )
-                if found is None:
-                    return None
-                pieces.append(found)
-                rest = block[cut:]
-                if not data:
-                    return np.concatenate(pieces, axis=1)
-
-    def _values(self, i: int) -> I64:
-        assert self._found is not None
-        values: I64 = self._found[i] if self._kept is None else self._found[i, self._kept]
-        return values
+        pass  # done, and every text is an integer
 
     def reject_misfits(self, i: int, kind: Kind, what: str, cure: str = "") -> None:
-        if self._found is None:
-            super().reject_misfits(i, kind, what, cure)
+        pass
 
     def reject_missing(self, i: int, what: str) -> None:
-        if self._found is None:
-            super().reject_missing(i, what)
+        pass
 
     def reject_rows(self, rows: I64, reasons: Sequence[str], cure: str, i: int) -> None:
-        if self._found is None:
-            super().reject_rows(rows, reasons, cure, i)
-        elif len(rows):
-            records = self.records()
-            self._reject_records(list(zip(records[rows].tolist(), reasons, strict=True)), cure, i)
-            self._kept = np.delete(records, rows) - 1
+        if len(rows):
+            found = self._records[rows].tolist()
+            self._reject_records(list(zip(found, reasons, strict=True)), cure, i)
+            self._records = np.delete(self._records, rows)
+            self._numbers = np.delete(self._numbers, rows, axis=1)
 
     def count(self) -> int:
-        return super().count() if self._found is None else len(self._values(0))
+        return len(self._records)
 
     def is_empty(self, i: int) -> bool:
-        return super().is_empty(i) if self._found is None else not self.count()
+        return not self.count()
 
     def all_fit(self, i: int, kind: Kind) -> bool:
-        return (self._found is not None and kind == "int64") or super().all_fit(i, kind)
+        return kind == "int64"
 
     def kind(self, i: int) -> Kind:
-        return super().kind(i) if self._found is None else "int64"
+        return "int64"
 
     def column(self, i: int, kind: Kind) -> Column:
-        if self._found is None:
-            return super().column(i, kind)
         if kind == "string":
-            return from_strings([str(value) for value in self._values(i).tolist()])
-        return Column("int64", self._values(i))
+            return from_strings([str(value) for value in self._numbers[i].tolist()])
+        return Column("int64", self._numbers[i])
 
     def records(self) -> I64:
-        if self._found is None:
-            return super().records()
-        return np.arange(1, self._found.shape[1] + 1) if self._kept is None else self._kept + 1
+        return self._records

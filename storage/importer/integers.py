@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import threading
 from concurrent.futures import ThreadPoolExecutor
 
@@ -10,6 +9,7 @@ import numpy as np
 
 from gdb.errors import Cancelled
 from gdb.machine.compile import compiled
+from gdb.machine.cores import cores
 from gdb.machine.memory import load_u8, store_i64
 from gdb.storage.model import I64, U8
 
@@ -100,13 +100,12 @@ def parsed(
         (begin, end), at = parts[k], out.ctypes.data + 8 * int(starts[k])
         return _parse(text.ctypes.data, begin, end, delimiter, width, at, out.shape[1])
 
-    with ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
+    with ThreadPoolExecutor(cores()) as pool:
         found = list(pool.map(run, range(len(parts))))
     if min(found, default=0) < 0:
         return None
-    if found[:-1] == counts[:-1]:
-        return out[:, : int(starts[-2] if len(starts) > 1 else 0) + sum(found[-1:])]
-    pieces = [out[:, a : a + n] for a, n in zip(starts.tolist(), found, strict=False)]
+    # where lines were blank there are fewer than there was room for
+    pieces = [out[:, at : at + n] for at, n in zip(starts.tolist(), found, strict=False)]
     return np.concatenate([out[:, :0], *pieces], axis=1)
 
 
@@ -117,8 +116,8 @@ def _parts(text: U8) -> list[tuple[int, int]]:
     while begin < len(text):
         end = min(begin + _PART, len(text))
         if end < len(text):
-            ends = np.flatnonzero(text[begin:end] == _NEWLINE)
-            end = begin + int(ends[-1]) + 1 if len(ends) else len(text)
+            last = text[begin:end].tobytes().rfind(b"\n")
+            end = begin + last + 1 if last >= 0 else len(text)
         found.append((begin, end))
         begin = end
     return found

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
@@ -146,7 +147,7 @@ def _held(type: str, field: Field) -> str:
     return type.replace("BIGINT", _MICROSECONDS) if microseconds else type
 
 
-class TypedTable(Table):
+class TypedTable(Table, ABC):
     """The rows of a table: as `Table`, but its columns have types. A row is told by its number."""
 
     types: list[_Type]
@@ -189,12 +190,12 @@ class TypedTable(Table):
                 )
                 self.reject(i, read.lost.replace("{}", f"c{i}"), what, cure)
 
-    def _schema(self) -> Schema:
-        raise NotImplementedError
+    @abstractmethod
+    def _schema(self) -> Schema: ...
 
+    @abstractmethod
     def _make(self, statement: str) -> None:
         """Run the statement for {} being the columns of the table, and behind them the number of the row, from 0."""
-        raise NotImplementedError
 
     def text(self, i: int) -> str:
         return f"CAST(c{i} AS VARCHAR)"

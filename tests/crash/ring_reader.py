@@ -11,7 +11,7 @@ import json
 import select
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import cast
@@ -19,8 +19,11 @@ from unittest.mock import patch
 
 import gdb
 from gdb.storage import snapshot as snapshots
+from gdb.storage.delta import TypeDelta
 from gdb.storage.files import PosixFiles
+from gdb.storage.manifest import TypeRecord
 from gdb.storage.partitions import Partitions
+from gdb.storage.segment import Segments
 from tests.crash.ring import TWO_STEPS, VERSION, WHOLE, Row, Witness
 
 LOOKS = 25  # before the database is opened anew
@@ -78,9 +81,16 @@ def old_manifest() -> Look:
 def old_relationships() -> Look:
     """The relationships of the snapshot before, where it has the same base, beside the nodes of this one."""
 
-    def partitions(records, deltas, segments, count, before=None):  # type: ignore[no-untyped-def]
-        same = before is not None and tuple(before._records.values()) == records
-        return Partitions(records, before._deltas if same else deltas, segments, count, before)
+    def partitions(
+        records: tuple[TypeRecord, ...],
+        deltas: Mapping[str, TypeDelta],
+        segments: Segments,
+        count: int,
+        before: Partitions | None,
+    ) -> Partitions:
+        if before is not None and tuple(before._records.values()) == records:
+            deltas = before._deltas
+        return Partitions(records, deltas, segments, count, before)
 
     patch.object(snapshots, "Partitions", partitions).start()
     return whole

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from gdb.errors import Cancelled, GdbError
 from gdb.storage.build import read_tables
 from gdb.storage.importer import csv_graph, integer_table, integers, load
-from gdb.storage.importer.integer_table import IntegerTable
+from gdb.storage.importer.tables import Table
 from gdb.storage.store import Store
 
 CELL = st.one_of(
@@ -33,7 +33,7 @@ def result(path: Path, *, numbers: bool) -> tuple[object, list[Edge]]:
     store = Store.open(None, create=True)
     with pytest.MonkeyPatch.context() as patch:
         if not numbers:
-            patch.setattr(csv_graph, "seems_of_integers", lambda path, layout: False)
+            patch.setattr(csv_graph, "read_integers", lambda path, layout, cancel: None)
         try:
             load(store, path, format="csv", on_error="skip", missing_ends="create")
         except GdbError as error:
@@ -74,7 +74,8 @@ def test_numbers_are_read_as_numbers(tmp_path: Path, monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(
         integers, "_PART", 9
     )  # bytes: parts end with a line, and one has a blank one
-    monkeypatch.setattr(IntegerTable, "_read_text", lambda self: pytest.fail("is read as text"))
+    monkeypatch.setattr(integer_table, "_FEW", 7)
+    monkeypatch.setattr(Table, "_read_text", lambda self: pytest.fail("is read as text"))
     path = tmp_path / "input.csv"
     path.write_text(":START_ID,:END_ID,p\n1,-2,5\n-3,4,0\n\n12345678901234,2,3\n1,1,1")
     _, edges = result(path, numbers=True)
@@ -84,24 +85,39 @@ def test_numbers_are_read_as_numbers(tmp_path: Path, monkeypatch: pytest.MonkeyP
     ]
 
 
-def test_a_node_that_stands_twice_is_told_by_its_line(tmp_path: Path) -> None:
+@pytest.mark.parametrize("text", ["id:ID,x\n1,1\n\n2,2\n1,3\n4,4\n", "id:ID\n1\n\n2\n1\n4\n"])
+def test_a_node_that_stands_twice_is_told_by_its_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str
+) -> None:
+    """Whether a blank line is a record or not, and in whichever part of the file it stands."""
+    for module, name, size in (
+        (integers, "_PART", 5),
+        (integer_table, "_BLOCK", 7),
+        (integer_table, "_FEW", 2),
+    ):
+        monkeypatch.setattr(module, name, size)
     store, path = Store.open(None, create=True), tmp_path / "nodes.csv"
-    path.write_text("id:ID,x\n1,1\n\n2,2\n1,3\n4,4\n")
+    path.write_text(text)
     report = load(store, nodes=path, on_error="skip")
     (refused,) = report.files[0].rejected
-    assert (refused.line, refused.text) == (5, "1,3")
+    assert (refused.line, refused.text) == (5, text.splitlines()[4])
     (table,) = read_tables(store.snapshot()).vertices
-    found = dict(zip(list(table.ids), table.columns["x"].to_list(), strict=True))
-    assert found == {1: 1, 2: 2, 4: 4}
+    assert sorted(map(int, table.ids)) == [1, 2, 4]
+    if "x" in text:
+        found = dict(zip(table.ids, table.columns["x"].to_list(), strict=True))
+        assert found == {1: 1, 2: 2, 4: 4}
 
 
-def test_parsing_can_be_cancelled(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_parts_keep_the_order_of_lines_and_parsing_can_be_cancelled(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr(integers, "_PART", 9)
-    text = np.frombuffer(b"1,2\n" * 100, np.uint8)
+    lines = "".join(f"{k},{-k - 1}\n" for k in range(100))
+    text = np.frombuffer(lines.encode(), np.uint8)
     cancel = threading.Event()
     found = integers.parsed(text, ord(","), 2, cancel)
     assert found is not None
-    assert found.tolist() == [[1] * 100, [2] * 100]
+    assert found.tolist() == [list(range(100)), list(range(-1, -101, -1))]
     cancel.set()
     with pytest.raises(Cancelled):
         integers.parsed(text, ord(","), 2, cancel)
