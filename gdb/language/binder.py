@@ -10,16 +10,17 @@ from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from gdb.errors import LimitExceeded, SyntaxProblem
+from gdb.errors import LimitExceeded, NotSupported, SyntaxProblem
 from gdb.executor.tail import Tail, same
 from gdb.language import functions, pushdown
 from gdb.language.canonical import canonical, numbered
+from gdb.language.clauses import Query, Simple
 from gdb.language.projection import project
 from gdb.language.pushdown import Conditions
 from gdb.language.report import problem
 from gdb.language.resolve import conjuncts, elements, measure, parameters, resolve
 from gdb.language.scope import Scope
-from gdb.language.syntax import Element, Expression, HasLabels, Query, walk
+from gdb.language.syntax import Element, Expression, HasLabels, walk
 from gdb.query_graph import MatchMode, QueryEdge, QueryGraph, QueryVertex, Renamed
 
 if TYPE_CHECKING:
@@ -35,7 +36,7 @@ class Sources:
     scope : holds the values. pushed : conditions on one element. rest : the other conditions.
     """
 
-    query: Query
+    query: Simple
     scope: Scope
     pushed: Mapping[Element, Conditions]
     rest: Sequence[Expression]
@@ -149,8 +150,11 @@ def bind(
     -----
     Evaluates conditions on one element over all vertices or edges that its labels admit.
     """
+    simple = query.simple
+    if simple is None:
+        raise NotSupported("only MATCH and RETURN become one pattern and one tail.")
     try:
-        return _bind(query, snapshot, params, default_mode)
+        return _bind(simple, snapshot, params, default_mode)
     except RecursionError:
         raise LimitExceeded(
             "the query is nested too deeply.", "Leave out parentheses, or split it."
@@ -158,7 +162,7 @@ def bind(
 
 
 def _bind(
-    query: Query, snapshot: Snapshot, params: Mapping[str, Value], default_mode: MatchMode
+    query: Simple, snapshot: Snapshot, params: Mapping[str, Value], default_mode: MatchMode
 ) -> BoundQuery:
     scope = Scope(query.text, snapshot, params)
     scope.add(query.match)
@@ -199,7 +203,7 @@ def _mention(expressions: Iterable[Expression], names: Set[str]) -> bool:
     return any(name in names for e in expressions for name, _ in parameters(e))
 
 
-def _returned(query: Query) -> list[Expression]:
+def _returned(query: Simple) -> list[Expression]:
     """Everything in RETURN that may hold a parameter."""
     returning = query.returning
     found = [item.expression for item in returning.items]
@@ -207,7 +211,7 @@ def _returned(query: Query) -> list[Expression]:
     return found + [count for count in (returning.skip, returning.limit) if count is not None]
 
 
-def _conditions(scope: Scope, query: Query) -> list[Expression]:
+def _conditions(scope: Scope, query: Simple) -> list[Expression]:
     """The property maps and the WHERE, in parts that must all be true, with their names and parameters known."""
     written = list(scope.conditions)
     if query.match.where is not None:

@@ -8,21 +8,12 @@ from __future__ import annotations
 
 from gdb import limits
 from gdb.errors import LimitExceeded
+from gdb.language.clauses import Match, Query, Return, ReturnItem, SortItem
 from gdb.language.cursor import Cursor
 from gdb.language.expressions import OPERATOR_WORDS, ExpressionReader
 from gdb.language.patterns import PatternReader
 from gdb.language.suggest import closest
-from gdb.language.syntax import (
-    Expression,
-    Literal,
-    Match,
-    Parameter,
-    Place,
-    Query,
-    Return,
-    ReturnItem,
-    SortItem,
-)
+from gdb.language.syntax import Expression, Literal, Parameter
 from gdb.language.tokens import Kind, Token
 from gdb.query_graph import (
     DIFFERENT_EDGES,
@@ -82,7 +73,7 @@ def parse(text: str) -> Query:
 
     Examples
     --------
-    >>> parse("MATCH (a:Person)-->(b) RETURN count(*) AS n").returning.items[0].name
+    >>> parse("MATCH (a:Person)-->(b) RETURN count(*) AS n").simple.returning.items[0].name
     'n'
     """
     try:
@@ -129,7 +120,7 @@ class _Parser:
             self._refuse_clause()
             cure = "Columns are separated by commas; AS names one."
             raise cursor.unexpected("the end of the query", self._words_after(returning), cure)
-        return Query(self.text, explain, match, returning, profile)
+        return Query(self.text, ((match, returning),), (), explain, profile)
 
     def _refuse_clause(self) -> None:
         token = self.cursor.peek()
@@ -192,7 +183,7 @@ class _Parser:
         limit = self._count("LIMIT") if cursor.is_word("LIMIT") else None
         return Return(cursor.since(start), distinct, star, items, order, skip, limit)
 
-    def _items(self) -> tuple[Place | None, tuple[ReturnItem, ...]]:
+    def _items(self) -> tuple[bool, tuple[ReturnItem, ...]]:
         cursor = self.cursor
         star = cursor.accept_sign("*")
         items: list[ReturnItem] = []
@@ -205,7 +196,7 @@ class _Parser:
                 f"the query returns more than {limits.MAX_RETURN_ITEMS} columns.",
                 "Return fewer, or raise gdb.limits.MAX_RETURN_ITEMS.",
             )
-        return star.place if star else None, tuple(items)
+        return star is not None, tuple(items)
 
     def _item(self) -> ReturnItem:
         cursor = self.cursor

@@ -17,6 +17,7 @@ from sqlglot import exp
 from gdb.errors import SyntaxProblem, TypeProblem
 from gdb.executor.tail import NUMBER, ColumnRef, Output, Tail
 from gdb.language import functions
+from gdb.language.clauses import Return, ReturnItem, SortItem
 from gdb.language.columns import EmbeddingColumns, Parameters
 from gdb.language.grouping import GroupedTranslator, Grouping, counts_rows, is_count
 from gdb.language.report import problem
@@ -28,9 +29,6 @@ from gdb.language.syntax import (
     Expression,
     Literal,
     Parameter,
-    Return,
-    ReturnItem,
-    SortItem,
     Variable,
     walk,
 )
@@ -73,8 +71,8 @@ class _Projection:
     def _items(self) -> list[ReturnItem]:
         """The items with their variables resolved; * as the named elements in the order of the text."""
         items: list[ReturnItem] = []
-        star = self.returning.star
-        if star is not None:
+        if self.returning.everything:
+            star = self.returning.place
             if not self.scope.names:
                 raise problem(
                     SyntaxProblem,
@@ -115,15 +113,15 @@ class _Projection:
         measure(resolved, self.scope.text)
         return replace(item, expression=resolved)
 
-    def _number(self, given: Literal | Parameter | None, clause: str) -> int | None:
+    def _number(self, given: Expression | None, clause: str) -> int | None:
         """The value of SKIP or LIMIT."""
         if given is None:
             return None
-        value = (
-            given.value
-            if isinstance(given, Literal)
-            else self.scope.parameter(given.name, given.place)
-        )
+        value: object = None
+        if isinstance(given, Literal):
+            value = given.value
+        elif isinstance(given, Parameter):
+            value = self.scope.parameter(given.name, given.place)
         if isinstance(value, bool) or not isinstance(value, int) or value < 0:
             raise problem(
                 TypeProblem,

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from gdb import limits
 from gdb.errors import LimitExceeded, NameProblem, SyntaxProblem, TypeProblem
+from gdb.language.clauses import Match
 from gdb.language.report import located, problem
 from gdb.language.suggest import did_you_mean
 from gdb.language.syntax import (
@@ -17,7 +18,6 @@ from gdb.language.syntax import (
     Element,
     Expression,
     HasLabels,
-    Match,
     Name,
     NodePattern,
     Place,

@@ -1,4 +1,4 @@
-"""What a query says, as a tree: the dataclasses that `parser.parse` makes and `binder.bind` reads.
+"""What a query says, as a tree: expressions and patterns. `gdb.language.clauses` has the clauses around them.
 
 The tree holds names and values as they were written, and for each part its place in the text, so that every later
 error can point there. Chains of one operator (`a AND b AND c`, `1 + 2 - 3`) are one node, so that a long query is not
@@ -10,11 +10,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from enum import StrEnum
+from typing import TYPE_CHECKING, TypeAlias
 from typing import Literal as OneOf
-from typing import TypeAlias
 
-from gdb.query_graph import MatchMode
 from gdb.storage.adjacency import Direction
+
+if TYPE_CHECKING:
+    from gdb.language.clauses import Query
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +58,7 @@ class StringOperator(StrEnum):
     STARTS_WITH = "STARTS WITH"
     ENDS_WITH = "ENDS WITH"
     CONTAINS = "CONTAINS"
+    MATCHES = "=~"
 
 
 ArithmeticOperator: TypeAlias = OneOf["+", "-", "*", "/", "%", "^"]
@@ -208,6 +211,119 @@ class Call:
     star: bool = False
 
 
+@dataclass(frozen=True, slots=True)
+class MapLiteral:
+    """{key: value, ...}; of a key that stands twice the last value counts."""
+
+    entries: tuple[tuple[Name, Expression], ...]
+    place: Place = field(compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class MapProjection:
+    """subject{.key, .*, name, key: value}: `.key` is the entry key: subject.key, `name` the entry name: name.
+
+    everything : it has .*, all properties of the subject, which entries override.
+    """
+
+    subject: Variable
+    everything: bool
+    entries: tuple[tuple[Name, Expression], ...]
+    place: Place = field(compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Index:
+    """subject[index], of a list by number (from the end where negative), of a map or element by key."""
+
+    subject: Expression
+    index: Expression
+    place: Place = field(compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Slice:
+    """subject[start..stop], of a list; stop is exclusive."""
+
+    subject: Expression
+    start: Expression | None
+    stop: Expression | None
+    place: Place = field(compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """CASE [subject] WHEN condition THEN value ... [ELSE default] END; with a subject conditions are values that it may
+    equal."""
+
+    subject: Expression | None
+    branches: tuple[tuple[Expression, Expression], ...]
+    default: Expression | None
+    place: Place = field(compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class ListComprehension:
+    """[variable IN list WHERE where | result]; without a result the items themselves."""
+
+    variable: Name
+    list: Expression
+    where: Expression | None
+    result: Expression | None
+    place: Place = field(compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Quantified:
+    """all(variable IN list WHERE where), and so on."""
+
+    quantifier: OneOf["all", "any", "none", "single"]
+    variable: Name
+    list: Expression
+    where: Expression
+    place: Place = field(compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Reduce:
+    """reduce(total = initial, variable IN list | result)"""
+
+    total: Name
+    initial: Expression
+    variable: Name
+    list: Expression
+    result: Expression
+    place: Place = field(compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class PatternComprehension:
+    """[path = (a)-->(b) WHERE where | result]; the path's name is the pattern's."""
+
+    pattern: PathPattern
+    where: Expression | None
+    result: Expression
+    place: Place = field(compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class PatternTest:
+    """(a)-->(b) as a condition: whether there is such a path. exists(pattern) is the same."""
+
+    pattern: PathPattern
+    place: Place = field(compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Subquery:
+    """EXISTS { query }, COUNT { query }, COLLECT { query }. The query may name what stands around it. Of EXISTS and
+    COUNT it may be a bare pattern: then it is one MATCH without RETURN."""
+
+    kind: OneOf["EXISTS", "COUNT", "COLLECT"]
+    query: Query
+    place: Place = field(compare=False)
+
+
 Expression: TypeAlias = (
     Literal
     | Parameter
@@ -225,11 +341,23 @@ Expression: TypeAlias = (
     | Negative
     | HasLabels
     | Call
+    | MapLiteral
+    | MapProjection
+    | Index
+    | Slice
+    | Case
+    | ListComprehension
+    | Quantified
+    | Reduce
+    | PatternComprehension
+    | PatternTest
+    | Subquery
 )
 
 
 def children(expression: Expression) -> tuple[Expression, ...]:
-    """The operands of an expression, in the order of the text."""
+    """The operands of an expression, in the order of the text. What stands in a pattern or a subquery inside it is not
+    among them; what stands in the scope of a comprehension's variable is."""
     match expression:
         case Property(subject=inner) | HasLabels(subject=inner):
             return (inner,)
@@ -243,8 +371,31 @@ def children(expression: Expression) -> tuple[Expression, ...]:
             return left, right
         case Arithmetic(first=first, rest=rest):
             return first, *(operand for _, operand in rest)
+        case MapLiteral(entries=entries):
+            return tuple(value for _, value in entries)
+        case MapProjection(subject=subject, entries=entries):
+            return subject, *(value for _, value in entries)
+        case Index(subject=left, index=right):
+            return left, right
+        case Slice(subject=subject, start=start, stop=stop):
+            return _there(subject, start, stop)
+        case Case(subject=first_, branches=branches, default=default):
+            pairs = [part for branch in branches for part in branch]
+            return _there(first_, *pairs, default)
+        case ListComprehension(list=of, where=where, result=result):
+            return _there(of, where, result)
+        case Quantified(list=of, where=test):
+            return of, test
+        case Reduce(initial=initial, list=of, result=each):
+            return initial, of, each
+        case PatternComprehension(where=where, result=each):
+            return _there(where, each)
         case _:
             return ()
+
+
+def _there(*parts: Expression | None) -> tuple[Expression, ...]:
+    return tuple(part for part in parts if part is not None)
 
 
 def walk(expression: Expression) -> Iterator[Expression]:
@@ -261,85 +412,63 @@ def walk(expression: Expression) -> Iterator[Expression]:
 
 @dataclass(frozen=True, slots=True)
 class NodePattern:
-    """(variable:Label {key: value})"""
+    """(variable:Label {key: value} WHERE where); `given` is a parameter or expression instead of a written map."""
 
     variable: Name | None
     labels: LabelTerms
     properties: tuple[tuple[Name, Expression], ...]
     place: Place = field(compare=False)
+    given: Expression | None = None
+    where: Expression | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Length:
+    """How many relationships follow each other: * is 1 to any number, *2 two, *1..3, *..5 (from 1), *0..; `high` None
+    has no bound. `{2}`, `{1,3}`, `+` after a relationship are the same."""
+
+    low: int
+    high: int | None
 
 
 @dataclass(frozen=True, slots=True)
 class RelationshipPattern:
-    """-[variable:TYPE {key: value}]->; `direction` as seen from the node to the left."""
+    """-[variable:TYPE*1..3 {key: value} WHERE where]->; `direction` as seen from the node to the left. No length is one
+    relationship; with a length the variable is a list."""
 
     variable: Name | None
     types: tuple[Name, ...]
     properties: tuple[tuple[Name, Expression], ...]
     direction: Direction
     place: Place = field(compare=False)
+    length: Length | None = None
+    given: Expression | None = None
+    where: Expression | None = None
+
+
+class PathMode(StrEnum):
+    """What may repeat within one path of variable length."""
+
+    TRAIL = "TRAIL"  # no relationship
+    WALK = "WALK"  # anything may
+    ACYCLIC = "ACYCLIC"  # no node
+
+
+@dataclass(frozen=True, slots=True)
+class Selector:
+    """Which paths between the same two ends: ANY (any one), ALL SHORTEST, SHORTEST count (that many, shortest first).
+    shortestPath(...) is SHORTEST 1, allShortestPaths(...) ALL SHORTEST."""
+
+    kind: OneOf["ANY", "ALL SHORTEST", "SHORTEST"]
+    count: int = 1
 
 
 @dataclass(frozen=True, slots=True)
 class PathPattern:
-    """Nodes, and the relationships between each and the next: one fewer."""
+    """name = nodes, and the relationships between each and the next: one fewer."""
 
     nodes: tuple[NodePattern, ...]
     relationships: tuple[RelationshipPattern, ...]
-
-
-# ---- clauses ------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, slots=True)
-class Match:
-    """MATCH mode pattern, pattern, ... WHERE condition; no mode leaves it to the database."""
-
-    mode: MatchMode | None
-    patterns: tuple[PathPattern, ...]
-    where: Expression | None
-
-
-@dataclass(frozen=True, slots=True)
-class ReturnItem:
-    """expression AS alias; `text` is the expression as written, the column's name where there is no alias."""
-
-    expression: Expression
-    alias: Name | None
-    text: str
-
-    @property
-    def name(self) -> str:
-        return self.alias.text if self.alias else self.text
-
-
-@dataclass(frozen=True, slots=True)
-class SortItem:
-    """expression [ASC | DESC]"""
-
-    expression: Expression
-    descending: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Return:
-    """RETURN [DISTINCT] [*,] items ORDER BY order SKIP skip LIMIT limit; `star` is the place of the *."""
-
-    place: Place = field(compare=False)
-    distinct: bool
-    star: Place | None
-    items: tuple[ReturnItem, ...]
-    order: tuple[SortItem, ...] = ()
-    skip: Literal | Parameter | None = None
-    limit: Literal | Parameter | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Query:
-    """[EXPLAIN | PROFILE] MATCH ... RETURN ...; `text` is the whole query, for errors."""
-
-    text: str = field(compare=False)
-    explain: bool
-    match: Match
-    returning: Return
-    profile: bool = False
+    name: Name | None = None
+    selector: Selector | None = None
+    mode: PathMode = PathMode.TRAIL

@@ -19,7 +19,8 @@ from gdb import query_graph
 from gdb.executor.tail import Value
 from gdb.language.binder import BoundQuery
 from gdb.language.canonical import canonical, labels_text
-from gdb.language.syntax import Expression, Name, PathPattern, Query
+from gdb.language.clauses import Query
+from gdb.language.syntax import Expression, Name, PathPattern
 from gdb.storage.adjacency import Direction
 from gdb.storage.model import I64
 from gdb.storage.snapshot import Snapshot
@@ -106,14 +107,16 @@ def expression(tree: Expression) -> str:
 
 def tree(query: Query) -> str:
     """A parsed query, one line for each part."""
+    simple = query.simple
+    assert simple is not None
+    match, returning = simple.match, simple.returning
     lines = ["explain"] if query.explain else []
-    if query.match.mode is not None:
-        lines.append(f"mode {_MODES[query.match.mode]}")
-    lines += [_path(path) for path in query.match.patterns]
-    if query.match.where is not None:
-        lines.append(f"where {expression(query.match.where)}")
-    returning = query.returning
-    star = ["*"] if returning.star else []
+    if match.mode is not None:
+        lines.append(f"mode {_MODES[match.mode]}")
+    lines += [_path(path) for path in match.patterns]
+    if match.where is not None:
+        lines.append(f"where {expression(match.where)}")
+    star = ["*"] if returning.everything else []
     items = [f"{expression(i.expression)} as {i.name!r}" for i in returning.items]
     lines.append(f"return {'distinct ' * returning.distinct}{', '.join(star + items)}")
     for item in returning.order:

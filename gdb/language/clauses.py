@@ -1,0 +1,261 @@
+"""What a query says, as a tree: its clauses. `parser.parse` makes a `Query`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+from gdb.language.syntax import (
+    Expression,
+    HasLabels,
+    Index,
+    Name,
+    PathPattern,
+    Place,
+    Property,
+    Variable,
+)
+from gdb.query_graph import MatchMode
+
+# ---- reading -------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Match:
+    """[OPTIONAL] MATCH mode pattern, pattern, ... WHERE condition; no mode leaves it to the database."""
+
+    mode: MatchMode | None
+    patterns: tuple[PathPattern, ...]
+    where: Expression | None
+    optional: bool = False
+    place: Place = field(compare=False, default=Place(0, 0))
+
+
+@dataclass(frozen=True, slots=True)
+class Unwind:
+    """UNWIND list AS variable"""
+
+    list: Expression
+    variable: Name
+    place: Place = field(compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class ReturnItem:
+    """expression AS alias; `text` is the expression as written, the column's name where there is no alias."""
+
+    expression: Expression
+    alias: Name | None
+    text: str = field(compare=False)
+
+    @property
+    def name(self) -> str:
+        return self.alias.text if self.alias else self.text
+
+
+@dataclass(frozen=True, slots=True)
+class SortItem:
+    """expression [ASC | DESC] [NULLS FIRST | NULLS LAST]; null is the largest value where nothing is said."""
+
+    expression: Expression
+    descending: bool = False
+    nulls_first: bool | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Return:
+    """RETURN [DISTINCT] [*,] items ORDER BY order SKIP skip LIMIT limit; `everything` says that it has the *."""
+
+    place: Place = field(compare=False)
+    distinct: bool
+    everything: bool
+    items: tuple[ReturnItem, ...]
+    order: tuple[SortItem, ...] = ()
+    skip: Expression | None = None
+    limit: Expression | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class With:
+    """WITH, which is RETURN in the middle of a query, and WHERE behind it."""
+
+    projection: Return
+    where: Expression | None
+    place: Place = field(compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class CallSubquery:
+    """CALL { query }, CALL (a, b) { query }, CALL (*) { query }. imports : the variables that it sees; None where its
+    first WITH says so (the older form), ("*",) for all. optional : OPTIONAL CALL."""
+
+    query: Query
+    imports: tuple[Name, ...] | None
+    place: Place = field(compare=False)
+    optional: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class CallProcedure:
+    """CALL name(arguments) YIELD item AS alias, ...; arguments None where no parentheses stand; yields None where no
+    YIELD stands."""
+
+    name: Name
+    arguments: tuple[Expression, ...] | None
+    yields: tuple[tuple[Name, Name], ...] | None
+    place: Place = field(compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class LoadCsv:
+    """LOAD CSV [WITH HEADERS] FROM source AS variable [FIELDTERMINATOR ';']"""
+
+    headers: bool
+    source: Expression
+    variable: Name
+    terminator: str
+    place: Place = field(compare=False)
+
+
+# ---- writing -------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Create:
+    """CREATE pattern, pattern, ..."""
+
+    patterns: tuple[PathPattern, ...]
+    place: Place = field(compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class SetProperty:
+    """subject.key = value, or subject[key] = value"""
+
+    target: Property | Index
+    value: Expression
+    place: Place = field(compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class SetAll:
+    """variable = map, or with `add` variable += map"""
+
+    variable: Variable
+    value: Expression
+    add: bool
+    place: Place = field(compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class SetLabels:
+    """variable:Label:Label"""
+
+    variable: Variable
+    labels: tuple[Name, ...]
+    place: Place = field(compare=False)
+
+
+SetItem: TypeAlias = SetProperty | SetAll | SetLabels
+
+
+@dataclass(frozen=True, slots=True)
+class Set:
+    """SET item, item, ..."""
+
+    items: tuple[SetItem, ...]
+    place: Place = field(compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Remove:
+    """REMOVE n.key, n:Label, ...; a HasLabels has one label in each of its terms."""
+
+    items: tuple[Property | Index | HasLabels, ...]
+    place: Place = field(compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Delete:
+    """[DETACH] DELETE expression, ..."""
+
+    targets: tuple[Expression, ...]
+    detach: bool
+    place: Place = field(compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Merge:
+    """MERGE pattern ON CREATE SET ... ON MATCH SET ..."""
+
+    pattern: PathPattern
+    on_create: tuple[SetItem, ...]
+    on_match: tuple[SetItem, ...]
+    place: Place = field(compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Foreach:
+    """FOREACH (variable IN list | clauses), clauses that write."""
+
+    variable: Name
+    list: Expression
+    clauses: tuple[Clause, ...]
+    place: Place = field(compare=False)
+
+
+Clause: TypeAlias = (
+    Match
+    | Unwind
+    | With
+    | Return
+    | CallSubquery
+    | CallProcedure
+    | LoadCsv
+    | Create
+    | Set
+    | Remove
+    | Delete
+    | Merge
+    | Foreach
+)
+WRITING = (Create, Set, Remove, Delete, Merge, Foreach)
+
+
+# ---- the whole -----------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """[EXPLAIN | PROFILE] clauses UNION [ALL] clauses ...; `text` is the whole text, for errors.
+
+    parts : the clauses of each side of UNION; one where there is none. all : for each UNION whether it is UNION ALL;
+        one fewer than parts.
+    """
+
+    text: str = field(compare=False)
+    parts: tuple[tuple[Clause, ...], ...]
+    all: tuple[bool, ...] = ()
+    explain: bool = False
+    profile: bool = False
+
+    @property
+    def simple(self) -> Simple | None:
+        """The query, where it is one MATCH and RETURN."""
+        if len(self.parts) != 1 or len(self.parts[0]) != 2:
+            return None
+        first, last = self.parts[0]
+        if isinstance(first, Match) and not first.optional and isinstance(last, Return):
+            return Simple(self.text, first, last, self.explain, self.profile)
+        return None
+
+
+@dataclass(frozen=True, slots=True)
+class Simple:
+    """A query that is one MATCH and RETURN: what `binder.bind` reads."""
+
+    text: str = field(compare=False)
+    match: Match
+    returning: Return
+    explain: bool = False
+    profile: bool = False
