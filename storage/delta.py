@@ -65,6 +65,7 @@ class TypeDelta:
         end stands first. columns : their properties, in this order.
     removed : i64[k], ranks of edges of the base, ascending.
     patches : new values of edges of the base, by rank.
+    serials : i64[n], a number for each of `keys`, which an edge keeps as long as its transaction (it is not stored).
     """
 
     name: str
@@ -73,6 +74,7 @@ class TypeDelta:
     columns: Mapping[str, Column] = field(default_factory=dict)
     removed: I64 = field(default_factory=lambda: np.zeros(0, np.int64))
     patches: Mapping[str, Patch] = field(default_factory=dict)
+    serials: I64 = field(default_factory=lambda: np.zeros(0, np.int64))
 
     @property
     def size(self) -> int:
@@ -261,7 +263,13 @@ def read(manifest: Manifest, segments: Segments) -> Delta:
             for key, column in edges.columns.items()
         }
         types[edges.name] = TypeDelta(
-            edges.name, edges.directed, keys, columns, removed, patches(edges.patches)
+            edges.name,
+            edges.directed,
+            keys,
+            columns,
+            removed,
+            patches(edges.patches),
+            np.arange(len(keys), dtype=np.int64),
         )
     groups = {number: patches(of) for number, of in record.patches.items()}
     delta = Delta(record.vertices, dead, tuple(added), groups, types)

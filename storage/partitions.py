@@ -153,6 +153,36 @@ class Partitions:
             self._columns[name, key] = stored
         return self._columns[name, key]
 
+    def handles(self, name: str, numbers: I64) -> I64:
+        """What edges of a type keep as long as a transaction: the rank of one of the base, -1 - serial of one that was
+        added; i64[n]. numbers : their ids without the first of the type."""
+        changes = self._deltas.get(name)
+        if changes is None:
+            return numbers
+        origin = self._order(name)[numbers]
+        base = self._base_count(name)
+        added = origin >= base
+        found = origin.copy()
+        found[added] = -1 - changes.serials[origin[added] - base]
+        return found
+
+    def numbers(self, name: str, handles: I64) -> I64:
+        """The inverse of `handles`: -1 where there is no such edge any more."""
+        changes = self._deltas.get(name)
+        if changes is None:
+            return handles
+        order = self.handles(name, np.arange(self._types[name].edge_count, dtype=np.int64))
+        by_handle = np.argsort(order, kind="stable")
+        at = np.minimum(np.searchsorted(order[by_handle], handles), max(len(order) - 1, 0))
+        if not len(order):
+            return np.full(len(handles), -1, np.int64)
+        found: I64 = np.where(order[by_handle[at]] == handles, by_handle[at], -1)
+        return found
+
+    def _base_count(self, name: str) -> int:
+        record = self._records.get(name)
+        return 0 if record is None else record.edge_count
+
     # ---- base and delta --------------------------------------------------------------------------
 
     def stored(self, name: str, side: Direction) -> Part:

@@ -120,6 +120,19 @@ class Snapshot:
         with self._lock:
             return self.partitions.ends(eids)
 
+    def edge_handles(self, type: str, eids: I64) -> I64:
+        """What edges of one type are called as long as a transaction lasts, see `Partitions.handles`; i64[n]."""
+        first = next(one.first_eid for one in self.edge_types if one.name == type)
+        with self._lock:
+            return self.partitions.handles(type, eids - first)
+
+    def edges_called(self, type: str, handles: I64) -> I64:
+        """The ids of edges of one type by their handles, -1 where there is no such edge; i64[n]."""
+        first = next((one.first_eid for one in self.edge_types if one.name == type), 0)
+        with self._lock:
+            numbers = self.partitions.numbers(type, handles)
+        return np.where(numbers < 0, -1, numbers + first)
+
     def edge_column(self, type: str, key: str) -> Column | None:
         """A property of all edges of a type in the order of their ids; None where there is none."""
         with self._lock:

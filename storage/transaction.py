@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
@@ -38,6 +38,16 @@ MOST_INLINE = 1 << 18
 Columns = Mapping[str, Column]
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Moved:
+    """Vertices that got other labels, and with that other vids: before and after, u32[n]; the handles of their edges
+    by type, before and after, i64[k] each."""
+
+    before: U32
+    after: U32
+    edges: Mapping[str, tuple[I64, I64]]
+
+
 class Changes:
     """What a transaction has changed so far; the store is as it was until `commit`. One thread at a time.
 
@@ -48,6 +58,7 @@ class Changes:
         self.base = snapshot
         self.delta = snapshot.delta
         self._view = snapshot
+        self._next_serial = 0
 
     @property
     def view(self) -> Snapshot:
@@ -186,20 +197,22 @@ class Changes:
         if len(vids):
             self.delta = replace(self.delta, dead=dead)
 
-    def relabel(self, vids: U32, add: frozenset[str], remove: frozenset[str]) -> None:
+    def relabel(self, vids: U32, add: frozenset[str], remove: frozenset[str]) -> list[Moved]:
         """Give vertices labels, and take labels away: they move, with their properties and edges, to another group."""
-        vids = np.unique(vids)
+        vids, moves = np.unique(vids), []
         numbers = self.view.groups_of(vids)
         groups = self.view.groups
         for group in np.unique(numbers).tolist():
             own = groups[group]
             labels = tuple(sorted((set(own.labels) | add) - remove))
             if labels != own.labels:
-                self._move(vids[numbers == group], own.labels, own.id_space, labels)
+                mine = vids[numbers == group]
+                moves.append(self._move(mine, own.labels, own.id_space, labels))
+        return moves
 
     def _move(
         self, vids: U32, old: tuple[str, ...], id_space: str, labels: tuple[str, ...]
-    ) -> None:
+    ) -> Moved:
         """Move vertices, ascending, of one group to another."""
         view = self.view
         group = next(
@@ -213,11 +226,14 @@ class Changes:
             if (column := view.vertex_column(group, key)) is not None
         }
         edges: list[tuple[str, bool, U64, dict[str, Column]]] = []
+        handles: dict[str, tuple[I64, I64]] = {}
         for edge_type in view.edge_types:
             ranks, places = self._incident(edge_type.name, edge_type.directed, vids)
             if len(ranks) + len(places):
                 found = self._edges(edge_type.name, edge_type.directed, ranks, places)
                 edges.append((edge_type.name, edge_type.directed, *found))
+                serials = self._type(edge_type.name, edge_type.directed).serials[places]
+                handles[edge_type.name] = (np.concatenate([ranks, -1 - serials]), ranks[:0])
         self.remove_vertices(vids, detach=True)
         moved = self.add_vertices(labels, id_space, ids, columns)
 
@@ -227,14 +243,16 @@ class Changes:
 
         for name, directed, keys, values in edges:
             sources, targets = (keys >> np.uint64(32)).astype(np.uint32), keys.astype(np.uint32)
-            self.add_edges(name, directed, now(sources), now(targets), values)
+            after = self.add_edges(name, directed, now(sources), now(targets), values)
+            handles[name] = (handles[name][0], after)
+        return Moved(vids, moved, handles)
 
     # ---- edges -----------------------------------------------------------------------------------
 
     def add_edges(
         self, name: str, directed: bool, sources: U32, targets: U32, columns: Columns
-    ) -> None:
-        """Add edges of a type.
+    ) -> I64:
+        """Add edges of a type; their handles (`Partitions.handles`), i64[n].
 
         Raises
         ------
@@ -254,7 +272,44 @@ class Changes:
         order = np.argsort(keys, kind="stable")
         both = appended([old.columns, columns], [len(old.keys), len(sources)])
         taken = {key: column.take(order) for key, column in both.items()}
-        self._put(replace(old, keys=keys[order], columns=taken))
+        first = int(old.serials.max()) + 1 if len(old.serials) else 0
+        first = max(first, self._next_serial)
+        fresh = first + np.arange(len(sources), dtype=np.int64)
+        self._next_serial = first + len(sources)
+        serials = np.concatenate([old.serials, fresh])[order]
+        self._put(replace(old, keys=keys[order], columns=taken, serials=serials))
+        return -1 - fresh
+
+    def remove_named_edges(self, name: str, handles: I64) -> None:
+        """Remove single edges of a type, by their handles."""
+        self._drop(name, *self._named(name, handles))
+
+    def set_named_edges(self, name: str, handles: I64, columns: Columns) -> None:
+        """Set properties of single edges of a type, by their distinct handles. Null takes one away."""
+        columns = self._fitted_edges(name, columns)
+        old = self._type(name, self._directed(name))
+        ranks, places = self._named(name, handles)
+        of_rank = np.flatnonzero(handles >= 0)
+        of_rank = of_rank[np.argsort(handles[of_rank], kind="stable")]
+        of_place = np.argsort(old.serials[places], kind="stable")
+        by_serial = np.flatnonzero(handles < 0)
+        by_serial = by_serial[np.argsort(-1 - handles[by_serial], kind="stable")]
+        patches, values = dict(old.patches), dict(old.columns)
+        for key, column in columns.items():
+            if len(ranks):
+                patches[key] = over(patches.get(key), Patch(ranks, column.take(of_rank)))
+            if len(places):
+                stored = values.get(key, Column.nulls(column.kind, len(old.keys)))
+                turned = np.empty(len(places), np.int64)
+                turned[of_place] = by_serial
+                values[key] = patched(stored, Patch(places, column.take(turned)))
+        self._put(replace(old, patches=patches, columns=values))
+
+    def _named(self, name: str, handles: I64) -> tuple[I64, I64]:
+        """Ranks in the base and places in the delta of handles, both ascending."""
+        old = self._type(name, self._directed(name))
+        places = np.flatnonzero(np.isin(old.serials, -1 - handles[handles < 0])).astype(np.int64)
+        return np.sort(handles[handles >= 0]), places
 
     def remove_edges(self, name: str, sources: U32, targets: U32) -> int:
         """Remove all edges of a type between pairs of vertices; how many there were."""
@@ -301,7 +356,10 @@ class Changes:
         kept = np.delete(np.arange(len(old.keys), dtype=np.int64), places)
         values = {key: column.take(kept) for key, column in old.columns.items()}
         removed = np.union1d(old.removed, ranks).astype(np.int64)
-        self._put(replace(old, keys=old.keys[kept], columns=values, removed=removed))
+        serials = old.serials[kept]
+        self._put(
+            replace(old, keys=old.keys[kept], columns=values, removed=removed, serials=serials)
+        )
 
     def _between(self, name: str, directed: bool, keys: U64) -> tuple[I64, I64, I64, I64]:
         """The edges with some keys, u64[n] distinct: ranks in the base, places in the delta, both ascending; for each

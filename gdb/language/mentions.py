@@ -1,0 +1,136 @@
+"""Which names an expression mentions, wherever in it they stand."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from gdb.language.clauses import (
+    CallSubquery,
+    Clause,
+    Create,
+    Delete,
+    Foreach,
+    Match,
+    Merge,
+    Query,
+    Return,
+    Set,
+    SetItem,
+    SetProperty,
+    Unwind,
+    With,
+)
+from gdb.language.syntax import (
+    Expression,
+    PathPattern,
+    PatternComprehension,
+    PatternTest,
+    Subquery,
+    Variable,
+    walk,
+)
+
+
+def mentioned(expression: Expression) -> frozenset[str]:
+    """The names of all variables in an expression, in the patterns and subqueries inside it too. Those that a
+    comprehension, a pattern or a subquery introduces are among them: who asks knows which names there are outside."""
+    return frozenset(_of_expression(expression))
+
+
+def of_pattern(pattern: PathPattern) -> frozenset[str]:
+    """The names that a pattern mentions, its own among them."""
+    return frozenset(_of_pattern(pattern))
+
+
+def of_query(query: Query) -> frozenset[str]:
+    """The names that a query mentions, its own among them."""
+    return frozenset(_of_query(query))
+
+
+def _of_expression(expression: Expression) -> Iterator[str]:
+    for part in walk(expression):
+        match part:
+            case Variable(name=name):
+                yield name
+            case PatternTest(pattern=pattern) | PatternComprehension(pattern=pattern):
+                yield from _of_pattern(pattern)
+            case Subquery(query=query):
+                yield from _of_query(query)
+
+
+def _of_pattern(pattern: PathPattern) -> Iterator[str]:
+    if pattern.name is not None:
+        yield pattern.name.text
+    for part in (*pattern.nodes, *pattern.relationships):
+        if part.variable is not None:
+            yield part.variable.text
+        inner = [value for _, value in part.properties]
+        inner += [value for value in (part.given, part.where) if value is not None]
+        for expression in inner:
+            yield from _of_expression(expression)
+
+
+def _of_query(query: Query) -> Iterator[str]:
+    for clauses in query.parts:
+        for clause in clauses:
+            yield from _of_clause(clause)
+
+
+def _of_clause(clause: Clause) -> Iterator[str]:
+    for pattern in _patterns(clause):
+        yield from _of_pattern(pattern)
+    for expression in _expressions(clause):
+        yield from _of_expression(expression)
+    match clause:
+        case CallSubquery(query=query):
+            yield from _of_query(query)
+        case Foreach(clauses=clauses):
+            for inner in clauses:
+                yield from _of_clause(inner)
+
+
+def _patterns(clause: Clause) -> tuple[PathPattern, ...]:
+    match clause:
+        case Match(patterns=patterns) | Create(patterns=patterns):
+            return patterns
+        case Merge(pattern=pattern):
+            return (pattern,)
+        case _:
+            return ()
+
+
+def _expressions(clause: Clause) -> Iterator[Expression]:
+    match clause:
+        case Match(where=where) if where is not None:
+            yield where
+        case Unwind(list=of) | Foreach(list=of):
+            yield of
+        case Return():
+            yield from _projected(clause)
+        case With(projection=projection, where=where):
+            yield from _projected(projection)
+            if where is not None:
+                yield where
+        case Set(items=items):
+            yield from _assigned(items)
+        case Merge(on_create=created, on_match=matched):
+            yield from _assigned((*created, *matched))
+        case Delete(targets=targets):
+            yield from targets
+
+
+def _projected(projection: Return) -> Iterator[Expression]:
+    yield from (item.expression for item in projection.items)
+    yield from (item.expression for item in projection.order)
+
+
+def _assigned(items: tuple[SetItem, ...]) -> Iterator[Expression]:
+    for item in items:
+        match item:
+            case SetProperty(target=target, value=value):
+                yield target
+                yield value
+            case _:
+                yield item.variable
+                if not hasattr(item, "labels"):
+                    yield item.value

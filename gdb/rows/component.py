@@ -1,0 +1,176 @@
+"""One connected part of a pattern, matched by the executors: a table of vids and edge ids for all rows at once.
+
+Conditions on one element go to the candidates as in a query that is one pattern (`gdb.language.pushdown`); those that
+need dynamic types are left. Elements that the rows know already are held to what the rows have.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from gdb.errors import QueryError
+from gdb.executor import run as executor
+from gdb.executor.embeddings import Embeddings, Wanted
+from gdb.language import pushdown
+from gdb.language.resolve import elements, resolve
+from gdb.language.scope import Edge as ScopeEdge
+from gdb.language.scope import Scope
+from gdb.language.scope import Vertex as ScopeVertex
+from gdb.language.syntax import Element, Name
+from gdb.query_graph import QueryEdge, QueryGraph, QueryVertex
+from gdb.rows.pattern import Component, Condition, Pattern
+from gdb.storage.adjacency import I64, U32, Direction
+
+if TYPE_CHECKING:
+    from gdb.language.pushdown import Conditions
+    from gdb.rows.context import Context
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Table:
+    """Embeddings by name: vids of vertices u32[n], ids of edges i64[n]; `count` is n. left : the conditions on its
+    elements that were not applied."""
+
+    vertices: Mapping[str, U32]
+    edges: Mapping[str, I64]
+    count: int
+    left: tuple[Condition, ...]
+
+
+def matched(
+    context: Context,
+    pattern: Pattern,
+    component: Component,
+    conditions: Sequence[Condition],
+    bound_vertices: Mapping[str, U32],
+    bound_edges: Mapping[str, I64],
+) -> Table:
+    """All embeddings of a component.
+
+    conditions : that mention nothing but one element of it, and parameters.
+    bound_vertices, bound_edges : what an element may be, ascending and distinct, where the rows say so.
+    """
+    return _Run(context, pattern, component).table(conditions, bound_vertices, bound_edges)
+
+
+class _Run:
+    def __init__(self, context: Context, pattern: Pattern, component: Component) -> None:
+        self.context, self.pattern, self.component = context, pattern, component
+        self.snapshot = context.graph.snapshot
+        self.scope = Scope(context.text, self.snapshot, context.plain)  # type: ignore[arg-type]
+        for k, name in enumerate(component.vertices):
+            vertex = pattern.vertices[name]
+            self.scope.vertices.append(ScopeVertex(name, vertex.place, [*vertex.labels]))
+            self.scope.names[name] = Element("vertex", k, vertex.place)
+        for k, name in enumerate(component.edges):
+            edge = pattern.edges[name]
+            left, right = (component.vertices.index(end) for end in edge.ends)
+            back = edge.direction is Direction.IN
+            source, target = (right, left) if back else (left, right)
+            direction = Direction.OUT if back else edge.direction
+            types = tuple(Name(type_, edge.place) for type_ in edge.types)
+            self.scope.edges.append(ScopeEdge(name, edge.place, source, target, types, direction))
+            self.scope.names[name] = Element("edge", k, edge.place)
+
+    def table(
+        self,
+        conditions: Sequence[Condition],
+        bound_vertices: Mapping[str, U32],
+        bound_edges: Mapping[str, I64],
+    ) -> Table:
+        pushed, left = self._distributed(conditions)
+        allowed: dict[Element, tuple[I64, str]] = {}
+        for element, (of, several) in pushed.items():
+            try:
+                found = self._allowed(element, several)
+            except QueryError:  # it needs dynamic types, or fails: then only for rows that get there
+                left += of
+                continue
+            allowed[element] = found, pushdown.predicate(self.scope, several)
+        vertices = [self._vertex(k, allowed, bound_vertices) for k in range(len(self.scope.vertices))]
+        edges = [self._edge(k, allowed, bound_edges) for k in range(len(self.scope.edges))]
+        graph = QueryGraph(tuple(vertices), tuple(edges), self.pattern.mode)
+        return self._rows(graph, left)
+
+    def _distributed(
+        self, conditions: Sequence[Condition]
+    ) -> tuple[dict[Element, tuple[list[Condition], Conditions]], list[Condition]]:
+        found: dict[Element, tuple[list[Condition], Conditions]] = {}
+        left: list[Condition] = []
+        for condition in conditions:
+            resolved = resolve(condition.expression, self.scope.lookup)
+            try:
+                pushed, rest = pushdown.distribute(self.scope, [resolved])
+            except QueryError:
+                pushed, rest = {}, [resolved]
+            if rest or any(len(elements(part)) != 1 for part in (resolved,)):
+                left.append(condition)
+                continue
+            for element, one in pushed.items():
+                known, several = found.setdefault(element, ([], pushdown.Conditions()))
+                known.append(condition)
+                several.on_id.extend(one.on_id)
+                several.on_properties.extend(one.on_properties)
+        return found, left
+
+    def _allowed(self, element: Element, conditions: Conditions) -> I64:
+        if element.kind == "vertex":
+            return pushdown.allowed_vertices(self.scope, element, conditions).astype(np.int64)
+        return pushdown.allowed_edges(self.scope, element, conditions)
+
+    def _vertex(
+        self, k: int, allowed: Mapping[Element, tuple[I64, str]], bound: Mapping[str, U32]
+    ) -> QueryVertex:
+        vertex = self.scope.vertices[k]
+        labels = tuple(sorted({tuple(sorted({n.text for n in term})) for term in vertex.labels}))
+        vids, text = allowed.get(Element("vertex", k, vertex.place), (None, ""))
+        name = vertex.name or ""
+        if name in bound:
+            mine = bound[name].astype(np.int64)
+            vids = mine if vids is None else np.intersect1d(vids, mine)
+            text = f"{text} bound {name}"
+        return QueryVertex(name, labels, None if vids is None else vids.astype(np.uint32), text)
+
+    def _edge(
+        self, k: int, allowed: Mapping[Element, tuple[I64, str]], bound: Mapping[str, I64]
+    ) -> QueryEdge:
+        edge = self.scope.edges[k]
+        eids, text = allowed.get(Element("edge", k, edge.place), (None, ""))
+        name = edge.name or ""
+        if name in bound:
+            eids = bound[name] if eids is None else np.intersect1d(eids, bound[name])
+            text = f"{text} bound {name}"
+        types = tuple(sorted({type_.text for type_ in edge.types}))
+        return QueryEdge(
+            edge.source, edge.target, types, edge.direction, name, True, eids, text
+        )
+
+    def _rows(self, graph: QueryGraph, left: Sequence[Condition]) -> Table:
+        from gdb.planner import plan
+
+        vertices, edges = range(len(graph.vertices)), range(len(graph.edges))
+
+        def make(some: Embeddings) -> tuple[list[U32], list[I64], int]:
+            kept = [some.vertex(k).copy() for k in vertices]
+            return kept, [some.edge(k).copy() for k in edges], len(some)
+
+        wanted = Wanted(tuple(vertices), tuple(edges))
+        made = plan(graph, self.snapshot, counting=False)
+        found = executor.rows(made, self.snapshot, self.context.options, wanted, make)
+        self.context.embeddings += found.rows
+        return Table(
+            {
+                name: np.concatenate([part[0][k] for part in found.parts])
+                for k, name in enumerate(self.component.vertices)
+            },
+            {
+                name: np.concatenate([part[1][k] for part in found.parts])
+                for k, name in enumerate(self.component.edges)
+            },
+            sum(part[2] for part in found.parts),
+            tuple(left),
+        )

@@ -1,0 +1,52 @@
+"""What all clauses of one run share."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from gdb.errors import Cancelled, QueryTimeout
+
+if TYPE_CHECKING:
+    from gdb.evaluator import Evaluator
+    from gdb.executor import run as executor
+    from gdb.query_graph import MatchMode
+    from gdb.rows.graph import Graph
+    from gdb.values.kinds import Value
+
+
+@dataclass(slots=True)
+class Context:
+    """The run of one query, row by row.
+
+    parameters : as values of the language. plain : as the caller gave them, for what is evaluated over columns.
+    options : how patterns are run. embeddings : how many they had.
+    """
+
+    text: str
+    graph: Graph
+    parameters: Mapping[str, Value]
+    plain: Mapping[str, object]
+    mode: MatchMode
+    options: executor.Options
+    evaluator: Evaluator = field(init=False)
+    deadline: float | None = None
+    embeddings: int = 0
+    cancel: threading.Event | None = None
+
+    def pulse(self) -> None:
+        """To be called now and then.
+
+        Raises
+        ------
+        Cancelled, QueryTimeout.
+        """
+        if self.cancel is not None and self.cancel.is_set():
+            raise Cancelled("the query was cancelled.")
+        if self.deadline is not None and time.monotonic() > self.deadline:
+            raise QueryTimeout(
+                "the query ran longer than its timeout.", "Give a larger timeout=, or ask for less."
+            )

@@ -1,0 +1,251 @@
+"""A MATCH clause taken apart: query vertices and edges by name, connected components, conditions.
+
+What has no name gets one that no user can write. Conditions of property maps and of WHERE inside a pattern become
+ordinary conditions on those names.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+from gdb.errors import NotSupported
+from gdb.language.mentions import mentioned
+from gdb.language.report import problem
+from gdb.language.resolve import conjuncts
+from gdb.language.syntax import (
+    Comparator,
+    Comparison,
+    Expression,
+    LabelTerms,
+    Length,
+    Name,
+    NodePattern,
+    PathMode,
+    PathPattern,
+    Place,
+    Property,
+    RelationshipPattern,
+    Selector,
+    Variable,
+)
+from gdb.query_graph import MatchMode
+from gdb.storage.adjacency import Direction
+
+HIDDEN = " "
+"""What the names of anonymous elements begin with."""
+
+
+@dataclass(slots=True)
+class Vertex:
+    """A query vertex; `labels` add up over all places that name it."""
+
+    name: str
+    place: Place
+    labels: LabelTerms = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Edge:
+    """A query edge between the vertices left and right of it, or with a length a path of them."""
+
+    name: str
+    place: Place
+    left: str
+    right: str
+    types: tuple[str, ...]
+    direction: Direction
+    length: Length | None = None
+    mode: PathMode = PathMode.TRAIL
+    selector: Selector | None = None
+    conditions: tuple[Expression, ...] = ()
+
+    @property
+    def ends(self) -> tuple[str, str]:
+        return self.left, self.right
+
+
+@dataclass(frozen=True, slots=True)
+class Route:
+    """A path that is named: its vertices, and the edges between each and the next."""
+
+    name: str
+    vertices: tuple[str, ...]
+    edges: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Condition:
+    """A part of the condition that must be true, and the names of the clause and of the rows that it mentions."""
+
+    expression: Expression
+    names: frozenset[str]
+
+
+@dataclass(frozen=True, slots=True)
+class Component:
+    """Vertices, and the edges of one relationship that connect them."""
+
+    vertices: tuple[str, ...]
+    edges: tuple[str, ...]
+
+
+@dataclass(slots=True)
+class Pattern:
+    """See the module. vertices, edges : by name, in the order of the text."""
+
+    text: str
+    mode: MatchMode
+    vertices: dict[str, Vertex] = field(default_factory=dict)
+    edges: dict[str, Edge] = field(default_factory=dict)
+    routes: list[Route] = field(default_factory=list)
+    conditions: list[Condition] = field(default_factory=list)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """What the user named in it, in the order of the text."""
+        named = (*self.vertices, *self.edges, *(route.name for route in self.routes))
+        return tuple(name for name in named if not name.startswith(HIDDEN))
+
+    @property
+    def single(self) -> list[Edge]:
+        """The edges of one relationship."""
+        return [edge for edge in self.edges.values() if edge.length is None]
+
+    @property
+    def long(self) -> list[Edge]:
+        """The edges of variable length."""
+        return [edge for edge in self.edges.values() if edge.length is not None]
+
+    def components(self) -> list[Component]:
+        """The connected components by edges of one relationship; all in one where the mode concerns all vertices."""
+        whole = self.mode.nodes_differ or self.mode.distinct or self.mode.induced
+        root = {name: name for name in self.vertices}
+
+        def find(name: str) -> str:
+            while root[name] != name:
+                name = root[name]
+            return name
+
+        first = next(iter(self.vertices))
+        for edge in self.single:
+            root[find(edge.left)] = find(edge.right)
+        for name in self.vertices if whole else ():
+            root[find(name)] = find(first)
+        found: dict[str, list[str]] = {}
+        for name in self.vertices:
+            found.setdefault(find(name), []).append(name)
+        return [
+            Component(
+                tuple(names), tuple(edge.name for edge in self.single if edge.left in set(names))
+            )
+            for names in found.values()
+        ]
+
+
+def pattern_of(
+    text: str,
+    patterns: Sequence[PathPattern],
+    where: Expression | None,
+    mode: MatchMode,
+) -> Pattern:
+    """Take a MATCH clause apart.
+
+    Raises
+    ------
+    NotSupported : a path of variable length in a mode that concerns nodes; a selector of a longer pattern.
+    """
+    return _Reader(text, mode).read(patterns, where)
+
+
+class _Reader:
+    def __init__(self, text: str, mode: MatchMode) -> None:
+        self.found = Pattern(text, mode)
+        self.written: list[Expression] = []
+
+    def read(self, patterns: Sequence[PathPattern], where: Expression | None) -> Pattern:
+        for path in patterns:
+            self._path(path)
+        if where is not None:
+            self.written.append(where)
+        self.found.conditions = [
+            Condition(part, mentioned(part))
+            for whole in self.written
+            for part in conjuncts(whole)
+        ]
+        return self.found
+
+    def _path(self, path: PathPattern) -> None:
+        if path.selector is not None and len(path.relationships) != 1:
+            raise self._not_supported(
+                path.nodes[0].place,
+                "a shortest path of several relationship patterns is",
+                "Match its parts one by one.",
+            )
+        vertices = [self._vertex(node) for node in path.nodes]
+        edges = [
+            self._edge(one, vertices[k], vertices[k + 1], path)
+            for k, one in enumerate(path.relationships)
+        ]
+        if path.name is not None:
+            self.found.routes.append(Route(path.name.text, tuple(vertices), tuple(edges)))
+
+    def _vertex(self, node: NodePattern) -> str:
+        name = node.variable.text if node.variable else f"{HIDDEN}v{len(self.found.vertices)}"
+        known = self.found.vertices.setdefault(name, Vertex(name, node.place))
+        known.labels = (*known.labels, *node.labels)
+        self.written += _conditions(name, node)
+        return name
+
+    def _edge(self, one: RelationshipPattern, left: str, right: str, path: PathPattern) -> str:
+        name = one.variable.text if one.variable else f"{HIDDEN}e{len(self.found.edges)}"
+        length = one.length
+        if length is None and path.selector is not None:
+            length = Length(1, 1)
+        conditions = tuple(_conditions(name, one))
+        if length is None:
+            self.written += conditions
+            conditions = ()
+        elif self.found.mode.nodes_differ or self.found.mode.induced:
+            raise self._not_supported(
+                one.place,
+                "a relationship of variable length in this mode is",
+                "Use MATCH without a mode, or ACYCLIC.",
+            )
+        mode = path.mode
+        if not self.found.mode.edges_differ and mode is PathMode.TRAIL:
+            mode = PathMode.WALK
+        if length is not None and length.high is None and mode is PathMode.WALK:
+            raise self._not_supported(
+                one.place, "a walk without a longest length is", "Write *..10, or TRAIL."
+            )
+        self.found.edges[name] = Edge(
+            name,
+            one.place,
+            left,
+            right,
+            tuple(sorted({type_.text for type_ in one.types})),
+            one.direction,
+            length,
+            mode,
+            path.selector,
+            conditions,
+        )
+        return name
+
+    def _not_supported(self, place: Place, what: str, instead: str) -> NotSupported:
+        text = self.found.text
+        return problem(NotSupported, text, place, f"{what} not supported yet.", instead)
+
+
+def _conditions(name: str, part: NodePattern | RelationshipPattern) -> Iterator[Expression]:
+    for key, value in part.properties:
+        yield equals(name, key, value)
+    if part.where is not None:
+        yield part.where
+
+
+def equals(name: str, key: Name, value: Expression) -> Comparison:
+    """name.key = value"""
+    subject = Property(Variable(name, key.place), key, key.place)
+    return Comparison(Comparator.EQUAL, subject, value, key.place.to(value.place))

@@ -1,0 +1,408 @@
+"""The clauses that write, over rows: CREATE, MERGE, SET, REMOVE, DELETE."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, TypeVar
+
+from gdb.errors import SyntaxProblem, TypeProblem
+from gdb.language.clauses import Create, Delete, Merge, Remove, Set, SetAll, SetItem, SetProperty
+from gdb.language.report import problem
+from gdb.language.syntax import (
+    Expression,
+    HasLabels,
+    Index,
+    Name,
+    NodePattern,
+    PathPattern,
+    Place,
+    Property,
+    RelationshipPattern,
+    Variable,
+)
+from gdb.rows.matching import extended
+from gdb.rows.pattern import HIDDEN, Pattern, pattern_of
+from gdb.storage.adjacency import Direction
+from gdb.values.comparison import group_key
+from gdb.values.elements import NodeValue, PathValue, RelationshipValue
+
+if TYPE_CHECKING:
+    from gdb.rows.context import Context
+    from gdb.values.kinds import Row, Value
+
+
+# ---- CREATE ----------------------------------------------------------------------------------------
+
+
+def create(context: Context, clause: Create, rows: Sequence[Row]) -> list[Row]:
+    """The rows with what CREATE made for each."""
+    makers = [_Maker(context, pattern) for pattern in clause.patterns]
+    return [_through(makers, dict(row)) for row in rows]
+
+
+def _through(makers: Iterable[_Maker], row: Row) -> Row:
+    for maker in makers:
+        maker.make(row)
+    return row
+
+
+class _Maker:
+    """Makes what a pattern says and a row has not, and puts it into the row."""
+
+    def __init__(self, context: Context, pattern: PathPattern) -> None:
+        self.context, self.pattern = context, pattern
+        self.nodes = [_Properties(context, node) for node in pattern.nodes]
+        self.relationships = [_Properties(context, one) for one in pattern.relationships]
+
+    def make(self, row: Row) -> None:
+        """A name that the row has keeps its node. A relationship without direction goes to the right."""
+        nodes = [self._node(k, row) for k in range(len(self.nodes))]
+        made = [self._relationship(k, nodes, row) for k in range(len(self.relationships))]
+        if self.pattern.name is not None:
+            row[self.pattern.name.text] = PathValue(tuple(nodes), tuple(made))
+
+    def _node(self, k: int, row: Row) -> NodeValue:
+        pattern = self.pattern.nodes[k]
+        name = pattern.variable.text if pattern.variable else None
+        if name is not None and name in row:
+            known = row[name]
+            if not isinstance(known, NodeValue):
+                raise problem(
+                    *(TypeProblem, self.context.text, pattern.place),
+                    f"'{name}' is no node here, so that no relationship can be created at it.",
+                )
+            return known
+        labels = [label.text for term in pattern.labels for label in term]
+        node = self.context.graph.create_node(labels, self.nodes[k].of(row))
+        if name is not None:
+            row[name] = node
+        return node
+
+    def _relationship(
+        self, k: int, nodes: Sequence[NodeValue], row: Row
+    ) -> RelationshipValue:
+        pattern = self.pattern.relationships[k]
+        ends = nodes[k], nodes[k + 1]
+        start, end = ends[::-1] if pattern.direction is Direction.IN else ends
+        (type_,) = pattern.types
+        properties = self.relationships[k].of(row)
+        made = self.context.graph.create_relationship(type_.text, start, end, properties)
+        if pattern.variable is not None:
+            row[pattern.variable.text] = made
+        return made
+
+
+class _Properties:
+    """The properties that a pattern gives an element."""
+
+    def __init__(self, context: Context, part: NodePattern | RelationshipPattern) -> None:
+        self.context, self.part = context, part
+        compiled = context.evaluator.compiled
+        self.written = [(key.text, compiled(value)) for key, value in part.properties]
+        self.given = None if part.given is None else compiled(part.given)
+
+    def of(self, row: Row) -> dict[str, Value]:
+        found = {key: value(row) for key, value in self.written}
+        if self.given is not None and self.part.given is not None:
+            found |= _map(self.context, self.given(row), self.part.given.place)
+        return found
+
+
+def _map(context: Context, value: Value, place: Place) -> Mapping[str, Value]:
+    """The properties that a value stands for: a map, or those of an element."""
+    match value:
+        case None:
+            return {}
+        case dict():
+            return value
+        case NodeValue() | RelationshipValue():
+            return dict(value.properties)
+    raise problem(TypeProblem, context.text, place, "properties are a map, and this is none.")
+
+
+# ---- SET and REMOVE --------------------------------------------------------------------------------
+
+
+def assign(context: Context, items: Sequence[SetItem], rows: Sequence[Row]) -> None:
+    """SET for each row, item by item."""
+    assignments = [_Assignment(context, item) for item in items]
+    for row in rows:
+        for assignment in assignments:
+            assignment.apply(row)
+
+
+class _Assignment:
+    def __init__(self, context: Context, item: SetItem) -> None:
+        self.context, self.item = context, item
+        compiled = context.evaluator.compiled
+        self.value = None
+        if isinstance(item, SetProperty):
+            self.subject = compiled(item.target.subject)
+            self.value = compiled(item.value)
+            self.key = (
+                None if isinstance(item.target, Property) else compiled(item.target.index)
+            )
+        else:
+            self.subject = compiled(item.variable)
+            if isinstance(item, SetAll):
+                self.value = compiled(item.value)
+
+    def apply(self, row: Row) -> None:
+        item, graph = self.item, self.context.graph
+        element = self.subject(row)
+        if element is None or getattr(element, "deleted", False):
+            return
+        if not isinstance(element, (NodeValue, RelationshipValue)):
+            raise problem(
+                *(TypeProblem, self.context.text, item.place),
+                "only a node or a relationship has properties that can be set.",
+            )
+        if isinstance(item, SetProperty):
+            assert self.value is not None
+            key = item.target.key.text if isinstance(item.target, Property) else self._key(row)
+            value = self.value(row)
+            graph.set_property(element, key, _storable(self.context, value, item.value.place))
+        elif isinstance(item, SetAll):
+            assert self.value is not None
+            given = _map(self.context, self.value(row), item.value.place)
+            given = {k: _storable(self.context, v, item.value.place) for k, v in given.items()}
+            if not item.add:
+                for name in [name for name in element.properties if name not in given]:
+                    graph.set_property(element, name, None)
+            for name, value in given.items():
+                graph.set_property(element, name, value)
+        elif isinstance(element, NodeValue):
+            graph.set_labels(element, [label.text for label in item.labels], ())
+        else:
+            raise problem(
+                TypeProblem, self.context.text, item.place, "only a node has labels."
+            )
+
+    def _key(self, row: Row) -> str:
+        assert self.key is not None and isinstance(self.item, SetProperty)
+        key = self.key(row)
+        if isinstance(key, str):
+            return key
+        place = self.item.target.place
+        raise problem(TypeProblem, self.context.text, place, "a property is named by a string.")
+
+
+def _storable(context: Context, value: Value, place: Place) -> Value:
+    """A value that a property may have."""
+    bad = isinstance(value, (dict, NodeValue, RelationshipValue, PathValue))
+    if isinstance(value, list):
+        bad = any(
+            item is None or isinstance(item, (list, dict, NodeValue, RelationshipValue, PathValue))
+            for item in value
+        )
+    if bad:
+        raise problem(
+            *(TypeProblem, context.text, place),
+            "a property is a number, string, boolean or time, or a list of one of these.",
+            "Store the parts one by one.",
+        )
+    return value
+
+
+def remove(context: Context, clause: Remove, rows: Sequence[Row]) -> None:
+    """REMOVE for each row."""
+    compiled = context.evaluator.compiled
+    parts = [(item, compiled(item.subject)) for item in clause.items]
+    for row in rows:
+        for item, subject in parts:
+            element = subject(row)
+            if element is None or getattr(element, "deleted", False):
+                continue
+            if not isinstance(element, (NodeValue, RelationshipValue)):
+                raise problem(
+                    *(TypeProblem, context.text, item.place),
+                    "only a node or a relationship has properties that can be removed.",
+                )
+            match item:
+                case HasLabels(labels=labels) if isinstance(element, NodeValue):
+                    names = [name.text for term in labels for name in term]
+                    context.graph.set_labels(element, (), names)
+                case Property(key=key):
+                    context.graph.set_property(element, key.text, None)
+                case Index(index=index):
+                    name = compiled(index)(row)
+                    if isinstance(name, str):
+                        context.graph.set_property(element, name, None)
+                case _:
+                    raise problem(
+                        TypeProblem, context.text, item.place, "only a node has labels."
+                    )
+
+
+# ---- DELETE ----------------------------------------------------------------------------------------
+
+
+def delete(context: Context, clause: Delete, rows: Sequence[Row]) -> None:
+    """DELETE for each row: nodes, relationships, all of a path, and what lists of them hold."""
+    targets = [(target, context.evaluator.compiled(target)) for target in clause.targets]
+    found: list[NodeValue | RelationshipValue] = []
+    for row in rows:
+        for target, value in targets:
+            found += _elements(context, value(row), target.place)
+    # relationships first, so that a node whose last one goes here can go
+    for one in sorted(found, key=lambda one: isinstance(one, NodeValue)):
+        context.graph.delete(one, detach=clause.detach)
+
+
+def _elements(
+    context: Context, value: Value, place: Place
+) -> Iterator[NodeValue | RelationshipValue]:
+    match value:
+        case None:
+            return
+        case NodeValue() | RelationshipValue():
+            yield value
+        case PathValue(nodes=nodes, relationships=relationships):
+            yield from relationships
+            yield from nodes
+        case list():
+            for item in value:
+                yield from _elements(context, item, place)
+        case _:
+            raise problem(
+                *(TypeProblem, context.text, place),
+                "DELETE takes nodes, relationships and paths, and this is something else.",
+                "A property is taken away with REMOVE.",
+            )
+
+
+# ---- MERGE -----------------------------------------------------------------------------------------
+
+
+def merge(
+    context: Context, clause: Merge, rows: Sequence[Row], known: Sequence[str]
+) -> list[Row]:
+    """The rows with what MERGE found for each, or made where there was none."""
+    return _Merge(context, clause, known).run(rows)
+
+
+class _Merge:
+    def __init__(self, context: Context, clause: Merge, known: Sequence[str]) -> None:
+        self.context, self.clause, self.known = context, clause, frozenset(known)
+        self.maker = _Maker(context, clause.pattern)
+        self.keys = self._keys()
+
+    def run(self, rows: Sequence[Row]) -> list[Row]:
+        """Rows of one key find the same; so one of each is matched, all at once. Where what one row does could make
+        another row's key match, each row is matched by itself."""
+        if not self._independent():
+            return [one for row in rows for one in self._merged([row])]
+        return self._merged(rows)
+
+    def _merged(self, rows: Sequence[Row]) -> list[Row]:
+        self._refuse_null(rows)
+        pattern, prepared = self._prepared(rows)
+        names = [*self.known, *(f"{HIDDEN}m{k}" for k in range(len(self.keys)))]
+        firsts: dict[object, int] = {}
+        of = [firsts.setdefault(self._key(row), k) for k, row in enumerate(prepared)]
+        distinct = list(firsts.values())
+        found: dict[int, list[Row]] = {}
+        matches = extended(self.context, pattern, [prepared[k] for k in distinct], names)
+        own = [name for name in pattern.names if name not in self.known]
+        for number, match in matches:
+            found.setdefault(distinct[number], []).append({name: match[name] for name in own})
+        made: list[Row] = []
+        created: dict[int, Row] = {}
+        for k, row in enumerate(rows):
+            first = of[k]
+            if first in found:
+                several = [{**row, **match} for match in found[first]]
+                assign(self.context, self.clause.on_match, several)
+            elif first in created:
+                several = [{**row, **created[first]}]
+                assign(self.context, self.clause.on_match, several)
+            else:
+                new = dict(row)
+                self.maker.make(new)
+                created[first] = {name: new[name] for name in own}
+                several = [new]
+                assign(self.context, self.clause.on_create, several)
+            made += several
+        return made
+
+    # ---- keys ------------------------------------------------------------------------------------
+
+    def _keys(self) -> list[tuple[Name, Expression]]:
+        pattern = self.clause.pattern
+        return [
+            pair for part in (*pattern.nodes, *pattern.relationships) for pair in part.properties
+        ]
+
+    def _prepared(self, rows: Sequence[Row]) -> tuple[Pattern, list[Row]]:
+        """The pattern in which properties are compared with hidden variables, and the rows with these."""
+        compiled = [self.context.evaluator.compiled(value) for _, value in self.keys]
+        number = iter(range(len(self.keys)))
+
+        def hidden(key: Name, value: Expression) -> tuple[Name, Expression]:
+            return key, Variable(f"{HIDDEN}m{next(number)}", value.place)
+
+        pattern = self.clause.pattern
+        nodes = tuple(_with(node, hidden) for node in pattern.nodes)
+        relationships = tuple(_with(one, hidden) for one in pattern.relationships)
+        changed = replace(pattern, nodes=nodes, relationships=relationships)
+        prepared = [
+            {**row, **{f"{HIDDEN}m{k}": value(row) for k, value in enumerate(compiled)}}
+            for row in rows
+        ]
+        return pattern_of(self.context.text, [changed], None, self.context.mode), prepared
+
+    def _key(self, row: Row) -> object:
+        """What tells a row from others that find something else."""
+        bound = [name for name in self._bound() if name in row]
+        values = [group_key(row[f"{HIDDEN}m{k}"]) for k in range(len(self.keys))]
+        return (*values, *(id(row[name]) for name in bound))
+
+    def _bound(self) -> list[str]:
+        """The names in the pattern that the rows have."""
+        pattern = self.clause.pattern
+        named = [part.variable for part in (*pattern.nodes, *pattern.relationships)]
+        return [name.text for name in named if name is not None and name.text in self.known]
+
+    def _independent(self) -> bool:
+        """Whether what is made or set for one row never matches another row's key."""
+        pattern = self.clause.pattern
+        if len(pattern.relationships) > 1:
+            return False
+        if any(one.direction is Direction.ANY for one in pattern.relationships):
+            return False
+        bound = self._bound()
+        if pattern.relationships and len(bound) < 2:
+            return False
+        changed = (*self.clause.on_create, *self.clause.on_match)
+        keys = {key.text for key, _ in self.keys}
+        return all(
+            isinstance(item, SetProperty)
+            and isinstance(item.target, Property)
+            and item.target.key.text not in keys
+            for item in changed
+        )
+
+    def _refuse_null(self, rows: Sequence[Row]) -> None:
+        for key, value in self.keys:
+            compiled = self.context.evaluator.compiled(value)
+            if any(compiled(row) is None for row in rows):
+                raise problem(
+                    *(SyntaxProblem, self.context.text, value.place),
+                    f"MERGE cannot look for a null {key.text}: null equals nothing.",
+                    "Filter such rows out before, with WHERE ... IS NOT NULL.",
+                )
+        for name in self._bound():
+            if any(row[name] is None for row in rows):
+                raise problem(
+                    *(SyntaxProblem, self.context.text, self.clause.place),
+                    f"'{name}' is null, and MERGE has no node to begin at.",
+                )
+
+
+_Part = TypeVar("_Part", NodePattern, RelationshipPattern)
+
+
+def _with(part: _Part, hidden: Callable[[Name, Expression], tuple[Name, Expression]]) -> _Part:
+    """The part with other values of its properties."""
+    return replace(part, properties=tuple(hidden(key, value) for key, value in part.properties))
