@@ -190,6 +190,24 @@ class TypeProblem(QueryError, TypeError):
     code = "TYPE"
 
 
+class ArgumentProblem(QueryError):
+    """A function does not take this value."""
+
+    code = "ARGUMENT"
+
+
+class ArithmeticProblem(QueryError, ArithmeticError):
+    """An integer is divided by zero, or does not fit into 64 bits."""
+
+    code = "ARITHMETIC"
+
+
+class DeletedProblem(QueryError):
+    """The query reads what it has deleted itself."""
+
+    code = "DELETED"
+
+
 class NotSupported(QueryError, NotImplementedError):
     """The standard has it, this version of gdb does not; the message says what to write instead."""
 

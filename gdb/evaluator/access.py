@@ -1,0 +1,94 @@
+"""subject.key, subject[index], subject[start..stop], subject:Label: the parts of a value."""
+
+from __future__ import annotations
+
+from gdb.language.syntax import LabelTerms
+from gdb.values import times
+from gdb.values.elements import NodeValue, RelationshipValue
+from gdb.values.graph import labels_of, stored
+from gdb.values.kinds import Value
+from gdb.values.naming import refusal
+
+
+def property_of(subject: Value, key: str) -> Value:
+    """subject.key; null where it has no such key.
+
+    Raises
+    ------
+    ValueProblem : it is no node, relationship, map or temporal value; or deleted.
+    """
+    if isinstance(subject, (NodeValue, RelationshipValue)):
+        return stored(subject).get(key)
+    if subject is None:
+        return None
+    if isinstance(subject, dict):
+        return subject.get(key)
+    if times.is_temporal(subject):
+        return times.component(subject, key)
+    raise refusal(f".{key}", "a node, a relationship, a map or a temporal value", subject)
+
+
+def item_of(subject: Value, index: Value) -> Value:
+    """subject[index]: of a list by number, from the end where negative, null where outside; else by key.
+
+    Raises
+    ------
+    ValueProblem : the two do not fit each other.
+    """
+    if isinstance(subject, list):
+        return _at(subject, index)
+    if isinstance(subject, (dict, NodeValue, RelationshipValue)):
+        if isinstance(index, str):
+            return property_of(subject, index)
+        if index is None:
+            return None
+        raise refusal("the key of a map, node or relationship", "a string", index)
+    if subject is None:
+        return None
+    raise refusal("[...]", "a list, a map, a node or a relationship", subject)
+
+
+def _at(values: list[Value], index: Value) -> Value:
+    if index is None:
+        return None
+    number = _integer(index)
+    return values[number] if -len(values) <= number < len(values) else None
+
+
+def slice_of(subject: Value, start: Value, stop: Value) -> Value:
+    """subject[start..stop]; null where any of them is.
+
+    Raises
+    ------
+    ValueProblem : the subject is no list, or a bound no integer.
+    """
+    if subject is None or start is None or stop is None:
+        return None
+    if not isinstance(subject, list):
+        raise refusal("[..]", "a list", subject)
+    return subject[_integer(start) : _integer(stop)]
+
+
+def _integer(index: Value) -> int:
+    if isinstance(index, int) and not isinstance(index, bool):
+        return index
+    raise refusal("the index of a list", "an integer", index)
+
+
+def has_labels(subject: Value, terms: LabelTerms) -> bool | None:
+    """Whether a node has the labels, or a relationship the type: an AND of ORs.
+
+    Raises
+    ------
+    ValueProblem : it is neither; or a deleted node.
+    """
+    match subject:
+        case None:
+            return None
+        case NodeValue():
+            names = labels_of(subject)
+        case RelationshipValue():
+            names = {subject.type}
+        case _:
+            raise refusal(":Label", "a node or a relationship", subject)
+    return all(any(name.text in names for name in term) for term in terms)

@@ -1,0 +1,347 @@
+"""The reference evaluator of expressions: each becomes a function from a row to a value, once for the whole query.
+
+It is the living definition of what an expression means: plain Python, one row at a time, the standard's dynamic types.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TypeVar
+
+from gdb.errors import InternalError, NameProblem
+from gdb.evaluator import access, logic, loops
+from gdb.evaluator.calls import applied, found
+from gdb.evaluator.context import Compiled, Condition, Context, Subqueries
+from gdb.evaluator.texts import tester
+from gdb.language.report import problem
+from gdb.language.suggest import did_you_mean
+from gdb.language.syntax import (
+    Arithmetic,
+    Call,
+    Case,
+    Comparator,
+    Comparison,
+    Connected,
+    Expression,
+    HasLabels,
+    In,
+    Index,
+    IsNull,
+    ListComprehension,
+    ListLiteral,
+    Literal,
+    MapLiteral,
+    MapProjection,
+    Negative,
+    Not,
+    Parameter,
+    PatternComprehension,
+    PatternTest,
+    Place,
+    Property,
+    Quantified,
+    Reduce,
+    Slice,
+    StringTest,
+    Subquery,
+    Variable,
+)
+from gdb.values import arithmetic, comparison
+from gdb.values.graph import entries
+from gdb.values.kinds import Row, Value
+from gdb.values.naming import shown
+
+Result = TypeVar("Result")
+_OPERATIONS: Mapping[str, Callable[[Value, Value], Value]] = {
+    "+": arithmetic.add,
+    "-": arithmetic.subtract,
+    "*": arithmetic.multiply,
+    "/": arithmetic.divide,
+    "%": arithmetic.remainder,
+    "^": arithmetic.power,
+}
+
+
+class Evaluator:
+    """Expressions of one query.
+
+    Parameters
+    ----------
+    text : the query's, for errors.
+    parameters : the values of $name.
+    subqueries : what answers patterns and queries inside expressions.
+    """
+
+    def __init__(
+        self,
+        text: str,
+        parameters: Mapping[str, Value],
+        subqueries: Subqueries | None = None,
+    ) -> None:
+        self._context = Context(text, parameters, subqueries)
+
+    def compiled(self, expression: Expression) -> Compiled:
+        """The function from a row to the expression's value. It raises QueryErrors that show the place.
+
+        Raises
+        ------
+        NameProblem : a function or parameter that there is not.
+        SyntaxProblem : a wrong number of arguments.
+        TypeProblem : a literal where it never fits.
+        """
+        test = self._test(expression)
+        if test is not None:
+            return test
+        match expression:
+            case Literal(value=value):
+                return lambda row: value
+            case Parameter():
+                return self._parameter(expression)
+            case Variable():
+                return self._variable(expression)
+            case Property(subject=subject, key=key, place=place):
+                return self._applied(lambda of: access.property_of(of, key.text), place, subject)
+            case Index(subject=subject, index=index, place=place):
+                return self._applied(access.item_of, place, subject, index)
+            case Slice():
+                return self._slice(expression)
+            case Arithmetic():
+                return self._arithmetic(expression)
+            case Negative():
+                return self._negative(expression)
+            case Call(arguments=arguments, place=place):
+                return self._applied(found(expression, self._context).apply, place, *arguments)
+            case ListLiteral(items=items):
+                parts = [self.compiled(item) for item in items]
+                return lambda row: [part(row) for part in parts]
+            case MapLiteral(entries=pairs):
+                values = {key.text: self.compiled(value) for key, value in pairs}
+                return lambda row: {key: value(row) for key, value in values.items()}
+            case MapProjection():
+                return self._projection(expression)
+            case Case():
+                return self._case(expression)
+            case ListComprehension(variable=name, list=of, where=where, result=result):
+                test = self.condition(where) if where else None
+                each = self.compiled(result) if result else None
+                return loops.comprehension(name.text, self._items(of), test, each)
+            case Reduce(total=total, initial=initial, variable=name, list=of, result=result):
+                first, each = self.compiled(initial), self.compiled(result)
+                return loops.reduction(total.text, first, name.text, self._items(of), each)
+            case PatternComprehension():
+                return self._pattern_comprehension(expression)
+            case Subquery():
+                return self._subquery(expression)
+            case _:
+                raise InternalError(f"the evaluator cannot read {expression!r}.")
+
+    def condition(self, expression: Expression) -> Condition:
+        """The function from a row to true, false or null.
+
+        Raises
+        ------
+        TypeProblem : when the value is none of these; of a literal at once.
+        """
+        test = self._test(expression)
+        if test is not None:
+            return test
+        context, place = self._context, expression.place
+        match expression:
+            case Literal(value=value) if value is not None and not isinstance(value, bool):
+                context.refuse(place, f"this must be true or false, and it is {shown(value)}.")
+            case ListLiteral() | MapLiteral():
+                what = "a list" if isinstance(expression, ListLiteral) else "a map"
+                context.refuse(place, f"this must be true or false, and it is {what}.")
+        evaluate = self.compiled(expression)
+
+        def checked(row: Row) -> bool | None:
+            value = evaluate(row)
+            if value is None or isinstance(value, bool):
+                return value
+            context.refuse(place, f"this must be true or false, and it is {shown(value)}.")
+
+        return checked
+
+    # ---- what is true, false or null --------------------------------------------------------------
+
+    def _test(self, expression: Expression) -> Condition | None:
+        """The function of an expression that gives nothing but true, false and null; None for any other."""
+        match expression:
+            case Connected(connective=connective, operands=operands):
+                return logic.connected(connective, [self.condition(one) for one in operands])
+            case Not(operand=operand):
+                return logic.negated(self.condition(operand))
+            case Comparison():
+                return self._comparison(expression)
+            case StringTest(operator=operator, left=left, right=right, place=place):
+                return self._applied(tester(operator), place, left, right)
+            case In(item=item, list=of, place=place):
+                return self._applied(logic.contained, place, item, of)
+            case IsNull(operand=operand, negated=negated):
+                inner = self.compiled(operand)
+                if negated:
+                    return lambda row: inner(row) is not None
+                return lambda row: inner(row) is None
+            case HasLabels(subject=subject, labels=labels, place=place):
+                return self._applied(lambda of: access.has_labels(of, labels), place, subject)
+            case Quantified(quantifier=kind, variable=name, list=of, where=where):
+                test = self.condition(where)
+                return loops.quantifier(kind, name.text, self._items(of), test)
+            case PatternTest(pattern=pattern):
+                matches = self._subqueries().matches
+                return lambda row: any(True for _ in matches(pattern, None, row))
+            case _:
+                return None
+
+    def _comparison(self, expression: Comparison) -> Condition:
+        left, right = self.compiled(expression.left), self.compiled(expression.right)
+        match expression.operator:
+            case Comparator.EQUAL:
+                equal = comparison.equal
+                return lambda row: equal(left(row), right(row))
+            case Comparator.UNEQUAL:
+                equal = comparison.equal
+                return logic.negated(lambda row: equal(left(row), right(row)))
+            case Comparator.LESS:
+                test = comparison.less
+            case Comparator.LESS_EQUAL:
+                test = comparison.less_equal
+            case Comparator.GREATER:
+                test = comparison.greater
+            case Comparator.GREATER_EQUAL:
+                test = comparison.greater_equal
+        return lambda row: test(left(row), right(row))
+
+    # ---- the other kinds --------------------------------------------------------------------------
+
+    def _applied(
+        self, operation: Callable[..., Result], place: Place, *operands: Expression
+    ) -> Callable[[Row], Result]:
+        parts = [self.compiled(operand) for operand in operands]
+        return applied(operation, parts, self._context, place)
+
+    def _items(self, values: Expression) -> loops.ListOf:
+        return loops.items(self.compiled(values), self._context, values.place)
+
+    def _parameter(self, expression: Parameter) -> Compiled:
+        name, parameters = expression.name, self._context.parameters
+        if name not in parameters:
+            raise problem(
+                NameProblem,
+                self._context.text,
+                expression.place,
+                f"the parameter ${name} has no value.",
+                did_you_mean(name, parameters, "$") or f'Pass parameters={{"{name}": ...}}.',
+            )
+        value = parameters[name]
+        return lambda row: value
+
+    def _variable(self, expression: Variable) -> Compiled:
+        name = expression.name
+
+        def evaluate(row: Row) -> Value:
+            try:
+                return row[name]
+            except KeyError:
+                raise problem(
+                    NameProblem,
+                    self._context.text,
+                    expression.place,
+                    f"there is no variable '{name}'.",
+                    did_you_mean(name, row) or "Name it in a clause before this one.",
+                ) from None
+
+        return evaluate
+
+    def _slice(self, expression: Slice) -> Compiled:
+        """A bound that is not written is the end of the list; null as a bound makes the slice null."""
+        start = expression.start or Literal(0, expression.place)
+        stop = expression.stop or Literal(arithmetic.HIGHEST, expression.place)
+        operands = (expression.subject, start, stop)
+        return self._applied(access.slice_of, expression.place, *operands)
+
+    def _arithmetic(self, expression: Arithmetic) -> Compiled:
+        """One closure for each operator, from left to right; an error shows what stands to the left of it too."""
+        context, first = self._context, expression.first
+        evaluate = self.compiled(first)
+        for operator, operand in expression.rest:
+            place = first.place.to(operand.place)
+            parts = (evaluate, self.compiled(operand))
+            evaluate = applied(_OPERATIONS[operator], parts, context, place)
+        return evaluate
+
+    def _negative(self, expression: Negative) -> Compiled:
+        match expression.operand:
+            case Literal(value=int(number)) if number == -arithmetic.LOWEST:
+                return lambda row: arithmetic.LOWEST  # whose positive does not fit
+            case operand:
+                return self._applied(arithmetic.negate, expression.place, operand)
+
+    def _projection(self, expression: MapProjection) -> Compiled:
+        given = [(key.text, self.compiled(value)) for key, value in expression.entries]
+        subject = self.compiled(expression.subject)
+        everything = self._applied(
+            lambda of: dict(entries("{...}", of)), expression.place, expression.subject
+        )
+
+        def evaluate(row: Row) -> Value:
+            if subject(row) is None:
+                return None
+            made = everything(row)
+            if not expression.everything:
+                made = {}
+            made.update((key, value(row)) for key, value in given)
+            return made
+
+        return evaluate
+
+    def _case(self, expression: Case) -> Compiled:
+        default = self.compiled(expression.default) if expression.default else _null
+        if expression.subject is None:
+            branches = [(self.condition(a), self.compiled(b)) for a, b in expression.branches]
+
+            def searched(row: Row) -> Value:
+                for test, value in branches:
+                    if test(row):
+                        return value(row)
+                return default(row)
+
+            return searched
+        subject = self.compiled(expression.subject)
+        pairs = [(self.compiled(a), self.compiled(b)) for a, b in expression.branches]
+
+        def chosen(row: Row) -> Value:
+            looked_for = subject(row)
+            for candidate, value in pairs:
+                if comparison.equal(looked_for, candidate(row)):
+                    return value(row)
+            return default(row)
+
+        return chosen
+
+    # ---- patterns and subqueries ------------------------------------------------------------------
+
+    def _subqueries(self) -> Subqueries:
+        found = self._context.subqueries
+        if found is None:
+            raise InternalError("a pattern or subquery stands where the evaluator has no answer.")
+        return found
+
+    def _pattern_comprehension(self, expression: PatternComprehension) -> Compiled:
+        matches, pattern, where = self._subqueries().matches, expression.pattern, expression.where
+        result = self.compiled(expression.result)
+        return lambda row: [result(match) for match in matches(pattern, where, row)]
+
+    def _subquery(self, expression: Subquery) -> Compiled:
+        rows, query = self._subqueries().rows, expression.query
+        match expression.kind:
+            case "EXISTS":
+                return lambda row: any(True for _ in rows(query, row))
+            case "COUNT":
+                return lambda row: sum(1 for _ in rows(query, row))
+            case "COLLECT":  # its RETURN has one column
+                return lambda row: [next(iter(one.values())) for one in rows(query, row)]
+
+
+def _null(row: Row) -> Value:
+    return None

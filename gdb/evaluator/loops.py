@@ -1,0 +1,94 @@
+"""List comprehensions, quantifiers and reduce: what is evaluated once for each item of a list.
+
+The loop's variable shadows one of the row. The row is copied once for each loop, not for each item: nothing keeps it
+beyond the item.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, TypeAlias
+from typing import Literal as OneOf
+
+from gdb.evaluator.logic import quantified
+from gdb.values.naming import shown
+
+if TYPE_CHECKING:
+    from gdb.evaluator.context import Compiled, Condition, Context
+    from gdb.language.syntax import Place
+    from gdb.values.kinds import Row, Value
+
+ListOf: TypeAlias = "Callable[[Row], list[Value] | None]"
+
+
+def items(values: Compiled, context: Context, place: Place) -> ListOf:
+    """The list that a loop runs over; None where it is null.
+
+    Raises
+    ------
+    TypeProblem : when the row gives no list.
+    """
+
+    def evaluate(row: Row) -> list[Value] | None:
+        found = values(row)
+        if found is None or isinstance(found, list):
+            return found
+        context.refuse(place, f"this must be a list, and it is {shown(found)}.")
+
+    return evaluate
+
+
+def comprehension(
+    name: str, values: ListOf, where: Condition | None, result: Compiled | None
+) -> Compiled:
+    """[name IN values WHERE where | result]"""
+
+    def evaluate(row: Row) -> Value:
+        found = values(row)
+        if found is None:
+            return None
+        inner, made = dict(row), []
+        for item in found:
+            inner[name] = item
+            if where is None or where(inner):
+                made.append(item if result is None else result(inner))
+        return made
+
+    return evaluate
+
+
+def quantifier(
+    kind: OneOf["all", "any", "none", "single"], name: str, values: ListOf, where: Condition
+) -> Condition:
+    """all(name IN values WHERE where), and so on."""
+
+    def answers(found: list[Value], row: Row) -> Iterator[bool | None]:
+        inner = dict(row)
+        for item in found:
+            inner[name] = item
+            yield where(inner)
+
+    def evaluate(row: Row) -> bool | None:
+        found = values(row)
+        return None if found is None else quantified(kind, answers(found, row))
+
+    return evaluate
+
+
+def reduction(
+    total: str, initial: Compiled, name: str, values: ListOf, result: Compiled
+) -> Compiled:
+    """reduce(total = initial, name IN values | result)"""
+
+    def evaluate(row: Row) -> Value:
+        found = values(row)
+        if found is None:
+            return None
+        inner = dict(row)
+        value = initial(row)
+        for item in found:
+            inner[total], inner[name] = value, item
+            value = result(inner)
+        return value
+
+    return evaluate

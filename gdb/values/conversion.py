@@ -1,0 +1,116 @@
+"""toInteger, toFloat, toString, toBoolean, and their forms ...OrNull and ...List.
+
+A string that says no such value becomes null; a value of a type that has no meaning here is refused, or null in the
+form ...OrNull.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from gdb.values import times
+from gdb.values.arithmetic import as_text, in_range
+from gdb.values.function import Function, items, strict
+from gdb.values.naming import refusal
+from gdb.values.problems import ValueProblem
+
+if TYPE_CHECKING:
+    from gdb.values.kinds import Value
+
+_INTEGER = re.compile(r"[+-]?[0-9]+")
+_FLOAT = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
+_NAMED = {"nan": math.nan, "infinity": math.inf, "+infinity": math.inf, "-infinity": -math.inf}
+
+
+def to_integer(value: Value) -> Value:
+    match value:
+        case bool():
+            raise refusal("toInteger()", "a number or a string", value)
+        case int():
+            return value
+        case float():
+            return _whole(value)
+        case str():
+            text = value.strip()
+            if _INTEGER.fullmatch(text):
+                return in_range(int(text))
+            number = to_float(text)
+            return _whole(number) if isinstance(number, float) else None
+        case _:
+            raise refusal("toInteger()", "a number or a string", value)
+
+
+def _whole(number: float) -> Value:
+    """Without its fraction; NaN has no integer."""
+    if math.isnan(number):
+        return None
+    if math.isinf(number):
+        raise ValueProblem("arithmetic", "infinity is no integer.")
+    return in_range(int(number))
+
+
+def to_float(value: Value) -> Value:
+    match value:
+        case bool():
+            raise refusal("toFloat()", "a number or a string", value)
+        case int() | float():
+            return float(value)
+        case str():
+            text = value.strip()
+            return float(text) if _FLOAT.fullmatch(text) else _NAMED.get(text.lower())
+        case _:
+            raise refusal("toFloat()", "a number or a string", value)
+
+
+def to_string(value: Value) -> Value:
+    match value:
+        case bool():
+            return "true" if value else "false"
+        case int() | float() | str():
+            return as_text(value)
+        case _ if times.is_temporal(value):
+            return times.text(value)
+        case _:
+            raise refusal("toString()", "a number, string, boolean or temporal value", value)
+
+
+def to_boolean(value: Value) -> Value:
+    match value:
+        case bool():
+            return value
+        case int():
+            return value != 0
+        case str():
+            return {"true": True, "false": False}.get(value.strip().lower())
+        case _:
+            raise refusal("toBoolean()", "a boolean, a string or an integer", value)
+
+
+def _three(name: str, convert: Callable[[Value], Value]) -> tuple[Function, ...]:
+    """The function itself, ...OrNull, ...List."""
+
+    def or_null(value: Value) -> Value:
+        try:
+            return None if value is None else convert(value)
+        except ValueProblem:
+            return None
+
+    def of_list(values: Value) -> Value:
+        return [or_null(value) for value in items(f"{name}List", values)]
+
+    return (
+        strict(name, 1, 1, convert),
+        strict(f"{name}OrNull", 1, 1, or_null),
+        strict(f"{name}List", 1, 1, of_list),
+    )
+
+
+FUNCTIONS = (
+    *_three("toInteger", to_integer),
+    *_three("toFloat", to_float),
+    *_three("toString", to_string),
+    *_three("toBoolean", to_boolean),
+)
