@@ -8,7 +8,7 @@ import threading
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import TYPE_CHECKING, Literal, TypeAlias, TypeVar
 
 from gdb import options
 from gdb.errors import (
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from gdb.transaction import Transaction
 
 PathLike: TypeAlias = str | os.PathLike[str]
+T = TypeVar("T")
 
 
 def connect(
@@ -171,7 +172,8 @@ class Database:
         cancel = request.cancel
         try:
             return self._work.do(
-                lambda: answer(request, self._store.snapshot(), self._statements), cancel
+                lambda: answer(request, self._store.snapshot(), self._statements, self._change),
+                cancel,
             )
         except KeyboardInterrupt:  # it came when the answer was ready
             raise Cancelled("the query was cancelled.") from None
@@ -256,6 +258,22 @@ class Database:
             memory=options.memory_bytes(memory),
             timeout=options.timeout_seconds(timeout),
         )
+
+    def _change(self, work: Callable[[Changes], T]) -> T:
+        """Do some work in a transaction of its own, which is committed when the work ends well."""
+        from gdb.storage.transaction import Changes, commit
+
+        if self._read_only:
+            raise ReadOnlyError(
+                f"{self!r} was opened read-only.", "Open it with gdb.connect(path) to change it."
+            )
+        self._refuse_inside()
+        self._statements.clear()  # or they would hold the snapshot, and so its files
+        with self._store.writer():
+            changes = Changes(self._store.snapshot())
+            found = work(changes)
+            commit(self._store, changes)
+        return found
 
     def _event(self) -> threading.Event:
         """An event for a query: one that an earlier query needed no longer, for to make one takes 4 us."""
@@ -372,8 +390,18 @@ class Database:
 
         def run(changes: Changes, text: str, parameters: Mapping[str, object] | None) -> Result:
             request = self._request(text, parameters, "auto", None, None, None, 0)
+
+
+            def change(work: Callable[[Changes], T]) -> T:
+                before = changes.delta
+                try:
+                    return work(changes)
+                except BaseException:
+                    changes.delta = before
+                    raise
+
             return self._work.do(
-                lambda: answer(request, changes.view, Statements()), request.cancel
+                lambda: answer(request, changes.view, Statements(), change), request.cancel
             )
 
         def begin() -> None:

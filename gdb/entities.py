@@ -84,6 +84,37 @@ class Relationship:
         return f"({_literal(self.start)})-{middle}{arrow}({_literal(self.end)})"
 
 
+@dataclass(frozen=True, slots=True)
+class Path:
+    """Nodes, and the relationships between each and the next: one fewer."""
+
+    nodes: tuple[Node, ...]
+    relationships: tuple[Relationship, ...]
+
+    def __len__(self) -> int:
+        """How many relationships it has."""
+        return len(self.relationships)
+
+    @property
+    def start(self) -> Node:
+        return self.nodes[0]
+
+    @property
+    def end(self) -> Node:
+        return self.nodes[-1]
+
+    def __str__(self) -> str:
+        """As in Cypher: (1:Person)-[:KNOWS]->(2:Person)."""
+        parts = [str(self.nodes[0])]
+        for k, one in enumerate(self.relationships):
+            middle = f"[:{one.type}{_properties(one.properties)}]"
+            forward = one.start == self.nodes[k].id and one.end == self.nodes[k + 1].id
+            back = one.directed and not forward
+            onward = one.directed and forward
+            parts.append(f"{'<' * back}-{middle}-{'>' * onward}{self.nodes[k + 1]}")
+        return "".join(parts)
+
+
 def _literal(value: PropertyValue) -> str:
     if isinstance(value, list):
         return f"[{', '.join(map(_literal, value))}]"

@@ -22,16 +22,18 @@ from gdb.errors import (
 from gdb.executor import run as executor
 from gdb.executor import tail as tails
 from gdb.options import kind_of
-from gdb.result import DeviceColumns, Result, Summary
+from gdb.result import ColumnAnswer, DeviceColumns, Result, Summary
 from gdb.statements import Statement, Statements
 
 if TYPE_CHECKING:
+    from gdb.by_rows import Change
     from gdb.executor.arrow import Array
     from gdb.executor.given import Given
     from gdb.executor.gpu.rows import Pick
     from gdb.executor.plan import Plan
     from gdb.executor.tail import Value
     from gdb.language.binder import BoundQuery
+    from gdb.language.clauses import Query
     from gdb.query_graph import MatchMode
     from gdb.storage.adjacency import I64
     from gdb.storage.snapshot import Snapshot
@@ -62,7 +64,7 @@ class Request:
 
 
 @dataclass(slots=True)
-class _Clock:
+class Clock:
     """Seconds by step; a deadline and a cancel event, looked at between steps."""
 
     cancel: threading.Event
@@ -92,24 +94,34 @@ class _Clock:
         return value
 
 
-def answer(request: Request, snapshot: Snapshot, statements: Statements | None = None) -> Result:
+def answer(
+    request: Request,
+    snapshot: Snapshot,
+    statements: Statements | None = None,
+    change: Change | None = None,
+) -> Result:
     """Run a query over a snapshot; a query that begins with EXPLAIN gives its plan instead, with PROFILE its plan
     and what the run did.
 
     statements : where what was understood and planned is kept, and found when the text comes again; None keeps
         nothing.
+    change : how a query that writes does so; None refuses it.
 
     Raises
     ------
     GdbError : SyntaxProblem, NameProblem, TypeProblem, NotSupported, Cancelled, QueryTimeout, OutOfBudget,
         DeviceError.
     """
-    clock = _Clock(request.cancel, request.timeout)
+    clock = Clock(request.cancel, request.timeout)
     statements = Statements() if statements is None else statements
     key = _key(request)
     known = statements.find(key, snapshot)
     if known is None:
-        bound, plan = _understood(request, snapshot, clock)
+        query = clock.step("parse", lambda: _parsed(request))
+        understood = _understood(request, query, snapshot, clock)
+        if isinstance(understood, str):
+            return _by_rows(request, query, snapshot, clock, understood, change)
+        bound, plan = understood
         if bound.explain:
             lines = clock.step("explain", lambda: _explained(request, bound, plan, snapshot))
             summary = Summary(dict(clock.seconds), "", len(lines))
@@ -137,11 +149,17 @@ def on_device(request: Request, snapshot: Snapshot, statements: Statements) -> D
             f"columns on a GPU cannot be had with device={request.device!r}.",
             'Use device="cuda" or "cuda:N", or take the rows on the host: execute().',
         )
-    clock = _Clock(request.cancel, request.timeout)
+    clock = Clock(request.cancel, request.timeout)
     key = _key(request)
     known = statements.find(key, snapshot)
     if known is None:
-        bound, plan = _understood(request, snapshot, clock)
+        query = clock.step("parse", lambda: _parsed(request))
+        understood = _understood(request, query, snapshot, clock)
+        if isinstance(understood, str):
+            raise NotSupported(
+                f"the columns of this query cannot stay on a GPU: {understood}.", "Use execute()."
+            )
+        bound, plan = understood
         if bound.explain or bound.profile:
             raise NotSupported("a plan is no column of ids.", "Use execute() or explain().")
         statement = Statement.of(bound, plan)
@@ -203,8 +221,13 @@ def _picks(statement: Statement, snapshot: Snapshot) -> list[Pick]:
 
 def explained(request: Request, snapshot: Snapshot) -> str:
     """The plan of a query as text, whether or not it begins with EXPLAIN."""
-    bound, plan = _understood(request, snapshot, _Clock(request.cancel, request.timeout))
-    return "\n".join(_explained(request, bound, plan, snapshot))
+    query = _parsed(request)
+    understood = _understood(request, query, snapshot, Clock(request.cancel, request.timeout))
+    if isinstance(understood, str):
+        from gdb.by_rows import plan_lines
+
+        return "\n".join(plan_lines(query, understood))
+    return "\n".join(_explained(request, *understood, snapshot))
 
 
 def _key(request: Request) -> Hashable:
@@ -217,14 +240,42 @@ def _key(request: Request) -> Hashable:
     return request.text, flags, frozenset(kinds)
 
 
-def _understood(request: Request, snapshot: Snapshot, clock: _Clock) -> tuple[BoundQuery, Plan]:
-    from gdb.language.binder import bind  # here and below: `import gdb` stays light
-    from gdb.language.parser import parse
+def _parsed(request: Request) -> Query:
+    from gdb.language.parser import parse  # here and below: `import gdb` stays light
 
-    query = clock.step("parse", lambda: parse(request.text))
-    bound = clock.step("bind", lambda: bind(query, snapshot, request.parameters, request.mode))
+    return parse(request.text)
+
+
+def _understood(
+    request: Request, query: Query, snapshot: Snapshot, clock: Clock
+) -> tuple[BoundQuery, Plan] | str:
+    """The query as one pattern and its relational tail, and its plan; or why it is none."""
+    from gdb.language.binder import bind
+
+    if query.simple is None:
+        return "it is more than one MATCH and RETURN"
+    try:
+        bound = clock.step("bind", lambda: bind(query, snapshot, request.parameters, request.mode))
+    except (NotSupported, TypeProblem) as refused:
+        return f"DuckDB cannot do this: {refused.message}"
     plan = clock.step("plan", lambda: _planned(request, bound, snapshot))
     return bound, plan
+
+
+def _by_rows(
+    request: Request,
+    query: Query,
+    snapshot: Snapshot,
+    clock: Clock,
+    why: str,
+    change: Change | None,
+) -> Result:
+    from gdb.by_rows import answered, plan_lines
+
+    if query.explain:
+        lines = plan_lines(query, why)
+        return Result.of_lines("plan", lines, Summary(dict(clock.seconds), "", len(lines)))
+    return answered(request, query, snapshot, clock, why, change)
 
 
 def _planned(request: Request, bound: BoundQuery, snapshot: Snapshot) -> Plan:
@@ -260,7 +311,7 @@ def _tallied(request: Request, bound: BoundQuery, snapshot: Snapshot, listed: Pl
 
 
 def _with_values(
-    request: Request, known: Statement, snapshot: Snapshot, clock: _Clock
+    request: Request, known: Statement, snapshot: Snapshot, clock: Clock
 ) -> Statement:
     """The kept statement, for the values of this request."""
     if not request.parameters or known.has(request.parameters):
@@ -272,7 +323,7 @@ def _with_values(
     return clock.step("bind", lambda: known.with_values(request.parameters, plan))
 
 
-def _profiled(request: Request, statement: Statement, snapshot: Snapshot, clock: _Clock) -> Result:
+def _profiled(request: Request, statement: Statement, snapshot: Snapshot, clock: Clock) -> Result:
     """The plan in lines, with what its run counted and the seconds of each step."""
     from gdb.planner.explain import explain
 
@@ -297,7 +348,7 @@ def _run(
     request: Request,
     statement: Statement,
     snapshot: Snapshot,
-    clock: _Clock,
+    clock: Clock,
     profile: executor.Profile | None = None,
 ) -> Result:
     plan, tail, given = statement.plan, statement.tail, statement.given
@@ -354,7 +405,7 @@ def _run(
             summary, kernel_seconds=profile.kernel_seconds, moved_bytes=profile.moved_bytes
         )
     warnings = (*_warnings(statement.bound, plan), *lost)
-    return Result(answer, snapshot, warnings=warnings, summary=summary)
+    return Result(ColumnAnswer(answer, snapshot), warnings=warnings, summary=summary)
 
 
 def _counted(

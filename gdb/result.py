@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Protocol, TypeAlias
 import numpy as np
 
 from gdb import entities
-from gdb.entities import Node, Relationship
+from gdb.entities import Node, Path, Relationship
 from gdb.errors import GdbError
 from gdb.executor import arrow
 from gdb.executor.arrow import Array
@@ -26,9 +26,12 @@ if TYPE_CHECKING:
     import polars
     import pyarrow
 
+    from gdb.rows.graph import Effects
     from gdb.storage.snapshot import Snapshot
 
-Cell: TypeAlias = Value | Node | Relationship
+Cell: TypeAlias = (
+    "Value | Node | Relationship | Path | list[Cell] | dict[str, Cell] | object"  # times of values
+)
 Row: TypeAlias = tuple[Cell, ...]
 
 
@@ -40,6 +43,7 @@ class Summary:
     device : what ran the pattern: "cpu", "gpu", "reference", or "" where nothing ran (EXPLAIN).
     rows : rows of the answer.
     embeddings : what the pattern matched (rows or count), before the relational part; None where nothing ran.
+    effects : what a query that writes changed, see `gdb.rows.graph.Effects`; None where it only read.
     kernel_seconds, moved_bytes : on a GPU, the time in its kernels by its own clock, and what was copied to it (nothing
         where the graph and the query's tables were there already).
     """
@@ -50,10 +54,100 @@ class Summary:
     embeddings: int | None = None
     kernel_seconds: float = 0.0
     moved_bytes: int = 0
+    effects: Effects | None = None
 
     @property
     def total_seconds(self) -> float:
         return sum(self.seconds.values())
+
+
+class Answer(Protocol):
+    """The columns of a result, however they are kept."""
+
+    @property
+    def names(self) -> list[str]: ...
+
+    def __len__(self) -> int: ...
+
+    def chunks(self) -> Iterator[list[list[Cell]]]:
+        """The columns, some rows at a time, as Python objects."""
+        ...
+
+    def exported(self) -> Array:
+        """The columns as Arrow, entities as structs."""
+        ...
+
+
+class ColumnAnswer:
+    """An answer in Arrow, as DuckDB made it. snapshot : what vids and edge ids in it are looked up in; None where
+    there are none."""
+
+    def __init__(self, answer: TailResult, snapshot: Snapshot | None) -> None:
+        self._answer, self._snapshot = answer, snapshot
+        if snapshot is not None:
+            for output in answer.outputs:  # not `any` of a generator, which takes a microsecond
+                if output.kind != "value":
+                    entities.touch(snapshot)
+                    break
+
+    @property
+    def names(self) -> list[str]:
+        return [output.name for output in self._answer.outputs]
+
+    def __len__(self) -> int:
+        return len(self._answer)
+
+    def chunks(self) -> Iterator[list[list[Cell]]]:
+        if isinstance(self._answer.answer, int):
+            yield [[self._answer.answer]]
+            return
+        for chunk in self._answer.table.iter_chunks():
+            yield [
+                self._column(output, arrow.child(chunk, index))
+                for index, output in enumerate(self._answer.outputs)
+            ]
+
+    def exported(self) -> Array:
+        return exported(self._answer.outputs, self._answer.table, self._snapshot)
+
+    def _column(self, output: Output, array: Array) -> list[Cell]:
+        if output.kind == "value" or self._snapshot is None:
+            return [*arrow.to_list(array)]
+        numbers, valid = arrow.int64_values(array)
+        known = numbers if valid is None else numbers[valid]
+        made: Sequence[Node] | Sequence[Relationship]
+        if output.kind == "node":
+            made = entities.nodes(self._snapshot, known.astype(np.uint32))
+        else:
+            made = entities.relationships(self._snapshot, known)
+        if valid is None:
+            return [*made]
+        filled: Iterator[Node | Relationship] = iter(made)
+        return [next(filled) if there else None for there in valid.tolist()]
+
+
+class RowAnswer:
+    """An answer of Python objects, row by row."""
+
+    def __init__(self, names: Sequence[str], rows: Sequence[Row]) -> None:
+        self._names, self._rows = list(names), rows
+
+    @property
+    def names(self) -> list[str]:
+        return list(self._names)
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    def chunks(self) -> Iterator[list[list[Cell]]]:
+        if self._rows:
+            yield [list(column) for column in zip(*self._rows, strict=True)] or [[]]
+
+    def exported(self) -> Array:
+        from gdb.cells import table_of
+
+        columns = [[row[k] for row in self._rows] for k in range(len(self._names))]
+        return table_of(self._names, columns, len(self._rows))
 
 
 class Result:
@@ -62,29 +156,12 @@ class Result:
     Iterating starts from the first row every time; `fetchone`, `fetchmany` and `fetchall` go on from where
     the one before stopped. A Result stays readable after its database is closed. One Result is not for
     several threads at once.
-
-    Parameters
-    ----------
-    answer : the columns; nodes and relationships in it are vids and edge ids.
-    snapshot : what they are looked up in; None where there are none.
     """
 
     def __init__(
-        self,
-        answer: TailResult,
-        snapshot: Snapshot | None,
-        *,
-        warnings: Sequence[str] = (),
-        summary: Summary | None = None,
+        self, answer: Answer, *, warnings: Sequence[str] = (), summary: Summary | None = None
     ) -> None:
-        self._outputs = answer.outputs
         self._answer = answer
-        self._snapshot = snapshot
-        if snapshot is not None:
-            for output in answer.outputs:  # not `any` of a generator, which takes a microsecond
-                if output.kind != "value":
-                    entities.touch(snapshot)
-                    break
         self._cursor: Iterator[Row] | None = None
         self.warnings: tuple[str, ...] = tuple(warnings)
         self.summary = summary or Summary(rows=len(answer))
@@ -96,22 +173,19 @@ class Result:
 
         text = arrow.column_array(Column.from_list(lines, "string"))
         table = arrow.struct_array(["o0"], [text], len(lines))
-        return cls(TailResult((Output(column),), table), None, summary=summary)
+        return cls(ColumnAnswer(TailResult((Output(column),), table), None), summary=summary)
 
     @property
     def columns(self) -> list[str]:
         """The names of the columns, as RETURN gives them."""
-        return [output.name for output in self._outputs]
+        return self._answer.names
 
     def __len__(self) -> int:
         return len(self._answer)
 
     def __iter__(self) -> Iterator[Row]:
-        if isinstance(self._answer.answer, int):
-            yield (self._answer.answer,)
-            return
-        for chunk in self._answer.table.iter_chunks():
-            yield from zip(*self._cells(chunk), strict=True)
+        for chunk in self._answer.chunks():
+            yield from zip(*chunk, strict=True)
 
     def fetchone(self) -> Row | None:
         """The next row, or None after the last."""
@@ -148,9 +222,7 @@ class Result:
         Nodes become structs of id, labels and properties; relationships structs of type, start, end and
         properties.
         """
-        return exported(self._outputs, self._answer.table, self._snapshot).__arrow_c_stream__(
-            requested_schema
-        )
+        return self._answer.exported().__arrow_c_stream__(requested_schema)
 
     def arrow(self) -> pyarrow.Table:
         """A pyarrow Table (needs pyarrow)."""
@@ -174,38 +246,14 @@ class Result:
             import pandas
         except ImportError:
             raise _missing("df", "pandas") from None
-        columns: list[list[Cell]] = [[] for _ in self._outputs]
-        for chunk in self._answer.table.iter_chunks():
-            for column, cells in zip(columns, self._cells(chunk), strict=True):
+        columns: list[list[Cell]] = [[] for _ in self.columns]
+        for chunk in self._answer.chunks():
+            for column, cells in zip(columns, chunk, strict=True):
                 column.extend(cells)
         series = [pandas.Series(cells, dtype=_pandas_dtype(cells)) for cells in columns]
         frame = pandas.concat(series, axis=1) if series else pandas.DataFrame()
         frame.columns = self.columns
         return frame
-
-    # ---- cells -------------------------------------------------------------------------------------
-
-    def _cells(self, chunk: Array) -> list[list[Cell]]:
-        """The columns of one chunk as Python objects."""
-        return [
-            self._column(output, arrow.child(chunk, index))
-            for index, output in enumerate(self._outputs)
-        ]
-
-    def _column(self, output: Output, array: Array) -> list[Cell]:
-        if output.kind == "value" or self._snapshot is None:
-            return [*arrow.to_list(array)]
-        numbers, valid = arrow.int64_values(array)
-        known = numbers if valid is None else numbers[valid]
-        made: Sequence[Node] | Sequence[Relationship]
-        if output.kind == "node":
-            made = entities.nodes(self._snapshot, known.astype(np.uint32))
-        else:
-            made = entities.relationships(self._snapshot, known)
-        if valid is None:
-            return [*made]
-        filled: Iterator[Node | Relationship] = iter(made)
-        return [next(filled) if there else None for there in valid.tolist()]
 
 
 class DeviceColumn(Protocol):
@@ -273,7 +321,7 @@ def _pandas_dtype(cells: Sequence[Cell]) -> str | None:
         return "Int64"  # pandas would make floats of integers beside nulls
     if kinds == {bool, type(None)}:
         return "boolean"
-    return "object" if kinds & {Node, Relationship, list} else None
+    return "object" if kinds & {Node, Relationship, Path, list, dict} else None
 
 
 def _missing(method: str, package: str) -> GdbError:

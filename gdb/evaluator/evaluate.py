@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TypeVar
 
-from gdb.errors import InternalError, NameProblem
+from gdb.errors import InternalError, NameProblem, QueryError
 from gdb.evaluator import access, logic, loops
 from gdb.evaluator.calls import applied, found
 from gdb.evaluator.context import Compiled, Condition, Context, Subqueries
@@ -47,6 +47,7 @@ from gdb.language.syntax import (
     Variable,
 )
 from gdb.values import arithmetic, comparison
+from gdb.values.problems import ValueProblem
 from gdb.values.graph import entries
 from gdb.values.kinds import Row, Value
 from gdb.values.naming import shown
@@ -79,6 +80,10 @@ class Evaluator:
         subqueries: Subqueries | None = None,
     ) -> None:
         self._context = Context(text, parameters, subqueries)
+
+    def located(self, found: ValueProblem, place: Place) -> QueryError:
+        """The error of the query that a refusing value at this place is."""
+        return self._context.located(found, place)
 
     def compiled(self, expression: Expression) -> Compiled:
         """The function from a row to the expression's value. It raises QueryErrors that show the place.

@@ -14,10 +14,11 @@ from gdb.errors import TypeProblem
 from gdb.language.clauses import Return, ReturnItem, SortItem
 from gdb.language.report import problem
 from gdb.language.rebuild import rebuilt
-from gdb.language.syntax import Call, Expression, Name, Place, Variable, walk
+from gdb.language.syntax import Call, Expression, Name, Variable, walk
 from gdb.rows.pattern import HIDDEN
-from gdb.values.aggregates import AGGREGATES, Aggregate
+from gdb.values.aggregates import AGGREGATES, Gathering
 from gdb.values.comparison import group_key, sort_key
+from gdb.values.problems import ValueProblem
 
 if TYPE_CHECKING:
     from gdb.rows.context import Context
@@ -123,7 +124,7 @@ class _Projection:
         evaluator = self.context.evaluator
         compiled = [evaluator.compiled(key) for key in keys]
         arguments = [[evaluator.compiled(a) for a in call.arguments] for call in aggregates]
-        groups: dict[Hashable, tuple[Row, list[Aggregate]]] = {}
+        groups: dict[Hashable, tuple[Row, list[Gathering]]] = {}
         if not keys and not rows:
             groups[()] = ({}, [_made(call) for call in aggregates])
         for number, row in enumerate(rows):
@@ -134,16 +135,20 @@ class _Projection:
                 groups[key] = (row, [_made(call) for call in aggregates])
             states = groups[key][1]
             for call, state, values in zip(aggregates, states, arguments, strict=True):
-                with evaluator.placed(call.place):
-                    state.add(*(value(row) for value in values))
-        found = []
+                try:
+                    state.add(*[value(row) for value in values])
+                except ValueProblem as found:
+                    raise evaluator.located(found, call.place) from None
+        grouped: list[Row] = []
         for first, states in groups.values():
             made = dict(first)
             for number, (call, state) in enumerate(zip(aggregates, states, strict=True)):
-                with evaluator.placed(call.place):
+                try:
                     made[f"{HIDDEN}a{number}"] = state.result()
-            found.append(made)
-        return found
+                except ValueProblem as found:
+                    raise evaluator.located(found, call.place) from None
+            grouped.append(made)
+        return grouped
 
     def _sorted(self, found: list[_Made]) -> list[_Made]:
         for number, item in reversed(list(enumerate(self.projection.order))):
@@ -171,10 +176,9 @@ class _Projection:
 _Made = tuple["Row", "Row", "list[Value]"]
 
 
-def _made(call: Call) -> Aggregate:
-    """A new state of an aggregate."""
-    name = "count(*)" if call.star else call.function.text.lower()
-    return AGGREGATES[name](call.distinct)
+def _made(call: Call) -> Gathering:
+    """An aggregate for one group."""
+    return AGGREGATES[call.function.text.lower()].over(call.distinct)
 
 
 def _by(number: int) -> Callable[[_Made], object]:
@@ -196,6 +200,3 @@ def _distinct(found: Sequence[_Made]) -> list[_Made]:
             kept.append(made)
     return kept
 
-
-def place_of(projection: Return) -> Place:
-    return projection.place

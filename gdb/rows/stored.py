@@ -15,6 +15,20 @@ if TYPE_CHECKING:
     from gdb.values.kinds import Value
 
 
+def from_python_value(value: object) -> Value:
+    """A date, time or duration of Python's as a query has it; a value of the language as it is."""
+    from gdb.values.temporal_python import from_python
+
+    return from_python(value)
+
+
+def to_python_value(value: Value) -> object:
+    """A temporal value as Python has it, where it holds it exactly; else the value."""
+    from gdb.values.temporal_python import to_python
+
+    return to_python(value)
+
+
 def from_store(value: PropertyValue) -> Value:
     """A stored value as a query has it."""
     from gdb.values.temporal_python import from_python

@@ -6,7 +6,6 @@ A path is a trail unless the pattern says otherwise: no relationship twice, none
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -29,21 +28,16 @@ Trail = tuple[int, ...]
 _PULSE = 4096  # steps between two looks at the clock
 
 
-@dataclass(slots=True)
 class _Steps:
     """The edges that may be followed from a vertex, looked up once for each."""
 
-    graph: Graph
-    edge: Edge
-    forward: bool
-
-    def __post_init__(self) -> None:
-        snapshot = self.graph.snapshot
-        direction = self.edge.direction if self.forward else self.edge.direction.flipped
+    def __init__(self, graph: Graph, edge: Edge, forward: bool) -> None:
+        snapshot = graph.snapshot
+        direction = edge.direction if forward else edge.direction.flipped
         known = {type_.name for type_ in snapshot.edge_types}
-        self._none = bool(self.edge.types) and not known & set(self.edge.types)
-        self._view = snapshot.adjacency(self.edge.types, direction)
-        self._eids = snapshot.eids(self.edge.types, direction)
+        self._none = bool(edge.types) and not known & set(edge.types)
+        self._view = snapshot.adjacency(edge.types, direction)
+        self._eids = snapshot.eids(edge.types, direction)
         self._known: dict[int, list[Step]] = {}
 
     def of(self, vid: int) -> list[Step]:

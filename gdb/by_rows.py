@@ -1,0 +1,95 @@
+"""The way of a query that is more than a pattern and its relational tail: clause by clause over rows (`gdb.rows`)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, TypeAlias
+
+from gdb.errors import ReadOnlyError
+from gdb.language.printer import clause_text
+from gdb.result import Result, RowAnswer, Summary
+
+if TYPE_CHECKING:
+    from gdb.language.clauses import Query
+    from gdb.pipeline import Clock, Request
+    from gdb.rows.run import Answer
+    from gdb.storage.snapshot import Snapshot
+    from gdb.storage.transaction import Changes
+
+Change: TypeAlias = "Callable[[Callable[[Changes], Answered]], Answered]"
+"""Does some work inside a transaction, which is committed when the work ends well."""
+Answered: TypeAlias = "tuple[Answer, Context]"
+
+if TYPE_CHECKING:
+    from gdb.rows.context import Context
+
+
+def answered(
+    request: Request,
+    query: Query,
+    snapshot: Snapshot,
+    clock: Clock,
+    why: str,
+    change: Change | None,
+) -> Result:
+    """Run a query over rows.
+
+    why : it is not one pattern and its tail. change : None where nothing may be written.
+
+    Raises
+    ------
+    GdbError : as `pipeline.answer`; ReadOnlyError, StoreLocked, ChangeRefused where it writes.
+    """
+    from gdb.rows.run import writes
+
+    def run() -> tuple[Answer, Context]:
+        if not writes(query):
+            return _ran(request, query, snapshot, None, clock)
+        if change is None:
+            raise ReadOnlyError("a query that writes was asked of a graph that is only read.")
+        return change(lambda changes: _ran(request, query, changes.view, changes, clock))
+
+    found, context = clock.step("run", run)
+    from gdb.rows.values import Given
+
+    given = Given()
+    rows = [tuple(given.cell(value) for value in row) for row in found.rows]
+    summary = Summary(
+        clock.seconds, "cpu", len(rows), context.embeddings, effects=context.graph.effects
+    )
+    return Result(RowAnswer(found.columns, rows), summary=summary)
+
+
+def _ran(
+    request: Request, query: Query, snapshot: Snapshot, changes: Changes | None, clock: Clock
+) -> tuple[Answer, Context]:
+    from gdb.executor.run import Options
+    from gdb.rows.context import Context
+    from gdb.rows.graph import Graph
+    from gdb.rows.run import answered as run
+    from gdb.rows.values import taken
+
+    options = Options(
+        request.device, request.threads, request.memory, clock.left(), request.cancel, None
+    )
+    context = Context(
+        request.text,
+        Graph(snapshot, changes),
+        {name: taken(value) for name, value in request.parameters.items()},
+        request.parameters,
+        request.mode,
+        options,
+        deadline=clock.deadline,
+        cancel=request.cancel,
+    )
+    return run(context, query), context
+
+
+def plan_lines(query: Query, why: str) -> list[str]:
+    """What EXPLAIN says of such a query."""
+    lines = [f"clause by clause, over rows: {why}"]
+    for number, clauses in enumerate(query.parts):
+        if number:
+            lines.append("UNION ALL" if query.all[number - 1] else "UNION")
+        lines += [f"  {clause_text(clause)}" for clause in clauses]
+    return lines

@@ -1,0 +1,138 @@
+"""gdb as the runner of the openCypher TCK sees it (`run_tck.py` of the TCK folder says what an adapter is)."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from datetime import date, datetime, time, timedelta
+
+import tck_values as tck  # the TCK folder is on the path
+
+import gdb
+from gdb.errors import (
+    ArgumentProblem,
+    ArithmeticProblem,
+    ChangeRefused,
+    DeletedProblem,
+    GdbError,
+    NameProblem,
+    QueryError,
+    SyntaxProblem,
+    TypeProblem,
+)
+from gdb.language.parser import parse
+from gdb.rows.run import writes
+from gdb.values.temporal_python import from_python
+
+Rows = list[list[object]]
+
+
+class Session:
+    """One graph in memory."""
+
+    def __init__(self) -> None:
+        self.db = gdb.connect()
+
+    def run(
+        self, query: str, params: Mapping[str, object]
+    ) -> tuple[list[str] | None, Rows, dict[str, int] | None]:
+        try:
+            changes = writes(parse(query))
+        except GdbError:
+            changes = False
+        before = self._state() if changes else {}
+        found = self.db.execute(query, dict(params), device="cpu", timeout=15)
+        rows = [[_value(cell) for cell in row] for row in found]
+        effects = _between(before, self._state()) if changes else {}
+        return found.columns, rows, effects
+
+    def _state(self) -> dict[str, Counter[object]]:
+        """Everything in the graph, as the TCK counts side effects."""
+        state: dict[str, Counter[object]] = {
+            name: Counter() for name in ("nodes", "relationships", "labels", "properties")
+        }
+        for (node,) in self.db.execute("MATCH (n) RETURN n", device="cpu"):
+            state["nodes"][node.id] += 1
+            for label in node.labels:
+                state["labels"][label] = 1
+            for key, value in node.properties.items():
+                state["properties"]["node", node.id, key, repr(value)] += 1
+        for (one,) in self.db.execute("MATCH ()-[r]->() RETURN r", device="cpu"):
+            name = one.type, one.start, one.end
+            state["relationships"][name] += 1
+            for key, value in one.properties.items():
+                state["properties"]["relationship", name, key, repr(value)] += 1
+        return state
+
+    def close(self) -> None:
+        self.db.close()
+
+
+def new_graph() -> Session:
+    return Session()
+
+
+def _between(
+    before: Mapping[str, Counter[object]], after: Mapping[str, Counter[object]]
+) -> dict[str, int]:
+    signs = (("+", after, before), ("-", before, after))
+    return {sign + m: (x[m] - y[m]).total() for m in before for sign, x, y in signs}
+
+
+def _value(value: object) -> object:
+    match value:
+        case gdb.Node():
+            return tck.Node(frozenset(value.labels), _map(value.properties))
+        case gdb.Relationship():
+            return tck.Rel(value.type, _map(value.properties))
+        case gdb.Path():
+            starts = [node.id for node in value.nodes]
+            forward = [one.start == starts[k] for k, one in enumerate(value.relationships)]
+            nodes = [_value(node) for node in value.nodes]
+            return tck.Path(nodes, [_value(one) for one in value.relationships], forward)
+        case list():
+            return [_value(item) for item in value]
+        case dict():
+            return _map(value)
+        case None | bool() | int() | float() | str():
+            return value
+        case datetime() | date() | time() | timedelta():
+            return str(from_python(value))
+        case _:
+            return str(value)
+
+
+def _map(value: Mapping[str, object]) -> dict[str, object]:
+    return {key: _value(item) for key, item in value.items()}
+
+
+_OTHER = {
+    "MissingParameter": "ParameterMissing",
+    "ProcedureNotFound": "ProcedureError",
+    "MergeReadOwnWrites": "SemanticError",
+}
+
+
+def error_class(error: Exception) -> tuple[str | None, str | None, str | None]:
+    """The TCK's class, phase and detail of an error."""
+    detail = getattr(error, "detail", "") or None
+    if detail in _OTHER:
+        return _OTHER[detail], "compile time", detail
+    if detail is not None:
+        return "SyntaxError", "compile time", detail
+    match error:
+        case ChangeRefused():
+            return "ConstraintVerificationFailed", "runtime", "DeleteConnectedNode"
+        case DeletedProblem():
+            return "EntityNotFound", "runtime", "DeletedEntityAccess"
+        case ArgumentProblem():
+            return "ArgumentError", "runtime", None
+        case ArithmeticProblem():
+            return "ArithmeticError", "runtime", None
+        case TypeProblem():
+            return "TypeError", "runtime", None
+        case SyntaxProblem() | NameProblem():
+            return "SyntaxError", "compile time", None
+        case QueryError():
+            return "SyntaxError", "compile time", None
+    return None, None, None
