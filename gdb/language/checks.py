@@ -6,8 +6,9 @@ the text; `detail` is its name in the openCypher TCK. What only running can tell
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
+from functools import partial
 
 from gdb.errors import LimitExceeded, SyntaxProblem
 from gdb.language import checks_patterns, checks_writing
@@ -39,7 +40,7 @@ from gdb.language.clauses import (
     With,
 )
 from gdb.language.kinds import BOOLEAN, INTEGER, MAP, STRING, Kind, Known, list_of
-from gdb.language.syntax import Name, Place, Subquery, Variable
+from gdb.language.syntax import Name, Subquery, Variable
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,8 +89,9 @@ def _read(
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """The warnings and the columns of a query."""
     told = Told(query.text, parameters, _subquery)
+    outside = Frame(told, {})
     try:
-        found = _sides(query, Frame(told, {}), record)
+        found = _sides(query, outside, lambda _: outside.after({}), record)
     except RecursionError:
         cure = "Leave out parentheses, or split it."
         raise LimitExceeded("the query is nested too deeply.", cure) from None
@@ -102,23 +104,27 @@ def _read(
 def _sides(
     query: Query,
     frame: Frame,
+    start: Callable[[Clause], Frame],
     record: list[list[Mapping[str, Known]]] | None = None,
     matched: bool = False,
 ) -> dict[str, Known]:
-    """Check all sides of a UNION, each from this frame; the columns. `matched` : it may end with MATCH."""
+    """Check all sides of a UNION; the columns.
+
+    start : the frame in front of a side that begins with this clause. matched : a side may end with MATCH.
+    """
     if len(set(query.all)) > 1:
         message = "UNION and UNION ALL stand in one query."
         cure = "Put one of them into CALL { ... }."
-        place = _place(query.parts[1][0])
+        place = query.parts[1][0].place
         raise frame.problem(SyntaxProblem, place, "InvalidClauseComposition", message, cure)
     first: dict[str, Known] | None = None
     for clauses in query.parts:
         seen: list[Mapping[str, Known]] | None = None if record is None else []
-        found = _clauses(clauses, frame.after(dict(frame.names)), seen, matched)
+        found = _clauses(clauses, start(clauses[0]), seen, matched)
         if record is not None and seen is not None:
             record.append(seen)
         if first is not None:
-            same_columns(first, found, _place(clauses[-1]), frame)
+            same_columns(first, found, clauses[-1].place, frame)
         first = found if first is None else first
     return first or {}
 
@@ -146,11 +152,7 @@ def _clauses(
 
 
 def _misplaced(clause: Clause, frame: Frame, message: str, cure: str = "") -> SyntaxProblem:
-    return frame.problem(SyntaxProblem, _place(clause), "InvalidClauseComposition", message, cure)
-
-
-def _place(clause: Clause) -> Place:
-    return clause.place
+    return frame.problem(SyntaxProblem, clause.place, "InvalidClauseComposition", message, cure)
 
 
 # ---- clauses -------------------------------------------------------------------------------------
@@ -228,7 +230,7 @@ def _call(clause: CallSubquery, frame: Frame) -> None:
     found = _imported(clause, frame)
     for name in found:
         if frame.find(name) is not None:
-            place = _place(clause.query.parts[0][-1])
+            place = clause.query.parts[0][-1].place
             message = f"CALL returns '{name}', which is already the name of {frame.shown(name)}."
             cure = "Name the column otherwise with AS."
             raise frame.problem(SyntaxProblem, place, "VariableAlreadyBound", message, cure)
@@ -238,22 +240,16 @@ def _call(clause: CallSubquery, frame: Frame) -> None:
 def _imported(clause: CallSubquery, frame: Frame) -> dict[str, Known]:
     query, imports = clause.query, clause.imports
     if imports is None:  # the older form: the first WITH of each side says what it takes
-        return _sides_importing(query, frame)
+        return _sides(query, frame, partial(_importing, frame))
     taken = frame.visible()
     if [name.text for name in imports] != ["*"]:
         taken = {name.text: frame.need(name.text, name.place) for name in imports}
-    return _sides(query, Frame(frame.told, {}, Frame(frame.told, taken)))
+    given = Frame(frame.told, taken)
+    return _sides(query, frame, lambda _: given.inner())
 
 
-def _sides_importing(query: Query, frame: Frame) -> dict[str, Known]:
-    first: dict[str, Known] | None = None
-    for clauses in query.parts:
-        names = frame.visible() if _takes(clauses[0]) else {}
-        found = _clauses(clauses, Frame(frame.told, names), None)
-        if first is not None:
-            same_columns(first, found, _place(clauses[-1]), frame)
-        first = found if first is None else first
-    return first or {}
+def _importing(frame: Frame, clause: Clause) -> Frame:
+    return Frame(frame.told, frame.visible() if _takes(clause) else {})
 
 
 def _takes(clause: Clause) -> bool:
@@ -273,7 +269,7 @@ def _subquery(subquery: Subquery, frame: Frame) -> Known:
     """Check EXISTS, COUNT and COLLECT { }; what is known of the value."""
     _refuse_writing(subquery.query, frame, subquery.kind)
     gathers = subquery.kind == "COLLECT"
-    found = _sides(subquery.query, frame.inner(), matched=not gathers)
+    found = _sides(subquery.query, frame, lambda _: frame.inner(), matched=not gathers)
     if gathers:
         return list_of(one_column(found, subquery.place, frame))
     return BOOLEAN if subquery.kind == "EXISTS" else INTEGER

@@ -101,7 +101,7 @@ class Frame:
         return problem(kind, self.told.text, place, message, cure, detail=detail)
 
     def undefined(self, name: str, place: Place) -> NameProblem:
-        known = list(self.visible())
+        known = [known for known in self.visible() if known.isidentifier()]  # no "count(*)"
         cure = did_you_mean(name, known)
         if not cure and 0 < len(known) <= 8:
             cure = f"There {'is' if len(known) == 1 else 'are'} {', '.join(known)}."

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from gdb.errors import QueryError, SyntaxProblem
+from gdb.errors import NameProblem, QueryError, SyntaxProblem
 from gdb.language.checks_calls import has_aggregate, is_aggregate, refuse_aggregate
 from gdb.language.checks_frame import Frame
 from gdb.language.checks_patterns import parts
@@ -121,7 +121,7 @@ class _Behind:
         elif is_aggregate(expression):
             for part in walk(expression):
                 if isinstance(part, Variable) and not self._visible(part.name, local):
-                    raise self.frame.undefined(part.name, part.place)
+                    raise self._undefined(part)
             raise refuse_aggregate(expression, self.frame, nested=False)
         for part in children(expression):
             self.check(part, local | _brings(expression))
@@ -131,14 +131,23 @@ class _Behind:
             return
         if any(variable in walk(key) for key in self.projected.keys - self.items):
             raise _ambiguous(variable, self.frame)
-        frame = self.frame.after(self.projected.columns)
-        raise frame.undefined(variable.name, variable.place)
+        raise self._undefined(variable)
+
+    def _undefined(self, variable: Variable) -> QueryError:
+        message = f"'{variable.name}' is neither a column of its own nor inside one, and only columns are left here."
+        cure = "Return it as a column as well: with DISTINCT or an aggregate, rows are grouped."
+        return self.frame.problem(NameProblem, variable.place, "UndefinedVariable", message, cure)
 
     def _visible(self, name: str, local: frozenset[str]) -> bool:
         if name in local or name in self.projected.columns:
             return True
         around = self.frame.around
         return name not in self.frame.names and around is not None and around.find(name) is not None
+
+
+def own_variables(expression: Expression) -> frozenset[str]:
+    """The names that the parts of an expression have of their own."""
+    return NOTHING.union(*map(_brings, walk(expression)))
 
 
 def _brings(expression: Expression) -> frozenset[str]:

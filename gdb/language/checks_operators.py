@@ -19,6 +19,7 @@ from gdb.language.syntax import Arithmetic, ArithmeticOperator, Expression, Inde
 
 _TIMES = (Kind.TEMPORAL, Kind.DURATION)
 _WITH_KEYS = (*ELEMENTS, Kind.MAP, *_TIMES)
+_NEVER_ADDED = (*ELEMENTS, Kind.PATH, Kind.MAP)
 _OPEN = (Kind.VALUE, Kind.NULL)
 
 
@@ -95,8 +96,21 @@ def arithmetic(
         whole = left.kind is right.kind is Kind.INTEGER and operator != "^"
         return INTEGER if whole else FLOAT
     if operator == "+":
+        _check_sum(left, right, expression, place, frame)
         return _sum(left, right)
     return VALUE
+
+
+def _check_sum(
+    left: Known, right: Known, expression: Arithmetic, place: Place, frame: Frame
+) -> None:
+    """Refuse a sum of known kinds that no value of them has; a list takes anything, a string any single value."""
+    if Kind.LIST in (left.kind, right.kind):
+        return
+    for known, other, at in ((left, right, expression.first.place), (right, left, place)):
+        truth = known.kind is Kind.BOOLEAN and other.kind is not Kind.STRING
+        if truth or known.kind in _NEVER_ADDED:
+            raise frame.misfit(at, f"+ is of numbers, strings and lists, and this is {known}.")
 
 
 def _sum(left: Known, right: Known) -> Known:

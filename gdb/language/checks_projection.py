@@ -6,10 +6,22 @@ from gdb.errors import NameProblem, SyntaxProblem
 from gdb.language.checks_calls import has_aggregate, is_aggregate
 from gdb.language.checks_expressions import Aggregates, condition, known
 from gdb.language.checks_frame import Frame
-from gdb.language.checks_grouping import Projected, check_behind, check_items
+from gdb.language.checks_grouping import Projected, check_behind, check_items, own_variables
 from gdb.language.clauses import Return, ReturnItem, With
 from gdb.language.kinds import INTEGER, Kind, Known
-from gdb.language.syntax import Expression, Literal, Negative, Place, Variable, walk
+from gdb.language.syntax import (
+    Expression,
+    Literal,
+    Negative,
+    PatternComprehension,
+    PatternTest,
+    Place,
+    Subquery,
+    Variable,
+    walk,
+)
+
+_OF_GRAPH = (PatternTest, PatternComprehension, Subquery)
 
 
 def returned(clause: Return, frame: Frame) -> dict[str, Known]:
@@ -97,9 +109,11 @@ def _sorted_by(expression: Expression, projected: Projected, frame: Frame) -> No
 
 def _count(word: str, count: Expression, frame: Frame) -> None:
     """Check SKIP or LIMIT: one number for all rows."""
+    own = own_variables(count)
     for part in walk(count):
-        if isinstance(part, Variable) or is_aggregate(part):
-            message = f"{word} is the same for all rows, so it names no variable."
+        of_row = isinstance(part, Variable) and part.name not in own
+        if of_row or is_aggregate(part) or isinstance(part, _OF_GRAPH):
+            message = f"{word} is the same for all rows, so it names nothing of a row."
             cure = "Write a number or a parameter."
             raise frame.problem(SyntaxProblem, part.place, "NonConstantExpression", message, cure)
     value = known(count, frame)
