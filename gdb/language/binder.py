@@ -10,13 +10,14 @@ from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from gdb.errors import LimitExceeded, NotSupported, SyntaxProblem
+from gdb.errors import LimitExceeded, SyntaxProblem
 from gdb.executor.tail import Tail, same
 from gdb.language import functions, pushdown
 from gdb.language.canonical import canonical, numbered
 from gdb.language.clauses import Query, Simple
 from gdb.language.projection import project
 from gdb.language.pushdown import Conditions
+from gdb.language.refusals import check, refuse_clauses
 from gdb.language.report import problem
 from gdb.language.resolve import conjuncts, elements, measure, parameters, resolve
 from gdb.language.scope import Scope
@@ -152,7 +153,8 @@ def bind(
     """
     simple = query.simple
     if simple is None:
-        raise NotSupported("only MATCH and RETURN become one pattern and one tail.")
+        raise refuse_clauses(query)
+    check(simple)
     try:
         return _bind(simple, snapshot, params, default_mode)
     except RecursionError:

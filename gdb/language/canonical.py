@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterable, Mapping
 from datetime import date, datetime, timedelta
 from typing import TYPE_CHECKING
 
+from gdb.language.printer import expression_text
 from gdb.language.resolve import elements
 from gdb.language.syntax import (
     Arithmetic,
@@ -26,10 +27,12 @@ from gdb.language.syntax import (
     Expression,
     HasLabels,
     In,
+    Index,
     IsNull,
     LabelTerms,
     ListLiteral,
     Literal,
+    MapLiteral,
     Negative,
     Not,
     Parameter,
@@ -126,8 +129,13 @@ class _Writer:
             case Call(function=function, arguments=arguments, distinct=distinct, star=star):
                 inner = "*" if star else ", ".join(map(self.text, arguments))
                 return f"{function.text.lower()}({'DISTINCT ' * distinct}{inner})"
-            case _:
-                raise AssertionError(expression)
+            case MapLiteral(entries=entries):
+                inner = ", ".join(f"{_name(key.text)}: {self.text(part)}" for key, part in entries)
+                return f"{{{inner}}}"
+            case Index(subject=subject, index=index):
+                return f"{self._operand(subject)}[{self.text(index)}]"
+            case _:  # the binder refuses what stands here
+                return expression_text(expression)
 
     def _comparison(self, comparison: Comparison) -> str:
         """Constants stand to the right; else < and <= keep their sides, and = sorts them."""

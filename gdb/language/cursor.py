@@ -11,12 +11,39 @@ from gdb.language.syntax import Name, Place
 from gdb.language.tokens import Kind, Token, tokenize
 
 
+class Brackets:
+    """Which brackets belong together, by the numbers of their tokens.
+
+    closing : of an opening bracket the one that closes it, if one does.
+    around : of each token the bracket that it stands in, -1 for none.
+    with_comma, with_bar : the opening brackets that have a `,` or a `|` in them, outside of inner brackets.
+    """
+
+    def __init__(self, tokens: Sequence[Token]) -> None:
+        self.closing: dict[int, int] = {}
+        self.around: list[int] = []
+        self.with_comma: set[int] = set()
+        self.with_bar: set[int] = set()
+        opened = [-1]
+        for number, token in enumerate(tokens):
+            self.around.append(opened[-1])
+            if token.is_sign("(", "[", "{"):
+                opened.append(number)
+            elif token.is_sign(")", "]", "}") and len(opened) > 1:
+                self.closing[opened.pop()] = number
+            elif token.is_sign(","):
+                self.with_comma.add(opened[-1])
+            elif token.is_sign("|"):
+                self.with_bar.add(opened[-1])
+
+
 class Cursor:
     """The tokens of one query and how far they are read."""
 
     def __init__(self, text: str) -> None:
         self.text = text
         self.tokens = tokenize(text)
+        self.brackets = Brackets(self.tokens)
         self.at = 0
 
     def peek(self, ahead: int = 0) -> Token:

@@ -7,19 +7,17 @@ sqlglot's own expression parser is not used: it reads `a + b ^ 2` as `(a + b) ^ 
 
 from __future__ import annotations
 
-import math
 from enum import IntEnum
 from typing import get_args
 
 from gdb import limits
 from gdb.errors import LimitExceeded
-from gdb.language.cursor import Cursor
+from gdb.language.atoms import AtomReader
 from gdb.language.labels import label_terms
 from gdb.language.report import located
 from gdb.language.syntax import (
     Arithmetic,
     ArithmeticOperator,
-    Call,
     Comparator,
     Comparison,
     Connected,
@@ -27,37 +25,21 @@ from gdb.language.syntax import (
     Expression,
     HasLabels,
     In,
+    Index,
     IsNull,
-    ListLiteral,
-    Literal,
     Negative,
     Not,
-    Parameter,
-    Place,
     Property,
+    Slice,
     StringOperator,
     StringTest,
     Variable,
 )
 from gdb.language.tokens import Kind, Token
 
-OPERATOR_WORDS = (*Connective, "NOT", "IN", "IS NULL", "IS NOT NULL", *StringOperator)
-
-_QUANTIFIERS = ("ANY", "ALL", "NONE", "SINGLE", "REDUCE")
-_LOOSE_WORDS = {"TRUE": True, "FALSE": False, "NULL": None}
-# A word that cannot begin an expression, so that `WHERE RETURN a` is told at RETURN.
-_CLAUSES = (
-    "MATCH",
-    "WHERE",
-    "RETURN",
-    "ORDER BY",
-    "SKIP",
-    "LIMIT",
-    "WITH",
-    "AND",
-    "OR",
-    "XOR",
-    "AS",
+OPERATOR_WORDS = (
+    *(*Connective, "NOT", "IN", "IS NULL", "IS NOT NULL"),
+    *(operator for operator in StringOperator if operator is not StringOperator.MATCHES),
 )
 
 
@@ -87,12 +69,8 @@ _ARITHMETIC = {
 _OPERATORS: dict[str, ArithmeticOperator] = {sign: sign for sign in get_args(ArithmeticOperator)}
 
 
-class ExpressionReader:
+class ExpressionReader(AtomReader):
     """Reads expressions at a cursor."""
-
-    def __init__(self, cursor: Cursor) -> None:
-        self.cursor = cursor
-        self.depth = 0
 
     def read(self, level: Level = Level.OR) -> Expression:
         """One expression whose operators bind at least as tightly as `level`."""
@@ -117,27 +95,18 @@ class ExpressionReader:
         if token.kind is Kind.SIGN:
             if token.text in ("=", "<>", "<", "<=", ">", ">="):
                 return Level.COMPARISON
-            self._refuse_sign(token)
+            if token.text == "=~":
+                return Level.TEST
+            if token.text == "!=":
+                raise self.cursor.error(
+                    token.place, "the language has no operator !=.", "Write <> instead."
+                )
             return _ARITHMETIC.get(token.text)
         if token.word in ("OR", "XOR", "AND"):
             return Level[token.word]
         if token.word in ("IN", "IS", "STARTS", "ENDS", "CONTAINS") or self._is_not_in():
             return Level.TEST
         return None
-
-    def _refuse_sign(self, token: Token) -> None:
-        if token.text == "!=":
-            raise self.cursor.error(
-                token.place, "the language has no operator !=.", "Write <> instead."
-            )
-        if token.text == "=~":
-            raise self.cursor.not_supported(
-                token.place, "regular expressions are", "Use STARTS WITH, ENDS WITH or CONTAINS."
-            )
-        if token.text == "[":
-            raise self.cursor.not_supported(
-                token.place, "taking items or slices of a list is", "Use IN to look into a list."
-            )
 
     def _is_not_in(self) -> bool:
         """`a NOT IN b`, as SQL has it."""
@@ -195,6 +164,10 @@ class ExpressionReader:
             if not cursor.accept_word("NULL"):
                 raise cursor.unexpected("NULL or NOT NULL after IS", ["NULL", "NOT NULL"])
             return IsNull(left, negated, cursor.since(start))
+        if cursor.accept_sign("=~"):
+            return StringTest(
+                StringOperator.MATCHES, left, self.read(Level.ADD), cursor.since(start)
+            )
         for operator in StringOperator:
             if cursor.accept_word(operator):
                 right = self.read(Level.ADD)
@@ -218,174 +191,42 @@ class ExpressionReader:
             return Not(self.read(Level.NOT), cursor.since(start))
         if cursor.accept_sign("-"):
             if cursor.peek().kind in (Kind.INTEGER, Kind.FLOAT):
-                return self._postfix(self._number(cursor.take(), start, -1), start)
+                return self._postfix(self.number(cursor.take(), start, -1), start)
             return Negative(self.read(Level.UNARY), cursor.since(start))
         if cursor.accept_sign("+"):
             return self.read(Level.UNARY)
-        return self._postfix(self._atom(start), start)
+        return self.operand()
+
+    def operand(self) -> Expression:
+        """What stands between operators, with .key, [index] and :Label behind it."""
+        start = self.cursor.peek()
+        return self._postfix(self.atom(), start)
 
     def _postfix(self, subject: Expression, start: Token) -> Expression:
         cursor = self.cursor
         while True:
+            token = cursor.peek()
             if cursor.accept_sign("."):
                 key = cursor.name("the name of a property after '.'")
                 subject = Property(subject, key, cursor.since(start))
-            elif cursor.is_sign(":") and isinstance(subject, Variable):
-                labels = label_terms(cursor)
-                return HasLabels(subject, labels, cursor.since(start))
+            elif token.is_sign(":"):
+                bars = cursor.brackets.around[cursor.at] not in self.awaiting
+                labels = label_terms(cursor, bars)
+                subject = HasLabels(subject, labels, cursor.since(start))
+            elif cursor.accept_sign("["):
+                subject = self._index(subject, start)
+            elif token.is_sign("{") and isinstance(subject, Variable):
+                subject = self.map_projection(subject, start)
             else:
                 return subject
 
-    def _atom(self, start: Token) -> Expression:
+    def _index(self, subject: Expression, start: Token) -> Expression:
         cursor = self.cursor
-        match start.kind:
-            case Kind.STRING:
-                cursor.take()
-                return Literal(start.text, start.place)
-            case Kind.INTEGER | Kind.FLOAT:
-                return self._number(cursor.take(), start, 1)
-            case Kind.NAME | Kind.QUOTED:
-                return self._named(start)
-            case Kind.SIGN:
-                return self._sign(start)
-            case _:
-                raise cursor.unexpected("an expression")
-
-    def _number(self, token: Token, start: Token, sign: int) -> Literal:
-        place = start.place.to(token.place)
-        cure = "Use a float such as 1e20, or a string."
-        if token.kind is Kind.FLOAT:
-            number = float(token.text)
-            if math.isinf(number):
-                raise self.cursor.error(place, "this number is too large for a float.")
-            return Literal(sign * number, place)
-        value = sign * int(token.text) if len(token.text.lstrip("0")) < 20 else 2**64
-        if not -(2**63) <= value < 2**63:
-            raise self.cursor.error(place, "this number does not fit 64 bits.", cure)
-        return Literal(value, place)
-
-    def _sign(self, start: Token) -> Expression:
-        cursor = self.cursor
-        if cursor.accept_sign("("):
-            return self._parenthesised(start)
-        if cursor.accept_sign("["):
-            return self._list(start)
-        if cursor.accept_sign("$"):
-            if cursor.peek().kind is Kind.INTEGER:
-                raise cursor.error(
-                    cursor.since(start).to(cursor.peek().place),
-                    "parameters have names, not numbers.",
-                    "Write $name, and pass {'name': value}.",
-                )
-            return Parameter(
-                cursor.name("the name of a parameter after '$'").text, cursor.since(start)
-            )
-        if start.text == "{":
-            raise cursor.not_supported(
-                start.place, "maps as values are", "Return the values as columns."
-            )
-        if start.text == "." and cursor.peek(1).kind is Kind.INTEGER:
-            place = start.place.to(cursor.peek(1).place)
-            raise cursor.error(
-                place, "a number begins with a digit.", f"Write 0.{cursor.peek(1).text}"
-            )
-        if start.text == "*":
-            raise cursor.unexpected("an expression", cure="* stands alone, or in count(*).")
-        raise cursor.unexpected("an expression")
-
-    def _parenthesised(self, start: Token) -> Expression:
-        cursor = self.cursor
-        if cursor.is_sign(")", ":"):
-            raise self._pattern_in_expression(start.place)
-        inner = self.read()
-        if cursor.is_sign("{"):
-            raise self._pattern_in_expression(cursor.since(start))
-        cursor.expect_sign(")", "to close the parenthesis")
-        if isinstance(inner, (Variable, HasLabels)) and self._relationship_follows():
-            raise self._pattern_in_expression(cursor.since(start))
-        return inner
-
-    def _relationship_follows(self) -> bool:
-        ahead = 1 if self.cursor.is_sign("<") else 0
-        first, second = self.cursor.peek(ahead), self.cursor.peek(ahead + 1)
-        if not first.is_sign("-") or (ahead and self.cursor.peek().place.end != first.place.start):
-            return False
-        return second.is_sign("[") or (
-            second.is_sign("-") and second.place.start == first.place.end
-        )
-
-    def _pattern_in_expression(self, place: Place) -> Exception:
-        return self.cursor.not_supported(
-            place, "a pattern inside an expression is", "Write it in MATCH, separated by a comma."
-        )
-
-    def _list(self, start: Token) -> Expression:
-        cursor = self.cursor
-        if cursor.peek().kind in (Kind.NAME, Kind.QUOTED) and cursor.is_word("IN", ahead=1):
-            raise cursor.not_supported(
-                start.place, "a list comprehension is", "Pass the list as a $parameter."
-            )
-        items: list[Expression] = []
-        if not cursor.is_sign("]"):
-            items.append(self.read())
-            while cursor.accept_sign(","):
-                items.append(self.read())
-        if cursor.is_sign("|") or cursor.is_word("WHERE"):
-            raise cursor.not_supported(
-                start.place, "a comprehension is", "Pass the list as a $parameter."
-            )
-        cursor.expect_sign("]", "or ',' in a list")
-        return ListLiteral(tuple(items), cursor.since(start))
-
-    def _named(self, start: Token) -> Expression:
-        cursor = self.cursor
-        self._refuse_subquery(start)
-        if cursor.is_sign("(", ahead=1):
-            return self._call()
-        if start.word in _LOOSE_WORDS:
-            cursor.take()
-            return Literal(_LOOSE_WORDS[start.word], start.place)
-        if cursor.is_word(*_CLAUSES) and not cursor.is_sign(".", ahead=1):
-            raise cursor.unexpected("an expression")
-        cursor.take()
-        return Variable(start.text, start.place)
-
-    def _refuse_subquery(self, start: Token) -> None:
-        following = self.cursor.peek(1)
-        if start.word in ("EXISTS", "COUNT", "COLLECT") and following.is_sign("{"):
-            raise self.cursor.not_supported(
-                start.place,
-                f"{start.word} {{ }} is",
-                "Write its pattern in MATCH, with RETURN DISTINCT or count(DISTINCT ...).",
-            )
-        if start.word == "EXISTS" and following.is_sign("("):
-            raise self.cursor.not_supported(
-                start.place,
-                "exists() is",
-                "For a property write IS NOT NULL; write a pattern in MATCH.",
-            )
-        if start.word == "CASE" and following.kind is not Kind.END and not following.is_sign("."):
-            raise self.cursor.not_supported(
-                start.place, "CASE is", "Return the parts as columns, or use coalesce()."
-            )
-        if start.word in _QUANTIFIERS and following.is_sign("("):
-            raise self.cursor.not_supported(
-                start.place, f"{start.text}() is", "Use IN to look into a list."
-            )
-
-    def _call(self) -> Expression:
-        cursor = self.cursor
-        start = cursor.peek()
-        function = cursor.name("a function")
-        cursor.expect_sign("(", "of a function")
-        if cursor.accept_sign("*"):
-            cursor.expect_sign(")", f"after {function.text}(*")
-            return Call(function, (), cursor.since(start), star=True)
-        distinct = cursor.accept_word("DISTINCT") is not None
-        arguments: list[Expression] = []
-        if distinct or not cursor.is_sign(")"):
-            arguments.append(self.read())
-            while cursor.accept_sign(","):
-                arguments.append(self.read())
-        cursor.expect_sign(")", f"or ',' in {function.text}()")
-        return Call(function, tuple(arguments), cursor.since(start), distinct)
+        first = None if cursor.is_sign("..") else self.read()
+        if cursor.accept_sign(".."):
+            stop = None if cursor.is_sign("]") else self.read()
+            cursor.expect_sign("]", "to close the slice")
+            return Slice(subject, first, stop, cursor.since(start))
+        cursor.expect_sign("]", "or '..' after the index")
+        assert first is not None
+        return Index(subject, first, cursor.since(start))

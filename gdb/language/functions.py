@@ -51,7 +51,6 @@ _ARGUMENTS: dict[str, tuple[int, int]] = {
 _SPELT = {"toupper": "toUpper", "tolower": "toLower", "tostring": "toString"}
 _ALIASES = {"upper": "toupper", "lower": "tolower", "elementid": "id", "localdatetime": "datetime"}
 _INSTEAD = {
-    "exists": "For a property write IS NOT NULL.",
     "properties": "Return the node itself.",
     "keys": "See db.schema().",
     "nodes": "Name the nodes of the pattern.",

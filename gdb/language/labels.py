@@ -6,8 +6,8 @@ from gdb.language.cursor import Cursor
 from gdb.language.syntax import LabelTerms, Name
 
 
-def label_terms(cursor: Cursor) -> LabelTerms:
-    """The labels that begin with the ':' at the cursor.
+def label_terms(cursor: Cursor, bars: bool = True) -> LabelTerms:
+    """The labels that begin with the ':' at the cursor; without `bars` a | is no part of them.
 
     Raises
     ------
@@ -15,10 +15,10 @@ def label_terms(cursor: Cursor) -> LabelTerms:
     NotSupported : !A, %.
     """
     start = cursor.expect_sign(":", "before a label")
-    terms = [_term(cursor)]
+    terms = [_term(cursor, bars)]
     bare = [len(terms[0]) > 1 and not _parenthesis_before(cursor)]
     while cursor.accept_sign(":", "&"):
-        terms.append(_term(cursor))
+        terms.append(_term(cursor, bars))
         bare.append(len(terms[-1]) > 1 and not _parenthesis_before(cursor))
     if len(terms) > 1 and any(bare):
         raise cursor.error(
@@ -33,13 +33,13 @@ def _parenthesis_before(cursor: Cursor) -> bool:
     return cursor.tokens[cursor.at - 1].is_sign(")")
 
 
-def _term(cursor: Cursor) -> tuple[Name, ...]:
+def _term(cursor: Cursor, bars: bool) -> tuple[Name, ...]:
     """A, or A|B, or (A|B)."""
     if cursor.accept_sign("("):
         names = alternatives(cursor, "a label")
         cursor.expect_sign(")", "to close the labels")
         return names
-    return alternatives(cursor, "a label")
+    return alternatives(cursor, "a label") if bars else (_name(cursor, "a label"),)
 
 
 def alternatives(cursor: Cursor, what: str) -> tuple[Name, ...]:

@@ -1,65 +1,45 @@
-"""From text to tree: one MATCH with its WHERE, and RETURN (docs/LANGUAGE.md).
+"""From text to tree: the clauses of a query in their order, and UNION (docs/LANGUAGE.md).
 
-Recursive descent over the tokens: this module reads clauses, `patterns` the patterns, `expressions` what can be
-computed. What the standard has and gdb has not is recognised and refused by name.
+Recursive descent over the tokens, one class that grows from room to room: `atoms` (operands), `expressions`
+(operators), `patterns`, `reading` and `writing` (clauses), and here the whole. What the standard has and gdb has not
+is recognised and refused by name.
 """
 
 from __future__ import annotations
 
-from gdb import limits
-from gdb.errors import LimitExceeded
-from gdb.language.clauses import Match, Query, Return, ReturnItem, SortItem
+from typing import Literal as OneOf
+
+from gdb.errors import LimitExceeded, SyntaxProblem
+from gdb.language.clauses import (
+    WRITING,
+    CallProcedure,
+    CallSubquery,
+    Clause,
+    Match,
+    Query,
+    Return,
+    With,
+)
 from gdb.language.cursor import Cursor
-from gdb.language.expressions import OPERATOR_WORDS, ExpressionReader
-from gdb.language.patterns import PatternReader
-from gdb.language.suggest import closest
-from gdb.language.syntax import Expression, Literal, Parameter
+from gdb.language.expressions import OPERATOR_WORDS
+from gdb.language.patterns import PATH_WORDS
 from gdb.language.tokens import Kind, Token
-from gdb.query_graph import (
-    DIFFERENT_EDGES,
-    DIFFERENT_NODES,
-    INDUCED,
-    REPEATABLE_ELEMENTS,
-    SUBGRAPHS,
-    MatchMode,
-)
+from gdb.language.writing import WritingClauses
 
-_MODES: dict[str, MatchMode] = {
-    "DIFFERENT EDGES": DIFFERENT_EDGES,
-    "DIFFERENT EDGE": DIFFERENT_EDGES,
-    "DIFFERENT RELATIONSHIPS": DIFFERENT_EDGES,
-    "DIFFERENT RELATIONSHIP": DIFFERENT_EDGES,
-    "DIFFERENT NODES": DIFFERENT_NODES,
-    "DIFFERENT NODE": DIFFERENT_NODES,
-    "REPEATABLE ELEMENTS": REPEATABLE_ELEMENTS,
-    "REPEATABLE ELEMENT": REPEATABLE_ELEMENTS,
-    "INDUCED SUBGRAPHS": INDUCED,
-    "INDUCED": INDUCED,
-    "SUBGRAPHS": SUBGRAPHS,
-}
-_MODE_WORDS = (
-    *("DIFFERENT EDGES", "DIFFERENT RELATIONSHIPS", "DIFFERENT NODES"),
-    *("REPEATABLE ELEMENTS", "SUBGRAPHS", "INDUCED"),
+CLAUSE_WORDS: tuple[str, ...] = (
+    *("MATCH", "OPTIONAL MATCH", "UNWIND", "WITH", "RETURN", "CALL", "OPTIONAL CALL", "LOAD CSV"),
+    *("CREATE", "INSERT", "MERGE", "SET", "REMOVE", "DELETE", "DETACH DELETE", "FOREACH"),
 )
-
-_CHANGES = "gdb reads graphs; bring data in with Database.load()."
-_ONE_MATCH = "Write all patterns in one MATCH, separated by commas."
+_STARTS = ("EXPLAIN", "PROFILE", *CLAUSE_WORDS)
 _REFUSED = {
-    "OPTIONAL": ("OPTIONAL MATCH is", _ONE_MATCH),
-    "WITH": ("WITH is", "Say it in one MATCH ... RETURN, or in two queries."),
-    "UNWIND": ("UNWIND is", "Use IN with a list, or call the query once for each value."),
-    "UNION": ("UNION is", "Run two queries."),
-    "CALL": ("CALL is", "See db.schema() and db.stats() for what the graph holds."),
     "USE": ("USE is", "Open the other store with gdb.connect()."),
     "SHOW": ("SHOW is", "See db.schema() and db.stats()."),
-    "FILTER": ("FILTER is", "Write WHERE after the last pattern."),
-    "LET": ("LET is", "Write the expression where it is used."),
-    **{
-        word: (f"{word} is", _CHANGES)
-        for word in ("CREATE", "INSERT", "MERGE", "SET", "DELETE", "DETACH", "REMOVE", "FOREACH")
-    },
-    **{word: (f"{word} is", _CHANGES) for word in ("LOAD", "DROP", "ALTER")},
+    "FILTER": ("FILTER is", "Write WITH * WHERE."),
+    "LET": ("LET is", "Write WITH *, expression AS name."),
+    "FINISH": ("FINISH is", "Leave it out."),
+    **{word: (f"{word} is", "See Database.load() and db.schema().") for word in ("DROP", "ALTER")},
 }
+_ENDS_WITH_RETURN = "A query ends with RETURN: what to give back, as in RETURN count(*)."
 
 
 def parse(text: str) -> Query:
@@ -77,19 +57,14 @@ def parse(text: str) -> Query:
     'n'
     """
     try:
-        return _Parser(text).query()
+        return _Parser(Cursor(text)).query()
     except RecursionError:
         raise LimitExceeded(
             "the query is nested too deeply.", "Leave out parentheses, or split it."
         ) from None
 
 
-class _Parser:
-    def __init__(self, text: str) -> None:
-        self.text = text
-        self.cursor = Cursor(text)
-        self.expressions = ExpressionReader(self.cursor)
-
+class _Parser(WritingClauses):
     def query(self) -> Query:
         cursor = self.cursor
         explain = cursor.accept_word("EXPLAIN") is not None
@@ -104,157 +79,169 @@ class _Parser:
             raise cursor.error(
                 cursor.peek().place, "the query is empty.", "Write MATCH ... RETURN ..."
             )
-        if not cursor.accept_word("MATCH"):
-            self._refuse_clause()
-            if cursor.is_word("RETURN"):
-                raise cursor.not_supported(
-                    cursor.peek().place, "RETURN without MATCH is", "Begin with MATCH."
-                )
-            raise cursor.unexpected("MATCH", ("MATCH", "EXPLAIN", "PROFILE", *_REFUSED))
-        match = self._match()
-        returning = self._return()
+        parts, all_ = self._parts()
         ended = cursor.accept_sign(";") is not None
         if cursor.peek().kind is not Kind.END:
             if ended:
                 raise cursor.unexpected("nothing after ';'", cure="Run one query at a time.")
-            self._refuse_clause()
-            cure = "Columns are separated by commas; AS names one."
-            raise cursor.unexpected("the end of the query", self._words_after(returning), cure)
-        return Query(self.text, ((match, returning),), (), explain, profile)
+            raise self._unexpected(parts[-1])
+        self._check_procedures(parts)
+        return Query(cursor.text, parts, all_, explain, profile)
 
-    def _refuse_clause(self) -> None:
-        token = self.cursor.peek()
-        if token.word in _REFUSED:
-            what, instead = _REFUSED[token.word]
-            raise self.cursor.not_supported(token.place, what, instead)
-        if token.word == "MATCH":
-            raise self.cursor.not_supported(token.place, "a second MATCH is", _ONE_MATCH)
+    # ---- UNION -----------------------------------------------------------------------------------
 
-    # ---- MATCH -----------------------------------------------------------------------------------
-
-    def _match(self) -> Match:
-        mode = self._mode()
-        patterns = PatternReader(self.cursor, self.expressions).read()
-        where = self.expressions.read() if self.cursor.accept_word("WHERE") else None
-        return Match(mode, patterns, where)
-
-    def _mode(self) -> MatchMode | None:
-        cursor, first = self.cursor, self.cursor.peek()
-        for words, mode in _MODES.items():
-            if cursor.accept_word(words):
-                bindings = cursor.is_word("BINDINGS", "BINDING") and not cursor.is_sign(
-                    "=", ahead=1
+    def _parts(
+        self, must_return: bool = True
+    ) -> tuple[tuple[tuple[Clause, ...], ...], tuple[bool, ...]]:
+        """The sides of UNION, and for each UNION whether it is UNION ALL."""
+        cursor = self.cursor
+        parts = [self._clauses(must_return)]
+        all_: list[bool] = []
+        while (union := cursor.accept_word("UNION")) is not None:
+            all_.append(cursor.accept_word("ALL") is not None)
+            if not all_[-1]:
+                cursor.accept_word("DISTINCT")
+            if all_[-1] != all_[0]:
+                raise cursor.error(
+                    union.place, "UNION and UNION ALL stand in one query.", "Use one of them."
                 )
-                if bindings:
-                    cursor.take()
-                return mode
-        if first.kind is Kind.NAME and not cursor.is_sign("=", ahead=1):
-            self._refuse_misspelt_mode(first, cursor.peek(1))
-        return None
+            parts.append(self._clauses(must_return))
+        return tuple(parts), tuple(all_)
 
-    def _refuse_misspelt_mode(self, first: Token, second: Token) -> None:
-        """A word before the first node that is nearly a mode."""
-        tries = [(first.text, first.place)]
-        if second.kind is Kind.NAME:
-            tries.insert(0, (f"{first.text} {second.text}", first.place.to(second.place)))
-        for written, place in tries:
-            near = closest(written, _MODE_WORDS)
-            if near:
-                message = f"there is no match mode '{written}'."
-                raise self.cursor.error(place, message, f"Did you mean {near}?")
-
-    # ---- RETURN ----------------------------------------------------------------------------------
-
-    def _return(self) -> Return:
-        cursor = self.cursor
-        start = cursor.peek()
-        if not cursor.accept_word("RETURN"):
-            self._refuse_clause()
-            where = cursor.tokens[cursor.at - 1].is_sign(")")
-            clauses = ("RETURN", "WHERE") if where else ("RETURN", *OPERATOR_WORDS)
-            cure = "A query ends with RETURN: what to give back, as in RETURN count(*)."
-            end = cursor.peek().kind is Kind.END
-            expected = "RETURN" if not where else "WHERE, RETURN or a relationship"
-            raise cursor.unexpected(expected, clauses, cure=cure if end else "")
-        distinct = cursor.accept_word("DISTINCT") is not None
-        star, items = self._items()
-        order = self._order()
-        skip = self._count("SKIP") if cursor.is_word("SKIP", "OFFSET") else None
-        limit = self._count("LIMIT") if cursor.is_word("LIMIT") else None
-        return Return(cursor.since(start), distinct, star, items, order, skip, limit)
-
-    def _items(self) -> tuple[bool, tuple[ReturnItem, ...]]:
-        cursor = self.cursor
-        star = cursor.accept_sign("*")
-        items: list[ReturnItem] = []
-        if not star or cursor.accept_sign(","):
-            items.append(self._item())
-            while cursor.accept_sign(","):
-                items.append(self._item())
-        if len(items) > limits.MAX_RETURN_ITEMS:
-            raise LimitExceeded(
-                f"the query returns more than {limits.MAX_RETURN_ITEMS} columns.",
-                "Return fewer, or raise gdb.limits.MAX_RETURN_ITEMS.",
-            )
-        return star is not None, tuple(items)
-
-    def _item(self) -> ReturnItem:
-        cursor = self.cursor
-        start = cursor.peek()
-        expression = self.expressions.read()
-        place = cursor.since(start)
-        alias = cursor.name("the name of a column after AS") if cursor.accept_word("AS") else None
-        return ReturnItem(expression, alias, self.text[place.start : place.end])
-
-    def _order(self) -> tuple[SortItem, ...]:
-        cursor = self.cursor
-        if not cursor.accept_word("ORDER BY"):
-            if cursor.is_word("ORDER"):
-                cursor.take()
-                raise cursor.unexpected("BY after ORDER", ["BY"])
-            return ()
-        found = [self._sort_item()]
-        while cursor.accept_sign(","):
-            found.append(self._sort_item())
+    def _clauses(self, must_return: bool) -> tuple[Clause, ...]:
+        found: list[Clause] = []
+        while (clause := self._clause()) is not None:
+            found.append(clause)
+            if isinstance(clause, Return):
+                break
+        last = found[-1] if found else None
+        if not _may_end(last) and (must_return or not isinstance(last, Match)):
+            raise self._unexpected(found)
         return tuple(found)
 
-    def _sort_item(self) -> SortItem:
-        expression: Expression = self.expressions.read()
-        for word in ("DESC", "DESCENDING"):
-            if self.cursor.accept_word(word):
-                return SortItem(expression, descending=True)
-        for word in ("ASC", "ASCENDING"):
-            if self.cursor.accept_word(word):
-                break
-        return SortItem(expression)
+    def _check_procedures(self, parts: tuple[tuple[Clause, ...], ...]) -> None:
+        """A procedure without parentheses is a whole query."""
+        if len(parts) == 1 and len(parts[0]) == 1:
+            return
+        for clauses in parts:
+            for clause in clauses:
+                if isinstance(clause, CallProcedure) and clause.arguments is None:
+                    raise self.cursor.error(
+                        clause.place,
+                        "a procedure among other clauses needs its arguments.",
+                        f"Write CALL {clause.name.text}(...).",
+                    )
 
-    def _count(self, clause: str) -> Literal | Parameter:
-        """The number of SKIP or LIMIT."""
+    # ---- clauses ---------------------------------------------------------------------------------
+
+    def _clause(self) -> Clause | None:
+        """The next clause; None where none begins."""
+        cursor, start = self.cursor, self.cursor.peek()
+        if cursor.accept_word("MATCH"):
+            return self.match(start, optional=False)
+        if cursor.accept_word("OPTIONAL MATCH"):
+            return self.match(start, optional=True)
+        if cursor.accept_word("UNWIND"):
+            return self.unwind(start)
+        if cursor.accept_word("WITH"):
+            return self.with_(start)
+        if cursor.accept_word("RETURN"):
+            return self.returned(start)
+        if cursor.accept_word("CALL"):
+            return self.call_clause(start, optional=False)
+        if cursor.accept_word("OPTIONAL CALL"):
+            return self.call_clause(start, optional=True)
+        if cursor.accept_word("LOAD CSV"):
+            return self.load_csv(start)
+        return self._writing_clause(start)
+
+    def _writing_clause(self, start: Token) -> Clause | None:
         cursor = self.cursor
-        cursor.take()
-        start = cursor.peek()
-        found = self.expressions.read()
-        place = cursor.since(start)
-        if isinstance(found, Parameter):
-            return found
-        whole = isinstance(found, Literal) and type(found.value) is int and found.value >= 0
-        if not whole or not isinstance(found, Literal):
-            raise cursor.error(
-                place,
-                f"{clause} takes a whole number, 0 or more, or a $parameter.",
-                f"Write {clause} 10.",
-            )
-        return found
+        if cursor.accept_word("CREATE") or cursor.accept_word("INSERT"):
+            return self.create(start)
+        if cursor.accept_word("MERGE"):
+            return self.merge(start)
+        if cursor.accept_word("SET"):
+            return self.set_(start)
+        if cursor.accept_word("REMOVE"):
+            return self.remove(start)
+        if cursor.accept_word("DELETE"):
+            return self.delete(start, detach=False)
+        if cursor.accept_word("DETACH DELETE"):
+            return self.delete(start, detach=True)
+        if cursor.accept_word("FOREACH"):
+            return self.foreach(start)
+        return None
 
-    def _words_after(self, returning: Return) -> tuple[str, ...]:
-        """Keywords that may be meant by a word behind a complete query."""
-        if returning.limit:
-            return ()
-        words: tuple[str, ...] = ("LIMIT",)
-        if not returning.skip:
-            words += ("SKIP",)
-            if returning.order:
-                words += ("ASC", "DESC")
-            else:
-                words += ("ORDER BY", "ORDER", "AS")
-        return words + OPERATOR_WORDS
+    def writing_clause(self) -> Clause:
+        clause = self._writing_clause(self.cursor.peek())
+        if clause is None:
+            words = ("CREATE", "MERGE", "SET", "REMOVE", "DELETE", "DETACH DELETE", "FOREACH")
+            raise self.cursor.unexpected("a clause that writes, or ')'", words)
+        return clause
+
+    # ---- queries in braces -----------------------------------------------------------------------
+
+    def inner_query(self) -> Query:
+        query = Query(self.cursor.text, *self._parts())
+        self._end_of_braces(query)
+        return query
+
+    def subquery(self, kind: OneOf["EXISTS", "COUNT", "COLLECT"]) -> Query:
+        cursor = self.cursor
+        bare = cursor.is_sign("(") or cursor.is_sign("=", ahead=1) or cursor.is_word(*PATH_WORDS)
+        if bare and kind != "COLLECT":
+            query = Query(cursor.text, ((self.bare_match(),),))
+        else:
+            query = Query(cursor.text, *self._parts(must_return=kind == "COLLECT"))
+        self._end_of_braces(query)
+        return query
+
+    def _end_of_braces(self, query: Query) -> None:
+        if not self.cursor.is_sign("}"):
+            raise self._unexpected(query.parts[-1])
+        self._check_procedures(query.parts)
+
+    # ---- errors ----------------------------------------------------------------------------------
+
+    def _unexpected(self, clauses: list[Clause] | tuple[Clause, ...]) -> SyntaxProblem:
+        """What is wrong at the cursor, behind these clauses."""
+        cursor, token = self.cursor, self.cursor.peek()
+        last = clauses[-1] if clauses else None
+        if token.word in _REFUSED:
+            raise cursor.not_supported(token.place, *_REFUSED[token.word])
+        if last is None:
+            return cursor.unexpected("a clause such as MATCH", _STARTS)
+        if isinstance(last, Return):
+            if token.word in {word.split()[0] for word in CLAUSE_WORDS}:
+                return cursor.error(
+                    token.place, "RETURN ends a query.", "Write WITH where the query goes on."
+                )
+            cure = "Columns are separated by commas; AS names one."
+            return cursor.unexpected("the end of the query", _words_after(last), cure)
+        cure = _ENDS_WITH_RETURN if token.kind is Kind.END else ""
+        if isinstance(last, Match) and cursor.tokens[cursor.at - 1].is_sign(")"):
+            words = ("RETURN", "WHERE", *CLAUSE_WORDS)
+            return cursor.unexpected("WHERE, RETURN or a relationship", words, cure)
+        words = CLAUSE_WORDS + OPERATOR_WORDS
+        if isinstance(last, With):
+            words += _words_after(last.projection)
+        return cursor.unexpected("RETURN or another clause", words, cure)
+
+
+def _may_end(clause: Clause | None) -> bool:
+    return isinstance(clause, (Return, CallSubquery, CallProcedure, *WRITING))
+
+
+def _words_after(returning: Return) -> tuple[str, ...]:
+    """Keywords that may be meant by a word behind a complete RETURN."""
+    if returning.limit:
+        return ("UNION",)
+    words: tuple[str, ...] = ("LIMIT",)
+    if not returning.skip:
+        words += ("SKIP",)
+        if returning.order:
+            words += ("ASC", "DESC")
+        else:
+            words += ("ORDER BY", "ORDER", "AS")
+    return words + OPERATOR_WORDS + ("UNION",)

@@ -1,102 +1,207 @@
-"""Patterns: nodes in parentheses, relationships as arrows between them."""
+"""Patterns: nodes in parentheses, relationships as arrows between them, and which paths are meant."""
 
 from __future__ import annotations
 
-from gdb.language.cursor import Cursor
+from dataclasses import dataclass
+
 from gdb.language.expressions import ExpressionReader
 from gdb.language.labels import alternatives, label_terms
 from gdb.language.syntax import (
     Expression,
     LabelTerms,
+    Length,
     Name,
     NodePattern,
+    PathMode,
     PathPattern,
-    Place,
     RelationshipPattern,
+    Selector,
 )
 from gdb.language.tokens import Kind, Token
 from gdb.storage.adjacency import Direction
 
-_HOPS = "Write each relationship out, one query for each length."
+_NAMES = (Kind.NAME, Kind.QUOTED)
+PATH_WORDS = (
+    *("ANY", "ALL", "SHORTEST", "WALK", "TRAIL", "ACYCLIC", "SIMPLE"),
+    *("SHORTESTPATH", "ALLSHORTESTPATHS"),
+)
 
 
-class PatternReader:
-    """Reads the comma-separated patterns of a MATCH."""
+@dataclass(frozen=True, slots=True)
+class _Filling:
+    """What stands in the braces of a node or relationship, and the WHERE behind."""
 
-    def __init__(self, cursor: Cursor, expressions: ExpressionReader) -> None:
-        self.cursor = cursor
-        self.expressions = expressions
+    properties: tuple[tuple[Name, Expression], ...] = ()
+    given: Expression | None = None
+    where: Expression | None = None
 
-    def read(self) -> tuple[PathPattern, ...]:
-        found = [self._path()]
+
+@dataclass(frozen=True, slots=True)
+class _Bracket:
+    """What stands between [ and ]."""
+
+    variable: Name | None = None
+    types: tuple[Name, ...] = ()
+    length: Length | None = None
+    filling: _Filling = _Filling()
+
+
+class PatternReader(ExpressionReader):
+    """Reads patterns."""
+
+    def patterns(self) -> tuple[PathPattern, ...]:
+        """Patterns separated by commas."""
+        found = [self.path()]
         while self.cursor.accept_sign(","):
-            found.append(self._path())
+            found.append(self.path())
         return tuple(found)
 
-    def _path(self) -> PathPattern:
-        self._refuse_named()
+    def path(self, inside_expression: bool = False) -> PathPattern:
+        """One pattern. inside_expression : a minus may follow, which is no relationship."""
+        cursor, name = self.cursor, None
+        if cursor.peek().kind in _NAMES and cursor.is_sign("=", ahead=1):
+            name = cursor.name("a name for the path")
+            cursor.take()
+        if cursor.is_word("SHORTESTPATH", "ALLSHORTESTPATHS") and cursor.is_sign("(", ahead=1):
+            return self._shortest_path(name)
+        selector = self._selector()
+        mode = self._mode_of_path()
+        nodes, relationships = self._chain(inside_expression)
+        return PathPattern(nodes, relationships, name, selector, mode)
+
+    def _chain(
+        self, inside_expression: bool
+    ) -> tuple[tuple[NodePattern, ...], tuple[RelationshipPattern, ...]]:
+        cursor = self.cursor
+        if cursor.is_sign("(") and cursor.is_sign("(", ahead=1):
+            return self._in_parentheses()
         nodes, relationships = [self._node()], []
-        while self.cursor.is_sign("-", "<"):
+        while cursor.is_sign("-", "<"):
+            if inside_expression and not self.relationship_begins(cursor.at):
+                break
             relationships.append(self._relationship())
-            self._refuse_quantified()
             nodes.append(self._node())
-        return PathPattern(tuple(nodes), tuple(relationships))
+        return tuple(nodes), tuple(relationships)
 
-    def _refuse_named(self) -> None:
-        cursor, token = self.cursor, self.cursor.peek()
-        named = token.kind in (Kind.NAME, Kind.QUOTED)
-        if named and cursor.is_sign("=", ahead=1):
+    def _in_parentheses(
+        self,
+    ) -> tuple[tuple[NodePattern, ...], tuple[RelationshipPattern, ...]]:
+        cursor, start = self.cursor, self.cursor.take()
+        found = self._chain(False)
+        if cursor.is_word("WHERE"):
             raise cursor.not_supported(
-                token.place.to(cursor.peek(1).place),
-                "a name for a whole path is",
-                "Name its nodes and relationships instead.",
+                start.place, "WHERE in a pattern in parentheses is", "Write it after the pattern."
             )
-        if token.word in ("SHORTESTPATH", "ALLSHORTESTPATHS") and cursor.is_sign("(", ahead=1):
-            raise cursor.not_supported(token.place, f"{token.text}() is", _HOPS)
-        if token.word in ("ANY", "ALL", "SHORTEST", "WALK", "TRAIL", "ACYCLIC", "SIMPLE"):
-            raise cursor.not_supported(token.place, "a path selector is", _HOPS)
+        cursor.expect_sign(")", "to close the pattern")
+        if cursor.is_sign("{", "+", "*", "-", "<", "("):
+            raise cursor.not_supported(
+                start.place, "repeating a pattern is", "Repeat a relationship, as in -[:T*1..3]->."
+            )
+        return found
 
-    def _refuse_quantified(self) -> None:
-        token = self.cursor.peek()
-        if token.is_sign("{", "+", "*"):
-            raise self.cursor.not_supported(token.place, "repeating a relationship is", _HOPS)
+    # ---- which paths -----------------------------------------------------------------------------
+
+    def _shortest_path(self, name: Name | None) -> PathPattern:
+        cursor, word = self.cursor, self.cursor.take()
+        cursor.take()
+        nodes, relationships = self._chain(False)
+        place = word.place.to(cursor.peek().place)
+        cursor.expect_sign(")", f"to close {word.text}()")
+        if len(relationships) != 1:
+            raise cursor.error(
+                place,
+                f"{word.text}() takes a pattern of one relationship.",
+                f"Write {word.text}((a)-[*]-(b)).",
+            )
+        one = word.word == "SHORTESTPATH"
+        return PathPattern(
+            nodes, relationships, name, Selector("SHORTEST" if one else "ALL SHORTEST")
+        )
+
+    def _selector(self) -> Selector | None:
+        """ANY, ANY k, ANY SHORTEST, ALL SHORTEST, SHORTEST k; the word PATHS may follow. ALL alone selects nothing."""
+        cursor = self.cursor
+        if cursor.accept_word("ANY SHORTEST"):
+            return Selector("SHORTEST")
+        if cursor.accept_word("ALL SHORTEST"):
+            return Selector("ALL SHORTEST")
+        if cursor.accept_word("SHORTEST"):
+            return Selector("SHORTEST", self._count_of_paths())
+        if cursor.accept_word("ANY"):
+            return Selector("ANY", self._count_of_paths())
+        cursor.accept_word("ALL")
+        return None
+
+    def _count_of_paths(self) -> int:
+        cursor, token = self.cursor, self.cursor.peek()
+        if token.kind is not Kind.INTEGER:
+            return 1
+        count = self._whole()
+        if count == 0:
+            raise cursor.error(token.place, "a number of paths is 1 or more.")
+        return count
+
+    def _mode_of_path(self) -> PathMode:
+        """The mode, and the words PATH and PATHS, which say nothing."""
+        cursor, mode = self.cursor, PathMode.TRAIL
+        if cursor.is_word("SIMPLE"):
+            raise cursor.not_supported(cursor.peek().place, "SIMPLE is", "ACYCLIC is near it.")
+        for other in PathMode:
+            if cursor.accept_word(other):
+                mode = other
+                break
+        if not cursor.accept_word("PATHS"):
+            cursor.accept_word("PATH")
+        if cursor.is_word("GROUP", "GROUPS"):
+            raise cursor.not_supported(
+                cursor.peek().place, "GROUPS is", "ALL SHORTEST gives the first group."
+            )
+        return mode
 
     # ---- nodes -----------------------------------------------------------------------------------
 
     def _node(self) -> NodePattern:
         cursor = self.cursor
         start = cursor.expect_sign("(", "of a node", "A node is written (name:Label).")
-        if cursor.is_sign("("):
-            raise cursor.not_supported(
-                start.place, "a pattern in parentheses is", "Leave the parentheses out."
-            )
-        variable = None if cursor.is_sign(":", "{", ")") else self._variable("node")
+        variable = self._variable("node", ":", "{", ")", "$")
         labels: LabelTerms = label_terms(cursor) if cursor.is_sign(":") else ()
-        properties = self._properties()
-        self._refuse_where()
+        filling = self._filling()
         if not cursor.is_sign(")"):
-            raise cursor.unexpected("')' to close the node", cure=self._node_cure(start))
+            raise cursor.unexpected("')' to close the node", cure=self._node_cure())
         cursor.take()
-        return NodePattern(variable, labels, properties, cursor.since(start))
+        place = cursor.since(start)
+        return NodePattern(
+            variable, labels, filling.properties, place, filling.given, filling.where
+        )
 
-    def _node_cure(self, start: Token) -> str:
+    def _node_cure(self) -> str:
         token = self.cursor.peek()
-        if token.kind in (Kind.NAME, Kind.QUOTED):
+        if token.kind in _NAMES:
             return "A label is written with a colon, as in (a:Person)."
         if token.is_sign("|"):
             return "Alternatives stand after one colon, as in (a:Person|City)."
         return "A node is written (name:Label {key: value})."
 
-    def _variable(self, what: str) -> Name:
-        return self.cursor.name(f"a name, a label or the end of the {what}")
+    def _variable(self, what: str, *ends: str) -> Name | None:
+        """The name, unless one of the signs or WHERE comes first."""
+        cursor = self.cursor
+        if cursor.is_sign(*ends):
+            return None
+        if cursor.is_word("WHERE") and not cursor.is_sign(*ends, ahead=1):
+            return None
+        return cursor.name(f"a name, a label or the end of the {what}")
 
-    def _refuse_where(self) -> None:
-        if self.cursor.is_word("WHERE"):
-            raise self.cursor.not_supported(
-                self.cursor.peek().place,
-                "WHERE inside a pattern is",
-                "Write WHERE after the last pattern.",
-            )
+    def _filling(self) -> _Filling:
+        """{key: value} or $parameter, and WHERE."""
+        cursor = self.cursor
+        properties: tuple[tuple[Name, Expression], ...] = ()
+        given: Expression | None = None
+        if cursor.is_sign("{"):
+            properties = self.map_entries()
+        elif cursor.is_sign("$"):
+            given = self.atom()
+        where = self.read() if cursor.accept_word("WHERE") else None
+        return _Filling(properties, given, where)
 
     # ---- relationships ---------------------------------------------------------------------------
 
@@ -105,7 +210,7 @@ class PatternReader:
         start = cursor.peek()
         arrow_in = cursor.accept_sign("<") is not None
         cursor.expect_sign("-", "of a relationship", "Write --> or -[r:TYPE]-> between nodes.")
-        variable, types, properties = self._bracket() if cursor.is_sign("[") else (None, (), ())
+        inside = self._bracket() if cursor.is_sign("[") else _Bracket()
         if not cursor.is_sign("-"):
             raise cursor.unexpected(
                 "'-' of a relationship", cure="Write --> or -[r:TYPE]->, <-- or --."
@@ -113,62 +218,82 @@ class PatternReader:
         cursor.take()
         arrow_out = cursor.accept_sign(">") is not None
         place = cursor.since(start)
+        length = self._quantifier(inside.length)
         if arrow_in == arrow_out:
             direction = Direction.ANY
         else:
             direction = Direction.IN if arrow_in else Direction.OUT
-        return RelationshipPattern(variable, types, properties, direction, place)
+        filling = inside.filling
+        return RelationshipPattern(
+            *(inside.variable, inside.types, filling.properties, direction, place),
+            *(length, filling.given, filling.where),
+        )
 
-    def _bracket(
-        self,
-    ) -> tuple[Name | None, tuple[Name, ...], tuple[tuple[Name, Expression], ...]]:
+    def _bracket(self) -> _Bracket:
         cursor = self.cursor
         cursor.take()
-        variable = None
-        if not cursor.is_sign(":", "{", "]", "*"):
-            variable = self._variable("relationship")
+        variable = self._variable("relationship", ":", "{", "]", "*", "$")
         types: tuple[Name, ...] = ()
         if cursor.accept_sign(":"):
             types = alternatives(cursor, "a relationship type")
-        if cursor.is_sign("*"):
-            raise cursor.not_supported(
-                cursor.peek().place, "a relationship of variable length is", _HOPS
-            )
+        length = self._star() if cursor.is_sign("*") else None
         if cursor.is_sign("&", ":"):
             raise cursor.error(
                 cursor.peek().place,
                 "a relationship has one type.",
                 "Write alternatives as [:A|B].",
             )
-        properties = self._properties()
-        self._refuse_where()
+        filling = self._filling()
         if not cursor.is_sign("]"):
-            named = cursor.peek().kind in (Kind.NAME, Kind.QUOTED)
+            named = cursor.peek().kind in _NAMES
             cure = "A type is written with a colon, as in -[r:KNOWS]->." if named else ""
             raise cursor.unexpected("']' to close the relationship", cure=cure)
         cursor.take()
-        return variable, types, properties
+        return _Bracket(variable, types, length, filling)
 
-    # ---- property maps ---------------------------------------------------------------------------
+    # ---- lengths ---------------------------------------------------------------------------------
 
-    def _properties(self) -> tuple[tuple[Name, Expression], ...]:
+    def _star(self) -> Length:
+        """*, *2, *1..3, *..5, *0.."""
         cursor = self.cursor
-        if cursor.is_sign("$"):
-            raise cursor.not_supported(
-                Place(cursor.peek().place.start, cursor.peek(1).place.end),
-                "a parameter for a whole property map is",
-                "Write {key: $value} for each key.",
+        cursor.take()
+        low = self._whole() if cursor.peek().kind is Kind.INTEGER else None
+        if not cursor.accept_sign(".."):
+            return Length(1, None) if low is None else Length(low, low)
+        high = self._whole() if cursor.peek().kind is Kind.INTEGER else None
+        return Length(1 if low is None else low, high)
+
+    def _quantifier(self, written: Length | None) -> Length | None:
+        """{2}, {1,3}, {,3}, + or * after a relationship."""
+        cursor, start = self.cursor, self.cursor.peek()
+        if not start.is_sign("{", "+", "*"):
+            return written
+        length = (
+            self._braces()
+            if cursor.take().text == "{"
+            else Length(1 if start.text == "+" else 0, None)
+        )
+        if written is not None:
+            raise cursor.error(
+                cursor.since(start), "a relationship has two lengths.", "Leave one of them out."
             )
-        if not cursor.accept_sign("{"):
-            return ()
-        found: list[tuple[Name, Expression]] = []
-        while not cursor.is_sign("}"):
-            key = cursor.name("the name of a property")
-            cursor.expect_sign(
-                ":", "after the name of a property", "A property map is written {key: value}."
-            )
-            found.append((key, self.expressions.read()))
-            if not cursor.accept_sign(","):
-                break
-        cursor.expect_sign("}", "or ',' in a property map")
-        return tuple(found)
+        return length
+
+    def _braces(self) -> Length:
+        cursor = self.cursor
+        low = self._whole() if cursor.peek().kind is Kind.INTEGER else None
+        if cursor.accept_sign(","):
+            high = self._whole() if cursor.peek().kind is Kind.INTEGER else None
+            low = low or 0
+        elif low is None:
+            raise cursor.unexpected("a number of repetitions", cure="Write {2} or {1,3}.")
+        else:
+            high = low
+        cursor.expect_sign("}", "after the number of repetitions")
+        return Length(low, high)
+
+    def _whole(self) -> int:
+        token: Token = self.cursor.take()
+        value = self.number(token, token, 1).value
+        assert isinstance(value, int)
+        return value

@@ -29,6 +29,7 @@ from gdb.language.syntax import (
     Expression,
     Literal,
     Parameter,
+    Place,
     Variable,
     walk,
 )
@@ -72,7 +73,8 @@ class _Projection:
         """The items with their variables resolved; * as the named elements in the order of the text."""
         items: list[ReturnItem] = []
         if self.returning.everything:
-            star = self.returning.place
+            place = self.returning.place  # RETURN *
+            star = Place(place.start, min(place.end, place.start + len("RETURN *")))
             if not self.scope.names:
                 raise problem(
                     SyntaxProblem,
@@ -187,7 +189,11 @@ class _Projection:
         outer = exp.Select().from_(select.subquery("projected", copy=False), copy=False)
         outer.set("expressions", [exp.column(f"o{k}") for k in range(len(self.items))])
         keys = [
-            exp.Ordered(this=exp.column(f"s{k}"), desc=item.descending, nulls_first=item.descending)
+            exp.Ordered(
+                this=exp.column(f"s{k}"),
+                desc=item.descending,
+                nulls_first=item.descending if item.nulls_first is None else item.nulls_first,
+            )
             for k, item in enumerate(self.order)
         ]
         return outer.order_by(*keys, copy=False)

@@ -18,9 +18,11 @@ from gdb.language.syntax import (
     Expression,
     HasLabels,
     In,
+    Index,
     IsNull,
     ListLiteral,
     Literal,
+    MapLiteral,
     Negative,
     Not,
     Parameter,
@@ -59,7 +61,11 @@ def resolve(expression: Expression, lookup: Callable[[Variable], Expression]) ->
         case Arithmetic(first=first, rest=rest):
             following = tuple((operator, inner(part)) for operator, part in rest)
             return replace(expression, first=inner(first), rest=following)
-        case _:
+        case MapLiteral(entries=entries):
+            return replace(expression, entries=tuple((key, inner(part)) for key, part in entries))
+        case Index(subject=subject, index=index):
+            return replace(expression, subject=inner(subject), index=inner(index))
+        case _:  # the others are refused by the binder, or hold no variable
             return expression
 
 

@@ -15,6 +15,7 @@ from gdb.errors import InternalError, SyntaxProblem, TypeProblem
 from gdb.language import functions, temporal
 from gdb.language.columns import Columns, Parameters
 from gdb.language.comparisons import any_of, compare, null, within_list, within_values
+from gdb.language.refusals import refused
 from gdb.language.report import problem
 from gdb.language.scope import Scope
 from gdb.language.syntax import (
@@ -128,7 +129,7 @@ class Translator:
         match expression:
             case Comparison():
                 return self._comparison(expression)
-            case StringTest():
+            case StringTest() if expression.operator in _STRING_TESTS:
                 return self._string_test(expression)
             case In():
                 return self._in(expression)
@@ -144,7 +145,10 @@ class Translator:
             case Call():
                 return self._call(expression)
             case _:
-                raise InternalError(f"{type(expression).__name__} was not resolved.")
+                what = refused(expression)
+                if what is None:
+                    raise InternalError(f"{type(expression).__name__} was not resolved.")
+                raise functions.not_supported(self.scope.text, expression.place, *what)
 
     # ---- values ----------------------------------------------------------------------------------
 

@@ -1,9 +1,8 @@
-"""Words, numbers, strings and signs of a query: sqlglot's tokenizer with Cypher's settings, its traps closed.
+"""Words, numbers, strings and signs of a query, cut by one regular expression.
 
-Traps of the stock tokenizer (each has a test): `--` begins a comment and would drop `-->(b)`; `{# #}` is a comment
-everywhere and would drop a property map; `n'x'` is one string; some 400 words are keywords; `1..3` comes as `1.` `.`
-`3`. So keywords are our own (none: the parser knows where a word means something), everything that the tokenizer
-leaves out must be a blank or a comment of ours, and numbers and strings are read from the text again.
+Not by sqlglot's tokenizer, which would have to be corrected in too many places: there `--` begins a comment and would
+drop `-->(b)`; `{# #}` is a comment and would drop a property map; `n'x'` is one string; `1..3` comes as `1.` `.` `3`;
+some 400 words are keywords. No word is a keyword here: the parser knows where a word means something.
 """
 
 from __future__ import annotations
@@ -11,10 +10,6 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from enum import StrEnum
-
-from sqlglot import Token as SqlglotToken
-from sqlglot import Tokenizer, TokenType
-from sqlglot.errors import TokenError
 
 from gdb import limits
 from gdb.errors import LimitExceeded, SyntaxProblem
@@ -49,31 +44,19 @@ class Token:
         return self.kind is Kind.SIGN and self.text in signs
 
 
-class CypherTokenizer(Tokenizer):
-    """Not for use alone: see `tokenize`."""
-
-    QUOTES = ["'", '"']  # noqa: RUF012  (sqlglot reads plain lists)
-    IDENTIFIERS = ["`"]  # noqa: RUF012
-    STRING_ESCAPES = ["\\"]  # noqa: RUF012
-    COMMENTS = ["//", ("/*", "*/")]  # noqa: RUF012
-    NESTED_COMMENTS = False
-    COMMANDS = set()  # noqa: RUF012
-    VAR_SINGLE_TOKENS = set()  # noqa: RUF012
-    SINGLE_TOKENS = {**Tokenizer.SINGLE_TOKENS, "$": TokenType.PARAMETER}  # noqa: RUF012
-    KEYWORDS = {  # noqa: RUF012
-        "<=": TokenType.LTE,
-        ">=": TokenType.GTE,
-        "<>": TokenType.NEQ,
-        "!=": TokenType.NEQ,
-        "=~": TokenType.RLIKE,
-    }
-
-
-_SKIPPED = re.compile(r"(?:\s|//[^\r\n]*|/\*.*?\*/)*", re.DOTALL)
-_NAME = re.compile(r"[^\W\d]\w*")
-_INTEGER = re.compile(r"\d+")
-_FLOAT = re.compile(r"\d+\.\d+(?:[eE][+-]?\d+)?|\d+[eE][+-]?\d+")
-_SIGNS = frozenset("()[]{},.:;|&!+-*/%^=<>$") | {"<=", ">=", "<>", "!=", "=~"}
+_TOKEN = re.compile(
+    r"""
+    (?P<skipped>(?:\s|//[^\r\n]*|/\*.*?\*/)+)
+    |(?P<string>'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*")
+    |(?P<quoted>`(?:[^`]|``)*`)
+    |(?P<name>[^\W\d]\w*)
+    |(?P<float>[0-9]+\.[0-9]+(?:[eE][+-]?[0-9]+)?|[0-9]+[eE][+-]?[0-9]+|(?<!\.)\.[0-9]+(?:[eE][+-]?[0-9]+)?)
+    |(?P<integer>0[xX][0-9a-fA-F]+|0[oO][0-7]+|[0-9]+)
+    |(?P<sign><=|>=|<>|!=|=~|\+=|\.\.|[()\[\]{},.:;|&!+\-*/%^=<>$])
+    """,
+    re.DOTALL | re.VERBOSE,
+)
+_NAME_BEGINS = re.compile(r"\w+")
 _CLOSED = re.compile(
     r"""'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|`(?:[^`]|``)*`|//[^\r\n]*|/\*.*?\*/|(?P<open>['"`]|/\*)""",
     re.DOTALL,
@@ -96,19 +79,16 @@ def tokenize(text: str) -> list[Token]:
             "Pass long lists as $parameters, or raise gdb.limits.MAX_QUERY_CHARACTERS.",
         )
     _check_closed(text)
-    try:
-        raw = CypherTokenizer().tokenize(text)
-    except TokenError as error:  # nothing known does this: strings and comments are closed by now
-        raise SyntaxProblem(
-            "the text of the query cannot be cut into words.", "Check its quotes."
-        ) from error
     tokens: list[Token] = []
-    end = 0
-    for token in raw:
-        _check_skipped(text, end, token.start)
-        tokens.extend(_split_range(_token(text, token)))
-        end = token.end + 1
-    _check_skipped(text, end, len(text))
+    at = end = 0
+    while at < len(text):
+        found = _TOKEN.match(text, at)
+        if found is None:
+            raise _unexpected(text, Place(at, at + 1))
+        at = found.end()
+        if found.lastgroup != "skipped":
+            tokens.append(_token(text, found))
+            end = at
     tokens.append(Token(Kind.END, "", Place(end, end)))
     return tokens
 
@@ -125,53 +105,30 @@ def _check_closed(text: str) -> None:
             )
 
 
-def _check_skipped(text: str, start: int, end: int) -> None:
-    """What lies between two tokens must be blank or a comment: sqlglot drops more than that."""
-    if start >= end:
-        return
-    rest = _SKIPPED.match(text, start, end)
-    at = rest.end() if rest else start
-    if at < end:
-        at += text.startswith("{#", at)  # a comment only to sqlglot
-        raise _unexpected(text, Place(at, at + 1))
-
-
-def _split_range(token: Token) -> tuple[Token, ...]:
-    """The `1.` of `1..3` is a number and a dot."""
-    if token.kind is not Kind.FLOAT or not token.text.endswith("."):
-        return (token,)
-    dot = token.place.end - 1
-    number = Token(Kind.INTEGER, token.text[:-1], Place(token.place.start, dot))
-    return number, Token(Kind.SIGN, ".", Place(dot, dot + 1))
-
-
 def _unexpected(text: str, place: Place) -> SyntaxProblem:
     shown = text[place.start : place.end]
     cure = {"#": "Comments begin with //", "?": "Write parameters as $name."}.get(shown[0], "")
-    if shown[0] not in "#?" and not shown[0].isprintable():
+    if not shown.isprintable():
         shown = f"U+{ord(shown[0]):04X}"
     return problem(
         SyntaxProblem, text, place, f"the language has no character {shown[:20]!r} here.", cure
     )
 
 
-def _token(text: str, token: SqlglotToken) -> Token:
-    place = Place(token.start, token.end + 1)
-    written = text[place.start : place.end]
-    match token.token_type:
-        case TokenType.STRING:
+def _token(text: str, found: re.Match[str]) -> Token:
+    place, written = Place(found.start(), found.end()), found[0]
+    match found.lastgroup:
+        case "string":
             return Token(Kind.STRING, _unescaped(text, place), place)
-        case TokenType.IDENTIFIER:
+        case "quoted":
             return Token(Kind.QUOTED, _quoted(text, place), place)
-        case TokenType.NUMBER:
-            return _number(text, place)
-    if written in _SIGNS:
-        return Token(Kind.SIGN, written, place)
-    if _NAME.fullmatch(written):
-        return Token(Kind.NAME, written, place)
-    odd = re.match(r"[^\W\d]\w*", written)
-    at = place.start + (odd.end() if odd else 0)
-    raise _unexpected(text, Place(at, at + 1))
+        case "name":
+            return Token(Kind.NAME, written, place)
+        case "sign":
+            return Token(Kind.SIGN, written, place)
+        case kind:
+            _check_number(text, place)
+            return Token(Kind.FLOAT if kind == "float" else Kind.INTEGER, written, place)
 
 
 def _quoted(text: str, place: Place) -> str:
@@ -187,10 +144,11 @@ def _quoted(text: str, place: Place) -> str:
     return name
 
 
-def _number(text: str, place: Place) -> Token:
+def _check_number(text: str, place: Place) -> None:
+    """What stands behind a number, and the zeros before it."""
     written = text[place.start : place.end]
-    follows = _NAME.match(text, place.end)
-    if follows and not written.endswith("."):
+    follows = _NAME_BEGINS.match(text, place.end)
+    if follows:
         whole = Place(place.start, follows.end())
         raise problem(
             SyntaxProblem,
@@ -199,19 +157,20 @@ def _number(text: str, place: Place) -> Token:
             f"{text[whole.start : whole.end][:40]!r} is neither a number nor a name.",
             "Names begin with a letter; put other names in `backquotes`.",
         )
-    if _INTEGER.fullmatch(written):
-        return Token(Kind.INTEGER, written, place)
-    if _FLOAT.fullmatch(written) or (
-        _INTEGER.fullmatch(written[:-1]) and text.startswith(".", place.end)
-    ):
-        return Token(Kind.FLOAT, written, place)
-    raise problem(
-        SyntaxProblem,
-        text,
-        place,
-        f"{written[:40]!r} is not a number.",
-        "Write 1, 1.0 or 1e3.",
-    )
+    if text.startswith(".", place.end) and not text.startswith("..", place.end):
+        whole = Place(place.start, place.end + 1)
+        shown = text[whole.start : whole.end][:40]
+        raise problem(
+            SyntaxProblem, text, whole, f"{shown!r} is not a number.", "Write 1, 1.0 or 1e3."
+        )
+    if len(written) > 1 and written.isdecimal() and written[0] == "0":
+        raise problem(
+            SyntaxProblem,
+            text,
+            place,
+            f"the number {written[:40]!r} begins with 0.",
+            "Leave the zeros out; an octal number is written 0o17.",
+        )
 
 
 def _unescaped(text: str, place: Place) -> str:

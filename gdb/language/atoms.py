@@ -1,0 +1,386 @@
+"""What stands between operators: literals, names, calls, lists, maps, CASE, comprehensions, subqueries."""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from typing import Literal as OneOf
+
+from gdb.language.clauses import Query
+from gdb.language.cursor import Cursor
+from gdb.language.syntax import (
+    Call,
+    Case,
+    Expression,
+    ListComprehension,
+    ListLiteral,
+    Literal,
+    MapLiteral,
+    MapProjection,
+    Name,
+    Parameter,
+    PathPattern,
+    PatternComprehension,
+    PatternTest,
+    Property,
+    Quantified,
+    Reduce,
+    Subquery,
+    Variable,
+)
+from gdb.language.tokens import Kind, Token
+
+QUANTIFIERS: dict[str, OneOf["all", "any", "none", "single"]] = {
+    "ALL": "all",
+    "ANY": "any",
+    "NONE": "none",
+    "SINGLE": "single",
+}
+SUBQUERIES: dict[str, OneOf["EXISTS", "COUNT", "COLLECT"]] = {
+    "EXISTS": "EXISTS",
+    "COUNT": "COUNT",
+    "COLLECT": "COLLECT",
+}
+SHORTEST = ("SHORTESTPATH", "ALLSHORTESTPATHS")
+LOOSE_WORDS = {"TRUE": True, "FALSE": False, "NULL": None}
+# A word that cannot begin an expression, so that `WHERE RETURN a` is told at RETURN.
+NO_VALUES = (
+    *("MATCH", "WHERE", "RETURN", "ORDER BY", "SKIP", "LIMIT", "WITH", "UNION", "UNWIND"),
+    *("AND", "OR", "XOR", "AS"),
+)
+_NAMES = (Kind.NAME, Kind.QUOTED)
+
+
+class AtomReader(ABC):
+    """Reads operands at a cursor.
+
+    awaiting : the opening brackets whose `|` is still to come: in them a `|` is no part of labels.
+    """
+
+    def __init__(self, cursor: Cursor) -> None:
+        self.cursor = cursor
+        self.depth = 0
+        self.awaiting: set[int] = set()
+
+    @abstractmethod
+    def read(self) -> Expression:
+        """One expression."""
+
+    @abstractmethod
+    def path(self, inside_expression: bool = False) -> PathPattern:
+        """One pattern."""
+
+    @abstractmethod
+    def subquery(self, kind: OneOf["EXISTS", "COUNT", "COLLECT"]) -> Query:
+        """The query between the braces of EXISTS { }, the opening one read."""
+
+    def atom(self) -> Expression:
+        cursor, start = self.cursor, self.cursor.peek()
+        match start.kind:
+            case Kind.STRING:
+                cursor.take()
+                return Literal(start.text, start.place)
+            case Kind.INTEGER | Kind.FLOAT:
+                return self.number(cursor.take(), start, 1)
+            case Kind.NAME | Kind.QUOTED:
+                return self._named(start)
+            case Kind.SIGN:
+                return self._sign(start)
+            case _:
+                raise cursor.unexpected("an expression")
+
+    def number(self, token: Token, start: Token, sign: int) -> Literal:
+        place = start.place.to(token.place)
+        cure = "Use a float such as 1e20, or a string."
+        if token.kind is Kind.FLOAT:
+            number = float(token.text)
+            if math.isinf(number):
+                raise self.cursor.error(place, "this number is too large for a float.")
+            return Literal(sign * number, place)
+        value = sign * int(token.text, 0) if len(token.text) < 100 else 2**64
+        if not -(2**63) <= value < 2**63:
+            raise self.cursor.error(place, "this number does not fit 64 bits.", cure)
+        return Literal(value, place)
+
+    # ---- signs -----------------------------------------------------------------------------------
+
+    def _sign(self, start: Token) -> Expression:
+        cursor = self.cursor
+        match start.text:
+            case "(":
+                if self.pattern_begins():
+                    return PatternTest(self.path(inside_expression=True), cursor.since(start))
+                cursor.take()
+                inner = self.read()
+                cursor.expect_sign(")", "to close the parenthesis")
+                return inner
+            case "[":
+                return self._list(start)
+            case "{":
+                return MapLiteral(self.map_entries(), cursor.since(start))
+            case "$":
+                cursor.take()
+                return Parameter(self._parameter_name(), cursor.since(start))
+            case "*":
+                raise cursor.unexpected("an expression", cure="* stands alone, or in count(*).")
+        raise cursor.unexpected("an expression")
+
+    def _parameter_name(self) -> str:
+        if self.cursor.peek().kind is Kind.INTEGER:
+            return self.cursor.take().text
+        return self.cursor.name("the name of a parameter after '$'").text
+
+    def map_entries(self) -> tuple[tuple[Name, Expression], ...]:
+        """{key: value, ...}"""
+        cursor = self.cursor
+        cursor.take()
+        found: list[tuple[Name, Expression]] = []
+        while not found or cursor.accept_sign(","):
+            if not found and cursor.is_sign("}"):
+                break
+            key = cursor.name("the name of a property")
+            cursor.expect_sign(
+                ":", "after the name of a property", "A property map is written {key: value}."
+            )
+            found.append((key, self.read()))
+        cursor.expect_sign("}", "or ',' in a property map")
+        return tuple(found)
+
+    # ---- patterns --------------------------------------------------------------------------------
+
+    def pattern_begins(self) -> bool:
+        """Whether the '(' at the cursor opens the first node of a pattern with a relationship, and no parenthesis."""
+        cursor = self.cursor
+        close = cursor.brackets.closing.get(cursor.at)
+        if close is None or not cursor.is_sign("("):
+            return False
+        ahead = 2 if cursor.peek(1).kind in _NAMES else 1
+        node = cursor.is_sign(")", ":", "{", "$", ahead=ahead)
+        return (node or cursor.is_word("WHERE", ahead=ahead)) and self.relationship_begins(
+            close + 1
+        )
+
+    def relationship_begins(self, number: int) -> bool:
+        """Whether token `number` begins a relationship between two nodes, and no minus: -[ ]-, --(, -->, <-[, <--."""
+        tokens = self.cursor.tokens
+        first, second, third = (tokens[min(number + k, len(tokens) - 1)] for k in range(3))
+        if first.is_sign("<"):
+            return (
+                second.is_sign("-") and _touch(first, second) and self._dashes(number + 1, to=True)
+            )
+        return first.is_sign("-") and self._dashes(number, to=third.is_sign(">"))
+
+    def _dashes(self, number: int, to: bool) -> bool:
+        tokens, closing = self.cursor.tokens, self.cursor.brackets.closing
+        dash, second = tokens[number], tokens[number + 1]
+        if second.is_sign("["):
+            close = closing.get(number + 1)
+            return close is not None and tokens[close + 1].is_sign("-")
+        if not second.is_sign("-") or not _touch(dash, second):
+            return False
+        return to or tokens[number + 2].is_sign("(", "{")
+
+    # ---- lists -----------------------------------------------------------------------------------
+
+    def _list(self, start: Token) -> Expression:
+        """A list, or a comprehension: that has no comma of its own."""
+        cursor, opening = self.cursor, self.cursor.at
+        cursor.take()
+        if opening not in cursor.brackets.with_comma:
+            if cursor.peek().kind in _NAMES and cursor.is_word("IN", ahead=1):
+                return self._list_comprehension(start, opening)
+            named = cursor.peek().kind in _NAMES and cursor.is_sign("=", ahead=1)
+            if opening in cursor.brackets.with_bar and (named or self.pattern_begins()):
+                return self._pattern_comprehension(start, opening)
+        items = self.several("]")
+        cursor.expect_sign("]", "or ',' in a list")
+        return ListLiteral(items, cursor.since(start))
+
+    def several(self, close: str) -> tuple[Expression, ...]:
+        """Expressions between commas up to a closing bracket, which is not read."""
+        if self.cursor.is_sign(close):
+            return ()
+        items = [self.read()]
+        while self.cursor.accept_sign(","):
+            items.append(self.read())
+        return tuple(items)
+
+    def _list_comprehension(self, start: Token, opening: int) -> Expression:
+        cursor = self.cursor
+        self.awaiting.add(opening)
+        variable, of = self.variable_in()
+        where = self.read() if cursor.accept_word("WHERE") else None
+        self.awaiting.discard(opening)
+        result = self.read() if cursor.accept_sign("|") else None
+        cursor.expect_sign("]", "to close the comprehension")
+        return ListComprehension(variable, of, where, result, cursor.since(start))
+
+    def _pattern_comprehension(self, start: Token, opening: int) -> Expression:
+        cursor = self.cursor
+        pattern = self.path(inside_expression=True)
+        self.awaiting.add(opening)
+        where = self.read() if cursor.accept_word("WHERE") else None
+        self.awaiting.discard(opening)
+        cursor.expect_sign("|", "before the result of the comprehension")
+        result = self.read()
+        cursor.expect_sign("]", "to close the comprehension")
+        return PatternComprehension(pattern, where, result, cursor.since(start))
+
+    def variable_in(self) -> tuple[Name, Expression]:
+        """variable IN list"""
+        variable = self.cursor.name("a name for the items")
+        if not self.cursor.accept_word("IN"):
+            raise self.cursor.unexpected("IN", ["IN"])
+        return variable, self.read()
+
+    # ---- words -----------------------------------------------------------------------------------
+
+    def _named(self, start: Token) -> Expression:
+        cursor = self.cursor
+        following = cursor.peek(1)
+        if start.word in SUBQUERIES and following.is_sign("{"):
+            cursor.take(), cursor.take()
+            return self._subquery(start, SUBQUERIES[start.word])
+        if start.word == "CASE" and _begins_value(following):
+            cursor.take()
+            return self._case(start)
+        if self._is_call():
+            return self._called(start)
+        if start.word in LOOSE_WORDS:
+            cursor.take()
+            return Literal(LOOSE_WORDS[start.word], start.place)
+        if cursor.is_word(*NO_VALUES) and not following.is_sign("."):
+            raise cursor.unexpected("an expression")
+        cursor.take()
+        return Variable(start.text, start.place)
+
+    def _subquery(self, start: Token, kind: OneOf["EXISTS", "COUNT", "COLLECT"]) -> Subquery:
+        query = self.subquery(kind)
+        self.cursor.expect_sign("}", f"to close {kind} {{ }}")
+        return Subquery(kind, query, self.cursor.since(start))
+
+    def _case(self, start: Token) -> Case:
+        cursor = self.cursor
+        subject = None if cursor.is_word("WHEN") else self.read()
+        branches: list[tuple[Expression, Expression]] = []
+        while cursor.accept_word("WHEN"):
+            condition = self.read()
+            if not cursor.accept_word("THEN"):
+                raise cursor.unexpected("THEN", ["THEN"])
+            branches.append((condition, self.read()))
+        if not branches:
+            raise cursor.unexpected("WHEN", ["WHEN"], "Write CASE WHEN condition THEN value END.")
+        default = self.read() if cursor.accept_word("ELSE") else None
+        if not cursor.accept_word("END"):
+            raise cursor.unexpected("END of CASE", ["WHEN", "ELSE", "END"])
+        return Case(subject, tuple(branches), default, cursor.since(start))
+
+    def map_projection(self, subject: Variable, start: Token) -> MapProjection:
+        """subject{.key, .*, name, key: value}"""
+        cursor = self.cursor
+        cursor.take()
+        everything = False
+        entries: list[tuple[Name, Expression]] = []
+        while not cursor.is_sign("}"):
+            if cursor.accept_sign("."):
+                if cursor.accept_sign("*"):
+                    everything = True
+                else:
+                    key = cursor.name("the name of a property after '.'")
+                    entries.append((key, Property(subject, key, subject.place.to(key.place))))
+            else:
+                key = cursor.name("a name, .name or .* in a map projection")
+                named = Variable(key.text, key.place)
+                entries.append((key, self.read() if cursor.accept_sign(":") else named))
+            if not cursor.accept_sign(","):
+                break
+        cursor.expect_sign("}", "or ',' in a map projection")
+        return MapProjection(subject, everything, tuple(entries), cursor.since(start))
+
+    # ---- calls -----------------------------------------------------------------------------------
+
+    def _is_call(self) -> bool:
+        """name( or room.name("""
+        ahead = 1
+        while self.cursor.is_sign(".", ahead=ahead) and self.cursor.peek(ahead + 1).kind in _NAMES:
+            ahead += 2
+        return self.cursor.is_sign("(", ahead=ahead)
+
+    def dotted_name(self, what: str) -> Name:
+        """name, or room.name"""
+        found = self.cursor.name(what)
+        while self.cursor.accept_sign("."):
+            part = self.cursor.name(f"{what} after '.'")
+            found = Name(f"{found.text}.{part.text}", found.place.to(part.place))
+        return found
+
+    def _called(self, start: Token) -> Expression:
+        cursor = self.cursor
+        opens, inner = cursor.is_sign("(", ahead=1), cursor.peek(2)
+        named = opens and inner.kind in _NAMES
+        if start.word in QUANTIFIERS and named and cursor.is_word("IN", ahead=3):
+            return self._quantified(start, QUANTIFIERS[start.word])
+        if start.word == "REDUCE" and named and cursor.is_sign("=", ahead=3):
+            return self._reduce(start)
+        if start.word in SHORTEST and opens:
+            raise cursor.not_supported(
+                start.place,
+                f"{start.text}() in an expression is",
+                f"Write it in MATCH, as in MATCH p = {start.text}((a)-[*]-(b)).",
+            )
+        return self._call(start)
+
+    def _quantified(
+        self, start: Token, quantifier: OneOf["all", "any", "none", "single"]
+    ) -> Quantified:
+        cursor = self.cursor
+        cursor.take(), cursor.take()
+        variable, of = self.variable_in()
+        if not cursor.accept_word("WHERE"):
+            raise cursor.unexpected("WHERE", ["WHERE"])
+        where = self.read()
+        cursor.expect_sign(")", f"to close {quantifier}()")
+        return Quantified(quantifier, variable, of, where, cursor.since(start))
+
+    def _reduce(self, start: Token) -> Reduce:
+        cursor = self.cursor
+        cursor.take()
+        opening = cursor.at
+        cursor.take()
+        total = cursor.name("a name for the result")
+        cursor.take()
+        self.awaiting.add(opening)
+        initial = self.read()
+        cursor.expect_sign(",", "after the first value of reduce()")
+        variable, of = self.variable_in()
+        self.awaiting.discard(opening)
+        cursor.expect_sign("|", "before the result of reduce()")
+        result = self.read()
+        cursor.expect_sign(")", "to close reduce()")
+        return Reduce(total, initial, variable, of, result, cursor.since(start))
+
+    def _call(self, start: Token) -> Expression:
+        cursor = self.cursor
+        function = self.dotted_name("a function")
+        cursor.expect_sign("(", "of a function")
+        if cursor.accept_sign("*"):
+            cursor.expect_sign(")", f"after {function.text}(*")
+            return Call(function, (), cursor.since(start), star=True)
+        distinct = cursor.accept_word("DISTINCT") is not None
+        arguments = (self.read(),) if distinct and cursor.is_sign(")") else self.several(")")
+        cursor.expect_sign(")", f"or ',' in {function.text}()")
+        if start.word == "EXISTS" and len(arguments) == 1:
+            only = arguments[0]
+            if isinstance(only, PatternTest) and not distinct:
+                return PatternTest(only.pattern, cursor.since(start))
+        return Call(function, arguments, cursor.since(start), distinct)
+
+
+def _touch(left: Token, right: Token) -> bool:
+    return left.place.end == right.place.start
+
+
+def _begins_value(token: Token) -> bool:
+    if token.kind is Kind.SIGN:
+        return token.text in ("(", "[", "{", "-", "+", "$")
+    return token.kind is not Kind.END and token.word != "AS"

@@ -1,0 +1,305 @@
+"""The clauses that read and shape rows: MATCH, UNWIND, WITH, RETURN, CALL, LOAD CSV."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+
+from gdb import limits
+from gdb.errors import LimitExceeded
+from gdb.language.clauses import (
+    CallProcedure,
+    CallSubquery,
+    LoadCsv,
+    Match,
+    Query,
+    Return,
+    ReturnItem,
+    SortItem,
+    Unwind,
+    With,
+)
+from gdb.language.expressions import OPERATOR_WORDS
+from gdb.language.patterns import PATH_WORDS, PatternReader
+from gdb.language.suggest import closest
+from gdb.language.syntax import (
+    Expression,
+    ListComprehension,
+    Literal,
+    Name,
+    PatternComprehension,
+    PatternTest,
+    Quantified,
+    Reduce,
+    Subquery,
+    Variable,
+    walk,
+)
+from gdb.language.tokens import Kind, Token
+from gdb.query_graph import (
+    DIFFERENT_EDGES,
+    DIFFERENT_NODES,
+    INDUCED,
+    REPEATABLE_ELEMENTS,
+    SUBGRAPHS,
+    MatchMode,
+)
+
+MODES: dict[str, MatchMode] = {
+    "DIFFERENT EDGES": DIFFERENT_EDGES,
+    "DIFFERENT EDGE": DIFFERENT_EDGES,
+    "DIFFERENT RELATIONSHIPS": DIFFERENT_EDGES,
+    "DIFFERENT RELATIONSHIP": DIFFERENT_EDGES,
+    "DIFFERENT NODES": DIFFERENT_NODES,
+    "DIFFERENT NODE": DIFFERENT_NODES,
+    "REPEATABLE ELEMENTS": REPEATABLE_ELEMENTS,
+    "REPEATABLE ELEMENT": REPEATABLE_ELEMENTS,
+    "INDUCED SUBGRAPHS": INDUCED,
+    "INDUCED": INDUCED,
+    "SUBGRAPHS": SUBGRAPHS,
+}
+_MODE_WORDS = (
+    *("DIFFERENT EDGES", "DIFFERENT RELATIONSHIPS", "DIFFERENT NODES"),
+    *("REPEATABLE ELEMENTS", "SUBGRAPHS", "INDUCED"),
+)
+
+
+class ReadingClauses(PatternReader):
+    """Reads the clauses that change nothing, each from behind its first words."""
+
+    @abstractmethod
+    def inner_query(self) -> Query:
+        """The query between braces, the opening one read."""
+
+    # ---- MATCH -----------------------------------------------------------------------------------
+
+    def match(self, start: Token, optional: bool) -> Match:
+        mode = self._mode()
+        patterns = self.patterns()
+        where = self.where()
+        return Match(mode, patterns, where, optional, self.cursor.since(start))
+
+    def bare_match(self) -> Match:
+        """The pattern of EXISTS { (a)-->(b) WHERE ... }, which is a MATCH without the word."""
+        return self.match(self.cursor.peek(), optional=False)
+
+    def where(self) -> Expression | None:
+        return self.read() if self.cursor.accept_word("WHERE") else None
+
+    def _mode(self) -> MatchMode | None:
+        cursor, first = self.cursor, self.cursor.peek()
+        if cursor.is_sign("=", ahead=1):
+            return None
+        for words, mode in MODES.items():
+            if cursor.accept_word(words):
+                bindings = cursor.is_word("BINDINGS", "BINDING") and not cursor.is_sign(
+                    "=", ahead=1
+                )
+                if bindings:
+                    cursor.take()
+                return mode
+        if first.kind is Kind.NAME and first.word not in PATH_WORDS:
+            self._refuse_misspelt_mode(first, cursor.peek(1))
+        return None
+
+    def _refuse_misspelt_mode(self, first: Token, second: Token) -> None:
+        """A word before the first node that is nearly a mode."""
+        tries = [(first.text, first.place)]
+        if second.kind is Kind.NAME:
+            tries.insert(0, (f"{first.text} {second.text}", first.place.to(second.place)))
+        for written, place in tries:
+            near = closest(written, _MODE_WORDS)
+            if near:
+                message = f"there is no match mode '{written}'."
+                raise self.cursor.error(place, message, f"Did you mean {near}?")
+
+    # ---- UNWIND, LOAD CSV ------------------------------------------------------------------------
+
+    def unwind(self, start: Token) -> Unwind:
+        of = self.read()
+        return Unwind(of, self._alias("UNWIND list"), self.cursor.since(start))
+
+    def load_csv(self, start: Token) -> LoadCsv:
+        cursor = self.cursor
+        headers = cursor.accept_word("WITH HEADERS") is not None
+        if not cursor.accept_word("FROM"):
+            raise cursor.unexpected("FROM", ["FROM", "WITH HEADERS"])
+        source = self.read()
+        variable = self._alias("LOAD CSV FROM file")
+        terminator = ","
+        if cursor.accept_word("FIELDTERMINATOR"):
+            token = cursor.take()
+            if token.kind is not Kind.STRING or len(token.text) != 1:
+                raise cursor.error(
+                    token.place, "FIELDTERMINATOR takes one character.", "Write ';' or '\\t'."
+                )
+            terminator = token.text
+        return LoadCsv(headers, source, variable, terminator, cursor.since(start))
+
+    def _alias(self, what: str) -> Name:
+        if not self.cursor.accept_word("AS"):
+            raise self.cursor.unexpected("AS", ["AS", *OPERATOR_WORDS], f"Write {what} AS name.")
+        return self.cursor.name("a name after AS")
+
+    # ---- WITH, RETURN ----------------------------------------------------------------------------
+
+    def with_(self, start: Token) -> With:
+        projection = self.returned(start)
+        for item in projection.items:
+            if item.alias is None and not isinstance(item.expression, Variable):
+                raise self.cursor.error(
+                    item.expression.place,
+                    "what WITH computes needs a name.",
+                    "Write AS and a name behind it.",
+                )
+        return With(projection, self.where(), self.cursor.since(start))
+
+    def returned(self, start: Token) -> Return:
+        """[DISTINCT] items ORDER BY ... SKIP ... LIMIT ..."""
+        cursor = self.cursor
+        distinct = cursor.accept_word("DISTINCT") is not None
+        star, items = self._items()
+        order = self._order()
+        skip = self._count("SKIP") if cursor.is_word("SKIP", "OFFSET") else None
+        limit = self._count("LIMIT") if cursor.is_word("LIMIT") else None
+        return Return(cursor.since(start), distinct, star, items, order, skip, limit)
+
+    def _items(self) -> tuple[bool, tuple[ReturnItem, ...]]:
+        cursor = self.cursor
+        star = cursor.accept_sign("*")
+        items: list[ReturnItem] = []
+        if not star or cursor.accept_sign(","):
+            items.append(self._item())
+            while cursor.accept_sign(","):
+                items.append(self._item())
+        if len(items) > limits.MAX_RETURN_ITEMS:
+            raise LimitExceeded(
+                f"the query returns more than {limits.MAX_RETURN_ITEMS} columns.",
+                "Return fewer, or raise gdb.limits.MAX_RETURN_ITEMS.",
+            )
+        return star is not None, tuple(items)
+
+    def _item(self) -> ReturnItem:
+        cursor = self.cursor
+        start = cursor.peek()
+        expression = self.read()
+        place = cursor.since(start)
+        alias = cursor.name("the name of a column after AS") if cursor.accept_word("AS") else None
+        return ReturnItem(expression, alias, cursor.text[place.start : place.end])
+
+    def _order(self) -> tuple[SortItem, ...]:
+        cursor = self.cursor
+        if not cursor.accept_word("ORDER BY"):
+            if cursor.is_word("ORDER"):
+                cursor.take()
+                raise cursor.unexpected("BY after ORDER", ["BY"])
+            return ()
+        found = [self._sort_item()]
+        while cursor.accept_sign(","):
+            found.append(self._sort_item())
+        return tuple(found)
+
+    def _sort_item(self) -> SortItem:
+        cursor, expression = self.cursor, self.read()
+        descending = cursor.is_word("DESC", "DESCENDING")
+        if descending or cursor.is_word("ASC", "ASCENDING"):
+            cursor.take()
+        nulls_first = None
+        if cursor.accept_word("NULLS"):
+            nulls_first = cursor.accept_word("FIRST") is not None
+            if not nulls_first and not cursor.accept_word("LAST"):
+                raise cursor.unexpected("FIRST or LAST after NULLS", ["FIRST", "LAST"])
+        return SortItem(expression, descending, nulls_first)
+
+    def _count(self, clause: str) -> Expression:
+        """The number of SKIP or LIMIT: nothing of a row stands in it."""
+        cursor = self.cursor
+        cursor.take()
+        start = cursor.peek()
+        found = self.read()
+        whole = isinstance(found, Literal) and type(found.value) is int and found.value >= 0
+        if (isinstance(found, Literal) and not whole) or _reads_a_row(found):
+            raise cursor.error(
+                cursor.since(start),
+                f"{clause} takes a whole number, 0 or more, or a $parameter.",
+                f"Write {clause} 10.",
+            )
+        return found
+
+    # ---- CALL ------------------------------------------------------------------------------------
+
+    def call_clause(self, start: Token, optional: bool) -> CallSubquery | CallProcedure:
+        cursor = self.cursor
+        if cursor.is_sign("{", "("):
+            return self._call_subquery(start, optional)
+        if optional:
+            raise cursor.not_supported(
+                start.place, "OPTIONAL CALL of a procedure is", "Leave OPTIONAL out."
+            )
+        name = self.dotted_name("the name of a procedure")
+        arguments: tuple[Expression, ...] | None = None
+        if cursor.accept_sign("("):
+            arguments = self.several(")")
+            cursor.expect_sign(")", f"or ',' in {name.text}()")
+        yields = self._yields() if cursor.accept_word("YIELD") else None
+        return CallProcedure(name, arguments, yields, cursor.since(start))
+
+    def _call_subquery(self, start: Token, optional: bool) -> CallSubquery:
+        cursor = self.cursor
+        imports = self._imports() if cursor.is_sign("(") else None
+        cursor.expect_sign("{", "of the subquery", "Write CALL (a) { MATCH ... RETURN ... }.")
+        query = self.inner_query()
+        cursor.expect_sign("}", "to close the subquery")
+        if cursor.is_word("IN TRANSACTIONS", "IN CONCURRENT"):
+            raise cursor.not_supported(
+                cursor.peek().place, "CALL IN TRANSACTIONS is", "Run several statements."
+            )
+        return CallSubquery(query, imports, cursor.since(start), optional)
+
+    def _imports(self) -> tuple[Name, ...]:
+        cursor = self.cursor
+        cursor.take()
+        found: list[Name] = []
+        star = cursor.accept_sign("*")
+        if star:
+            found.append(Name("*", star.place))
+        elif not cursor.is_sign(")"):
+            found.append(cursor.name("the name of a variable"))
+            while cursor.accept_sign(","):
+                found.append(cursor.name("the name of a variable"))
+        cursor.expect_sign(")", "or ',' between the variables of CALL")
+        return tuple(found)
+
+    def _yields(self) -> tuple[tuple[Name, Name], ...]:
+        """The items behind YIELD, or the sign - for none."""
+        cursor = self.cursor
+        if cursor.accept_sign("-"):
+            return ()
+        if cursor.is_sign("*"):
+            raise cursor.not_supported(cursor.peek().place, "YIELD * is", "Name what to yield.")
+        found: list[tuple[Name, Name]] = []
+        while not found or cursor.accept_sign(","):
+            item = cursor.name("what to yield")
+            alias = cursor.name("a name after AS") if cursor.accept_word("AS") else item
+            found.append((item, alias))
+        if cursor.is_word("WHERE"):
+            raise cursor.not_supported(
+                cursor.peek().place, "WHERE behind YIELD is", "Write WITH * WHERE."
+            )
+        return tuple(found)
+
+
+def _reads_a_row(expression: Expression) -> bool:
+    """Whether it mentions a pattern, or a variable that it does not make itself."""
+    own: set[str] = set()
+    named: set[str] = set()
+    for part in walk(expression):
+        match part:
+            case Variable(name=name):
+                named.add(name)
+            case ListComprehension(variable=variable) | Quantified(variable=variable):
+                own.add(variable.text)
+            case Reduce(total=total, variable=variable):
+                own |= {total.text, variable.text}
+            case PatternTest() | PatternComprehension() | Subquery():
+                return True
+    return not named <= own

@@ -1,0 +1,160 @@
+"""What `binder.bind` cannot make one pattern and one tail of, and how it says so, with the place."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from gdb.errors import NotSupported
+from gdb.language.clauses import Clause, Match, Query, Return, Simple
+from gdb.language.report import problem
+from gdb.language.syntax import (
+    Case,
+    Expression,
+    Index,
+    ListComprehension,
+    Literal,
+    MapLiteral,
+    MapProjection,
+    NodePattern,
+    Parameter,
+    PathMode,
+    PathPattern,
+    PatternComprehension,
+    PatternTest,
+    Quantified,
+    Reduce,
+    RelationshipPattern,
+    Slice,
+    StringOperator,
+    StringTest,
+    Subquery,
+    walk,
+)
+
+_HOPS = "Write each relationship out, one query for each length."
+_PARAMETER = "Pass the list as a $parameter."
+_IN_MATCH = "Write it in MATCH, separated by a comma."
+_ONE_MATCH = "Write all patterns in one MATCH, separated by commas, and RETURN."
+_KINDS: dict[type[Expression], tuple[str, str]] = {
+    MapLiteral: ("maps as values are", "Return the values as columns."),
+    MapProjection: ("maps as values are", "Return the values as columns."),
+    Index: ("taking items or slices of a list is", "Use IN to look into a list."),
+    Slice: ("taking items or slices of a list is", "Use IN to look into a list."),
+    Case: ("CASE is", "Return the parts as columns, or use coalesce()."),
+    ListComprehension: ("a list comprehension is", _PARAMETER),
+    Reduce: ("reduce() is", _PARAMETER),
+    PatternComprehension: ("a pattern inside an expression is", _IN_MATCH),
+    PatternTest: ("a pattern inside an expression is", _IN_MATCH),
+}
+
+
+def refuse_clauses(query: Query) -> NotSupported:
+    """The error for a query that is not one MATCH and RETURN, at the first clause that is too many."""
+    if len(query.parts) > 1:
+        what, place = "UNION", query.parts[1][0].place
+    else:
+        clause = _first_other(query.parts[0])
+        what, place = _shown(clause), clause.place
+    return problem(NotSupported, query.text, place, f"{what} is not supported yet.", _ONE_MATCH)
+
+
+def _first_other(clauses: tuple[Clause, ...]) -> Clause:
+    for number, clause in enumerate(clauses):
+        wanted = Return if number else Match
+        if not isinstance(clause, wanted) or (isinstance(clause, Match) and clause.optional):
+            return clause
+    return clauses[-1]
+
+
+def _shown(clause: Clause) -> str:
+    if isinstance(clause, Match):
+        return "OPTIONAL MATCH" if clause.optional else "a second MATCH"
+    if isinstance(clause, Return):
+        return "RETURN without MATCH"
+    return type(clause).__name__.removesuffix("Subquery").removesuffix("Procedure").upper()
+
+
+def check(query: Simple) -> None:
+    """Refuse what patterns and expressions have that the binder has not.
+
+    Raises
+    ------
+    NotSupported : with the place.
+    """
+    for path in query.match.patterns:
+        _check_path(query.text, path)
+    for expression in _expressions(query):
+        check_expression(query.text, expression)
+    for count in (query.returning.skip, query.returning.limit):
+        if count is not None and not isinstance(count, (Literal, Parameter)):
+            raise problem(
+                NotSupported,
+                query.text,
+                count.place,
+                "a calculated SKIP or LIMIT is not supported yet.",
+                "Pass the number as a $parameter.",
+            )
+
+
+def check_expression(text: str, expression: Expression) -> None:
+    """Refuse an expression in which there is a part that cannot be translated."""
+    for part in walk(expression):
+        found = refused(part)
+        if found is not None:
+            what, instead = found
+            raise problem(NotSupported, text, part.place, f"{what} not supported yet.", instead)
+
+
+def refused(part: Expression) -> tuple[str, str] | None:
+    """What the part is, and what to write instead; None if it can be translated."""
+    match part:
+        case StringTest(operator=StringOperator.MATCHES):
+            return "a regular expression is", "Use STARTS WITH, ENDS WITH or CONTAINS."
+        case Subquery(kind=kind):
+            instead = "Write its pattern in MATCH, with RETURN DISTINCT or count(DISTINCT ...)."
+            return f"{kind} {{ }} is", instead
+        case Quantified(quantifier=quantifier):
+            return f"{quantifier}() is", "Use IN to look into a list."
+        case _:
+            return _KINDS.get(type(part))
+
+
+def _expressions(query: Simple) -> Iterator[Expression]:
+    for path in query.match.patterns:
+        for element in _elements(path):
+            yield from (value for _, value in element.properties)
+    if query.match.where is not None:
+        yield query.match.where
+    yield from (item.expression for item in query.returning.items)
+    yield from (item.expression for item in query.returning.order)
+
+
+def _elements(path: PathPattern) -> list[NodePattern | RelationshipPattern]:
+    return [*path.nodes, *path.relationships]
+
+
+def _check_path(text: str, path: PathPattern) -> None:
+    place = path.nodes[0].place.to(path.nodes[-1].place)
+    for relationship in path.relationships:
+        if relationship.length is not None:
+            what = "a relationship of variable length is not supported yet."
+            raise problem(NotSupported, text, relationship.place, what, _HOPS)
+    if path.selector is not None or path.mode is not PathMode.TRAIL:
+        raise problem(NotSupported, text, place, "a path selector is not supported yet.", _HOPS)
+    if path.name is not None:
+        what = "a name for a whole path is not supported yet."
+        instead = "Name its nodes and relationships instead."
+        raise problem(NotSupported, text, path.name.place, what, instead)
+    for element in _elements(path):
+        _check_element(text, element)
+
+
+def _check_element(text: str, element: NodePattern | RelationshipPattern) -> None:
+    if element.given is not None:
+        what = "a parameter for a whole property map is not supported yet."
+        instead = "Write {key: $value} for each key."
+        raise problem(NotSupported, text, element.given.place, what, instead)
+    if element.where is not None:
+        what = "WHERE inside a pattern is not supported yet."
+        instead = "Write WHERE after the last pattern."
+        raise problem(NotSupported, text, element.where.place, what, instead)
