@@ -136,7 +136,8 @@ class ChangeRefused(GdbError, ValueError):
 class QueryError(GdbError, ValueError):
     """A query cannot be understood; knows its place and shows it.
 
-    `line` and `column` are 1-based; `length` characters are underlined.
+    `line` and `column` are 1-based; `length` characters are underlined. `detail` is the standard's
+    name of the error, where it has one ("UndefinedVariable" of the openCypher TCK), else empty.
     """
 
     code = "QUERY"
@@ -150,8 +151,10 @@ class QueryError(GdbError, ValueError):
         line: int | None = None,
         column: int | None = None,
         length: int = 1,
+        detail: str = "",
     ) -> None:
         self.line, self.column, self.length = line, column, length
+        self.detail = detail
         if line is not None and column is not None:
             message = f"line {line}, column {column}: {message}"
         super().__init__(message, cure)

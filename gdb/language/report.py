@@ -29,11 +29,21 @@ def position(text: str, offset: int) -> tuple[int, int]:
     return len(lines), len(lines[-1].splitlines()[0]) + 1
 
 
-def problem(kind: type[Kind], text: str, place: Place, message: str, cure: str = "") -> Kind:
-    """An error of class `kind` that shows the place in the query's text."""
+def problem(
+    kind: type[Kind], text: str, place: Place, message: str, cure: str = "", *, detail: str = ""
+) -> Kind:
+    """An error of class `kind` that shows the place in the query's text; `detail` is the standard's name of it."""
     line, column = position(text, place.start)
     length = max(1, place.end - place.start)
-    return kind(short(message), short(cure), text=text, line=line, column=column, length=length)
+    return kind(
+        short(message),
+        short(cure),
+        text=text,
+        line=line,
+        column=column,
+        length=length,
+        detail=detail,
+    )
 
 
 def short(message: str) -> str:

@@ -1,0 +1,284 @@
+"""The check of a whole query before anything runs: names, kinds, aggregates, and what each clause may say.
+
+The clauses are read in order, each with the variables that it sees. What is found wrong is an error with its place in
+the text; `detail` is its name in the openCypher TCK. What only running can tell (the kind of a property) is not here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass
+from functools import partial
+
+from gdb.errors import LimitExceeded, SyntaxProblem
+from gdb.language import checks_patterns, checks_writing
+from gdb.language.checks_expressions import check_patterns, condition, known
+from gdb.language.checks_frame import Frame, Told
+from gdb.language.checks_projection import (
+    no_procedure,
+    one_column,
+    passed_on,
+    returned,
+    same_columns,
+)
+from gdb.language.clauses import (
+    WRITING,
+    CallProcedure,
+    CallSubquery,
+    Clause,
+    Create,
+    Delete,
+    Foreach,
+    LoadCsv,
+    Match,
+    Merge,
+    Query,
+    Remove,
+    Return,
+    Set,
+    Unwind,
+    With,
+)
+from gdb.language.kinds import BOOLEAN, INTEGER, MAP, STRING, Kind, Known, list_of
+from gdb.language.syntax import Name, Subquery, Variable
+
+
+@dataclass(frozen=True, slots=True)
+class Scopes:
+    """What each clause of a query sees.
+
+    before : of each side of UNION, for each of its clauses the variables before it, in the order in which they came,
+        and what is known of them. columns : of the result; where the sides of UNION differ in order, of the first.
+    """
+
+    before: tuple[tuple[Mapping[str, Known], ...], ...]
+    columns: tuple[str, ...]
+
+
+def check(query: Query, parameters: Collection[str] | None) -> tuple[str, ...]:
+    """Check a parsed query; its warnings, one sentence each, with line and column.
+
+    Parameters
+    ----------
+    parameters : the names that have a value; None where nobody knows them yet, then any name will do.
+
+    Raises
+    ------
+    NameProblem, TypeProblem, SyntaxProblem : with the place in the query.
+    LimitExceeded : it is nested too deeply.
+    """
+    return _read(query, parameters)[0]
+
+
+def columns(query: Query) -> tuple[str, ...]:
+    """The columns of the result, * written out; none where the query ends without RETURN. Raises as `check`."""
+    return _read(query, None)[1]
+
+
+def scopes(query: Query) -> Scopes:
+    """The variables that each clause sees. Raises as `check`."""
+    before: list[list[Mapping[str, Known]]] = []
+    names = _read(query, None, before)[1]
+    return Scopes(tuple(tuple(part) for part in before), names)
+
+
+def _read(
+    query: Query,
+    parameters: Collection[str] | None,
+    record: list[list[Mapping[str, Known]]] | None = None,
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The warnings and the columns of a query."""
+    told = Told(query.text, parameters, _subquery)
+    outside = Frame(told, {})
+    try:
+        found = _sides(query, outside, lambda _: outside.after({}), record)
+    except RecursionError:
+        cure = "Leave out parentheses, or split it."
+        raise LimitExceeded("the query is nested too deeply.", cure) from None
+    return tuple(told.warnings), tuple(found)
+
+
+# ---- queries -------------------------------------------------------------------------------------
+
+
+def _sides(
+    query: Query,
+    frame: Frame,
+    start: Callable[[Clause], Frame],
+    record: list[list[Mapping[str, Known]]] | None = None,
+    matched: bool = False,
+) -> dict[str, Known]:
+    """Check all sides of a UNION; the columns.
+
+    start : the frame in front of a side that begins with this clause. matched : a side may end with MATCH.
+    """
+    if len(set(query.all)) > 1:
+        message = "UNION and UNION ALL stand in one query."
+        cure = "Put one of them into CALL { ... }."
+        place = query.parts[1][0].place
+        raise frame.problem(SyntaxProblem, place, "InvalidClauseComposition", message, cure)
+    first: dict[str, Known] | None = None
+    for clauses in query.parts:
+        seen: list[Mapping[str, Known]] | None = None if record is None else []
+        found = _clauses(clauses, start(clauses[0]), seen, matched)
+        if record is not None and seen is not None:
+            record.append(seen)
+        if first is not None:
+            same_columns(first, found, clauses[-1].place, frame)
+        first = found if first is None else first
+    return first or {}
+
+
+def _clauses(
+    clauses: tuple[Clause, ...],
+    frame: Frame,
+    record: list[Mapping[str, Known]] | None,
+    matched: bool = False,
+) -> dict[str, Known]:
+    """Check one side; its columns."""
+    for k, clause in enumerate(clauses):
+        if record is not None:
+            record.append(frame.visible())
+        last = k == len(clauses) - 1
+        if isinstance(clause, Return) and not last:
+            raise _misplaced(clause, frame, "RETURN is the last clause.", "Write WITH instead.")
+        if isinstance(clause, Return):
+            return returned(clause, frame)
+        frame = _clause(clause, frame)
+    end = clauses[-1]
+    if not matched and not isinstance(end, (*WRITING, CallSubquery, CallProcedure)):
+        raise _misplaced(end, frame, "the query ends without a result.", "Add RETURN.")
+    return {}
+
+
+def _misplaced(clause: Clause, frame: Frame, message: str, cure: str = "") -> SyntaxProblem:
+    return frame.problem(SyntaxProblem, clause.place, "InvalidClauseComposition", message, cure)
+
+
+# ---- clauses -------------------------------------------------------------------------------------
+
+
+def _clause(clause: Clause, frame: Frame) -> Frame:
+    """Check one clause; the frame behind it."""
+    match clause:
+        case Match(patterns=patterns, where=where):
+            checks_patterns.bind(patterns, frame)
+            check_patterns(patterns, frame)
+            if where is not None:
+                condition(where, frame)
+        case Unwind(list=of, variable=variable):
+            _bring(variable, known(of, frame).items, frame)
+        case With():
+            return passed_on(clause, frame)
+        case CallSubquery():
+            _call(clause, frame)
+        case CallProcedure():
+            _procedure(clause, frame)
+        case LoadCsv(source=source, variable=variable, headers=headers):
+            value = known(source, frame)
+            if not value.may_be((Kind.STRING,)):
+                raise frame.misfit(source.place, f"FROM takes a string, and this is {value}.")
+            _bring(variable, MAP if headers else list_of(STRING), frame)
+        case Create(patterns=patterns):
+            checks_writing.create(patterns, frame)
+        case Merge():
+            checks_writing.merge(clause, frame)
+        case Set():
+            checks_writing.set_(clause, frame)
+        case Remove():
+            checks_writing.remove(clause, frame)
+        case Delete():
+            checks_writing.delete(clause, frame)
+        case Foreach():
+            _foreach(clause, frame)
+        case Return():
+            returned(clause, frame)
+    return frame
+
+
+def _bring(variable: Name, value: Known, frame: Frame) -> None:
+    if frame.find(variable.text) is not None:
+        raise frame.taken(variable)
+    frame.names[variable.text] = value
+
+
+def _foreach(clause: Foreach, frame: Frame) -> None:
+    items = known(clause.list, frame).items
+    if frame.find(clause.variable.text) is not None:
+        raise frame.taken(clause.variable)
+    inner = frame.inner({clause.variable.text: items})
+    for part in clause.clauses:
+        if not isinstance(part, WRITING):
+            raise _misplaced(part, frame, "inside FOREACH only clauses that write may stand.")
+        inner = _clause(part, inner)
+
+
+def _procedure(clause: CallProcedure, frame: Frame) -> None:
+    """gdb has no procedures, but what else is wrong is told first."""
+    for argument in clause.arguments or ():
+        known(argument, frame)
+    brought: set[str] = set()
+    for _, name in clause.yields or ():
+        if name.text in brought or frame.find(name.text) is not None:
+            raise frame.taken(name)
+        brought.add(name.text)
+    raise no_procedure(clause.name.text, clause.name.place, frame)
+
+
+def _call(clause: CallSubquery, frame: Frame) -> None:
+    """Check CALL { }, and add its columns to the frame."""
+    found = _imported(clause, frame)
+    for name in found:
+        if frame.find(name) is not None:
+            place = clause.query.parts[0][-1].place
+            message = f"CALL returns '{name}', which is already the name of {frame.shown(name)}."
+            cure = "Name the column otherwise with AS."
+            raise frame.problem(SyntaxProblem, place, "VariableAlreadyBound", message, cure)
+    frame.names.update(found)
+
+
+def _imported(clause: CallSubquery, frame: Frame) -> dict[str, Known]:
+    query, imports = clause.query, clause.imports
+    if imports is None:  # the older form: the first WITH of each side says what it takes
+        return _sides(query, frame, partial(_importing, frame))
+    taken = frame.visible()
+    if [name.text for name in imports] != ["*"]:
+        taken = {name.text: frame.need(name.text, name.place) for name in imports}
+    given = Frame(frame.told, taken)
+    return _sides(query, frame, lambda _: given.inner())
+
+
+def _importing(frame: Frame, clause: Clause) -> Frame:
+    return Frame(frame.told, frame.visible() if _takes(clause) else {})
+
+
+def _takes(clause: Clause) -> bool:
+    """Whether it is WITH a, b: names only, so that in front of CALL { } they are taken from around it."""
+    if not isinstance(clause, With) or clause.where is not None:
+        return False
+    projection = clause.projection
+    if projection.distinct or projection.order or projection.skip or projection.limit:
+        return False
+    return all(
+        isinstance(item.expression, Variable) and item.name == item.expression.name
+        for item in projection.items
+    )
+
+
+def _subquery(subquery: Subquery, frame: Frame) -> Known:
+    """Check EXISTS, COUNT and COLLECT { }; what is known of the value."""
+    _refuse_writing(subquery.query, frame, subquery.kind)
+    gathers = subquery.kind == "COLLECT"
+    found = _sides(subquery.query, frame, lambda _: frame.inner(), matched=not gathers)
+    if gathers:
+        return list_of(one_column(found, subquery.place, frame))
+    return BOOLEAN if subquery.kind == "EXISTS" else INTEGER
+
+
+def _refuse_writing(query: Query, frame: Frame, kind: str) -> None:
+    for clauses in query.parts:
+        for clause in clauses:
+            if isinstance(clause, WRITING):
+                raise _misplaced(clause, frame, f"{kind} {{ }} only reads.", "Write before it.")
+            if isinstance(clause, CallSubquery):
+                _refuse_writing(clause.query, frame, kind)

@@ -1,0 +1,127 @@
+"""What a part of a query may name: the variables in scope with what is known of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, TypeAlias, TypeVar
+
+from gdb.errors import NameProblem, QueryError, SyntaxProblem, TypeProblem
+from gdb.language.kinds import Kind, Known
+from gdb.language.report import located, problem
+from gdb.language.suggest import did_you_mean
+from gdb.language.syntax import Name, Parameter, Place
+
+if TYPE_CHECKING:
+    from gdb.language.syntax import Subquery
+
+Problem = TypeVar("Problem", bound=QueryError)
+OfSubquery: TypeAlias = "Callable[[Subquery, Frame], Known]"
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """What all of a query shares. parameters : the names that have a value; None where nobody knows them yet.
+    subquery : checks EXISTS, COUNT and COLLECT { }, whose clauses stand inside an expression."""
+
+    text: str
+    parameters: Collection[str] | None
+    subquery: OfSubquery
+    warnings: list[str] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class Frame:
+    """The variables of one place. names : those that WITH may drop, in the order in which they came.
+
+    around : what stands around a subquery or a comprehension: it stays visible whatever WITH does.
+    """
+
+    told: Told
+    names: dict[str, Known]
+    around: Frame | None = None
+
+    def inner(self, names: dict[str, Known] | None = None) -> Frame:
+        """A frame inside this one, which sees it."""
+        return Frame(self.told, {} if names is None else names, self)
+
+    def after(self, names: dict[str, Known]) -> Frame:
+        """The frame behind a WITH that passes on these names."""
+        return Frame(self.told, names, self.around)
+
+    def chain(self) -> Iterator[Frame]:
+        frame: Frame | None = self
+        while frame is not None:
+            yield frame
+            frame = frame.around
+
+    def find(self, name: str) -> Known | None:
+        """What is known of a variable; None where there is none."""
+        for frame in self.chain():
+            if name in frame.names:
+                return frame.names[name]
+        return None
+
+    def visible(self) -> dict[str, Known]:
+        """All variables, those around first."""
+        found: dict[str, Known] = {}
+        for frame in reversed(list(self.chain())):
+            found.update(frame.names)
+        return found
+
+    def need(self, name: str, place: Place) -> Known:
+        """What is known of a variable.
+
+        Raises
+        ------
+        NameProblem : there is none of this name.
+        """
+        known = self.find(name)
+        if known is None:
+            raise self.undefined(name, place)
+        return known
+
+    def parameter(self, parameter: Parameter) -> None:
+        """Refuse a parameter that has no value."""
+        given = self.told.parameters
+        if given is not None and parameter.name not in given:
+            cure = did_you_mean(parameter.name, given, "$")
+            cure = cure or f'Pass parameters={{"{parameter.name}": ...}}.'
+            message = f"the parameter ${parameter.name} has no value."
+            raise self.problem(NameProblem, parameter.place, "MissingParameter", message, cure)
+
+    def warn(self, place: Place, message: str) -> None:
+        self.told.warnings.append(located(self.told.text, place, message))
+
+    # ---- errors -----------------------------------------------------------------------------------
+
+    def problem(
+        self, kind: type[Problem], place: Place, detail: str, message: str, cure: str = ""
+    ) -> Problem:
+        return problem(kind, self.told.text, place, message, cure, detail=detail)
+
+    def undefined(self, name: str, place: Place) -> NameProblem:
+        known = [known for known in self.visible() if known.isidentifier()]  # no "count(*)"
+        cure = did_you_mean(name, known)
+        if not cure and 0 < len(known) <= 8:
+            cure = f"There {'is' if len(known) == 1 else 'are'} {', '.join(known)}."
+        message = f"there is no variable '{name}' here."
+        cure = cure or "Name it in a pattern, or pass it on with WITH."
+        return self.problem(NameProblem, place, "UndefinedVariable", message, cure)
+
+    def taken(self, name: Name, cure: str = "Give it a name of its own.") -> SyntaxProblem:
+        message = f"'{name.text}' is already the name of {self.shown(name.text)}."
+        return self.problem(SyntaxProblem, name.place, "VariableAlreadyBound", message, cure)
+
+    def conflict(self, name: Name, wanted: str) -> SyntaxProblem:
+        message = f"'{name.text}' is {self.shown(name.text)}, and here it would be {wanted}."
+        cure = "Give it a name of its own."
+        return self.problem(SyntaxProblem, name.place, "VariableTypeConflict", message, cure)
+
+    def misfit(self, place: Place, message: str, cure: str = "") -> TypeProblem:
+        """A value of the wrong kind."""
+        return self.problem(TypeProblem, place, "InvalidArgumentType", message, cure)
+
+    def shown(self, name: str) -> str:
+        known = self.find(name)
+        return str(known) if known is not None else str(Kind.VALUE)

@@ -1,0 +1,128 @@
+"""The names of patterns that are matched: which they bring, and which were there before."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from gdb.errors import SyntaxProblem
+from gdb.language.checks_frame import Frame
+from gdb.language.kinds import NODE, PATH, RELATIONSHIP, Kind, Known, list_of
+from gdb.language.syntax import (
+    Expression,
+    Name,
+    NodePattern,
+    Parameter,
+    PathPattern,
+    RelationshipPattern,
+)
+
+RELATIONSHIPS = list_of(RELATIONSHIP)
+
+
+def bind(patterns: Sequence[PathPattern], frame: Frame) -> None:
+    """Add the names of the patterns of one MATCH to the frame; those that are there already must be of the same kind.
+
+    Raises
+    ------
+    SyntaxProblem : a name of two kinds, a relationship twice, a path whose name is taken, a map that is a parameter.
+    """
+    twice: set[str] = set()
+    for path in patterns:
+        for node in path.nodes:
+            _node(node, frame)
+        for relationship in path.relationships:
+            _relationship(relationship, frame, twice)
+            _warn_unbounded(path, relationship, frame)
+        if path.name is not None:
+            if frame.find(path.name.text) is not None:
+                raise frame.taken(path.name)
+            frame.names[path.name.text] = PATH
+    refuse_parameters(patterns, frame)
+
+
+def test(pattern: PathPattern, frame: Frame) -> None:
+    """Check a pattern that stands as a condition: it may name only what is there.
+
+    Raises
+    ------
+    NameProblem : it names something new.
+    """
+    for part in parts([pattern]):
+        if part.variable is not None:
+            frame.need(part.variable.text, part.variable.place)
+    inner = frame.inner()
+    for node in pattern.nodes:
+        _node(node, inner)
+    for relationship in pattern.relationships:
+        _relationship(relationship, inner, set())
+
+
+def refuse_parameters(patterns: Sequence[PathPattern], frame: Frame) -> None:
+    """Refuse a parameter instead of a written map: what is matched would not be known before the query runs."""
+    for part in parts(patterns):
+        if isinstance(part.given, Parameter):
+            message = f"${part.given.name} stands where a map of properties must be written out."
+            cure = "Write {key: $value}, one parameter for each property."
+            raise frame.problem(
+                SyntaxProblem, part.given.place, "InvalidParameterUse", message, cure
+            )
+
+
+def parts(patterns: Sequence[PathPattern]) -> Iterator[NodePattern | RelationshipPattern]:
+    for path in patterns:
+        yield from path.nodes
+        yield from path.relationships
+
+
+def values(part: NodePattern | RelationshipPattern) -> Iterator[Expression]:
+    """What is written in a node or relationship for its properties."""
+    for _, value in part.properties:
+        yield value
+    if part.given is not None:
+        yield part.given
+
+
+def _node(node: NodePattern, frame: Frame) -> None:
+    if node.variable is not None:
+        _name(node.variable, NODE, "a node", frame)
+
+
+def _relationship(relationship: RelationshipPattern, frame: Frame, twice: set[str]) -> None:
+    """`twice` : the relationships that this MATCH named already."""
+    name = relationship.variable
+    if name is None:
+        return
+    one = relationship.length is None
+    if name.text in twice:
+        message = f"the relationship '{name.text}' stands in the pattern twice."
+        cure = "Give the second one a name of its own; relationships differ anyway."
+        raise frame.problem(
+            SyntaxProblem, name.place, "RelationshipUniquenessViolation", message, cure
+        )
+    twice.add(name.text)
+    if one:
+        _name(name, RELATIONSHIP, "a relationship", frame)
+    else:
+        _name(name, RELATIONSHIPS, "a list of relationships", frame)
+
+
+def _name(name: Name, wanted: Known, shown: str, frame: Frame) -> None:
+    """Take a name as this kind: it is new, or it is of this kind already, or of one that nobody knows yet."""
+    known = frame.find(name.text)
+    if known is not None and not (known.may_be((wanted.kind,)) and _items_fit(known, wanted)):
+        raise frame.conflict(name, shown)
+    if known is None or name.text in frame.names:
+        frame.names[name.text] = wanted
+
+
+def _items_fit(known: Known, wanted: Known) -> bool:
+    return known.kind is not Kind.LIST or known.items.may_be((wanted.items.kind,))
+
+
+def _warn_unbounded(path: PathPattern, relationship: RelationshipPattern, frame: Frame) -> None:
+    length = relationship.length
+    if length is not None and length.high is None and path.selector is None:
+        frame.warn(
+            relationship.place,
+            "the length of the path has no bound, so there may be very many. Write one, as in *..5.",
+        )

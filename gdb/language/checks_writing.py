@@ -1,0 +1,188 @@
+"""Clauses that write: what may be created, merged, set, removed and deleted."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from gdb.errors import SyntaxProblem
+from gdb.language.checks_expressions import check_values, known
+from gdb.language.checks_frame import Frame
+from gdb.language.checks_patterns import parts, refuse_parameters
+from gdb.language.clauses import Delete, Merge, Remove, Set, SetAll, SetItem, SetLabels, SetProperty
+from gdb.language.kinds import ELEMENTS, NODE, PATH, RELATIONSHIP, Kind, Known
+from gdb.language.syntax import (
+    Expression,
+    HasLabels,
+    Index,
+    NodePattern,
+    PathPattern,
+    Property,
+    RelationshipPattern,
+    Variable,
+)
+from gdb.storage.adjacency import Direction
+
+_NEVER_DELETED = (Kind.INTEGER, Kind.FLOAT, Kind.STRING, Kind.BOOLEAN, Kind.MAP)
+
+
+def create(patterns: Iterable[PathPattern], frame: Frame) -> None:
+    """Check CREATE, and add its names.
+
+    Raises
+    ------
+    SyntaxProblem : a node or relationship that is there already, or that is not fully said.
+    """
+    for path in patterns:
+        for part in parts([path]):
+            check_values(part, frame)
+            _bring(part, path, frame)
+        _name_path(path, frame)
+
+
+def merge(clause: Merge, frame: Frame) -> None:
+    """Check MERGE, and add its names; ON CREATE and ON MATCH see them."""
+    path = clause.pattern
+    refuse_parameters([path], frame)
+    for part in parts([path]):
+        check_values(part, frame)
+    for part in parts([path]):
+        _bring(part, path, frame, merged=True)
+    _name_path(path, frame)
+    set_items(clause.on_create, frame)
+    set_items(clause.on_match, frame)
+
+
+def _bring(
+    part: NodePattern | RelationshipPattern, path: PathPattern, frame: Frame, merged: bool = False
+) -> None:
+    if isinstance(part, NodePattern):
+        _node(part, frame, alone=not path.relationships)
+    else:
+        _relationship(part, frame, merged)
+
+
+def _node(node: NodePattern, frame: Frame, alone: bool) -> None:
+    if any(len(term) > 1 for term in node.labels):
+        message = "a node that is written has all of its labels, not one of several."
+        raise frame.problem(SyntaxProblem, node.place, "UnexpectedSyntax", message)
+    if node.variable is None:
+        return
+    before = frame.find(node.variable.text)
+    if before is None:
+        frame.names[node.variable.text] = NODE
+    elif alone or not _bare(node, frame.told.text):
+        cure = "Give it a name of its own, or change the node with SET."
+        raise frame.taken(node.variable, cure)
+    elif not before.may_be((Kind.NODE,)):
+        raise frame.conflict(node.variable, "a node")
+
+
+def _bare(node: NodePattern, text: str) -> bool:
+    """Whether a node is nothing but a variable; of an empty map, (n {}), only the text tells."""
+    if node.labels or node.properties or node.given is not None or node.variable is None:
+        return False
+    return "{" not in text[node.variable.place.end : node.place.end]
+
+
+def _relationship(part: RelationshipPattern, frame: Frame, merged: bool) -> None:
+    place = part.place
+    if part.variable is not None and frame.find(part.variable.text) is not None:
+        raise frame.taken(part.variable)
+    if part.length is not None:
+        message = "a path of variable length cannot be written."
+        cure = "Write out each of its relationships."
+        raise frame.problem(SyntaxProblem, place, "CreatingVarLength", message, cure)
+    if len(part.types) != 1:
+        message = "a relationship that is written has one type."
+        cure = "Write it behind a colon, as in -[:KNOWS]->."
+        raise frame.problem(SyntaxProblem, place, "NoSingleRelationshipType", message, cure)
+    if part.direction is Direction.ANY and not merged:
+        message = "a relationship that is created has a direction."
+        cure = "Write --> or <--."
+        raise frame.problem(SyntaxProblem, place, "RequiresDirectedRelationship", message, cure)
+    if part.variable is not None:
+        frame.names[part.variable.text] = RELATIONSHIP
+
+
+def _name_path(path: PathPattern, frame: Frame) -> None:
+    if path.selector is not None:
+        message = "a path that is written is not chosen among others."
+        raise frame.problem(SyntaxProblem, path.nodes[0].place, "UnexpectedSyntax", message)
+    if path.name is None:
+        return
+    if frame.find(path.name.text) is not None:
+        raise frame.taken(path.name)
+    frame.names[path.name.text] = PATH
+
+
+# ---- SET, REMOVE, DELETE -------------------------------------------------------------------------
+
+
+def set_items(items: Iterable[SetItem], frame: Frame) -> None:
+    """Check what SET does.
+
+    Raises
+    ------
+    NameProblem : of what is not there.
+    TypeProblem : of what is no node and no relationship.
+    """
+    for item in items:
+        match item:
+            case SetProperty(target=target, value=value):
+                _target(target, frame)
+                known(value, frame)
+            case SetAll(variable=variable, value=value):
+                _element(variable, frame)
+                given = known(value, frame)
+                if not given.may_be((Kind.MAP, *ELEMENTS)):
+                    message = f"the properties are set to a map, and this is {given}."
+                    raise frame.misfit(value.place, message, "Write {key: value}.")
+            case SetLabels(variable=variable):
+                _labelled(variable, frame)
+
+
+def set_(clause: Set, frame: Frame) -> None:
+    set_items(clause.items, frame)
+
+
+def remove(clause: Remove, frame: Frame) -> None:
+    for item in clause.items:
+        if isinstance(item, HasLabels):
+            _labelled(item.subject, frame)
+        else:
+            _target(item, frame)
+
+
+def delete(clause: Delete, frame: Frame) -> None:
+    for target in clause.targets:
+        value = known(target, frame)
+        if isinstance(target, HasLabels):
+            message = "DELETE takes a node or relationship, not its label or type."
+            cure = "To take a label away write REMOVE."
+            raise frame.problem(SyntaxProblem, target.place, "InvalidDelete", message, cure)
+        if value.kind in _NEVER_DELETED:
+            raise frame.misfit(
+                target.place,
+                f"DELETE takes a node, relationship or path, and this is {value}.",
+                "To take a property away write REMOVE.",
+            )
+
+
+def _target(target: Property | Index, frame: Frame) -> None:
+    if isinstance(target, Index):
+        known(target.index, frame)
+    _element(target.subject, frame)
+
+
+def _element(subject: Expression, frame: Frame) -> Known:
+    value = known(subject, frame)
+    if not value.may_be(ELEMENTS):
+        message = f"only nodes and relationships have properties to change, and this is {value}."
+        raise frame.misfit(subject.place, message)
+    return value
+
+
+def _labelled(subject: Expression | Variable, frame: Frame) -> None:
+    value = known(subject, frame)
+    if not value.may_be((Kind.NODE,)):
+        raise frame.misfit(subject.place, f"only nodes have labels to change, and this is {value}.")
