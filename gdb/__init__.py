@@ -19,7 +19,7 @@ from gdb.errors import GdbError
 
 if TYPE_CHECKING:
     from gdb.api import Database, connect
-    from gdb.entities import Node, Relationship
+    from gdb.entities import Node, Path, Relationship
     from gdb.result import DeviceColumns, Result
 
     __version__: str
@@ -29,6 +29,7 @@ __all__ = [
     "DeviceColumns",
     "GdbError",
     "Node",
+    "Path",
     "Relationship",
     "Result",
     "__version__",
@@ -42,6 +43,7 @@ _HOMES = {
     "DeviceColumns": "gdb.result",
     "Result": "gdb.result",
     "Node": "gdb.entities",
+    "Path": "gdb.entities",
     "Relationship": "gdb.entities",
 }
 

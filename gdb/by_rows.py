@@ -40,7 +40,10 @@ def answered(
     ------
     GdbError : as `pipeline.answer`; ReadOnlyError, StoreLocked, ChangeRefused where it writes.
     """
+    from gdb.language.checks import check
     from gdb.rows.run import writes
+
+    warnings = clock.step("bind", lambda: check(query, request.parameters))
 
     def run() -> tuple[Answer, Context]:
         if not writes(query):
@@ -57,7 +60,7 @@ def answered(
     summary = Summary(
         clock.seconds, "cpu", len(rows), context.embeddings, effects=context.graph.effects
     )
-    return Result(RowAnswer(found.columns, rows), summary=summary)
+    return Result(RowAnswer(found.columns, rows), warnings=warnings, summary=summary)
 
 
 def _ran(

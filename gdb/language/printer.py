@@ -381,7 +381,7 @@ def _inside(begin: str, pattern: NodePattern | RelationshipPattern) -> str:
 # ---- clauses -------------------------------------------------------------------------------------
 
 
-def _clause(clause: Clause) -> str:
+def clause_text(clause: Clause) -> str:
     match clause:
         case Match(mode=mode, patterns=patterns, where=where, optional=optional):
             begin = f"{'OPTIONAL ' * optional}MATCH {_mode(mode)}"

@@ -82,6 +82,8 @@ def answered(context: Context, query: Query) -> Answer:
     context.evaluator = Evaluator(context.text, context.parameters, runner)
     found = runner.query(query, Table((), [{}]))
     context.graph.flush()
+    if not isinstance(query.parts[0][-1], Return):
+        return Answer((), [])
     rows = [tuple(row[name] for name in found.names) for row in found.rows]
     return Answer(found.names, rows)
 

@@ -9,30 +9,18 @@ from typing import TYPE_CHECKING, cast
 from gdb.errors import ChangeRefused, ImportFailed
 from gdb.storage.kinds import EXACT
 from gdb.storage.model import Column
+from gdb.values.duration import Duration
+from gdb.values.temporal import Date, LocalDateTime
+from gdb.values.temporal_python import from_python, to_python
+from gdb.values.times import is_temporal
 
 if TYPE_CHECKING:
     from gdb.storage.model import PropertyValue
     from gdb.values.kinds import Value
 
 
-def from_python_value(value: object) -> Value:
-    """A date, time or duration of Python's as a query has it; a value of the language as it is."""
-    from gdb.values.temporal_python import from_python
-
-    return from_python(value)
-
-
-def to_python_value(value: Value) -> object:
-    """A temporal value as Python has it, where it holds it exactly; else the value."""
-    from gdb.values.temporal_python import to_python
-
-    return to_python(value)
-
-
 def from_store(value: PropertyValue) -> Value:
     """A stored value as a query has it."""
-    from gdb.values.temporal_python import from_python
-
     if isinstance(value, (date, timedelta)):
         return from_python(value)
     if isinstance(value, list):
@@ -68,15 +56,12 @@ def _column(key: str, values: Sequence[Value]) -> Column:
 
 
 def _to_store(key: str, value: Value) -> PropertyValue:
-    from gdb.values.temporal import is_temporal
-    from gdb.values.temporal_python import to_stored
-
     if isinstance(value, list):
         return cast("PropertyValue", [_to_store(key, item) for item in value])
     if value is None or isinstance(value, (bool, int, float, str)):
         return value
     if is_temporal(value):
-        kept = to_stored(value)
+        kept = _kept(value)
         if kept is not None:
             return kept
         raise ChangeRefused(
@@ -87,3 +72,15 @@ def _to_store(key: str, value: Value) -> PropertyValue:
         f"the property {key!r} is a map, a node, a relationship or a path",
         "Store numbers, strings, booleans, times, or lists of one of these.",
     )
+
+
+def _kept(value: Value) -> date | timedelta | None:
+    """A temporal value as a store keeps it; None where it has no such column."""
+    match value:
+        case Date() | LocalDateTime():
+            found = to_python(value)
+            return found if isinstance(found, date) else None
+        case Duration(months=0, days=days, seconds=seconds, nanoseconds=nanoseconds):
+            if nanoseconds % 1000 == 0:
+                return timedelta(days, seconds, nanoseconds // 1000)
+    return None

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from datetime import date, time, timedelta
 from typing import TYPE_CHECKING
 
 from gdb.entities import Node, Path, Relationship
-from gdb.rows.stored import from_python_value, to_python_value
 from gdb.values.elements import NodeValue, PathValue, RelationshipValue
+from gdb.values.temporal_python import from_python, to_python
 
 if TYPE_CHECKING:
     from gdb.result import Cell
@@ -40,7 +38,7 @@ class Given:
             case None | bool() | int() | float() | str():
                 return value
             case _:
-                return to_python_value(value)
+                return to_python(value)
 
     def _node(self, value: NodeValue) -> Node:
         known = self._nodes.get(value)
@@ -60,16 +58,5 @@ class Given:
         return known
 
 
-def taken(value: object) -> Value:
-    """A parameter as a run has it."""
-    match value:
-        case None | bool() | int() | float() | str():
-            return value
-        case list() | tuple():
-            return [taken(item) for item in value]
-        case Mapping():
-            return {str(key): taken(item) for key, item in value.items()}
-        case date() | time() | timedelta():
-            return from_python_value(value)
-        case _:
-            return from_python_value(value)
+taken = from_python
+"""A parameter as a run has it."""

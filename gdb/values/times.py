@@ -3,23 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Hashable
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING, TypeGuard
 
-from gdb.values.problems import ValueProblem
-from gdb.values.temporal import Date
+from gdb.values import temporal, temporal_between, temporal_components
+from gdb.values.ordered import Ordered
 
 if TYPE_CHECKING:
     from gdb.values.kinds import Value
+    from gdb.values.temporal import Temporal
 
 
-def is_temporal(value: Value) -> bool:
+def is_temporal(value: Value) -> TypeGuard[Temporal]:
     """Whether it is a date, a time, a moment or a duration."""
-    return isinstance(value, Date)
+    return isinstance(value, Ordered)
 
 
 def kind(value: Value) -> str:
     """The name of the type of a temporal value, as `valueType` and messages say it."""
-    return type(value).__name__.upper()
+    return temporal.TYPE_NAMES[type(value)].upper()
 
 
 def text(value: Value) -> str:
@@ -27,47 +28,33 @@ def text(value: Value) -> str:
     return str(value)
 
 
-def add(a: Value, b: Value) -> Value:
-    """a + b, where one of them is temporal."""
-    _refuse("+")
-
-
-def subtract(a: Value, b: Value) -> Value:
-    """a - b, where one of them is temporal."""
-    _refuse("-")
-
-
-def multiply(a: Value, b: Value) -> Value:
-    """a * b, where one of them is temporal."""
-    _refuse("*")
-
-
-def divide(a: Value, b: Value) -> Value:
-    """a / b, where one of them is temporal."""
-    _refuse("/")
+add = temporal_between.add
+subtract = temporal_between.subtract
+multiply = temporal_between.multiply
+divide = temporal_between.divide
 
 
 def component(value: Value, key: str) -> Value:
     """value.key"""
-    _refuse(f".{key}")
+    assert is_temporal(value)
+    return temporal_components.component(value, key)
 
 
 def less(a: Value, b: Value) -> bool | None:
-    """a < b of two temporal values; None where they cannot be compared."""
-    if isinstance(a, Date) and isinstance(b, Date):
-        return a.days < b.days
-    return None
+    """a < b of two temporal values; None where they cannot be compared, as durations, which have no fixed length."""
+    if type(a) is not type(b) or isinstance(a, temporal.Duration):
+        return None
+    assert isinstance(a, Ordered)
+    return a < b
 
 
 def order_key(value: Value) -> tuple[object, ...]:
     """A key that puts all temporal values into one order: by type, then by time."""
-    return (2, value.days) if isinstance(value, Date) else (9,)
+    assert is_temporal(value)
+    return temporal.sort_key(value)
 
 
 def group_key(value: Value) -> Hashable:
     """A key that equal temporal values share."""
-    return value if isinstance(value, Date) else id(value)
-
-
-def _refuse(operator: str) -> NoReturn:
-    raise ValueProblem("type", f"dates, times and durations do not take {operator} yet.")
+    assert is_temporal(value)
+    return value
