@@ -47,10 +47,10 @@ from gdb.language.syntax import (
     Variable,
 )
 from gdb.values import arithmetic, comparison
-from gdb.values.problems import ValueProblem
 from gdb.values.graph import entries
 from gdb.values.kinds import Row, Value
 from gdb.values.naming import shown
+from gdb.values.problems import ValueProblem
 
 Result = TypeVar("Result")
 _OPERATIONS: Mapping[str, Callable[[Value, Value], Value]] = {

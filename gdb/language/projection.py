@@ -35,6 +35,8 @@ from gdb.language.syntax import (
 )
 from gdb.language.types import Kind, Typed, joined, written
 
+NEGATIVE = "NegativeIntegerArgument"  # the standard's name of the error
+
 
 def project(scope: Scope, returning: Return, conditions: Sequence[Expression]) -> Tail:
     """The relational part of a query.
@@ -130,6 +132,7 @@ class _Projection:
                 self.scope.text,
                 given.place,
                 f"{clause} takes a whole number, 0 or more, and this is {str(value)[:40]!r}.",
+                detail=NEGATIVE if type(value) is int else "InvalidArgumentType",
             )
         return value
 

@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING
 
 from gdb.errors import TypeProblem
 from gdb.language.clauses import Return, ReturnItem, SortItem
-from gdb.language.report import problem
 from gdb.language.rebuild import rebuilt
+from gdb.language.report import problem
 from gdb.language.syntax import Call, Expression, Name, Variable, walk
 from gdb.rows.pattern import HIDDEN
 from gdb.values.aggregates import AGGREGATES, Gathering
-from gdb.values.comparison import group_key, sort_key
+from gdb.values.comparison import Key, group_key, sort_key
 from gdb.values.problems import ValueProblem
 
 if TYPE_CHECKING:
@@ -169,6 +169,7 @@ class _Projection:
                 self.context.text,
                 given.place,
                 f"{clause} takes a whole number, 0 or more, and this is {str(value)[:40]!r}.",
+                detail="NegativeIntegerArgument" if type(value) is int else "InvalidArgumentType",
             )
         return value
 
@@ -181,7 +182,7 @@ def _made(call: Call) -> Gathering:
     return AGGREGATES[call.function.text.lower()].over(call.distinct)
 
 
-def _by(number: int) -> Callable[[_Made], object]:
+def _by(number: int) -> Callable[[_Made], Key]:
     return lambda made: sort_key(made[2][number])
 
 
@@ -199,4 +200,3 @@ def _distinct(found: Sequence[_Made]) -> list[_Made]:
             seen.add(key)
             kept.append(made)
     return kept
-

@@ -7,6 +7,7 @@ evaluated row by row (`gdb.evaluator`).
 
 from __future__ import annotations
 
+import time
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
@@ -32,12 +33,13 @@ from gdb.language.clauses import (
     With,
 )
 from gdb.language.report import problem
-from gdb.language.syntax import Expression, PathPattern
+from gdb.language.syntax import Expression, NodePattern, PathPattern, RelationshipPattern
 from gdb.rows import writing
 from gdb.rows.matching import extended
 from gdb.rows.pattern import HIDDEN, Pattern, pattern_of
 from gdb.rows.projecting import projected
 from gdb.values.comparison import group_key
+from gdb.values.temporal_clock import clock_at
 
 if TYPE_CHECKING:
     from gdb.rows.context import Context
@@ -80,7 +82,8 @@ def answered(context: Context, query: Query) -> Answer:
     """
     runner = Runner(context)
     context.evaluator = Evaluator(context.text, context.parameters, runner)
-    found = runner.query(query, Table((), [{}]))
+    with clock_at(time.time_ns()):
+        found = runner.query(query, Table((), [{}]))
     context.graph.flush()
     if not isinstance(query.parts[0][-1], Return):
         return Answer((), [])
@@ -101,15 +104,11 @@ class Runner:
 
     # ---- what expressions ask ----------------------------------------------------------------------
 
-    def matches(
-        self, pattern: PathPattern, where: Expression | None, row: Row
-    ) -> Iterator[Row]:
+    def matches(self, pattern: PathPattern, where: Expression | None, row: Row) -> Iterator[Row]:
         """The row extended by every way to match a pattern."""
         key = id(pattern)
         if key not in self._patterns:
-            self._patterns[key] = pattern_of(
-                self.context.text, [pattern], where, self.context.mode
-            )
+            self._patterns[key] = pattern_of(self.context.text, [pattern], where, self.context.mode)
             self._kept.append(pattern)
         for _, found in extended(self.context, self._patterns[key], [row], row):
             yield found
@@ -267,7 +266,8 @@ def _visible(row: Row) -> Row:
 
 
 def _names_of(pattern: PathPattern) -> list[str]:
-    parts = [*pattern.nodes, *pattern.relationships]
+    parts: tuple[NodePattern | RelationshipPattern, ...]
+    parts = (*pattern.nodes, *pattern.relationships)
     named = [part.variable.text for part in parts if part.variable is not None]
     return named if pattern.name is None else [*named, pattern.name.text]
 

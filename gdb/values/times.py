@@ -6,6 +6,7 @@ from collections.abc import Hashable
 from typing import TYPE_CHECKING, TypeGuard
 
 from gdb.values import temporal, temporal_between, temporal_components
+from gdb.values.duration import Duration
 from gdb.values.ordered import Ordered
 
 if TYPE_CHECKING:
@@ -42,7 +43,7 @@ def component(value: Value, key: str) -> Value:
 
 def less(a: Value, b: Value) -> bool | None:
     """a < b of two temporal values; None where they cannot be compared, as durations, which have no fixed length."""
-    if type(a) is not type(b) or isinstance(a, temporal.Duration):
+    if type(a) is not type(b) or isinstance(a, Duration):
         return None
     assert isinstance(a, Ordered)
     return a < b
