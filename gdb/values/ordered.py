@@ -1,0 +1,41 @@
+"""What temporal values of one type have in common: they are compared by a key."""
+
+from __future__ import annotations
+
+
+class Ordered:
+    """Equal and ordered by `key()`, among values of the same type only."""
+
+    __slots__ = ()
+
+    def key(self) -> tuple[int, ...]:
+        """What the value is compared by."""
+        raise NotImplementedError
+
+    def __eq__(self, other: object) -> bool:
+        return (
+            isinstance(other, Ordered) and type(other) is type(self) and self.key() == other.key()
+        )
+
+    def __hash__(self) -> int:
+        return hash((type(self).__name__, self.key()))
+
+    def __lt__(self, other: object) -> bool:
+        if isinstance(other, Ordered) and type(other) is type(self):
+            return self.key() < other.key()
+        return NotImplemented
+
+    def __le__(self, other: object) -> bool:
+        if isinstance(other, Ordered) and type(other) is type(self):
+            return self.key() <= other.key()
+        return NotImplemented
+
+    def __gt__(self, other: object) -> bool:
+        if isinstance(other, Ordered) and type(other) is type(self):
+            return self.key() > other.key()
+        return NotImplemented
+
+    def __ge__(self, other: object) -> bool:
+        if isinstance(other, Ordered) and type(other) is type(self):
+            return self.key() >= other.key()
+        return NotImplemented

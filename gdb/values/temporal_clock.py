@@ -1,0 +1,50 @@
+"""The present, as the functions without arguments see it: one instant for a whole statement or transaction.
+
+Whoever runs a statement enters `clock_at`; outside of it each call sees the present of its own. Instants are
+nanoseconds since 1970-01-01T00:00Z.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class _Clock:
+    transaction: int
+    statement: int
+
+
+_CLOCK: ContextVar[_Clock | None] = ContextVar("gdb_clock", default=None)
+
+
+@contextmanager
+def clock_at(statement: int, transaction: int | None = None) -> Iterator[None]:
+    """Hold the present still. transaction : when the statement's transaction began, if before the statement."""
+    began = statement if transaction is None else transaction
+    token = _CLOCK.set(_Clock(began, statement))
+    try:
+        yield
+    finally:
+        _CLOCK.reset(token)
+
+
+def statement_instant() -> int:
+    """When the statement that is running began."""
+    clock = _CLOCK.get()
+    return real_instant() if clock is None else clock.statement
+
+
+def transaction_instant() -> int:
+    """When the transaction of the statement that is running began."""
+    clock = _CLOCK.get()
+    return real_instant() if clock is None else clock.transaction
+
+
+def real_instant() -> int:
+    """Now."""
+    return time.time_ns()
