@@ -31,6 +31,11 @@ def is_temporal(value: Value) -> TypeGuard[Temporal]:
     return isinstance(value, TEMPORAL_TYPES)
 
 
+def is_duration(value: Value) -> bool:
+    """Whether it is a duration, the one kind that can be summed up."""
+    return isinstance(value, Duration)
+
+
 def kind(value: Value) -> str:
     """The name of the type of a temporal value, as `valueType` and messages say it."""
     return _KINDS[type(value).__name__]
