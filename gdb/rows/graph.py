@@ -1,8 +1,8 @@
-"""The graph that a query sees row by row: one object for each node and relationship, and what the query changes of them.
+"""The graph that a query sees row by row: one object for each node and relationship, and what the query changes.
 
 Reading makes the objects from a snapshot. Changes are made to the objects at once and noted; `flush` brings what was
-noted into the transaction in bulk, and `snapshot` is the graph with it. So what one row changes the next one sees, and a
-pattern is only ever matched against a snapshot.
+noted into the transaction in bulk, and `snapshot` is the graph with it. So what one row changes the next one sees, and
+a pattern is only ever matched against a snapshot.
 """
 
 from __future__ import annotations

@@ -174,7 +174,8 @@ class _Assignment:
             raise problem(TypeProblem, self.context.text, item.place, "only a node has labels.")
 
     def _key(self, row: Row) -> str:
-        assert self.key is not None and isinstance(self.item, SetProperty)
+        assert self.key is not None
+        assert isinstance(self.item, SetProperty)
         key = self.key(row)
         if isinstance(key, str):
             return key
