@@ -39,6 +39,12 @@ class Context:
     embeddings: int = 0
     cancel: threading.Event | None = None
     import_root: Path | None = None
+    _numbers: int = 0
+
+    def next_number(self) -> int:
+        """A number that no other hidden name of the run has."""
+        self._numbers += 1
+        return self._numbers
 
     def pulse(self) -> None:
         """To be called now and then.

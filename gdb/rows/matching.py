@@ -14,6 +14,7 @@ import numpy as np
 from gdb.language.syntax import Comparator, Comparison, Expression
 from gdb.rows.component import Table, matched
 from gdb.rows.pattern import Component, Condition, Edge, Pattern
+from gdb.rows.subqueries import Prepared
 from gdb.rows.walking import walked
 from gdb.storage.adjacency import I64
 from gdb.values.comparison import group_key
@@ -101,7 +102,9 @@ class _Matching:
         if not ready:
             return table
         self.waiting = [c for c in self.waiting if c not in ready]
-        tests = [self.context.evaluator.condition(c.expression) for c in ready]
+        prepared = Prepared(self.context, [c.expression for c in ready])
+        tests = [self.context.evaluator.condition(one) for one in prepared.expressions]
+        prepared.fill([row for _, row in table])
         return [one for one in table if all(test(one[1]) is True for test in tests)]
 
     def _own(self, component: Component) -> list[Condition]:

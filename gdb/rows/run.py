@@ -38,6 +38,7 @@ from gdb.rows import writing
 from gdb.rows.matching import extended
 from gdb.rows.pattern import HIDDEN, Pattern, pattern_of
 from gdb.rows.projecting import projected
+from gdb.rows.subqueries import Prepared, compiled
 from gdb.values.comparison import group_key
 from gdb.values.temporal_clock import clock_at
 
@@ -190,10 +191,11 @@ class Runner:
         return Table(names, rows)
 
     def _unwind(self, clause: Unwind, table: Table) -> Table:
-        values = self.context.evaluator.compiled(clause.list)
+        prepared, (values,) = compiled(self.context, [clause.list])
+        prepared.fill(table.rows)
         name = clause.variable.text
         rows: list[Row] = []
-        for row in table.rows:
+        for row in map(_visible, table.rows):
             found = values(row)
             items = found if isinstance(found, list) else [] if found is None else [found]
             rows += [{**row, name: item} for item in items]
@@ -203,8 +205,11 @@ class Runner:
         found = projected(self.context, clause, table.names, table.rows)
         if where is None:
             return Table(found.names, [row for row, _ in found.rows])
-        test = self.context.evaluator.condition(where)
-        kept = [row for row, before in found.rows if test({**before, **row}) is True]
+        prepared = Prepared(self.context, [where])
+        test = self.context.evaluator.condition(prepared.expressions[0])
+        both = [{**before, **row} for row, before in found.rows]
+        prepared.fill(both)
+        kept = [row for (row, _), seen in zip(found.rows, both, strict=True) if test(seen) is True]
         return Table(found.names, kept)
 
     def _call(self, clause: CallSubquery, table: Table) -> Table:
