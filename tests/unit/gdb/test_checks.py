@@ -105,7 +105,10 @@ REFUSED = [
         "MATCH (n) RETURN n.x + 1 AS s, count(*) AS c ORDER BY n.x + 1 + count(*)",
         "AmbiguousAggregationExpression",
     ),
+    ("MATCH (n) RETURN n.x AS x, count(*) + COUNT { (n)-->() }", "AmbiguousAggregationExpression"),
+    ("MATCH (n) RETURN DISTINCT n.x ORDER BY [(n)-->(m) | m.x]", "UndefinedVariable"),
     # kinds
+    ("MATCH p = ()-->() RETURN p{.x}", "InvalidArgumentType"),
     ("RETURN NOT 1", "InvalidArgumentType"),
     ("RETURN true AND 'x'", "InvalidArgumentType"),
     ("MATCH (n) WHERE n RETURN n", "InvalidArgumentType"),
@@ -188,6 +191,7 @@ def test_what_is_refused(text: str, detail: str) -> None:
         "WITH 1 AS x RETURN x, [y IN [x] | y][0] + count(*)",
         "MATCH (a) RETURN [x IN collect(a) | x.y]",
         "MATCH (a)-->(b) RETURN a, collect(b)[0].x AS first, $p + count(*)",
+        "MATCH (n) RETURN n, count(*) + COUNT { (n)-->() } AS c ORDER BY [(n)-->(m) | m.x]",
         # patterns
         "MATCH (a)-[r]->(b) MATCH (a)-[r]->(c) RETURN c",
         "MATCH ()-[r]->() WITH collect(r) AS rs MATCH (a)-[rs*]->(b) RETURN a",
