@@ -73,8 +73,8 @@ class _Projection:
         """The items with their variables resolved; * as the named elements in the order of the text."""
         items: list[ReturnItem] = []
         if self.returning.everything:
-            place = self.returning.place  # RETURN *
-            star = Place(place.start, min(place.end, place.start + len("RETURN *")))
+            at = self.scope.text.index("*", self.returning.place.start)
+            star = Place(at, at + 1)
             if not self.scope.names:
                 raise problem(
                     SyntaxProblem,
