@@ -39,6 +39,7 @@ REFUSED = [
     ("MATCH (a), (b) CALL (a) { RETURN b.x AS x } RETURN x", "UndefinedVariable"),
     ("MATCH (a) RETURN 1 AS x UNION RETURN a AS x", "UndefinedVariable"),
     ("RETURN CASE y WHEN 1 THEN 2 END", "UndefinedVariable"),
+    ("RETURN CASE 1 WHEN y THEN 2 END", "UndefinedVariable"),
     ("RETURN [1][y..]", "UndefinedVariable"),
     ("RETURN y IN [1]", "UndefinedVariable"),
     ("RETURN [x IN [1] WHERE y | x]", "UndefinedVariable"),
@@ -146,6 +147,7 @@ REFUSED = [
     ("WITH 1 AS x SET x.y = 1", "InvalidArgumentType"),
     ("MATCH (n) SET n = 1", "InvalidArgumentType"),
     ("MATCH ()-[r]->() SET r:Label", "InvalidArgumentType"),
+    ("MATCH ()-[r]->() REMOVE r:Label", "InvalidArgumentType"),
     ("WITH 1 AS x RETURN x.y", "PropertyAccessOnNonMap"),
     ("WITH [1] AS list, 'a' AS k RETURN list[k]", "ListElementAccessByNonInteger"),
     ("WITH {a: 1} AS map RETURN map[0]", "MapElementAccessByNonString"),
@@ -256,6 +258,8 @@ def test_parameters_are_not_asked_for_before_they_are_known(text: str) -> None:
 def test_the_cure_names_what_is_near() -> None:
     with pytest.raises(NameProblem, match=r"Did you mean person\?"):
         check(parse("MATCH (person) RETURN persn"), None)
+    with pytest.raises(NameProblem, match=r"There are a, b\."):
+        check(parse("MATCH (a)-->(b) RETURN xyz"), None)
     with pytest.raises(NameProblem, match=r"Did you mean toUpper\?"):
         check(parse("RETURN toUper('a')"), None)
 
