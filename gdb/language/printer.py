@@ -133,6 +133,9 @@ def name_text(name: str) -> str:
 
 
 def _dotted(name: str) -> str:
+    """The name of a function or procedure."""
+    if name.lower() in ("count", "collect"):  # keywords only before a brace
+        return name
     parts = name.split(".")
     return ".".join(map(name_text, parts)) if all(parts) else name_text(name)
 
