@@ -41,6 +41,9 @@ def shown(expression: str) -> str:
         # a day keeps the time of day, 24 hours do not
         ("datetime('2017-10-28T12:00[Europe/Paris]') + duration('P1D')", "2017-10-29T12:00+01:00[Europe/Paris]"),
         ("datetime('2017-10-28T12:00[Europe/Paris]') + duration('PT24H')", "2017-10-29T11:00+01:00[Europe/Paris]"),
+        # in the second of two hours it stays there
+        ("datetime('2017-10-29T02:30+01:00[MET]') + duration('PT1M')", "2017-10-29T02:31+01:00[MET]"),
+        ("duration.inSeconds(datetime('2017-10-29T02:30+01:00[MET]'), localtime('03:00'))", "PT30M"),
         ("duration('P1Y') + duration('P-1MT1.5S')", "P11MT1.5S"),
         ("duration('PT1S') - duration('PT1.5S')", "PT-0.5S"),
         ("duration('P1M') / 2", "P15DT5H14M33S"),
@@ -63,6 +66,10 @@ def shown(expression: str) -> str:
         ("localtime.truncate('microsecond', localtime('12:31:14.645876123'), {nanosecond: 1})", "12:31:14.645876001"),
         # the second of two hours stays the second
         ("datetime.truncate('hour', datetime('2017-10-29T02:30+01:00[MET]'))", "2017-10-29T02:00+01:00[MET]"),
+        (
+            "localtime.truncate('microsecond', localtime('12:31:14.6'), {millisecond: 1, nanosecond: 2})",
+            "12:31:14.001000002",
+        ),
         ("datetime.truncate('hour', date('2020-01-01'), {minute: 5})", "2020-01-01T00:05Z"),
     ],
 )  # fmt: skip

@@ -66,6 +66,8 @@ def test_without_a_statement_the_present_is_now() -> None:
 def test_a_time_in_a_named_zone_has_the_offset_of_today() -> None:
     with clock_at(NOON):
         assert str(evaluate("time({hour: 1, timezone: 'Europe/Paris'})", {})) == "01:00+02:00"
+        truncation = "time.truncate('hour', time('12:31-01:00'), {timezone: 'Europe/Paris'})"
+        assert str(evaluate(truncation, {})) == "12:00+02:00"
 
 
 @pytest.mark.parametrize(
@@ -84,6 +86,7 @@ def test_a_time_in_a_named_zone_has_the_offset_of_today() -> None:
         (parse_duration("P-14M"), "quarters", -4),
         (parse_duration("P-14M"), "quartersOfYear", 0),
         (parse_duration("P-14M"), "monthsOfQuarter", -2),
+        (parse_duration("P-17M"), "quartersOfYear", -1),
         (parse_duration("P-10D"), "weeks", -1),
         (parse_duration("P-10D"), "daysOfWeek", -3),
         (parse_duration("PT-90M"), "hours", -1),

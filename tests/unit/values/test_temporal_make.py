@@ -26,6 +26,7 @@ def made(expression: str) -> str:
         ("date({date: date('2020-01-31'), month: 2})", "2020-02-29"),
         ("date({date: date('2020-02-29'), year: 2021})", "2021-02-28"),
         ("date({date: date('2020-12-31'), quarter: 1})", "2020-03-31"),
+        ("date({date: date('2020-12-31'), year: 2021, dayOfWeek: 4})", "2021-12-30"),
         ("date({date: date('2021-01-01'), dayOfWeek: 1})", "2020-12-28"),
         ("date({date: date('2021-01-01'), weekDay: 7})", "2021-01-03"),
         ("date({year: 2020, ordinalDay: 366})", "2020-12-31"),

@@ -105,6 +105,7 @@ def test_nanoseconds_are_of_a_second(value: Duration) -> None:
         ((17_468, 2 * HOUR), 3600, "2017-10-29T02:00+01:00[Europe/Stockholm]"),
         ((17_468, 3 * HOUR), 7200, "2017-10-29T03:00+01:00[Europe/Stockholm]"),
         ((17_251, 2 * HOUR + HOUR // 2), None, "2017-03-26T03:30+02:00[Europe/Stockholm]"),
+        ((17_251, 2 * HOUR + HOUR // 2), 7200, "2017-03-26T03:30+02:00[Europe/Stockholm]"),
         ((17_251, 2 * HOUR - 1), None, "2017-03-26T01:59:59.999999999+01:00[Europe/Stockholm]"),
     ],
 )
