@@ -57,6 +57,28 @@ def matched(
     return _Run(context, pattern, component).table(conditions, bound_vertices, bound_edges)
 
 
+def pushable(
+    context: Context, pattern: Pattern, component: Component, conditions: Sequence[Condition]
+) -> tuple[Condition, ...]:
+    """Those of some conditions on one element each that `matched` applies, as far as their texts tell."""
+    _, left = _Run(context, pattern, component)._distributed(conditions)
+    return tuple(condition for condition in conditions if condition not in left)
+
+
+def question(
+    context: Context,
+    pattern: Pattern,
+    component: Component,
+    conditions: Sequence[Condition],
+    bound_vertices: Mapping[str, U32],
+    bound_edges: Mapping[str, I64],
+) -> tuple[QueryGraph, tuple[Condition, ...]]:
+    """What `matched` asks the executors, vertices and edges in the component's order, and the conditions that are not
+    in it."""
+    run = _Run(context, pattern, component)
+    return run.graph(conditions, bound_vertices, bound_edges)
+
+
 class _Run:
     def __init__(self, context: Context, pattern: Pattern, component: Component) -> None:
         self.context, self.pattern, self.component = context, pattern, component
@@ -82,6 +104,14 @@ class _Run:
         bound_vertices: Mapping[str, U32],
         bound_edges: Mapping[str, I64],
     ) -> Table:
+        return self._rows(*self.graph(conditions, bound_vertices, bound_edges))
+
+    def graph(
+        self,
+        conditions: Sequence[Condition],
+        bound_vertices: Mapping[str, U32],
+        bound_edges: Mapping[str, I64],
+    ) -> tuple[QueryGraph, tuple[Condition, ...]]:
         pushed, left = self._distributed(conditions)
         allowed: dict[Element, tuple[I64, str]] = {}
         for element, (of, several) in pushed.items():
@@ -97,8 +127,7 @@ class _Run:
             self._vertex(k, allowed, bound_vertices) for k in range(len(self.scope.vertices))
         ]
         edges = [self._edge(k, allowed, bound_edges) for k in range(len(self.scope.edges))]
-        graph = QueryGraph(tuple(vertices), tuple(edges), self.pattern.mode)
-        return self._rows(graph, left)
+        return QueryGraph(tuple(vertices), tuple(edges), self.pattern.mode), tuple(left)
 
     def _distributed(
         self, conditions: Sequence[Condition]
