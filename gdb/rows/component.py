@@ -16,7 +16,9 @@ from gdb.errors import QueryError
 from gdb.executor import run as executor
 from gdb.executor.embeddings import Embeddings, Wanted
 from gdb.language import pushdown
+from gdb.language.columns import EmbeddingColumns, Parameters
 from gdb.language.resolve import elements, resolve
+from gdb.language.scalar import Translator
 from gdb.language.scope import Edge as ScopeEdge
 from gdb.language.scope import Scope
 from gdb.language.scope import Vertex as ScopeVertex
@@ -61,8 +63,9 @@ def pushable(
     context: Context, pattern: Pattern, component: Component, conditions: Sequence[Condition]
 ) -> tuple[Condition, ...]:
     """Those of some conditions on one element each that `matched` applies, as far as their texts tell."""
-    _, left = _Run(context, pattern, component)._distributed(conditions)
-    return tuple(condition for condition in conditions if condition not in left)
+    run = _Run(context, pattern, component)
+    _, left = run.distributed(conditions)
+    return tuple(one for one in conditions if one not in left and run.typed(one))
 
 
 def question(
@@ -112,7 +115,7 @@ class _Run:
         bound_vertices: Mapping[str, U32],
         bound_edges: Mapping[str, I64],
     ) -> tuple[QueryGraph, tuple[Condition, ...]]:
-        pushed, left = self._distributed(conditions)
+        pushed, left = self.distributed(conditions)
         allowed: dict[Element, tuple[I64, str]] = {}
         for element, (of, several) in pushed.items():
             try:
@@ -129,7 +132,7 @@ class _Run:
         edges = [self._edge(k, allowed, bound_edges) for k in range(len(self.scope.edges))]
         return QueryGraph(tuple(vertices), tuple(edges), self.pattern.mode), tuple(left)
 
-    def _distributed(
+    def distributed(
         self, conditions: Sequence[Condition]
     ) -> tuple[dict[Element, tuple[list[Condition], Conditions]], list[Condition]]:
         found: dict[Element, tuple[list[Condition], Conditions]] = {}
@@ -149,6 +152,17 @@ class _Run:
                 several.on_id.extend(one.on_id)
                 several.on_properties.extend(one.on_properties)
         return found, left
+
+    def typed(self, condition: Condition) -> bool:
+        """Whether a condition is one over columns."""
+        parameters = Parameters()
+        columns = EmbeddingColumns(self.scope, parameters)
+        try:
+            resolved = resolve(condition.expression, self.scope.lookup)
+            Translator(self.scope, columns, parameters).condition(resolved)
+        except QueryError:
+            return False
+        return True
 
     def _allowed(self, element: Element, conditions: Conditions) -> I64:
         if element.kind == "vertex":
