@@ -126,8 +126,8 @@ class Session:
 
     def count(self, name: str) -> int:
         """The rows of a table."""
-        row = self._connection.execute(f"SELECT count(*) FROM {name}").fetchone()
-        return int(row[0]) if row else 0
+        (row,) = self._connection.execute(f"SELECT count(*) FROM {name}").fetchall()
+        return int(row[0])
 
     def distinct(self, table: str, column: str) -> I64:
         """The distinct values of a BIGINT column, ascending, without null, i64[n]."""

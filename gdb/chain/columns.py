@@ -49,6 +49,9 @@ class RelationColumns:
         key: str | None = None,
         kind: StoreKind | None = None,
     ) -> exp.Expr:
+        known = self.held[element].stored.get((what, key))
+        if known is not None:
+            return exp.column(known)
         refs = self._refs.setdefault(element, {})
         if (what, key) not in refs:
             name = self.builder.fresh("c")

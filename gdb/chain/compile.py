@@ -19,6 +19,8 @@ from gdb.executor.tail import Output
 from gdb.language.clauses import CallSubquery, Clause, Match, Query, Return, Unwind, With
 from gdb.language.mentions import of_query
 from gdb.language.report import problem
+from gdb.language.resolve import properties
+from gdb.language.syntax import Expression
 from gdb.language.types import NULL, Kind, Type, written
 
 if TYPE_CHECKING:
@@ -101,6 +103,7 @@ def _clauses(builder: Builder, clauses: Sequence[Clause], start: Relation) -> Re
         match clause:
             case Match():
                 known = set(relation.names) | _named(clause)
+                builder.wishes = _wishes(clauses[k + 1 :])
                 relation = matched(builder, relation, clause, known if live is None else live)
             case Unwind():
                 relation = _unwound(builder, relation, clause)
@@ -130,6 +133,23 @@ def _live(clauses: Sequence[Clause]) -> frozenset[str] | None:
         if isinstance(clause, CallSubquery):
             return None
     return of_query(Query("", (tuple(clauses),)))
+
+
+def _wishes(clauses: Sequence[Clause]) -> frozenset[tuple[str, str]]:
+    """The properties that some clauses ask for, as far as the first that projects."""
+    found: list[Expression] = []
+    for clause in clauses:
+        match clause:
+            case Match(where=where) if where is not None:
+                found.append(where)
+            case Unwind(list=values):
+                found.append(values)
+            case With() | Return():
+                projection = clause.projection if isinstance(clause, With) else clause
+                found += [item.expression for item in projection.items]
+                found += [item.expression for item in projection.order]
+                break
+    return properties(found)
 
 
 def _named(clause: Match) -> set[str]:

@@ -11,6 +11,10 @@ from gdb.chain.columns import RelationColumns
 from gdb.chain.relation import UNIT, Builder, Held, Relation, selected
 from gdb.chain.steps import Found
 from gdb.chain.translate import ChainTranslator
+from gdb.errors import TypeProblem
+from gdb.executor.tail import ColumnRef
+from gdb.language.columns import STORE_KIND
+from gdb.language.resolve import properties
 from gdb.language.scope import Edge as ScopeEdge
 from gdb.language.scope import Vertex as ScopeVertex
 from gdb.language.syntax import (
@@ -22,7 +26,7 @@ from gdb.language.syntax import (
     RelationshipPattern,
     Variable,
 )
-from gdb.language.types import NODE, RELATIONSHIP
+from gdb.language.types import NODE, RELATIONSHIP, Kind
 from gdb.rows.component import pushable
 from gdb.rows.pattern import HIDDEN, Component, Condition, Pattern, pattern_of
 from gdb.storage.adjacency import Direction
@@ -63,6 +67,9 @@ def _check(builder: Builder, path: PathPattern) -> None:
             raise builder.refuse(part.place, "a parameter for a whole property map is")
 
 
+_SHORT = (Kind.INTEGER, Kind.FLOAT, Kind.BOOLEAN, Kind.DATE, Kind.DATETIME)
+
+
 @dataclass(slots=True)
 class Part:
     """A component with the table that it becomes.
@@ -74,12 +81,14 @@ class Part:
     table: str
     columns: dict[str, str]
     own: tuple[Condition, ...]
+    stored: dict[str, list[ColumnRef]]
 
 
 class _Matching:
     def __init__(self, builder: Builder, clause: Match, live: Collection[str]) -> None:
         self.builder, self.clause = builder, clause
         self.live = frozenset(live)
+        self.wishes: frozenset[tuple[str, str]] = frozenset()
         self.pattern = read(builder, clause)
         self.components = self.pattern.components()
 
@@ -95,6 +104,7 @@ class _Matching:
         late = [c for c in rest if asks(c.expression)]
         soon = [c for c in rest if c not in late]
         asked = {name for c in rest for name in c.names} & reach
+        self.wishes = self.builder.wishes | properties(c.expression for c in rest)
         wanted = (self.live | asked) & reach
         if optional and late:
             return self._numbered_optional(relation, wanted)
@@ -103,7 +113,7 @@ class _Matching:
             relation = self.builder.made(relation)
         differing = self._differing()
         parts = [
-            self._part(component, own, relation, bound, wanted | {e for p in differing for e in p})
+            self._part(component, own, relation, fresh, wanted | {e for p in differing for e in p})
             for component, own in zip(self.components, pushed, strict=True)
         ]
         joined = self._joined(relation, parts, fresh, soon, differing)
@@ -171,10 +181,10 @@ class _Matching:
         component: Component,
         own: tuple[Condition, ...],
         relation: Relation,
-        bound: Collection[str],
+        fresh: dict[str, Element],
         wanted: Collection[str],
     ) -> Part:
-        builder = self.builder
+        builder, bound = self.builder, relation.names
         names = (*component.vertices, *component.edges)
         columns = {n: builder.fresh("x") for n in names if n in wanted or n in bound}
         held = {
@@ -184,11 +194,40 @@ class _Matching:
             n: (relation.source, relation.names[n].column) for n in component.edges if n in bound
         }
         table = builder.fresh("f")
+        stored = {n: self._stored(n, fresh[n]) for n in names if n in fresh and n in columns}
+        refs = [
+            replace(
+                ref,
+                index=component.edges.index(n)
+                if n in component.edges
+                else component.vertices.index(n),
+            )
+            for n, several in stored.items()
+            for ref in several
+        ]
         what = ", ".join(n for n in names if not n.startswith(" ")) or "no name"
         builder.steps.append(
-            Found(table, self.pattern, component, own, held, columns, what=f"match {what}")
+            Found(
+                *(table, self.pattern, component, own, held, columns, tuple(refs)),
+                what=f"match {what}",
+            )
         )
-        return Part(component, table, columns, own)
+        return Part(component, table, columns, own, stored)
+
+    def _stored(self, name: str, element: Element) -> list[ColumnRef]:
+        """The properties of a new element that are taken from the store at once: those of which nearly as many values
+        are asked for as there are rows, or short ones."""
+        found = []
+        for key in sorted(key for wished, key in self.wishes if wished == name):
+            try:
+                type_ = self.builder.scope.property_type(element, Name(key, element.place))
+            except TypeProblem:
+                continue
+            short = type_.kind in _SHORT or (element.kind == "edge" and type_.kind is Kind.STRING)
+            if short:
+                column, kind = self.builder.fresh("c"), STORE_KIND[type_]
+                found.append(ColumnRef(column, element.kind, 0, key, "property", kind))
+        return found
 
     def _joined(
         self,
@@ -208,10 +247,11 @@ class _Matching:
                     tests.append(f"{names[name].column} = {column}")
         for name, element in fresh.items():
             if name in columns:
-                (table,) = (part.table for part in parts if name in part.columns)
+                (part,) = (part for part in parts if name in part.columns)
                 type_ = NODE if element.kind == "vertex" else RELATIONSHIP
                 column = columns[name]
-                names[name] = Held(column, type_, element, (table, column))
+                stored = {(r.what, r.key): r.name for r in part.stored.get(name, ())}
+                names[name] = Held(column, type_, element, (part.table, column), stored)
         tests += [f"{columns[a]} <> {columns[b]}" for a, b in differing]
         asked = RelationColumns(self.builder, names)
         translator = ChainTranslator(self.builder, asked)
@@ -221,7 +261,8 @@ class _Matching:
         made = [self._with_looks(part, fresh, asked) for part in parts]
         held = {n: relation.names.get(n, held) for n, held in names.items()}
         before = f"(SELECT * FROM {relation.from_}{''.join(asked.joins(relation))})"
-        every = [*relation.columns, *(held[n].column for n in fresh if n in held)]
+        mine = [c for n in fresh if n in held for c in (held[n].column, *held[n].stored.values())]
+        every = [*relation.columns, *mine]
         where = " AND ".join(f"({test})" for test in tests) or "true"
         if self.clause.optional:
             inside = made[0] if len(made) == 1 else f"(SELECT * FROM {', '.join(made)})"
@@ -258,7 +299,8 @@ class _Matching:
         counted = builder.made(counted)
         inner = replace(self.clause, optional=False)
         found = matched(builder, counted, inner, {*self.live, *wanted})
-        new = [held.column for n, held in found.names.items() if n not in relation.names]
+        fresh = [held for n, held in found.names.items() if n not in relation.names]
+        new = [c for one in fresh for c in (one.column, *one.stored.values())]
         other = builder.fresh("n")
         new = list(dict.fromkeys(new))
         rows = selected([f"{number} AS {other}", *new], found.from_)

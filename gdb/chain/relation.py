@@ -15,6 +15,7 @@ from gdb.language.scope import Scope
 
 if TYPE_CHECKING:
     from gdb.executor.tail import Value
+    from gdb.language.columns import What
     from gdb.language.syntax import Element, Place
     from gdb.language.types import Type
     from gdb.rows.context import Context
@@ -26,12 +27,14 @@ class Held:
 
     element : the query vertex or edge of the scope that it is; None for other values.
     origin : a table, and the column in it, that has all its values; None where there is none yet.
+    stored : columns of what was taken from the store for it when it was matched, by what and key.
     """
 
     column: str
     type: Type
     element: Element | None = None
     origin: tuple[str, str] | None = None
+    stored: Mapping[tuple[What, str | None], str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +58,8 @@ class Relation:
 
     @property
     def columns(self) -> tuple[str, ...]:
-        return tuple(dict.fromkeys((*(held.column for held in self.names.values()), *self.hidden)))
+        held = [c for one in self.names.values() for c in (one.column, *one.stored.values())]
+        return tuple(dict.fromkeys((*held, *self.hidden)))
 
     def only(self, live: Iterable[str]) -> Relation:
         """With fewer names."""
@@ -71,6 +75,7 @@ class Builder:
     """What all parts of the compilation share.
 
     scope : every element that any clause names is numbered in it, whichever clause it stands in.
+    wishes : the properties that clauses behind a MATCH ask for before rows are projected: name and key.
     """
 
     def __init__(self, context: Context, values: Mapping[str, Value]) -> None:
@@ -79,6 +84,7 @@ class Builder:
         self.scope = Scope(context.text, context.graph.snapshot, values)
         self.parameters = Parameters()
         self.steps: list[Step] = []
+        self.wishes: frozenset[tuple[str, str]] = frozenset()
         self._count = 0
 
     def fresh(self, letter: str) -> str:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -15,7 +16,7 @@ from gdb.executor import arrow
 from gdb.executor import run as executor
 from gdb.executor.embeddings import Embeddings, Wanted, unbound_edges
 from gdb.executor.relational import Session
-from gdb.executor.tail import TailResult, gather
+from gdb.executor.tail import ColumnRef, TailResult, gather
 from gdb.rows.component import question
 
 if TYPE_CHECKING:
@@ -95,8 +96,7 @@ class _Run:
         bound = {name: self._values(*place) for name, place in step.bound.items()}
         names = list(step.columns)
         if any(not len(values) for values in bound.values()):
-            table = _table(names, step.columns, [np.zeros(0, np.int64) for _ in names], 0)
-            self.session.taken(step.name, table)
+            self.session.taken(step.name, self._none(step))
             return
         graph, left = question(
             self.context,
@@ -121,18 +121,26 @@ class _Run:
         made = plan(graph, self.snapshot, counting=False, switched_off=off)
         wanted = Wanted(tuple(sorted(vertices.values())), tuple(sorted(edges.values())), once)
 
-        def kept(some: Embeddings) -> list[I64]:
-            return [
-                some.vertex(vertices[n]).astype(np.int64)
-                if n in vertices
-                else some.edge(edges[n]).copy()
-                for n in names
-            ] or [np.zeros(len(some), np.int64)]
-
+        refs = [
+            *(ColumnRef(step.columns[n], "vertex", k) for n, k in vertices.items()),
+            *(ColumnRef(step.columns[n], "edge", k) for n, k in edges.items()),
+            *step.values,
+        ]
+        kept = partial(gather, refs, snapshot=self.snapshot)
         found = executor.rows(made, self.snapshot, self.context.options, wanted, kept)
         self.context.embeddings += found.rows
-        columns = [np.concatenate(several) for several in zip(*found.parts, strict=True)]
-        return _table(names, step.columns, columns, found.rows)
+        return arrow.chunks_array(found.parts)
+
+    def _none(self, step: Found) -> Array:
+        """The table of a component without embeddings."""
+        vertices, edges = step.component.vertices, step.component.edges
+        refs = [
+            *(ColumnRef(c, "vertex", 0) for n, c in step.columns.items() if n in vertices),
+            *(ColumnRef(c, "edge", 0) for n, c in step.columns.items() if n in edges),
+            *step.values,
+        ]
+        nothing = np.zeros((0, len(vertices)), np.uint32)
+        return gather(refs, Embeddings(nothing, unbound_edges(0, len(edges))), self.snapshot)
 
     # ---- values ----------------------------------------------------------------------------------
 
@@ -149,13 +157,3 @@ class _Run:
         names = [step.key, *(ref.name for ref in step.columns)]
         keys = arrow.int64_array(values)
         self.session.taken(step.name, arrow.struct_array(names, [keys, *children], len(values)))
-
-
-def _table(
-    names: Sequence[str], columns: Mapping[str, str], values: Sequence[I64], rows: int
-) -> Array:
-    """Columns of ids as Arrow; of rows without columns their numbers."""
-    if not names:
-        return arrow.struct_array(["one"], [arrow.int64_array(np.arange(rows))], rows)
-    children = [arrow.int64_array(column) for column in values]
-    return arrow.struct_array([columns[name] for name in names], children, rows)

@@ -28,6 +28,7 @@ class Found:
 
     conditions : of one element each, that the executors apply. bound : what elements may be: by the pattern's name, a
         table and its column of vids or edge ids. columns : the wanted elements and their columns in the table.
+    values : what is taken from the store for them.
     once : nothing but the distinct values of the one wanted vertex are asked for.
     """
 
@@ -37,6 +38,7 @@ class Found:
     conditions: tuple[Condition, ...]
     bound: Mapping[str, tuple[str, str]]
     columns: Mapping[str, str]
+    values: tuple[ColumnRef, ...] = ()
     once: bool = False
     what: str = ""
 
