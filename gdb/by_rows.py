@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from gdb.storage.snapshot import Snapshot
     from gdb.storage.transaction import Changes
 
+LARGE = 10_000
+"""Rows from which on a query that reads says why it ran in Python."""
 Change: TypeAlias = "Callable[[Callable[[Changes], Answered]], Answered]"
 """Does some work inside a transaction, which is committed when the work ends well."""
 Answered: TypeAlias = "tuple[Answer, Context]"
@@ -60,6 +62,9 @@ def answered(
     summary = Summary(
         clock.seconds, "cpu", len(rows), context.embeddings, effects=context.graph.effects
     )
+    if context.handled > LARGE and not writes(query):
+        told = f"{context.handled:,} rows went through Python, which is slow: {why}"
+        warnings = (*warnings, told)
     return Result(RowAnswer(found.columns, rows), warnings=warnings, summary=summary)
 
 

@@ -54,7 +54,14 @@ def _properties(chance: random.Random) -> dict[str, object]:
 
 # ---- expressions ---------------------------------------------------------------------------------
 
-KEYS = {"int": ("i", "j"), "str": ("s",), "float": ("f",), "bool": ("b",), "ints": ("l",), "strs": ("t",)}
+KEYS = {
+    "int": ("i", "j"),
+    "str": ("s",),
+    "float": ("f",),
+    "bool": ("b",),
+    "ints": ("l",),
+    "strs": ("t",),
+}
 
 
 class Expressions:
@@ -105,7 +112,9 @@ class Expressions:
         return self.chance.choice(texts)()
 
     def _case(self, type_: str, d: int) -> str:
-        return f"CASE WHEN {self.of('bool', d)} THEN {self.of(type_, d)} ELSE {self.of(type_, d)} END"
+        return (
+            f"CASE WHEN {self.of('bool', d)} THEN {self.of(type_, d)} ELSE {self.of(type_, d)} END"
+        )
 
     def _int(self, d: int) -> str:
         i, s, f = (lambda t=t: self.of(t, d) for t in ("int", "str", "float"))
@@ -131,7 +140,9 @@ class Expressions:
         n = self.chance.randrange(4)
         return self._pick(
             lambda: f"({s()} + {self.chance.choice([s, i])()})",
-            lambda: f"{self.chance.choice(['toUpper', 'toLower', 'trim', 'ltrim', 'rtrim'])}({s()})",
+            lambda: (
+                f"{self.chance.choice(['toUpper', 'toLower', 'trim', 'ltrim', 'rtrim'])}({s()})"
+            ),
             lambda: f"substring({s()}, {n})",
             lambda: f"substring({s()}, {n}, {self.chance.randrange(3)})",
             lambda: f"{self.chance.choice(['left', 'right'])}({s()}, {n})",
@@ -148,7 +159,9 @@ class Expressions:
             lambda: f"({f()} {self.chance.choice('+-*/')} {self.chance.choice([f, i])()})",
             lambda: f"({f()} % {f()})",
             lambda: f"({i()} ^ 2)",
-            lambda: f"{self.chance.choice(['ceil', 'floor', 'sqrt', 'toFloat'])}({self.chance.choice([f, i])()})",
+            lambda: (
+                f"{self.chance.choice(['ceil', 'floor', 'sqrt', 'toFloat'])}({self.chance.choice([f, i])()})"
+            ),
             lambda: f"coalesce({f()}, {f()})",
             lambda: f"abs({f()})",
             lambda: self._case("float", d),
@@ -161,7 +174,9 @@ class Expressions:
         s, t = (lambda: self.of("str", d)), (lambda: self.of("bool", d))
         makers = [
             lambda: f"({a()} {chance.choice(['=', '<>', '<', '<=', '>', '>='])} {b()})",
-            lambda: f"({self.of('int', d)} {chance.choice(['=', '<', '>='])} {self.of('float', d)})",
+            lambda: (
+                f"({self.of('int', d)} {chance.choice(['=', '<', '>='])} {self.of('float', d)})"
+            ),
             lambda: f"({self.of('int', d)} = {s()})",
             lambda: f"({t()} {chance.choice(['AND', 'OR', 'XOR'])} {t()})",
             lambda: f"(NOT {t()})",
@@ -180,7 +195,9 @@ class Expressions:
             if self.patterns:
                 kind = chance.choice(["", ":K", ":L", ":K|L"])
                 makers += [lambda: f"({n})-[{kind}]->(:B)", lambda: f"({n})<-[{kind}]-({m})"] * 2
-                makers.append(lambda: f"EXISTS {{ ({n})-[{kind}]-(z) WHERE z.i > {self.of('int', 0)} }}")
+                makers.append(
+                    lambda: f"EXISTS {{ ({n})-[{kind}]-(z) WHERE z.i > {self.of('int', 0)} }}"
+                )
                 makers.append(lambda: f"(COUNT {{ ({n})-[{kind}]->() }} > 1)")
         return chance.choice(makers)()
 
@@ -360,7 +377,10 @@ class Queries:
         distinct = self.chance.choice(["", "", "DISTINCT "])
         if all(self.names[name] in SCALARS for name in items) and self.chance.random() < 0.5:
             columns[-1] = f"{expressions.of('int')} AS z"
-            order = [f"c{k}{self.chance.choice(['', ' DESC', ' NULLS FIRST'])}" for k in range(len(items))]
+            order = [
+                f"c{k}{self.chance.choice(['', ' DESC', ' NULLS FIRST'])}"
+                for k in range(len(items))
+            ]
             self.sorted = True
             return f"RETURN {distinct}{', '.join(columns)} ORDER BY {', '.join([*order, 'z'])}"
         return f"RETURN {distinct}{', '.join(columns)}"

@@ -75,6 +75,7 @@ class Part:
     """A component with the table that it becomes.
 
     columns : of the elements that are wanted. own : the conditions that the executors apply.
+    stored : what is taken from the store for new elements.
     """
 
     component: Component
