@@ -20,6 +20,7 @@ from gdb.chain.sql import chosen, strict_kind
 from gdb.language import functions
 from gdb.language.comparisons import compare, null
 from gdb.language.rebuild import rebuilt
+from gdb.language.refusals import refused
 from gdb.language.scalar import Translator
 from gdb.language.syntax import (
     Call,
@@ -34,6 +35,7 @@ from gdb.language.syntax import (
     Place,
     Slice,
     Variable,
+    walk,
 )
 from gdb.language.types import (
     BOOLEAN,
@@ -71,10 +73,19 @@ class ChainTranslator(Translator):
         ------
         QueryError : NotSupported and others: it is not for columns, or wrong.
         """
+        self._check(expression)
         return self.translate(rebuilt(expression, self._resolved))
+
+    def _check(self, expression: Expression) -> None:
+        """Refuse what no columns have, before its names are looked for."""
+        for part in walk(expression):
+            found = None if isinstance(part, (Case, Index, Slice)) else refused(part)
+            if found is not None:
+                raise self.builder.refuse(part.place, found[0])
 
     def tested(self, expression: Expression) -> str:
         """The SQL of a condition."""
+        self._check(expression)
         return written(self.condition(rebuilt(expression, self._resolved)))
 
     def _resolved(self, part: Expression) -> Expression | None:
