@@ -22,8 +22,9 @@ from gdb.errors import (
 from gdb.executor import run as executor
 from gdb.executor import tail as tails
 from gdb.options import kind_of
-from gdb.result import ColumnAnswer, DeviceColumns, Result, Summary
+from gdb.result import ColumnAnswer, DeviceColumns, Result
 from gdb.statements import Statement, Statements
+from gdb.summary import Summary
 
 if TYPE_CHECKING:
     from gdb.by_rows import Change
@@ -310,9 +311,7 @@ def _tallied(request: Request, bound: BoundQuery, snapshot: Snapshot, listed: Pl
     return plan
 
 
-def _with_values(
-    request: Request, known: Statement, snapshot: Snapshot, clock: Clock
-) -> Statement:
+def _with_values(request: Request, known: Statement, snapshot: Snapshot, clock: Clock) -> Statement:
     """The kept statement, for the values of this request."""
     if not request.parameters or known.has(request.parameters):
         return known
@@ -399,7 +398,7 @@ def _run(
                 deadline=clock.deadline,
             ),
         )
-    summary = Summary(clock.seconds, device, len(answer), embeddings)
+    summary = Summary(clock.seconds, device, len(answer), embeddings, evaluator="duckdb")
     if profile is not None:
         summary = replace(
             summary, kernel_seconds=profile.kernel_seconds, moved_bytes=profile.moved_bytes
