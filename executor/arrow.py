@@ -93,7 +93,7 @@ def times_array(microseconds: I64, valid: Flags | None, kind: Literal["time", "i
 
 
 def list_array(lengths: I64, items: Array, valid: Flags | None = None) -> Array:
-    """A column of lists: row i holds the next lengths[i] items; lengths: i64[n], summing to len(items), 0 for a null."""
+    """A column of lists: row i holds the next lengths[i] items; lengths: i64[n], in all len(items), 0 for a null."""
     offsets = np.zeros(len(lengths) + 1, np.int64)
     np.cumsum(lengths, out=offsets[1:])
     schema = na.large_list(na.Schema(items.schema))

@@ -244,7 +244,8 @@ class Result:
         stands in both directions. A node is called by its id, by (id space, id) where it has an id space; it has its
         properties and `labels` as attributes, a relationship, under its id as key, its properties and `type` (they
         win over properties of these names). An end that is not in the answer as a node has no attributes.
-        `db.load(r.networkx())` makes the same graph; networkx must be installed.
+        `db.load(r.networkx())` makes the same graph, but that it takes no id spaces and one direction for all. networkx
+        must be installed.
         """
         try:
             import networkx  # noqa: F401
