@@ -33,7 +33,7 @@ from gdb.errors import ImportFailed
 from gdb.executor import arrow
 from gdb.executor.arrow import Array, Flags
 from gdb.storage import temporal
-from gdb.storage.model import Column, PropertyValue
+from gdb.storage.model import DTYPES, Column, PropertyValue
 
 Cells: TypeAlias = Sequence[object]
 # fmt: off
@@ -66,7 +66,6 @@ class Records:
 
 Shape: TypeAlias = Single | Lists | Records
 NULL, STRING = Single("null"), Single("string")
-_INT64 = range(-(2**63), 2**63)
 
 
 def table_of(names: Sequence[str], columns: Sequence[Cells], count: int) -> Array:
@@ -124,7 +123,7 @@ def _kind(kinds: set[type], there: Cells) -> Kind:
         return "bool"
     if kinds == {float}:
         return "float64"
-    if kinds == {int} and all(cell in _INT64 for cell in there):
+    if kinds == {int} and _are_int64(cast("Sequence[int]", there)):
         return "int64"
     if kinds == {int, float} and all(map(_is_float, there)):
         return "float64"
@@ -140,6 +139,10 @@ def _kind(kinds: set[type], there: Cells) -> Kind:
     return "string"
 
 
+def _are_int64(numbers: Sequence[int]) -> bool:
+    return min(numbers) >= -(2**63) and max(numbers) < 2**63
+
+
 def _is_float(cell: object) -> bool:
     """Whether a number is one that a float can be."""
     try:
@@ -153,8 +156,8 @@ def _is_length(cell: object) -> bool:
 
 
 def _map_shape(maps: Cells) -> Records:
-    keys = sorted({key for map_ in maps for key in fields_of(map_)})
-    return Records({key: shape_of(_column(maps, key)) for key in keys})
+    keys: set[str] = set().union(*(map_ for map_ in maps if isinstance(map_, Mapping)))
+    return Records({key: shape_of(_column(maps, key)) for key in sorted(keys)})
 
 
 def _node_shape(nodes: Cells) -> Records:
@@ -174,27 +177,17 @@ def _id_shape(ids: Cells) -> Shape:
     return Single("int64") if all(isinstance(id_, int) for id_ in ids) else STRING
 
 
-def fields_of(cell: object) -> Mapping[str, object]:
-    """The fields of a map, node, relationship or path."""
-    match cell:
-        case Node(id=id_, labels=labels, properties=properties):
-            return {"id": id_, "labels": labels, "properties": dict(properties)}
-        case Relationship(type=type_, start=start, end=end, properties=properties):
-            return {"type": type_, "start": start, "end": end, "properties": dict(properties)}
-        case Path(nodes=nodes, relationships=relationships):
-            return {"nodes": nodes, "relationships": relationships}
-        case Mapping():
-            return cell
-    return {}
-
-
 def _items(lists: Cells) -> list[object]:
     return [item for list_ in lists if isinstance(list_, (list, tuple)) for item in list_]
 
 
 def _column(cells: Cells, name: str) -> list[object]:
-    """One field of each."""
-    return [None if cell is None else fields_of(cell).get(name) for cell in cells]
+    """One field of each; all are maps, or all elements."""
+    first = next((cell for cell in cells if cell is not None), None)
+    if isinstance(first, Mapping):
+        maps = cast("Sequence[Mapping[str, object] | None]", cells)
+        return [None if map_ is None else map_.get(name) for map_ in maps]
+    return [None if cell is None else getattr(cell, name) for cell in cells]
 
 
 # ---- the arrays ------------------------------------------------------------------------------------
@@ -212,8 +205,7 @@ def built(shape: Shape, cells: Cells) -> Array:
         case Records(fields):
             if not fields:
                 return arrow.null_array(len(cells))
-            records = [None if cell is None else fields_of(cell) for cell in cells]
-            columns = [built(part, _column(records, name)) for name, part in fields.items()]
+            columns = [built(part, _column(cells, name)) for name, part in fields.items()]
             return arrow.struct_array(list(fields), columns, len(cells), _valid(cells))
 
 
@@ -223,6 +215,11 @@ def _single(kind: Kind, cells: Cells) -> Array:
             return arrow.null_array(len(cells))
         case "string":
             return arrow.column_array(_texts(cells))
+        case "bool" | "int64" | "float64":
+            numbers = [0 if cell is None else cell for cell in cells]
+            return arrow.column_array(
+                Column(kind, np.array(numbers, DTYPES[kind]), None, _valid(cells))
+            )
         case "instant":
             instants = [temporal.instant_of(c) if isinstance(c, datetime) else 0 for c in cells]
             return arrow.times_array(np.array(instants, np.int64), _valid(cells), "instant")
@@ -251,5 +248,5 @@ def _of_midnight(value: time) -> int:
 
 def _valid(cells: Cells) -> Flags | None:
     """bool[n], False where a value is null; None where none is."""
-    there = np.fromiter((cell is not None for cell in cells), np.bool_, len(cells))
+    there = np.array([cell is not None for cell in cells], np.bool_)
     return None if there.all() else there

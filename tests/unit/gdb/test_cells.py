@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import gdb
 from gdb import Database
 from gdb.cells import table_of
 from gdb.entities import Node, Path, Relationship
@@ -239,6 +240,41 @@ def test_both_ways_give_the_same_table(db: Database, returned: str) -> None:
     assert first == second
     if "a, r" not in returned:  # structs of the graph's keys, and of the answer's
         assert tables[0].schema.names == tables[1].schema.names
+
+
+STORED = st.sampled_from(
+    [
+        st.booleans(),
+        st.integers(-(2**63), 2**63 - 1),
+        st.floats(allow_nan=False),
+        st.text(max_size=5),
+        st.dates(),
+        st.datetimes(),
+        st.lists(st.integers(0, 9), max_size=3),
+    ]
+).flatmap(lambda kind: st.lists(st.none() | kind, min_size=1, max_size=5))
+
+
+@settings(deadline=None, max_examples=15)
+@given(STORED)
+def test_what_is_stored_comes_out_in_frames_both_ways(values: list[object]) -> None:
+    with gdb.connect() as db:
+        with db.transaction() as tx:
+            tx.add_nodes("A", list(range(len(values))), {"x": values})
+        for way in ("", "WITH a "):
+            result = db.execute(f"MATCH (a:A) {way}RETURN id(a) AS i, a.x AS x, a")
+            rows = sorted(result, key=lambda row: row[0])  # type: ignore[arg-type, return-value]
+            assert [row[1] for row in rows] == values
+            frame = result.df().sort_values("i")
+            assert [of_pandas(value) for value in frame["x"].tolist()] == values
+            assert frame["a"].tolist() == [row[2] for row in rows]
+            for table in (
+                result.pl().sort("i").to_dicts(),
+                result.arrow().sort_by("i").to_pylist(),
+            ):
+                assert [row["x"] for row in table] == values
+                nodes = [row["a"] for row in table]
+                assert [(node["properties"] or {}).get("x") for node in nodes] == values
 
 
 def test_duckdb_reads_both_ways(db: Database) -> None:
