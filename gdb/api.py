@@ -25,6 +25,7 @@ from gdb.statements import Statements
 from gdb.work import Work
 
 if TYPE_CHECKING:
+    from gdb.dbapi import Cursor
     from gdb.storage.importer import AnySource, Edges, LoadReport, Nodes
     from gdb.storage.snapshot import Snapshot, StoreStats
     from gdb.storage.steps import Steps
@@ -180,6 +181,13 @@ class Database:
         finally:
             if not cancel.is_set():
                 self._events.append(cancel)
+
+    def cursor(self) -> Cursor:
+        """A cursor of PEP 249 (`gdb.dbapi`), which pandas.read_sql(query, db) and polars.read_database(query, db) ask
+        for."""
+        from gdb.dbapi import Cursor
+
+        return Cursor(self)
 
     def device_columns(
         self,
