@@ -111,11 +111,13 @@ class Runner:
                 self.context.text, [pattern], where, self.context.mode
             )
             self._kept.append(pattern)
+        row = _visible(row)  # or the anonymous parts of the pattern would be those of the one around it
         for _, found in extended(self.context, self._patterns[key], [row], row):
             yield found
 
     def rows(self, query: Query, row: Row) -> Iterable[Row]:
         """The rows of a subquery that sees a row; without RETURN, its last rows."""
+        row = _visible(row)
         return self.query(query, Table(tuple(row), [row])).rows
 
     # ---- queries -----------------------------------------------------------------------------------
