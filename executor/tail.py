@@ -9,7 +9,7 @@ c1, ... and o0, o1, ..., values travel as prepared parameters.
 from __future__ import annotations
 
 import threading
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date, timedelta
 from typing import TYPE_CHECKING, Literal, TypeAlias
@@ -26,8 +26,10 @@ if TYPE_CHECKING:
 
 NUMBER = "n"  # the column of how many embeddings a row stands for
 
-Value: TypeAlias = int | float | bool | str | date | timedelta | Sequence["Value"] | None
-"""What a parameter of a query, or a value of a result, may hold (lists nest); a datetime is a date."""
+Value: TypeAlias = (
+    int | float | bool | str | date | timedelta | Sequence["Value"] | Mapping[str, "Value"] | None
+)
+"""What a parameter of a query, or a value of a result, may hold (lists and maps nest); a datetime is a date."""
 
 
 def same(value: Value, other: Value) -> bool:

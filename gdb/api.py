@@ -391,7 +391,6 @@ class Database:
         def run(changes: Changes, text: str, parameters: Mapping[str, object] | None) -> Result:
             request = self._request(text, parameters, "auto", None, None, None, 0)
 
-
             def change(work: Callable[[Changes], T]) -> T:
                 before = changes.delta
                 try:

@@ -158,7 +158,8 @@ def checked_parameters(parameters: Mapping[str, object] | None) -> dict[str, Val
 
     Raises
     ------
-    TypeProblem : not a mapping of names to numbers, booleans, strings, dates and times, None or lists of these.
+    TypeProblem : not a mapping of names to numbers, booleans, strings, dates and times, None or lists and dicts of
+        these.
     """
     if parameters is None:
         return {}
@@ -184,6 +185,8 @@ def _checked_value(name: str, value: object) -> Value:
         return value
     if isinstance(value, (list, tuple)):
         return [_checked_value(name, item) for item in value]
+    if isinstance(value, (dict, Mapping)):
+        return _checked_map(name, value)
     if value is None or isinstance(value, (bool, str)):
         return _checked_text(name, value) if isinstance(value, str) else value
     if isinstance(value, (date, timedelta, np.datetime64, np.timedelta64)):
@@ -202,8 +205,17 @@ def _checked_value(name: str, value: object) -> Value:
         return _checked_value(name, plain())
     raise TypeProblem(
         f"parameter ${name} is a {type(value).__name__}.",
-        "Parameters are numbers, booleans, strings, dates and times, None, and lists of these.",
+        "Parameters are numbers, booleans, strings, dates and times, None, and lists and dicts of these.",
     )
+
+
+def _checked_map(name: str, value: Mapping[object, object]) -> Value:
+    found: dict[str, Value] = {}
+    for key, item in value.items():
+        if not isinstance(key, str):
+            raise TypeProblem(f"a key in parameter ${name} is {key!r}, and keys are strings.")
+        found[key] = _checked_value(name, item)
+    return found
 
 
 def _checked_time(name: str, given: date | timedelta | np.datetime64 | np.timedelta64) -> Value:
@@ -247,6 +259,8 @@ def kind_of(value: Value) -> Hashable:
     if isinstance(value, (list, tuple)):
         kinds = tuple(kind_of(item) for item in value)
         return ("a list", frozenset(kinds) if len(set(kinds)) <= 1 else kinds)
+    if isinstance(value, dict):
+        return "a map", frozenset((key, kind_of(item)) for key, item in value.items())
     return value.__class__.__name__
 
 

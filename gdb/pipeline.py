@@ -251,11 +251,13 @@ def _understood(
 ) -> tuple[BoundQuery, Plan] | str:
     """The query as one pattern and its relational tail, and its plan; or why it is none."""
     from gdb.language.binder import bind
+    from gdb.language.checks import check
 
     if query.simple is None:
         return "it is more than one MATCH and RETURN"
     try:
         bound = clock.step("bind", lambda: bind(query, snapshot, request.parameters, request.mode))
+        check(query, request.parameters)
     except (NotSupported, TypeProblem) as refused:
         return f"DuckDB cannot do this: {refused.message}"
     plan = clock.step("plan", lambda: _planned(request, bound, snapshot))
@@ -310,9 +312,7 @@ def _tallied(request: Request, bound: BoundQuery, snapshot: Snapshot, listed: Pl
     return plan
 
 
-def _with_values(
-    request: Request, known: Statement, snapshot: Snapshot, clock: Clock
-) -> Statement:
+def _with_values(request: Request, known: Statement, snapshot: Snapshot, clock: Clock) -> Statement:
     """The kept statement, for the values of this request."""
     if not request.parameters or known.has(request.parameters):
         return known

@@ -41,7 +41,10 @@ class Context:
 
     def located(self, found: ValueProblem, place: Place) -> QueryError:
         """The error of the query that a refusing value at this place is."""
-        return problem(_class_of(found), self.text, place, found.message, found.cure)
+        message = found.message
+        if not message[1:2].isupper():  # it follows a colon; IN and COUNT stay as they are
+            message = message[:1].lower() + message[1:]
+        return problem(_class_of(found), self.text, place, message, found.cure)
 
     def refuse(self, place: Place, message: str, cure: str = "") -> NoReturn:
         """Raise a TypeProblem at this place."""

@@ -47,10 +47,10 @@ from gdb.language.syntax import (
     Variable,
 )
 from gdb.values import arithmetic, comparison
-from gdb.values.problems import ValueProblem
 from gdb.values.graph import entries
 from gdb.values.kinds import Row, Value
 from gdb.values.naming import shown
+from gdb.values.problems import ValueProblem
 
 Result = TypeVar("Result")
 _OPERATIONS: Mapping[str, Callable[[Value, Value], Value]] = {
@@ -82,7 +82,7 @@ class Evaluator:
         self._context = Context(text, parameters, subqueries)
 
     def located(self, found: ValueProblem, place: Place) -> QueryError:
-        """The error of the query that a refusing value at this place is."""
+        """The error to raise for what a value refused at this place, for aggregates and writing clauses."""
         return self._context.located(found, place)
 
     def compiled(self, expression: Expression) -> Compiled:
@@ -180,8 +180,8 @@ class Evaluator:
                 return self._comparison(expression)
             case StringTest(operator=operator, left=left, right=right, place=place):
                 return self._applied(tester(operator), place, left, right)
-            case In(item=item, list=of, place=place):
-                return self._applied(logic.contained, place, item, of)
+            case In():
+                return self._in(expression)
             case IsNull(operand=operand, negated=negated):
                 inner = self.compiled(operand)
                 if negated:
@@ -195,6 +195,28 @@ class Evaluator:
             case PatternTest(pattern=pattern):
                 matches = self._subqueries().matches
                 return lambda row: any(True for _ in matches(pattern, None, row))
+            case _:
+                return None
+
+    def _in(self, expression: In) -> Condition:
+        """A list that no row changes is looked up in a set."""
+        values = self._constant(expression.list)
+        lookup = logic.membership(values) if values is not None else None
+        if lookup is None:
+            operands = (expression.item, expression.list)
+            return self._applied(logic.contained, expression.place, *operands)
+        item, find = self.compiled(expression.item), lookup
+        return lambda row: find(item(row))
+
+    def _constant(self, expression: Expression) -> list[Value] | None:
+        """The list that the expression is in every row; None where it may differ, or is no list."""
+        match expression:
+            case Parameter(name=name):
+                value = self._context.parameters.get(name)
+                return value if isinstance(value, list) else None
+            case ListLiteral(items=items):
+                literals = [item for item in items if isinstance(item, Literal)]
+                return [one.value for one in literals] if len(literals) == len(items) else None
             case _:
                 return None
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING
 from typing import Literal as OneOf
 
 from gdb.language.syntax import Connective
-from gdb.values.comparison import equal
+from gdb.values.comparison import equal, group_key
 from gdb.values.naming import refusal
 
 if TYPE_CHECKING:
@@ -80,6 +80,24 @@ def contained(item: Value, values: Value) -> bool | None:
         if same is None:
             result = None
     return result
+
+
+def membership(values: Sequence[Value]) -> Callable[[Value], bool | None] | None:
+    """item IN values for a list that is the same for all rows, by looking up; None where a list or an element stands
+    in it."""
+    if not all(value is None or isinstance(value, (bool, int, float, str)) for value in values):
+        return None
+    if not values:
+        return lambda item: False
+    known = {group_key(value) for value in values if value is not None and value == value}
+    otherwise = None if None in values else False
+
+    def test(item: Value) -> bool | None:
+        if item is None:
+            return None
+        return True if group_key(item) in known else otherwise
+
+    return test
 
 
 def quantified(

@@ -156,9 +156,8 @@ class AtomReader(ABC):
             return False
         ahead = 2 if cursor.peek(1).kind in _NAMES else 1
         node = cursor.is_sign(")", ":", "{", "$", ahead=ahead)
-        return (node or cursor.is_word("WHERE", ahead=ahead)) and self.relationship_begins(
-            close + 1
-        )
+        where = cursor.is_word("WHERE", ahead=ahead) or cursor.is_word("WHERE", ahead=1)
+        return (node or where) and self.relationship_begins(close + 1)
 
     def relationship_begins(self, number: int) -> bool:
         """Whether token `number` begins a relationship between two nodes, and no minus: -[ ]-, --(, -->, <-[, <--."""

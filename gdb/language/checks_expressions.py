@@ -90,8 +90,8 @@ def known(
     SyntaxProblem : an aggregate or a pattern where none may stand.
     """
     match expression:
-        case Literal(value=value):
-            return _OF_LITERAL[type(value)]
+        case Literal():
+            return _OF_LITERAL[type(expression.value)]
         case Parameter():
             frame.parameter(expression)
             return VALUE
@@ -102,6 +102,11 @@ def known(
         case Property(subject=subject):
             with_keys(known(subject, frame, aggregates), expression, frame)
             return VALUE
+        case MapProjection(subject=subject, entries=entries):
+            with_keys(known(subject, frame, aggregates), expression, frame)
+            for _, value in entries:
+                known(value, frame, aggregates)
+            return MAP
         case ListLiteral(items=items):
             return list_of(common([known(item, frame, aggregates) for item in items]))
         case Call():
@@ -136,7 +141,7 @@ def known(
             return _with_variable(expression, frame, aggregates)
         case Comparison() | StringTest() | IsNull():
             result = BOOLEAN
-        case MapLiteral() | MapProjection():
+        case MapLiteral():
             result = MAP
         case _:
             result = VALUE

@@ -35,11 +35,13 @@ class Frame:
     """The variables of one place. names : those that WITH may drop, in the order in which they came.
 
     around : what stands around a subquery or a comprehension: it stays visible whatever WITH does.
+    asked : where somebody wants to know, gathers the names that were looked for here.
     """
 
     told: Told
     names: dict[str, Known]
     around: Frame | None = None
+    asked: set[str] | None = None
 
     def inner(self, names: dict[str, Known] | None = None) -> Frame:
         """A frame inside this one, which sees it."""
@@ -58,6 +60,8 @@ class Frame:
     def find(self, name: str) -> Known | None:
         """What is known of a variable; None where there is none."""
         for frame in self.chain():
+            if frame.asked is not None:
+                frame.asked.add(name)
             if name in frame.names:
                 return frame.names[name]
         return None

@@ -7,13 +7,14 @@ operator), what is made of a key, and constants; behind the projection (ORDER BY
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from gdb.errors import NameProblem, QueryError, SyntaxProblem
 from gdb.language.checks_calls import has_aggregate, is_aggregate, refuse_aggregate
+from gdb.language.checks_expressions import condition, known
 from gdb.language.checks_frame import Frame
 from gdb.language.checks_patterns import parts
-from gdb.language.kinds import Known
+from gdb.language.kinds import VALUE, Known
 from gdb.language.syntax import (
     Arithmetic,
     Comparison,
@@ -25,14 +26,18 @@ from gdb.language.syntax import (
     Not,
     PathPattern,
     PatternComprehension,
+    PatternTest,
+    Place,
     Quantified,
     Reduce,
     StringTest,
+    Subquery,
     Variable,
     children,
     walk,
 )
 
+_WITH_PATTERN = (PatternComprehension, PatternTest, Subquery)
 _OPERATORS = (Arithmetic, Comparison, Connected, In, Negative, Not, StringTest)
 NOTHING: frozenset[str] = frozenset()
 
@@ -93,18 +98,33 @@ def _beside(
         return
     if isinstance(expression, Variable):
         if expression.name not in local and expression.name in frame.names:
-            raise _ambiguous(expression, frame)
+            raise _ambiguous(expression.name, expression.place, frame)
+        return
+    if isinstance(expression, _WITH_PATTERN):
+        names = local.union(key.name for key in plain if isinstance(key, Variable))
+        for name in sorted(_asked(expression, names, frame)):
+            raise _ambiguous(name, expression.place, frame)
         return
     for part in children(expression):
         _beside(part, plain, local | _brings(expression), frame)
 
 
-def _ambiguous(expression: Variable, frame: Frame) -> QueryError:
-    message = f"'{expression.name}' stands beside an aggregate, and is no column of its own."
+def _asked(expression: Expression, more: Iterable[str], frame: Frame) -> set[str]:
+    """The names of this frame, less `more`, that a pattern or subquery takes from around it."""
+    told = replace(frame.told, warnings=[])  # they were told at the first check
+    names, asked = dict.fromkeys(more, VALUE), set[str]()
+    seen = Frame(told, {**frame.names, **names}, frame.around, asked)
+    if isinstance(expression, PatternTest):
+        condition(expression, seen)
+    else:
+        known(expression, seen)
+    return (asked & frame.names.keys()) - names.keys()
+
+
+def _ambiguous(name: str, place: Place, frame: Frame) -> QueryError:
+    message = f"'{name}' stands beside an aggregate, and is no column of its own."
     cure = "Return what you need of it as a column as well, or compute it in a WITH before."
-    return frame.problem(
-        SyntaxProblem, expression.place, "AmbiguousAggregationExpression", message, cure
-    )
+    return frame.problem(SyntaxProblem, place, "AmbiguousAggregationExpression", message, cure)
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,8 +141,12 @@ class _Behind:
         elif is_aggregate(expression):
             for part in walk(expression):
                 if isinstance(part, Variable) and not self._visible(part.name, local):
-                    raise self._undefined(part)
+                    raise self._undefined(part.name, part.place)
             raise refuse_aggregate(expression, self.frame, nested=False)
+        elif isinstance(expression, _WITH_PATTERN):
+            for name in sorted(_asked(expression, local.union(self.projected.columns), self.frame)):
+                raise self._undefined(name, expression.place)
+            return
         for part in children(expression):
             self.check(part, local | _brings(expression))
 
@@ -130,13 +154,13 @@ class _Behind:
         if self._visible(variable.name, local):
             return
         if any(variable in walk(key) for key in self.projected.keys - self.items):
-            raise _ambiguous(variable, self.frame)
-        raise self._undefined(variable)
+            raise _ambiguous(variable.name, variable.place, self.frame)
+        raise self._undefined(variable.name, variable.place)
 
-    def _undefined(self, variable: Variable) -> QueryError:
-        message = f"'{variable.name}' is neither a column of its own nor inside one, and only columns are left here."
+    def _undefined(self, name: str, place: Place) -> QueryError:
+        message = f"'{name}' is neither a column of its own nor inside one, and only columns are left here."
         cure = "Return it as a column as well: with DISTINCT or an aggregate, rows are grouped."
-        return self.frame.problem(NameProblem, variable.place, "UndefinedVariable", message, cure)
+        return self.frame.problem(NameProblem, place, "UndefinedVariable", message, cure)
 
     def _visible(self, name: str, local: frozenset[str]) -> bool:
         if name in local or name in self.projected.columns:

@@ -15,7 +15,15 @@ from gdb.language.kinds import (
     Kind,
     Known,
 )
-from gdb.language.syntax import Arithmetic, ArithmeticOperator, Expression, Index, Place, Property
+from gdb.language.syntax import (
+    Arithmetic,
+    ArithmeticOperator,
+    Expression,
+    Index,
+    MapProjection,
+    Place,
+    Property,
+)
 
 _TIMES = (Kind.TEMPORAL, Kind.DURATION)
 _WITH_KEYS = (*ELEMENTS, Kind.MAP, *_TIMES)
@@ -44,11 +52,11 @@ def labelled(known: Known, subject: Expression, frame: Frame) -> None:
         raise frame.misfit(subject.place, f"only nodes have labels, and this is {known}.")
 
 
-def with_keys(known: Known, expression: Property, frame: Frame) -> None:
-    """Refuse the property of what has none."""
+def with_keys(known: Known, expression: Property | MapProjection, frame: Frame) -> None:
+    """Refuse the properties of what has none."""
     if known.may_be(_WITH_KEYS):
         return
-    message = f"{known} has no properties, so it has no {expression.key.text}."
+    message = f"{known} has no properties."
     place = expression.subject.place
     if known.kind in (Kind.PATH, Kind.LIST):
         cure = "Name a node of it." if known.kind is Kind.PATH else "Take an item, as in list[0]."

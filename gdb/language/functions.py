@@ -58,6 +58,7 @@ _INSTEAD = {
     "length": "Name the relationships of the pattern.",
     "startnode": "Name the node in the pattern.",
     "endnode": "Name the node in the pattern.",
+    "exists": "For a property write IS NOT NULL.",
     "shortestpath": "Write each length as a query of its own.",
     **dict.fromkeys(
         (

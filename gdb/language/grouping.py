@@ -83,7 +83,8 @@ class Grouping:
     def select(self, source: exp.Select) -> exp.Select:
         """The SELECT over `source` (which has FROM and WHERE); keys are grouped by their position."""
         columns = [*self._keys, *self._aggregates]
-        source.set("expressions", columns or [exp.alias_(exp.Literal.number(1), "k0")])
+        # aggregates of null alone leave none, and there is one row all the same
+        source.set("expressions", columns or [exp.alias_(exp.Count(this=exp.Star()), "k0")])
         if self._keys:
             positions = [exp.Literal.number(k + 1) for k in range(len(self._keys))]
             source = source.group_by(*positions, copy=False)

@@ -22,9 +22,11 @@ from gdb.language.clauses import (
 )
 from gdb.language.syntax import (
     Expression,
+    NodePattern,
     PathPattern,
     PatternComprehension,
     PatternTest,
+    RelationshipPattern,
     Subquery,
     Variable,
     walk,
@@ -61,7 +63,9 @@ def _of_expression(expression: Expression) -> Iterator[str]:
 def _of_pattern(pattern: PathPattern) -> Iterator[str]:
     if pattern.name is not None:
         yield pattern.name.text
-    for part in (*pattern.nodes, *pattern.relationships):
+    parts: tuple[NodePattern | RelationshipPattern, ...]
+    parts = (*pattern.nodes, *pattern.relationships)
+    for part in parts:
         if part.variable is not None:
             yield part.variable.text
         inner = [value for _, value in part.properties]

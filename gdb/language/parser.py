@@ -195,6 +195,11 @@ class _Parser(WritingClauses):
         else:
             query = Query(cursor.text, *self._parts(must_return=kind == "COLLECT"))
         self._end_of_braces(query)
+        for clause in (clause for part in query.parts for clause in part):
+            if isinstance(clause, WRITING):
+                raise cursor.error(
+                    clause.place, f"{kind} {{ }} changes nothing.", "Write it in CALL { }."
+                )
         return query
 
     def _end_of_braces(self, query: Query) -> None:

@@ -187,7 +187,7 @@ class PatternReader(ExpressionReader):
         cursor = self.cursor
         if cursor.is_sign(*ends):
             return None
-        if cursor.is_word("WHERE") and not cursor.is_sign(*ends, ahead=1):
+        if cursor.is_word("WHERE") and not cursor.is_sign(":", ")", "]", "*", ahead=1):
             return None
         return cursor.name(f"a name, a label or the end of the {what}")
 

@@ -115,7 +115,7 @@ def printed(query: Query) -> str:
     "MATCH (a)-->(b:Person {name: 'x'}) RETURN a.age + 1 AS n LIMIT 3"
     """
     start = "EXPLAIN " * query.explain + "PROFILE " * query.profile
-    parts = [" ".join(map(_clause, part)) for part in query.parts]
+    parts = [" ".join(map(clause_text, part)) for part in query.parts]
     text = parts[0]
     for all_, part in zip(query.all, parts[1:], strict=True):
         text += f" UNION {'ALL ' * all_}{part}"
@@ -133,6 +133,9 @@ def name_text(name: str) -> str:
 
 
 def _dotted(name: str) -> str:
+    """The name of a function or procedure."""
+    if name.lower() in ("count", "collect"):  # keywords only before a brace
+        return name
     parts = name.split(".")
     return ".".join(map(name_text, parts)) if all(parts) else name_text(name)
 
@@ -467,7 +470,7 @@ def _writing(clause: Clause) -> str:
         case Delete(targets=targets, detach=detach):
             return f"{'DETACH ' * detach}DELETE {', '.join(map(expression_text, targets))}"
         case Foreach(variable=variable, list=of, clauses=clauses):
-            return f"FOREACH ({_in(variable, of)} | {' '.join(map(_clause, clauses))})"
+            return f"FOREACH ({_in(variable, of)} | {' '.join(map(clause_text, clauses))})"
         case _:
             raise AssertionError(clause)
 

@@ -35,6 +35,8 @@ from gdb.language.syntax import (
 )
 from gdb.language.types import Kind, Typed, joined, written
 
+NEGATIVE = "NegativeIntegerArgument"  # the standard's name of the error
+
 
 def project(scope: Scope, returning: Return, conditions: Sequence[Expression]) -> Tail:
     """The relational part of a query.
@@ -73,8 +75,8 @@ class _Projection:
         """The items with their variables resolved; * as the named elements in the order of the text."""
         items: list[ReturnItem] = []
         if self.returning.everything:
-            place = self.returning.place  # RETURN *
-            star = Place(place.start, min(place.end, place.start + len("RETURN *")))
+            at = self.scope.text.index("*", self.returning.place.start)
+            star = Place(at, at + 1)
             if not self.scope.names:
                 raise problem(
                     SyntaxProblem,
@@ -130,6 +132,7 @@ class _Projection:
                 self.scope.text,
                 given.place,
                 f"{clause} takes a whole number, 0 or more, and this is {str(value)[:40]!r}.",
+                detail=NEGATIVE if type(value) is int else "InvalidArgumentType",
             )
         return value
 

@@ -6,7 +6,7 @@ has to refuse one. Values of the user travel as parameters; names never leave th
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from sqlglot import exp
@@ -162,6 +162,11 @@ class Translator:
 
     def _given(self, value: Value, place: Place) -> Typed:
         """The value of a parameter."""
+        if isinstance(value, Mapping):
+            what = "a map as a parameter is"
+            raise functions.not_supported(
+                self.scope.text, place, what, "Pass its values one by one."
+            )
         if type_of(value) is None:
             raise self.type_problem(
                 place,

@@ -55,7 +55,7 @@ def _temporal() -> Iterator[Signature]:
         for clock in ("transaction", "statement", "realtime"):
             yield Signature(f"{name}.{clock}", 0, 1, TEMPORAL)
         yield Signature(f"{name}.truncate", 1, 3, TEMPORAL)
-    yield Signature("datetime.fromepoch", 2, 2, TEMPORAL)
+    yield Signature("datetime.fromepoch", 1, 2, TEMPORAL)
     yield Signature("datetime.fromepochmillis", 1, 1, TEMPORAL)
     yield Signature("duration", 1, 1, DURATION)
     for name in ("between", "inMonths", "inDays", "inSeconds"):

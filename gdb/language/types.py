@@ -6,7 +6,7 @@ before it runs, and what Cypher decides value by value (`1 = 'a'` is false, `1 <
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date, datetime, timedelta
 from enum import StrEnum
@@ -118,7 +118,7 @@ def sql_type(type_: Type) -> str:
 
 
 def type_of(value: Value) -> Type | None:
-    """The type of a parameter or literal; None for a list of unlike values."""
+    """The type of a parameter or literal; None for a map, and for a list of unlike values."""
     match value:
         case None:
             return NULL
@@ -136,6 +136,8 @@ def type_of(value: Value) -> Type | None:
             return DATE
         case timedelta():
             return DURATION
+        case Mapping():
+            return None
     kinds = {type_.kind if (type_ := type_of(item)) else Kind.LIST for item in value} - {Kind.NULL}
     common = common_kind(kinds)
     return Type(Kind.LIST, common) if common is not None else None

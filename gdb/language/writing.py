@@ -18,8 +18,20 @@ from gdb.language.clauses import (
     SetProperty,
 )
 from gdb.language.reading import ReadingClauses
-from gdb.language.syntax import Expression, HasLabels, Index, Name, Property, Variable
+from gdb.language.syntax import (
+    Expression,
+    HasLabels,
+    Index,
+    Name,
+    NodePattern,
+    PathMode,
+    PathPattern,
+    Property,
+    RelationshipPattern,
+    Variable,
+)
 from gdb.language.tokens import Token
+from gdb.storage.adjacency import Direction
 
 
 class WritingClauses(ReadingClauses):
@@ -31,10 +43,13 @@ class WritingClauses(ReadingClauses):
 
     def create(self, start: Token) -> Create:
         patterns = self.patterns()
+        for pattern in patterns:
+            self._check_made(pattern, "CREATE")
         return Create(patterns, self.cursor.since(start))
 
     def merge(self, start: Token) -> Merge:
         cursor, pattern = self.cursor, self.path()
+        self._check_made(pattern, "MERGE")
         on_create: list[SetItem] = []
         on_match: list[SetItem] = []
         while cursor.accept_word("ON"):
@@ -45,6 +60,29 @@ class WritingClauses(ReadingClauses):
                 raise cursor.unexpected("SET", ["SET"])
             items += self._set_items()
         return Merge(pattern, tuple(on_create), tuple(on_match), cursor.since(start))
+
+    def _check_made(self, pattern: PathPattern, clause: str) -> None:
+        """What is made must be said in full: each relationship has one type, one length and, in CREATE, a direction."""
+        if pattern.selector is not None or pattern.mode is not PathMode.TRAIL:
+            place = pattern.nodes[0].place.to(pattern.nodes[-1].place)
+            raise self.cursor.error(place, f"{clause} makes one path.", "Leave the selector out.")
+        for made in pattern.relationships:
+            wrong, cure = "", "Write -[:TYPE]->."
+            if made.length is not None:
+                wrong = f"{clause} makes no relationship of variable length."
+                cure = "Write each relationship out."
+            elif len(made.types) != 1:
+                wrong = f"{clause} makes relationships of one type each."
+            elif made.direction is Direction.ANY and clause == "CREATE":
+                wrong = "CREATE makes relationships with a direction."
+            if wrong:
+                raise self.cursor.error(made.place, wrong, cure)
+        parts: list[NodePattern | RelationshipPattern] = [*pattern.nodes, *pattern.relationships]
+        for part in parts:
+            if part.where is not None:
+                raise self.cursor.error(
+                    part.where.place, f"{clause} takes no WHERE in its pattern."
+                )
 
     # ---- SET, REMOVE -----------------------------------------------------------------------------
 

@@ -87,11 +87,15 @@ class _Run:
         for element, (of, several) in pushed.items():
             try:
                 found = self._allowed(element, several)
-            except QueryError:  # it needs dynamic types, or fails: then only for rows that get there
+            except (
+                QueryError
+            ):  # it needs dynamic types, or fails: then only for rows that get there
                 left += of
                 continue
             allowed[element] = found, pushdown.predicate(self.scope, several)
-        vertices = [self._vertex(k, allowed, bound_vertices) for k in range(len(self.scope.vertices))]
+        vertices = [
+            self._vertex(k, allowed, bound_vertices) for k in range(len(self.scope.vertices))
+        ]
         edges = [self._edge(k, allowed, bound_edges) for k in range(len(self.scope.edges))]
         graph = QueryGraph(tuple(vertices), tuple(edges), self.pattern.mode)
         return self._rows(graph, left)
@@ -145,9 +149,7 @@ class _Run:
             eids = bound[name] if eids is None else np.intersect1d(eids, bound[name])
             text = f"{text} bound {name}"
         types = tuple(sorted({type_.text for type_ in edge.types}))
-        return QueryEdge(
-            edge.source, edge.target, types, edge.direction, name, True, eids, text
-        )
+        return QueryEdge(edge.source, edge.target, types, edge.direction, name, True, eids, text)
 
     def _rows(self, graph: QueryGraph, left: Sequence[Condition]) -> Table:
         from gdb.planner import plan

@@ -6,6 +6,7 @@ import threading
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gdb.errors import Cancelled, QueryTimeout
@@ -24,6 +25,7 @@ class Context:
 
     parameters : as values of the language. plain : as the caller gave them, for what is evaluated over columns.
     options : how patterns are run. embeddings : how many they had.
+    import_root : the folder in which files that are read must lie, None for any.
     """
 
     text: str
@@ -36,6 +38,13 @@ class Context:
     deadline: float | None = None
     embeddings: int = 0
     cancel: threading.Event | None = None
+    import_root: Path | None = None
+    _numbers: int = 0
+
+    def next_number(self) -> int:
+        """A number that no other hidden name of the run has."""
+        self._numbers += 1
+        return self._numbers
 
     def pulse(self) -> None:
         """To be called now and then.

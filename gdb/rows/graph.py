@@ -1,8 +1,8 @@
-"""The graph that a query sees row by row: one object for each node and relationship, and what the query changes of them.
+"""The graph that a query sees row by row: one object for each node and relationship, and what the query changes.
 
 Reading makes the objects from a snapshot. Changes are made to the objects at once and noted; `flush` brings what was
-noted into the transaction in bulk, and `snapshot` is the graph with it. So what one row changes the next one sees, and a
-pattern is only ever matched against a snapshot.
+noted into the transaction in bulk, and `snapshot` is the graph with it. So what one row changes the next one sees, and
+a pattern is only ever matched against a snapshot.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from gdb.values.elements import NodeValue, RelationshipValue
 if TYPE_CHECKING:
     from gdb.storage.snapshot import Snapshot
     from gdb.storage.transaction import Changes
-    from gdb.values.kinds import Value
+    from gdb.values.kinds import Row, Value
 
 
 @dataclass(slots=True)
@@ -171,9 +171,7 @@ class Graph:
         self.effects.properties_set += len(kept)
         return one
 
-    def set_property(
-        self, element: NodeValue | RelationshipValue, key: str, value: Value
-    ) -> None:
+    def set_property(self, element: NodeValue | RelationshipValue, key: str, value: Value) -> None:
         """Set a property; null takes it away."""
         there = key in element.properties
         if value is None:
@@ -376,9 +374,9 @@ def _space_of_new(changes: Changes) -> str:
     return "" if changes.view.id_spaces.get("", "int64") == "int64" else "_created"
 
 
-def _records(columns: Mapping[str, Column | None], count: int) -> list[dict[str, Value]]:
+def _records(columns: Mapping[str, Column | None], count: int) -> list[Row]:
     """Columns turned into `count` dicts, nulls left out."""
-    records: list[dict[str, Value]] = [{} for _ in range(count)]
+    records: list[Row] = [{} for _ in range(count)]
     for key, column in columns.items():
         values = [] if column is None else column.to_list()
         for record, value in zip(records, values, strict=False):

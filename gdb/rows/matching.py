@@ -14,8 +14,9 @@ import numpy as np
 from gdb.language.syntax import Comparator, Comparison, Expression
 from gdb.rows.component import Table, matched
 from gdb.rows.pattern import Component, Condition, Edge, Pattern
+from gdb.rows.subqueries import Prepared
 from gdb.rows.walking import walked
-from gdb.storage.adjacency import I64, U32
+from gdb.storage.adjacency import I64
 from gdb.values.comparison import group_key
 from gdb.values.elements import NodeValue, PathValue, RelationshipValue
 
@@ -101,7 +102,9 @@ class _Matching:
         if not ready:
             return table
         self.waiting = [c for c in self.waiting if c not in ready]
-        tests = [self.context.evaluator.condition(c.expression) for c in ready]
+        prepared = Prepared(self.context, [c.expression for c in ready])
+        tests = [self.context.evaluator.condition(one) for one in prepared.expressions]
+        prepared.fill([row for _, row in table])
         return [one for one in table if all(test(one[1]) is True for test in tests)]
 
     def _own(self, component: Component) -> list[Condition]:
@@ -127,7 +130,9 @@ class _Matching:
             {name: np.unique(values) for name, values in eids.items()},
         )
         self.waiting = [c for c in self.waiting if c not in own or c in found.left]
-        pairs = [(found.vertices[name].astype(np.int64), vids[name]) for name in shared]
+        pairs: list[tuple[I64, I64]] = [
+            (found.vertices[name].astype(np.int64), vids[name].astype(np.int64)) for name in shared
+        ]
         pairs += [(found.edges[name], eids[name]) for name in shared_edges]
         pairs += self._equalities(component, found, table)
         at, of = joined(len(table), found.count, pairs)
@@ -142,9 +147,7 @@ class _Matching:
             made += self._filtered([one for one in some if self._differ(one[1])])
         return made
 
-    def _built(
-        self, found: Table, table: list[Numbered], at: I64, of: I64
-    ) -> Iterator[Numbered]:
+    def _built(self, found: Table, table: list[Numbered], at: I64, of: I64) -> Iterator[Numbered]:
         graph = self.context.graph
         columns: dict[str, Sequence[Value]] = {
             name: graph.nodes(vids[of]) for name, vids in found.vertices.items()
@@ -283,4 +286,3 @@ def _path(vertices: Sequence[Value], edges: Sequence[Value]) -> PathValue:
             nodes.append(one.end if one.start is nodes[-1] else one.start)
             relationships.append(one)
     return PathValue(tuple(nodes), tuple(relationships))
-

@@ -172,9 +172,7 @@ class _Reader:
         if where is not None:
             self.written.append(where)
         self.found.conditions = [
-            Condition(part, mentioned(part))
-            for whole in self.written
-            for part in conjuncts(whole)
+            Condition(part, mentioned(part)) for whole in self.written for part in conjuncts(whole)
         ]
         return self.found
 

@@ -12,12 +12,13 @@ from typing import TYPE_CHECKING
 
 from gdb.errors import TypeProblem
 from gdb.language.clauses import Return, ReturnItem, SortItem
-from gdb.language.report import problem
 from gdb.language.rebuild import rebuilt
+from gdb.language.report import problem
 from gdb.language.syntax import Call, Expression, Name, Variable, walk
 from gdb.rows.pattern import HIDDEN
+from gdb.rows.subqueries import compiled
 from gdb.values.aggregates import AGGREGATES, Gathering
-from gdb.values.comparison import group_key, sort_key
+from gdb.values.comparison import Key, group_key, sort_key
 from gdb.values.problems import ValueProblem
 
 if TYPE_CHECKING:
@@ -81,14 +82,16 @@ class _Projection:
     def _plain(
         self, rows: Sequence[Row], items: Sequence[ReturnItem], order: Sequence[SortItem]
     ) -> list[_Made]:
-        evaluator = self.context.evaluator
-        compiled = [(item.name, evaluator.compiled(item.expression)) for item in items]
-        sorts = [evaluator.compiled(item.expression) for item in order]
+        expressions = [*(item.expression for item in items), *(item.expression for item in order)]
+        prepared, functions = compiled(self.context, expressions)
+        prepared.fill(rows)
+        values = list(zip((item.name for item in items), functions[: len(items)], strict=True))
+        sorts = functions[len(items) :]
         found: list[_Made] = []
         for number, row in enumerate(rows):
             if number % 1024 == 0:
                 self.context.pulse()
-            made = {name: value(row) for name, value in compiled}
+            made = {name: value(row) for name, value in values}
             keys: list[Value] = []
             if sorts:
                 both = {**row, **made}
@@ -122,15 +125,18 @@ class _Projection:
     ) -> list[Row]:
         """The first row of each group, with the values of the aggregates."""
         evaluator = self.context.evaluator
-        compiled = [evaluator.compiled(key) for key in keys]
-        arguments = [[evaluator.compiled(a) for a in call.arguments] for call in aggregates]
+        inner = [argument for call in aggregates for argument in call.arguments]
+        prepared, functions = compiled(self.context, [*keys, *inner])
+        prepared.fill(rows)
+        of_key, rest = functions[: len(keys)], iter(functions[len(keys) :])
+        arguments = [[next(rest) for _ in call.arguments] for call in aggregates]
         groups: dict[Hashable, tuple[Row, list[Gathering]]] = {}
         if not keys and not rows:
             groups[()] = ({}, [_made(call) for call in aggregates])
         for number, row in enumerate(rows):
             if number % 1024 == 0:
                 self.context.pulse()
-            key = tuple(group_key(value(row)) for value in compiled)
+            key = tuple(group_key(value(row)) for value in of_key)
             if key not in groups:
                 groups[key] = (row, [_made(call) for call in aggregates])
             states = groups[key][1]
@@ -169,6 +175,7 @@ class _Projection:
                 self.context.text,
                 given.place,
                 f"{clause} takes a whole number, 0 or more, and this is {str(value)[:40]!r}.",
+                detail="NegativeIntegerArgument" if type(value) is int else "InvalidArgumentType",
             )
         return value
 
@@ -181,7 +188,7 @@ def _made(call: Call) -> Gathering:
     return AGGREGATES[call.function.text.lower()].over(call.distinct)
 
 
-def _by(number: int) -> Callable[[_Made], object]:
+def _by(number: int) -> Callable[[_Made], Key]:
     return lambda made: sort_key(made[2][number])
 
 
@@ -199,4 +206,3 @@ def _distinct(found: Sequence[_Made]) -> list[_Made]:
             seen.add(key)
             kept.append(made)
     return kept
-

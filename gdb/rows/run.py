@@ -7,6 +7,7 @@ evaluated row by row (`gdb.evaluator`).
 
 from __future__ import annotations
 
+import time
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
@@ -32,12 +33,14 @@ from gdb.language.clauses import (
     With,
 )
 from gdb.language.report import problem
-from gdb.language.syntax import Expression, PathPattern
+from gdb.language.syntax import Expression, NodePattern, PathPattern, RelationshipPattern
 from gdb.rows import writing
 from gdb.rows.matching import extended
 from gdb.rows.pattern import HIDDEN, Pattern, pattern_of
 from gdb.rows.projecting import projected
+from gdb.rows.subqueries import Prepared, compiled
 from gdb.values.comparison import group_key
+from gdb.values.temporal_clock import clock_at
 
 if TYPE_CHECKING:
     from gdb.rows.context import Context
@@ -80,7 +83,8 @@ def answered(context: Context, query: Query) -> Answer:
     """
     runner = Runner(context)
     context.evaluator = Evaluator(context.text, context.parameters, runner)
-    found = runner.query(query, Table((), [{}]))
+    with clock_at(time.time_ns()):
+        found = runner.query(query, Table((), [{}]))
     context.graph.flush()
     if not isinstance(query.parts[0][-1], Return):
         return Answer((), [])
@@ -101,15 +105,11 @@ class Runner:
 
     # ---- what expressions ask ----------------------------------------------------------------------
 
-    def matches(
-        self, pattern: PathPattern, where: Expression | None, row: Row
-    ) -> Iterator[Row]:
+    def matches(self, pattern: PathPattern, where: Expression | None, row: Row) -> Iterator[Row]:
         """The row extended by every way to match a pattern."""
         key = id(pattern)
         if key not in self._patterns:
-            self._patterns[key] = pattern_of(
-                self.context.text, [pattern], where, self.context.mode
-            )
+            self._patterns[key] = pattern_of(self.context.text, [pattern], where, self.context.mode)
             self._kept.append(pattern)
         row = _visible(row)  # or the anonymous parts of the pattern would be those of the one around it
         for _, found in extended(self.context, self._patterns[key], [row], row):
@@ -193,10 +193,11 @@ class Runner:
         return Table(names, rows)
 
     def _unwind(self, clause: Unwind, table: Table) -> Table:
-        values = self.context.evaluator.compiled(clause.list)
+        prepared, (values,) = compiled(self.context, [clause.list])
+        prepared.fill(table.rows)
         name = clause.variable.text
         rows: list[Row] = []
-        for row in table.rows:
+        for row in map(_visible, table.rows):
             found = values(row)
             items = found if isinstance(found, list) else [] if found is None else [found]
             rows += [{**row, name: item} for item in items]
@@ -206,8 +207,11 @@ class Runner:
         found = projected(self.context, clause, table.names, table.rows)
         if where is None:
             return Table(found.names, [row for row, _ in found.rows])
-        test = self.context.evaluator.condition(where)
-        kept = [row for row, before in found.rows if test({**before, **row}) is True]
+        prepared = Prepared(self.context, [where])
+        test = self.context.evaluator.condition(prepared.expressions[0])
+        both = [{**before, **row} for row, before in found.rows]
+        prepared.fill(both)
+        kept = [row for (row, _), seen in zip(found.rows, both, strict=True) if test(seen) is True]
         return Table(found.names, kept)
 
     def _call(self, clause: CallSubquery, table: Table) -> Table:
@@ -269,7 +273,8 @@ def _visible(row: Row) -> Row:
 
 
 def _names_of(pattern: PathPattern) -> list[str]:
-    parts = [*pattern.nodes, *pattern.relationships]
+    parts: tuple[NodePattern | RelationshipPattern, ...]
+    parts = (*pattern.nodes, *pattern.relationships)
     named = [part.variable.text for part in parts if part.variable is not None]
     return named if pattern.name is None else [*named, pattern.name.text]
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, TypeVar
 
 from gdb.errors import SyntaxProblem, TypeProblem
-from gdb.language.clauses import Create, Delete, Merge, Remove, Set, SetAll, SetItem, SetProperty
+from gdb.language.clauses import Create, Delete, Merge, Remove, SetAll, SetItem, SetProperty
 from gdb.language.report import problem
 from gdb.language.syntax import (
     Expression,
@@ -79,9 +79,7 @@ class _Maker:
             row[name] = node
         return node
 
-    def _relationship(
-        self, k: int, nodes: Sequence[NodeValue], row: Row
-    ) -> RelationshipValue:
+    def _relationship(self, k: int, nodes: Sequence[NodeValue], row: Row) -> RelationshipValue:
         pattern = self.pattern.relationships[k]
         ends = nodes[k], nodes[k + 1]
         start, end = ends[::-1] if pattern.direction is Direction.IN else ends
@@ -140,9 +138,7 @@ class _Assignment:
         if isinstance(item, SetProperty):
             self.subject = compiled(item.target.subject)
             self.value = compiled(item.value)
-            self.key = (
-                None if isinstance(item.target, Property) else compiled(item.target.index)
-            )
+            self.key = None if isinstance(item.target, Property) else compiled(item.target.index)
         else:
             self.subject = compiled(item.variable)
             if isinstance(item, SetAll):
@@ -175,12 +171,11 @@ class _Assignment:
         elif isinstance(element, NodeValue):
             graph.set_labels(element, [label.text for label in item.labels], ())
         else:
-            raise problem(
-                TypeProblem, self.context.text, item.place, "only a node has labels."
-            )
+            raise problem(TypeProblem, self.context.text, item.place, "only a node has labels.")
 
     def _key(self, row: Row) -> str:
-        assert self.key is not None and isinstance(self.item, SetProperty)
+        assert self.key is not None
+        assert isinstance(self.item, SetProperty)
         key = self.key(row)
         if isinstance(key, str):
             return key
@@ -230,9 +225,7 @@ def remove(context: Context, clause: Remove, rows: Sequence[Row]) -> None:
                     if isinstance(name, str):
                         context.graph.set_property(element, name, None)
                 case _:
-                    raise problem(
-                        TypeProblem, context.text, item.place, "only a node has labels."
-                    )
+                    raise problem(TypeProblem, context.text, item.place, "only a node has labels.")
 
 
 # ---- DELETE ----------------------------------------------------------------------------------------
@@ -275,9 +268,7 @@ def _elements(
 # ---- MERGE -----------------------------------------------------------------------------------------
 
 
-def merge(
-    context: Context, clause: Merge, rows: Sequence[Row], known: Sequence[str]
-) -> list[Row]:
+def merge(context: Context, clause: Merge, rows: Sequence[Row], known: Sequence[str]) -> list[Row]:
     """The rows with what MERGE found for each, or made where there was none."""
     return _Merge(context, clause, known).run(rows)
 
@@ -329,10 +320,7 @@ class _Merge:
     # ---- keys ------------------------------------------------------------------------------------
 
     def _keys(self) -> list[tuple[Name, Expression]]:
-        pattern = self.clause.pattern
-        return [
-            pair for part in (*pattern.nodes, *pattern.relationships) for pair in part.properties
-        ]
+        return [pair for part in _parts(self.clause.pattern) for pair in part.properties]
 
     def _prepared(self, rows: Sequence[Row]) -> tuple[Pattern, list[Row]]:
         """The pattern in which properties are compared with hidden variables, and the rows with these."""
@@ -360,8 +348,7 @@ class _Merge:
 
     def _bound(self) -> list[str]:
         """The names in the pattern that the rows have."""
-        pattern = self.clause.pattern
-        named = [part.variable for part in (*pattern.nodes, *pattern.relationships)]
+        named = [part.variable for part in _parts(self.clause.pattern)]
         return [name.text for name in named if name is not None and name.text in self.known]
 
     def _independent(self) -> bool:
@@ -391,6 +378,7 @@ class _Merge:
                     *(SyntaxProblem, self.context.text, value.place),
                     f"MERGE cannot look for a null {key.text}: null equals nothing.",
                     "Filter such rows out before, with WHERE ... IS NOT NULL.",
+                    detail="MergeReadOwnWrites",
                 )
         for name in self._bound():
             if any(row[name] is None for row in rows):
@@ -398,6 +386,10 @@ class _Merge:
                     *(SyntaxProblem, self.context.text, self.clause.place),
                     f"'{name}' is null, and MERGE has no node to begin at.",
                 )
+
+
+def _parts(pattern: PathPattern) -> tuple[NodePattern | RelationshipPattern, ...]:
+    return (*pattern.nodes, *pattern.relationships)
 
 
 _Part = TypeVar("_Part", NodePattern, RelationshipPattern)

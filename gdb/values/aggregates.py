@@ -121,7 +121,7 @@ class Sum:
         value = values[0]
         if value is None:
             return
-        if times.is_temporal(value):
+        if times.is_duration(value):
             self._time = value if self._time is None else times.add(self._time, value)
         elif isinstance(value, float):
             self._floats.append(value)

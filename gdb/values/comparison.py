@@ -70,6 +70,8 @@ def _equal_maps(a: dict[str, Value], b: dict[str, Value]) -> bool | None:
 def compare(a: Value, b: Value) -> float | None:
     """Below 0 where a < b, 0 where they are equal, above 0 where a > b; None where they cannot be compared; NaN where
     every comparison is false because a NaN stands in it."""
+    if type(a) is int and type(b) is int:  # the usual case first
+        return a - b
     if isinstance(a, bool) or isinstance(b, bool):
         return a - b if isinstance(a, bool) and isinstance(b, bool) else None
     if isinstance(a, (int, float)) and isinstance(b, (int, float)):

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from gdb.values import times
-from gdb.values.arithmetic import as_text, in_range
+from gdb.values.arithmetic import HIGHEST, as_text, in_range
 from gdb.values.function import Function, items, strict
 from gdb.values.naming import refusal
 from gdb.values.problems import ValueProblem
@@ -36,7 +36,8 @@ def to_integer(value: Value) -> Value:
         case str():
             text = value.strip()
             if _INTEGER.fullmatch(text):
-                return in_range(int(text))
+                # Python refuses to read integers of thousands of digits.
+                return in_range(int(text) if len(text) < 1000 else HIGHEST + 1)
             number = to_float(text)
             return _whole(number) if isinstance(number, float) else None
         case _:

@@ -8,12 +8,12 @@ from gdb.values import conversion, graph, lists, numbers, strings
 from gdb.values.function import Function
 from gdb.values.temporal_functions import TEMPORAL_FUNCTIONS
 
+_TEMPORAL = tuple(
+    Function(one.name, one.least, one.most, one.apply) for one in TEMPORAL_FUNCTIONS.values()
+)
 FUNCTIONS: Mapping[str, Function] = {
     function.name.lower(): function
     for room in (conversion, graph, lists, numbers, strings)
     for function in room.FUNCTIONS
-} | {
-    one.name.lower(): Function(one.name, one.least, one.most, one.apply)
-    for one in TEMPORAL_FUNCTIONS.values()
-}
+} | {function.name.lower(): function for function in _TEMPORAL}
 """By name in lower case: the language does not tell ABS from abs."""

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import time
 import uuid
 from typing import TYPE_CHECKING
 
 from gdb.values.comparison import equal
 from gdb.values.function import Function, items, strict
 from gdb.values.naming import refusal, value_type
+from gdb.values.temporal_clock import statement_instant
 
 if TYPE_CHECKING:
     from gdb.values.kinds import Value
@@ -58,8 +58,8 @@ def _null_if(value: Value, other: Value) -> Value:
 
 
 def _timestamp() -> Value:
-    """Milliseconds since 1970-01-01 UTC."""
-    return time.time_ns() // 1_000_000
+    """Milliseconds since 1970-01-01 UTC, the same in the whole statement."""
+    return statement_instant() // 1_000_000
 
 
 FUNCTIONS = (

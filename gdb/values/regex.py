@@ -10,7 +10,6 @@ from __future__ import annotations
 import re
 import sys
 import unicodedata
-import warnings
 from functools import lru_cache
 
 from gdb.values.problems import ValueProblem
@@ -54,12 +53,8 @@ def compiled(pattern: str) -> re.Pattern[str]:
     """
     flags, rest = _flags(pattern)
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter(
-                "error"
-            )  # what Python warns of in a set means something else in Java
-            return re.compile(_translated(rest), flags)
-    except (re.error, FutureWarning, DeprecationWarning, OverflowError, RecursionError) as error:
+        return re.compile(_translated(rest), flags)
+    except (re.error, OverflowError, RecursionError) as error:
         raise ValueProblem(
             "argument",
             f"'{pattern}' is no regular expression: {error}.",
@@ -108,7 +103,8 @@ def _translated(pattern: str) -> str:
             in_set = character != "]" or parts[-1] in ("[", "[^")
             if character == "[" or pattern.startswith("&&", at):
                 raise re.error("sets inside sets are not known")
-            character = "\\]" if character == "]" and in_set else character
+            if character in "|~" or (character == "]" and in_set):
+                character = f"\\{character}"  # || and ~~ may come to mean something in Python
         elif character == "[":
             in_set = True
             if pattern.startswith("[^", at):

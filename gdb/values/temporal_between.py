@@ -89,13 +89,18 @@ def _local(value: DateTime) -> int:
 
 
 def _months(ends: _Ends) -> int:
-    begin_year, begin_month, begin_day = year_month_day(ends.first.days)
-    end_year, end_month, end_day = year_month_day(ends.second.days)
+    first, second = ends.first, ends.second
+    last = second.days  # of the days that are whole, as java.time counts them
+    if last > first.days and second.nanoseconds < first.nanoseconds:
+        last -= 1
+    elif last < first.days and second.nanoseconds > first.nanoseconds:
+        last += 1
+    begin_year, begin_month, begin_day = year_month_day(first.days)
+    end_year, end_month, end_day = year_month_day(last)
     months = 12 * (end_year - begin_year) + end_month - begin_month
-    begin, end = (begin_day, ends.first.nanoseconds), (end_day, ends.second.nanoseconds)
-    if months > 0 and end < begin:
+    if months > 0 and end_day < begin_day:
         return months - 1
-    return months + 1 if months < 0 and end > begin else months
+    return months + 1 if months < 0 and end_day > begin_day else months
 
 
 def _plus(value: DateTime, months: int, days: int) -> DateTime:

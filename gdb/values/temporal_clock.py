@@ -24,7 +24,11 @@ _CLOCK: ContextVar[_Clock | None] = ContextVar("gdb_clock", default=None)
 
 @contextmanager
 def clock_at(statement: int, transaction: int | None = None) -> Iterator[None]:
-    """Hold the present still. transaction : when the statement's transaction began, if before the statement."""
+    """Hold the present still. transaction : when the statement's transaction began, if before the statement.
+
+    Not to be held over a `yield`: what the caller does meanwhile would see this present too. A generator enters it
+    anew for each row.
+    """
     began = statement if transaction is None else transaction
     token = _CLOCK.set(_Clock(began, statement))
     try:

@@ -102,7 +102,6 @@ KINDS = (DATE, LOCAL_TIME, TIME, LOCAL_DATETIME, DATETIME)
 UTC: Zone = 0
 
 _ALIASES = {"weekDay": "dayOfWeek", "quarterDay": "dayOfQuarter"}
-_SOURCES = ("datetime", "date", "time")
 _EPOCHS = {"epochSeconds": SECOND, "epochMillis": 1_000_000}
 
 

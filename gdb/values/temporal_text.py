@@ -15,7 +15,7 @@ from gdb.values.temporal_parts import day_from, time_from
 from gdb.values.zones import DAY_SECONDS, Zone, named, offsets_of_local, zone_of
 
 # the digits of a signed year are taken whole: no month may begin among them
-_YEAR = r"(?P<year>\d{4}|[+-]\d{1,9}+)"
+_YEAR = r"(?P<year>\d{4}|[+-]\d{1,9}(?!\d))"
 _DATES = tuple(
     re.compile(_YEAR + rest, re.ASCII)
     for rest in (

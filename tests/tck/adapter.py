@@ -44,6 +44,10 @@ class Session:
         found = self.db.execute(query, dict(params), device="cpu", timeout=15)
         rows = [[_value(cell) for cell in row] for row in found]
         effects = _between(before, self._state()) if changes else {}
+        done = found.summary.effects
+        if changes and done is not None:  # relationships have no lasting ids to be told apart by
+            effects["+relationships"] = done.relationships_created
+            effects["-relationships"] = done.relationships_deleted
         return found.columns, rows, effects
 
     def _state(self) -> dict[str, Counter[object]]:
@@ -110,6 +114,7 @@ _OTHER = {
     "MissingParameter": "ParameterMissing",
     "ProcedureNotFound": "ProcedureError",
     "MergeReadOwnWrites": "SemanticError",
+    "ListElementAccessByNonInteger": "TypeError",
 }
 
 

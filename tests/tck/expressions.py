@@ -7,6 +7,7 @@ An adapter of the TCK's runner; scenarios that need a graph raise `NeedsGraph`.
 
 from __future__ import annotations
 
+import time
 from itertools import islice
 
 from gdb.errors import ArgumentProblem, NameProblem, QueryError, SyntaxProblem, TypeProblem
@@ -14,8 +15,10 @@ from gdb.evaluator import Evaluator
 from gdb.language.clauses import Return, Unwind, With
 from gdb.language.parser import parse
 from gdb.language.syntax import Call
+from gdb.values import times
 from gdb.values.aggregates import AGGREGATES
 from gdb.values.comparison import group_key, sort_key
+from gdb.values.temporal_clock import clock_at
 
 
 class NeedsGraph(Exception):
@@ -47,10 +50,21 @@ class Session:
             raise NeedsGraph("UNION")
         evaluator = Evaluator(query.text, parameters)
         rows = [{}]
-        for clause in query.parts[0]:
-            rows = clause_rows(clause, rows, evaluator)
+        with clock_at(time.time_ns()):
+            for clause in query.parts[0]:
+                rows = clause_rows(clause, rows, evaluator)
         columns = [item.name for item in query.parts[0][-1].items]
-        return columns, [[row[name] for name in columns] for row in rows], {}
+        return columns, [[given(row[name]) for name in columns] for row in rows], {}
+
+
+def given(value):
+    """A value as the TCK's runner compares it: temporal ones as text."""
+    match value:
+        case list():
+            return [given(item) for item in value]
+        case dict():
+            return {key: given(item) for key, item in value.items()}
+    return times.text(value) if times.is_temporal(value) else value
 
 
 def clause_rows(clause, rows, evaluator):

@@ -16,10 +16,13 @@ from typing import cast
 import numpy as np
 
 from gdb import query_graph
+from gdb.errors import NotSupported
 from gdb.executor.tail import Value
+from gdb.language import refusals
 from gdb.language.binder import BoundQuery
 from gdb.language.canonical import canonical, labels_text
-from gdb.language.clauses import Query
+from gdb.language.clauses import Query, Simple
+from gdb.language.printer import printed
 from gdb.language.syntax import Expression, Name, PathPattern
 from gdb.storage.adjacency import Direction
 from gdb.storage.model import I64
@@ -106,11 +109,12 @@ def expression(tree: Expression) -> str:
 
 
 def tree(query: Query) -> str:
-    """A parsed query, one line for each part."""
+    """A parsed query, one line for each part; printed, where it is not one MATCH and RETURN that the binder knows."""
     simple = query.simple
-    assert simple is not None
+    if simple is None or _refused(simple):
+        return printed(query)
     match, returning = simple.match, simple.returning
-    lines = ["explain"] if query.explain else []
+    lines = ["explain"] if query.explain else ["profile"] if query.profile else []
     if match.mode is not None:
         lines.append(f"mode {_MODES[match.mode]}")
     lines += [_path(path) for path in match.patterns]
@@ -125,6 +129,14 @@ def tree(query: Query) -> str:
         if count is not None:
             lines.append(f"{name} {expression(count)}")
     return "\n".join(lines)
+
+
+def _refused(simple: Simple) -> bool:
+    try:
+        refusals.check(simple)
+    except NotSupported:
+        return True
+    return False
 
 
 def _path(path: PathPattern) -> str:

@@ -17,6 +17,7 @@ from gdb.errors import (
 from gdb.evaluator import Evaluator
 from gdb.language.parser import parse
 from gdb.values.elements import NodeValue, PathValue, RelationshipValue
+from gdb.values.problems import ValueProblem
 
 ANN, BOB = NodeValue(1, {"Person", "A"}, {"name": "Ann", "age": 3}), NodeValue(2)
 KNOWS = RelationshipValue(7, "KNOWS", ANN, BOB, {"since": 1})
@@ -177,6 +178,14 @@ def test_values(text, expected):
     assert type(found) is type(expected)
 
 
+@pytest.mark.parametrize("item", [None, True, 1, 1.0, 2, "1", math.nan, [1], {}])
+@pytest.mark.parametrize("values", [[], [1], [None], [None, 1], [True], ["1", 2.0], [math.nan, 3]])
+def test_in_is_the_same_whether_the_list_is_of_the_query_or_of_the_row(item, values):
+    of_row = value("item IN values", {"item": item, "values": values})
+    of_query = value("item IN $values", {"item": item}, values=values)
+    assert of_row is of_query
+
+
 def test_a_row_is_left_as_it_is():
     before = dict(ROW)
     value("[x IN list | reduce(n = 0, r IN list | n + r + x)]")
@@ -298,6 +307,14 @@ def test_patterns_and_subqueries_are_asked_with_the_row():
     assert value("COUNT { (n)-->(b) }", subqueries=friends) == 2
     assert value("COLLECT { MATCH (n)-->(b) RETURN b.name }", subqueries=friends) == ["Bob", "Eve"]
     assert all(row == ROW for _, row in friends.asked)
+
+
+def test_what_a_value_refuses_gets_its_place():
+    whole, expression = tree("x")
+    evaluator = Evaluator(whole, {})
+    error = evaluator.located(ValueProblem("argument", "No such thing.", "Cure."), expression.place)
+    assert isinstance(error, ArgumentProblem)
+    assert "line 1, column 8: no such thing. Cure." in str(error)
 
 
 def test_a_pattern_as_a_condition():

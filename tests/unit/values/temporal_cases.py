@@ -11,7 +11,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from gdb.values.duration import Duration
 from gdb.values.kinds import Value
 from gdb.values.temporal import TEMPORAL_TYPES, Temporal
 from gdb.values.temporal_between import add, divide, multiply, subtract

@@ -29,6 +29,7 @@ from gdb.values.regex import compiled
         (r"a++", "aaa", True),
         (r"[a\]]+", "a]", True),
         (r"a\z", "a", True),
+        ("[a||~~]+", "a|~", True),
         (r"\R", "\r\n", True),
     ],
 )

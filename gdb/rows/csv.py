@@ -1,0 +1,80 @@
+"""LOAD CSV: the lines of a file as lists of strings, or with headers as maps."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+from urllib.parse import unquote, urlparse
+
+from gdb.errors import ArgumentProblem, TypeProblem
+from gdb.language.report import problem
+
+if TYPE_CHECKING:
+    from gdb.language.clauses import LoadCsv
+    from gdb.rows.context import Context
+    from gdb.values.kinds import Row, Value
+
+
+def loaded(context: Context, clause: LoadCsv, row: Row) -> Iterator[Value]:
+    """The lines of the file that a row names. An empty field is null in a map, as the header's names tell it apart.
+
+    Raises
+    ------
+    TypeProblem : the name is no string. ArgumentProblem : the file cannot be read, or may not be.
+    """
+    source = context.evaluator.compiled(clause.source)(row)
+    if not isinstance(source, str):
+        raise problem(
+            *(TypeProblem, context.text, clause.source.place), "a file is named by a string."
+        )
+    path = _path(context, clause, source)
+    try:
+        with path.open(newline="", encoding="utf-8-sig") as file:
+            reader = csv.reader(file, delimiter=clause.terminator)
+            yield from _lines(context, clause, reader)
+    except (OSError, UnicodeDecodeError, csv.Error) as error:
+        reason = getattr(error, "strerror", None) or str(error)
+        raise problem(
+            *(ArgumentProblem, context.text, clause.source.place),
+            f"the file {source!r} cannot be read: {reason}.",
+        ) from None
+
+
+def _lines(context: Context, clause: LoadCsv, reader: Iterator[list[str]]) -> Iterator[Value]:
+    names = next(reader, None) if clause.headers else None
+    for number, fields in enumerate(reader):
+        if number % 4096 == 0:
+            context.pulse()
+        if not fields:
+            continue
+        if names is None:
+            found: list[Value] = [field if field else None for field in fields]
+            yield found
+        else:
+            line: dict[str, Value] = dict.fromkeys(names)
+            line |= {k: v if v else None for k, v in zip(names, fields, strict=False)}
+            yield line
+
+
+def _path(context: Context, clause: LoadCsv, source: str) -> Path:
+    """The file that is meant, inside the import root where there is one."""
+    parts = urlparse(source)
+    if parts.scheme not in ("", "file") or parts.netloc not in ("", "localhost"):
+        raise problem(
+            *(ArgumentProblem, context.text, clause.source.place),
+            f"LOAD CSV reads files of this machine, and {source!r} is elsewhere.",
+            "Download it first.",
+        )
+    path = Path(unquote(parts.path) if parts.scheme else source)
+    root = context.import_root
+    if root is None:
+        return path
+    path = (root / path.relative_to(path.anchor)).resolve() if path.anchor else root / path
+    if not path.resolve().is_relative_to(root):
+        raise problem(
+            *(ArgumentProblem, context.text, clause.source.place),
+            f"the file {source!r} lies outside of the import root {str(root)!r}.",
+        )
+    return path

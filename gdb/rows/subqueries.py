@@ -1,0 +1,130 @@
+"""Patterns inside expressions, for all rows at once.
+
+Row by row each pattern predicate, pattern comprehension and EXISTS { } would be planned and run again. So before some
+expressions are evaluated over rows, every such part that depends on the row alone is matched for all of them, and its
+values stand in the rows under hidden names. What depends on the variable of a comprehension around it, and what is more
+than one MATCH, is asked for row by row (`gdb.evaluator.Subqueries`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from gdb.language.clauses import Match
+from gdb.language.rebuild import rebuilt
+from gdb.language.syntax import (
+    Expression,
+    ListComprehension,
+    PatternComprehension,
+    PatternTest,
+    Quantified,
+    Reduce,
+    Subquery,
+    Variable,
+    walk,
+)
+from gdb.rows.pattern import HIDDEN, Pattern, pattern_of
+
+if TYPE_CHECKING:
+    from gdb.rows.context import Context
+    from gdb.values.kinds import Row, Value
+
+Asked = PatternTest | PatternComprehension | Subquery
+
+
+@dataclass(frozen=True, slots=True)
+class _Question:
+    """A part of an expression that is answered for all rows, and the name that its values get."""
+
+    part: Asked
+    name: str
+    pattern: Pattern
+
+
+class Prepared:
+    """Expressions in which patterns have become hidden variables; `fill` gives rows their values."""
+
+    def __init__(self, context: Context, expressions: Sequence[Expression]) -> None:
+        self.context = context
+        self.questions: list[_Question] = []
+        self.expressions = [
+            expression if not _asks(expression) else rebuilt(expression, self._replaced)
+            for expression in expressions
+        ]
+
+    def _replaced(self, part: Expression) -> Expression | None:
+        match part:
+            case PatternTest() | PatternComprehension() | Subquery():
+                return self._asked(part)
+            case ListComprehension() | Quantified() | Reduce():
+                return part  # what stands in it may depend on its variable
+        return None
+
+    def _asked(self, part: Asked) -> Expression:
+        pattern = _pattern(self.context, part)
+        if pattern is None:
+            return part
+        name = f"{HIDDEN}q{self.context.next_number()}"
+        self.questions.append(_Question(part, name, pattern))
+        return Variable(name, part.place)
+
+    def fill(self, rows: Sequence[Row]) -> None:
+        """Answer what the expressions ask, for rows that have the same names."""
+        if not rows or not self.questions:
+            return
+        from gdb.rows.matching import extended
+
+        names = frozenset(rows[0])
+        for question in self.questions:
+            found = extended(self.context, question.pattern, rows, names)
+            values = _values(self.context, question.part, found, len(rows))
+            for row, value in zip(rows, values, strict=True):
+                row[question.name] = value
+
+
+def compiled(
+    context: Context, expressions: Sequence[Expression]
+) -> tuple[Prepared, list[Callable[[Row], Value]]]:
+    """The functions of some expressions, to be called on rows that were filled."""
+    prepared = Prepared(context, expressions)
+    return prepared, [context.evaluator.compiled(one) for one in prepared.expressions]
+
+
+def _asks(expression: Expression) -> bool:
+    return any(
+        isinstance(part, (PatternTest, PatternComprehension, Subquery)) for part in walk(expression)
+    )
+
+
+def _pattern(context: Context, part: Asked) -> Pattern | None:
+    """The pattern that a part asks for; None where it is more than a pattern."""
+    if isinstance(part, Subquery):
+        clauses = part.query.parts[0]
+        (first, *rest) = clauses
+        if rest or len(part.query.parts) > 1 or not isinstance(first, Match) or first.optional:
+            return None
+        mode = first.mode or context.mode
+        return pattern_of(context.text, first.patterns, first.where, mode)
+    where = part.where if isinstance(part, PatternComprehension) else None
+    return pattern_of(context.text, [part.pattern], where, context.mode)
+
+
+def _values(
+    context: Context, part: Asked, found: Sequence[tuple[int, Row]], count: int
+) -> list[Value]:
+    if isinstance(part, PatternComprehension):
+        prepared, (result,) = compiled(context, [part.result])
+        prepared.fill([row for _, row in found])
+        lists: list[list[Value]] = [[] for _ in range(count)]
+        for number, row in found:
+            lists[number].append(result(row))
+        return [*lists]
+    if isinstance(part, Subquery) and part.kind == "COUNT":
+        numbers = [0] * count
+        for number, _ in found:
+            numbers[number] += 1
+        return [*numbers]
+    there = {number for number, _ in found}
+    return [number in there for number in range(count)]
