@@ -128,6 +128,7 @@ class _Matching:
             own,
             {name: np.unique(values) for name, values in vids.items()},
             {name: np.unique(values) for name, values in eids.items()},
+            [c for c in self.waiting if c not in own],
         )
         self.waiting = [c for c in self.waiting if c not in own or c in found.left]
         pairs: list[tuple[I64, I64]] = [

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from gdb.errors import NotSupported
 from gdb.language.mentions import mentioned
@@ -32,8 +33,16 @@ from gdb.language.syntax import (
 from gdb.query_graph import MatchMode
 from gdb.storage.adjacency import Direction
 
+if TYPE_CHECKING:
+    from gdb.values.kinds import Row
+
 HIDDEN = " "
 """What the names of anonymous elements begin with."""
+
+
+def visible(row: Row) -> Row:
+    """The row without what the user did not name."""
+    return {name: value for name, value in row.items() if not name.startswith(HIDDEN)}
 
 
 @dataclass(slots=True)
@@ -47,8 +56,10 @@ class Vertex:
 
 @dataclass(frozen=True, slots=True)
 class Edge:
-    """A query edge between the vertices left and right of it, or with a length a path of them. alone : it stands for one
-    relationship, although it has a length."""
+    """A query edge between the vertices left and right of it, or with a length a path of them.
+
+    alone : it stands for one relationship, although it has a length.
+    """
 
     name: str
     place: Place

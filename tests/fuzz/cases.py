@@ -61,7 +61,9 @@ def _plain(value: object) -> object:
 def main(suites: dict[str, tuple[Suite, int]]) -> None:
     """Run suites, each for its number of cases, from the command line."""
     parser = argparse.ArgumentParser()
-    parser.add_argument("suites", nargs="*", help=f"of {', '.join(suites)}; all where none is named")
+    parser.add_argument(
+        "suites", nargs="*", help=f"of {', '.join(suites)}; all where none is named"
+    )
     parser.add_argument("--cases", type=int, help="of each suite")
     parser.add_argument("--seed", type=int, default=0, help="to begin with")
     parser.add_argument("--show", type=int, default=5, help="how many failures to print")

@@ -171,9 +171,7 @@ class _Maker:
             {**_kept(several[0], kept), alias: sum(of == "*" or r[of] is not None for r in several)}
             for several in groups.values()
         ]
-        return state.then(
-            f"WITH {', '.join(kept)}, count({of}) AS {alias}", rows, [*kept, alias]
-        )
+        return state.then(f"WITH {', '.join(kept)}, count({of}) AS {alias}", rows, [*kept, alias])
 
     def unwind(self, state: State) -> State:
         alias = self.fresh("n")
@@ -338,6 +336,4 @@ def _and(one: bool | None, other: bool | None) -> bool | None:
 
 def _sorted_lists(row: tuple[object, ...]) -> tuple[object, ...]:
     """Lists come from patterns here, in no order."""
-    return tuple(
-        tuple(sorted(item, key=repr)) if isinstance(item, tuple) else item for item in row
-    )
+    return tuple(tuple(sorted(item, key=repr)) if isinstance(item, tuple) else item for item in row)

@@ -91,7 +91,9 @@ class _Search:
             for _, more in self.at(chain.nodes[at + 1], passed[-1], {**bound, link.name: value}):
                 self.link(k, at + 1, path + passed[1:], edges + walk, more, used + walk)
 
-    def at(self, node: Node, vertex: int | None, bound: Embedding) -> Iterator[tuple[int, Embedding]]:
+    def at(
+        self, node: Node, vertex: int | None, bound: Embedding
+    ) -> Iterator[tuple[int, Embedding]]:
         """The vertices that a node may be: that one, or any."""
         for number, it in enumerate(self.graph.vertices):
             if vertex not in (None, number) or bound.get(node.name, number) != number:
@@ -230,7 +232,9 @@ def classes(pattern: Pattern, found: list[Embedding]) -> list[tuple[Bound, ...]]
     nodes, links = pattern.nodes, [link.name for link in pattern.links]
     group = _symmetries(pattern)
     names = [*nodes, *links]
-    return sorted(min(tuple(one[image[name]] for name in names) for image in group) for one in found)
+    return sorted(
+        min(tuple(one[image[name]] for name in names) for image in group) for one in found
+    )
 
 
 def _symmetries(pattern: Pattern) -> list[dict[str, str]]:
@@ -283,4 +287,6 @@ def _canonical(condition: Condition, image: Mapping[str, str]) -> object:
             sides = [(kind, image.get(str(name), name), key) for kind, name, key in (left, right)]
             if operator in ("=", "<>"):
                 return operator, frozenset(sides), len(set(sides))
+            if operator.startswith(">"):
+                return operator.replace(">", "<"), tuple(sides[::-1])
             return operator, tuple(sides)

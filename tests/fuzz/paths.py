@@ -154,11 +154,7 @@ def _shown(pattern: Pattern) -> list[str]:
 def _columns(pattern: Pattern) -> str:
     nodes, long = set(pattern.nodes), {link.name for link in pattern.links if link.length}
     columns = [
-        f"id({name})"
-        if name in nodes
-        else f"[x IN {name} | x.k]"
-        if name in long
-        else f"{name}.k"
+        f"id({name})" if name in nodes else f"[x IN {name} | x.k]" if name in long else f"{name}.k"
         for name in _shown(pattern)
     ]
     for path in pattern.paths:
@@ -171,4 +167,3 @@ def _row(pattern: Pattern, one: Embedding) -> tuple[object, ...]:
     for path in pattern.paths:
         row += one[path]  # type: ignore[arg-type,operator]
     return tuple(row) or (1,)
-

@@ -148,11 +148,15 @@ def named(pattern: Pattern) -> Pattern:
 
 
 def random_pattern(
-    draw: random.Random, links: int, names: Sequence[str] = ("a", "b", "c", "d"), tag: str = ""
+    draw: random.Random,
+    links: int,
+    names: Sequence[str] = ("a", "b", "c", "d"),
+    tag: str = "",
+    plain: float = 0.2,
 ) -> Pattern:
     """A pattern of some relationships in one or several chains. tag : in the names of its relationships and of what
-    is anonymous. Some are plain, so that symmetries are met."""
-    plain = draw.random() < 0.3
+    is anonymous. plain : how many are without labels and types, so that symmetries are met."""
+    simple = draw.random() < plain
     sizes = [links]
     while draw.random() < 0.4:
         most = max(sizes)
@@ -166,7 +170,7 @@ def random_pattern(
     for size in sizes:
         nodes = tuple(random_node(draw, names, f"_{tag}v{next(number)}") for _ in range(size + 1))
         own = tuple(random_link(draw, f"r{tag}{k}", f"_{tag}e{k}") for k in _take(number, size))
-        if plain:
+        if simple:
             nodes = tuple(Node(node.name) for node in nodes)
             own = tuple(Link(link.name, (), draw.choice(">-")) for link in own)
         chains.append(Chain(nodes, own))

@@ -29,6 +29,8 @@ def suite(seed: int) -> Iterator[Failure | None]:
             try:
                 for mode in draw.sample(MODES, 2):
                     yield from _one(db, seed, graph, pattern, mode)
+                symmetric = random_pattern(draw, draw.choice([1, 2, 2, 3]), plain=0.8)
+                yield from _one(db, seed, graph, symmetric, "SUBGRAPHS")
                 other = random_pattern(draw, draw.choice([1, 2]), tag="s")
                 mode = draw.choice([mode for mode in MODES if mode != "SUBGRAPHS"])
                 yield from _two(db, seed, graph, (pattern, other), mode)
