@@ -81,3 +81,12 @@ def test_subgraphs_keeps_the_match_that_a_condition_wants(star: Database, condit
 def test_subgraphs_counts_a_condition_that_says_the_same_once(star: Database) -> None:
     text = "MATCH SUBGRAPHS (a)--(b) WHERE a.x <> b.x WITH * RETURN count(*)"
     assert rows(star, text) == [(3,)]
+
+
+def test_merge_finds_an_undirected_relationship_that_it_made_from_the_other_end() -> None:
+    with gdb.connect() as db:
+        with db.transaction() as tx:
+            tx.add_nodes("A", [0, 1, 2])
+            tx.add_relationships("U", [2], [2], directed=False)
+        db.execute("MATCH (a:A), (b:A) WHERE a <> b MERGE (a)-[r:U]->(b)")
+        assert rows(db, "MATCH (a)-[r:U]->(b) WHERE a <> b RETURN count(DISTINCT id(r))") == [(3,)]

@@ -231,12 +231,12 @@ class _Maker:
     def merge_link(self, model: Model) -> Statement:
         """One for each pair that has none; of undirected arrows either direction is one."""
         type_, w = self.type(), self.x()
-        arrow = self.draw.choice([">", ""])
+        arrow, label = self.draw.choice([">", ""]), self.draw.choice("AB")
 
         def apply(m: Model) -> Rows:
             made = 0
             starts = [k for k, (labels, _) in m.nodes.items() if "A" in labels]
-            ends = [k for k, (labels, _) in m.nodes.items() if "B" in labels]
+            ends = [k for k, (labels, _) in m.nodes.items() if label in labels]
             for a in starts:
                 for b in ends:
                     either = type_ == "U" or not arrow
@@ -250,7 +250,7 @@ class _Maker:
             return None
 
         return (
-            f"MATCH (a:A), (b:B) MERGE (a)-[r:{type_}]-{arrow}(b) "
+            f"MATCH (a:A), (b:{label}) MERGE (a)-[r:{type_}]-{arrow}(b) "
             f"ON CREATE SET r.w = {w} ON MATCH SET r.x = {w}",
             apply,
         )
