@@ -152,7 +152,7 @@ class Graph:
 
     def create_node(self, labels: Iterable[str], properties: Mapping[str, Value]) -> NodeValue:
         """A new node, with an id of its own; null properties are left out."""
-        kept = {key: value for key, value in properties.items() if value is not None}
+        kept: dict[str, Value] = {k: v for k, v in properties.items() if v is not None}
         node = NodeValue(self._fresh_id(), set(labels), kept)
         self._new_nodes.append(node)
         self.effects.nodes_created += 1
@@ -164,7 +164,7 @@ class Graph:
         self, type_: str, start: NodeValue, end: NodeValue, properties: Mapping[str, Value]
     ) -> RelationshipValue:
         """A new relationship; null properties are left out."""
-        kept = {key: value for key, value in properties.items() if value is not None}
+        kept: dict[str, Value] = {k: v for k, v in properties.items() if v is not None}
         one = RelationshipValue(-1, type_, start, end, kept)
         self._new_edges.append(one)
         self.effects.relationships_created += 1
