@@ -12,7 +12,7 @@ from contextlib import ExitStack, contextmanager, suppress
 import numpy as np
 
 from gdb.errors import ImportFailed
-from gdb.storage import ids, pcsr, properties
+from gdb.storage import ids, intervals, pcsr, properties
 from gdb.storage.adjacency import Direction
 from gdb.storage.column_spool import ColumnSpool
 from gdb.storage.manifest import (
@@ -183,6 +183,23 @@ def read_edges(snapshot: Snapshot, row_of_vid: U32, most: int | None) -> Iterato
                 row_of_vid[targets],
                 {key: column.part(begin, end) for key, column in columns.items()},
             )
+
+
+def repeats_of(snapshot: Snapshot) -> dict[str, int]:
+    """The edges of each type that join the same two vertices as another one, the first of which does not count."""
+    found = dict[str, int]()
+    for edge_type in snapshot.edge_types:
+        view = snapshot.adjacency((edge_type.name,), Direction.OUT)
+        again = view.neighbours[1:] == view.neighbours[:-1]
+        again[view.offsets[1:-1] - 1] = False  # where rows begin
+        count = int(np.count_nonzero(again))
+        if not edge_type.directed and count:  # both ends know it, but of a self-loop
+            at = np.flatnonzero(again) + 1
+            rows = np.searchsorted(view.offsets, at, side="right") - 1
+            vids = intervals.vids_of_rows(view.first, view.row, rows)
+            count = (count + int(np.count_nonzero(vids == view.neighbours[at]))) // 2
+        found[edge_type.name] = count
+    return found
 
 
 class _Builder:

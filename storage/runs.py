@@ -30,6 +30,9 @@ Array = npt.NDArray[np.generic]
 _Place = tuple[int, np.dtype[np.generic], int]  # of an array in a scratch file: start, type, length
 
 PIECE = 1 << 21  # edges that are read, numbered and dealt out at a time
+BLOCK = (
+    1 << 16
+)  # of these that are numbered at once: what is made of them on the way stays in the cache
 LEAST_BUCKET = 4 << 20  # bytes that are worth a bucket
 MOST_BUCKETS = 64  # into which a run is dealt out at once: each piece is cut into as many
 SAMPLE = 1 << 16  # keys by which buckets are chosen
@@ -269,7 +272,12 @@ class Turned:
 
     def __iter__(self) -> Iterator[Piece]:
         for piece in self.run:
-            yield Piece(self.turn(piece.keys), piece.columns if self.columns else {})
+            turned, at = np.empty(self.fold * len(piece.keys), np.uint64), 0
+            for begin in range(0, len(piece.keys), BLOCK):
+                some = self.turn(piece.keys[begin : begin + BLOCK])
+                turned[at : at + len(some)] = some
+                at += len(some)
+            yield Piece(turned[:at], piece.columns if self.columns else {})
 
     def sample(self) -> U64:
         return self.turn(self.run.sample())

@@ -32,6 +32,7 @@ def tiny(piece: int = 3, sample: int = 16) -> Iterator[None]:
     """Pieces of a few edges, buckets of a few bytes."""
     with (
         patch.object(runs, "PIECE", piece),
+        patch.object(runs, "BLOCK", 2),
         patch.object(runs, "LEAST_BUCKET", 16),
         patch.object(runs, "SAMPLE", sample),
         patch.object(runs, "MOST_BUCKETS", 3),
