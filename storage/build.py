@@ -24,7 +24,7 @@ from gdb.storage.manifest import (
 )
 from gdb.storage.model import I64, U32, Column, EdgeTable, GraphTables, Kind, VertexTable
 from gdb.storage.renumber import Numbering, ShareSets, genmap
-from gdb.storage.runs import Ahead, Piece, Room, Run, Turned, ordered
+from gdb.storage.runs import PIECE, Ahead, Piece, Room, Run, Turned, ordered
 from gdb.storage.segment import Section, SectionKind, SegmentWriter
 from gdb.storage.snapshot import Snapshot
 from gdb.storage.spool import HIGH, LOW, Spool, low_first, missing
@@ -65,6 +65,21 @@ def write_graph(
     return write_spools(
         store, tables.vertices, spools, progress=progress, segment_edges=segment_edges
     )
+
+
+def rewrite(
+    store: Store, snapshot: Snapshot, progress: Progress | None = None, budget: int | None = None
+) -> Snapshot:
+    """Write what a snapshot holds, in one commit; other arguments and errors as of `write_graph`."""
+    with store.writer():
+        room = Room(store.files, budget)
+        vertices, rows = read_vertices(snapshot)
+        spools = dict[str, Spool]()
+        for table in read_edges(snapshot, rows, PIECE):
+            if progress is not None:
+                progress("reading", 0.0)
+            spool_table(spools, table, room)
+        return write_spools(store, vertices, spools, progress=progress)
 
 
 def spool_table(spools: dict[str, Spool], table: EdgeTable, room: Room) -> None:

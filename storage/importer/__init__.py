@@ -110,6 +110,8 @@ def load(
     began = time.monotonic()
     if rejects_file is not None and on_error != "skip":
         raise ImportFailed("rejects_file= is for skipped lines", 'Pass on_error="skip" as well.')
+    if store.path is None:  # there is no other place than memory
+        memory = None
     report = LoadReport()
     rejects = Rejects(on_error, max_errors)
     naming = Naming(type, label, directed, columns, delimiter, header, id_space, ends)
@@ -135,6 +137,7 @@ def load(
             for each in sorted(inputs, key=lambda x: x.kind != "nodes"):
                 _read(each, assembly, report, rejects, meter, engine)
         assembly.settle()
+        assembly.spaces.clear()  # nobody looks up an id any more
 
         def written(repeats: Mapping[str, int]) -> None:
             assembly.count_repeats(repeats)
