@@ -234,6 +234,10 @@ class _Builder:
     ) -> None:
         self._vertices, self._types, self._later = vertices, types, later
         self.repeats: dict[str, int] = {}
+        self._done, self._slots = (
+            0,
+            max(1, 2 * sum(map(len, types))),
+        )  # of edges, in both directions
         self._writer, self._report, self._segment_edges = writer, report, segment_edges
         members: dict[tuple[tuple[str, ...], str], list[int]] = {}
         for number, table in enumerate(vertices):
@@ -250,8 +254,8 @@ class _Builder:
         groups, spaces = self._write_vertices(numbering)
         types: list[TypeRecord] = []
         first_eid = 0
-        for done, edge_type in enumerate(self._types):
-            self._report("writing edges", done / len(self._types))
+        for edge_type in self._types:
+            self._report("writing edges", self._done / self._slots)
             types.append(self._write_type(edge_type, numbering.vids, first_eid))
             first_eid += len(edge_type)
             edge_type.close()
@@ -359,20 +363,22 @@ class _Builder:
                 self._sorted(Turned(spool, out, columns=bool(kinds))) as forward,
                 self._sorted(Turned(spool, back)) as backward,  # while the first is written
             ):
-                keys = _keys(forward, columns)
+                keys = self._keys_of(forward, columns)
                 parts = [
                     self._write_part(keys, count, Direction.OUT),
-                    self._write_part(_keys(backward), count, Direction.IN),
+                    self._write_part(self._keys_of(backward), count, Direction.IN),
                 ]
             self.repeats[spool.name] = parts[0].repeats
         else:
             if kinds:  # the canonical slot of an edge is in the row of its smaller end
                 canonical = Turned(spool, lambda keys: low_first(out(keys)), columns=True)
                 with self._sorted(canonical) as forward:
-                    for _ in _keys(forward, columns):
+                    for _ in self._keys_of(forward, columns):
                         pass
             with self._sorted(Turned(spool, both, fold=2)) as slots:
-                part = self._write_part(_keys(slots), 2 * count - spool.loops, Direction.ANY)
+                part = self._write_part(
+                    self._keys_of(slots), 2 * count - spool.loops, Direction.ANY
+                )
             parts = [part]
             self.repeats[spool.name] = (part.repeats + part.repeated_loops) // 2
         file, records = self._write_columns(columns) if kinds else (-1, {})
@@ -385,6 +391,18 @@ class _Builder:
             file,
             records,
         )
+
+    def _keys_of(
+        self, pieces: Iterable[Piece], columns: ColumnSpool | None = None
+    ) -> Iterator[U64]:
+        """The keys of pieces that have any; their columns go elsewhere."""
+        for piece in pieces:
+            if len(piece.keys):
+                if columns is not None:
+                    columns.add(piece.columns)
+                yield piece.keys
+                self._done += len(piece.keys)
+                self._report("writing edges", min(1.0, self._done / self._slots))
 
     def _sorted(self, run: Run) -> Ahead:
         return Ahead(ordered(run, self._types[0].room))
@@ -406,15 +424,6 @@ class _Builder:
 def _ends(keys: U64) -> tuple[I64, I64]:
     """Both ends of each key, i64[m]."""
     return (keys >> HIGH).view(np.int64), (keys & LOW).view(np.int64)
-
-
-def _keys(pieces: Iterable[Piece], columns: ColumnSpool | None = None) -> Iterator[U64]:
-    """The keys of pieces that have any; their columns go elsewhere."""
-    for piece in pieces:
-        if len(piece.keys):
-            if columns is not None:
-                columns.add(piece.columns)
-            yield piece.keys
 
 
 def check_text(*texts: str) -> None:

@@ -29,7 +29,7 @@ from gdb.storage.scratch import Scratch
 Array = npt.NDArray[np.generic]
 _Place = tuple[int, np.dtype[np.generic], int]  # of an array in a scratch file: start, type, length
 
-PIECE = 1 << 21  # edges that are read, numbered and dealt out at a time
+PIECE = 1 << 20  # edges that are read, numbered and dealt out at a time
 BLOCK = (
     1 << 16
 )  # of these that are numbered at once: what is made of them on the way stays in the cache
@@ -89,13 +89,19 @@ class Room:
     ----------
     files : who makes scratch files.
     budget : bytes that the whole work may take; None for no bound.
+    check : called before each piece that is dealt out, also in other threads; what it raises stops the work.
 
     `pending` bytes are for pieces that wait, `bucket` for the keys and values that are sorted at once: sorting and
     writing them, while the next ones are sorted, takes about six times as much.
     """
 
-    def __init__(self, files: Scratches, budget: int | None = None) -> None:
-        self.files = files
+    def __init__(
+        self,
+        files: Scratches,
+        budget: int | None = None,
+        check: Callable[[], None] = lambda: None,
+    ) -> None:
+        self.files, self.check = files, check
         self.pending = _UNLIMITED if budget is None else budget // 5
         self.bucket = _UNLIMITED if budget is None else max(budget // 16, LEAST_BUCKET)
         self.lock = threading.RLock()
@@ -302,6 +308,7 @@ def ordered(run: Run, room: Room) -> Iterator[Piece]:
     buckets = [Pieces(room) for _ in range(len(bounds) + 1)]
     try:
         for piece in run:
+            room.check()
             dealt = _sorted_piece(piece)
             cuts = [0, *np.searchsorted(dealt.keys, bounds).tolist(), len(dealt.keys)]
             for bucket, begin, end in zip(buckets, cuts, cuts[1:], strict=False):

@@ -34,6 +34,7 @@ from gdb.storage.importer.report import (
 )
 from gdb.storage.model import VertexTable
 from gdb.storage.runs import PIECE, Room
+from gdb.storage.snapshot import Snapshot
 from gdb.storage.store import Store
 
 __all__ = ["AnySource", "Edges", "FileReport", "LoadReport", "Nodes", "Rejected", "load"]
@@ -127,11 +128,9 @@ def load(
     with (
         store.writer(),
         closing(Engine(memory)) as engine,
-        closing(Assembly(options, Room(store.files, memory))) as assembly,
+        closing(Assembly(options, Room(store.files, memory, meter.check))) as assembly,
     ):
-        snapshot = store.snapshot()
-        vertices, rows = read_vertices(snapshot)
-        assembly.keep(vertices, read_edges(snapshot, rows, PIECE), repeats_of(snapshot))
+        _keep(store.snapshot(), assembly)
         with written_rejects(report, rejects_file):
             # nodes before edges, so that edges find their ends in whatever order the files were named
             for each in sorted(inputs, key=lambda x: x.kind != "nodes"):
@@ -149,6 +148,12 @@ def load(
         )
     report.seconds = time.monotonic() - began
     return report
+
+
+def _keep(snapshot: Snapshot, assembly: Assembly) -> None:
+    """What the store holds, into the assembly. Nobody holds the snapshot afterwards: its files may go."""
+    vertices, rows = read_vertices(snapshot)
+    assembly.keep(vertices, read_edges(snapshot, rows, PIECE), repeats_of(snapshot))
 
 
 def _read(

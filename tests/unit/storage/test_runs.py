@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
+import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext, suppress
 from pathlib import Path
+from typing import Literal
 from unittest.mock import patch
 
 import numpy as np
@@ -13,9 +15,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gdb.errors import StoreError
+from gdb.errors import Cancelled, StoreError
 from gdb.storage import runs, spool
-from gdb.storage.build import write_graph
+from gdb.storage.build import read_tables, rewrite, write_graph
+from gdb.storage.importer import load
 from gdb.storage.memory import MemoryFiles
 from gdb.storage.model import Column, EdgeTable, GraphTables, VertexTable
 from gdb.storage.runs import Piece, Pieces, Room, ordered
@@ -186,3 +189,71 @@ def test_room_is_given_back() -> None:
     assert other._scratch is None
     other.add(Piece(np.zeros(20, np.uint64)))
     assert other._scratch is not None
+
+
+@pytest.mark.parametrize("budget", [None, 500])
+@pytest.mark.parametrize("drop", [True, False])
+def test_an_import_under_a_budget(tmp_path: Path, budget: int | None, drop: bool) -> None:
+    """Text, integers and an edge list, in a store that holds edges already: the counts and the bytes are the same."""
+    rng = np.random.default_rng(5)
+    ends = rng.integers(0, 40, (300, 2)).tolist()
+    (tmp_path / "n.csv").write_text("id:ID\n" + "".join(f"{k}\n" for k in range(40)))
+    (tmp_path / "e.csv").write_text(
+        ":START_ID,:END_ID,w:int,l:string[]\n" + "".join(f"{a},{b},{a},x;y\n" for a, b in ends)
+    )
+    (tmp_path / "i.csv").write_text("source,target,w\n" + "".join(f"{a},{b},7\n" for a, b in ends))
+    (tmp_path / "e.txt").write_text("".join(f"{a + 20}\t{b + 20}\n" for a, b in ends))
+    choice: Literal["drop", "keep"] = "drop" if drop else "keep"
+    reports = []
+
+    def made(name: str, memory: int | None) -> Snapshot:
+        store = Store.open(tmp_path / name, create=True)
+        for directed in (True, False):
+            how = {"type": f"T{directed}", "directed": directed, "memory": memory}
+            nodes = tmp_path / "n.csv" if directed else None
+            for files in ([tmp_path / "e.csv", tmp_path / "i.csv"], tmp_path / "e.txt"):
+                found = load(store, files, nodes=nodes, multi_edges=choice, **how)
+                reports.append((found.vertices, found.edges, found.multi_edges, found.self_loops))
+                nodes = None
+        names = {record.name for record in store.snapshot().manifest.files}
+        left = set(os.listdir(tmp_path / name)) - names
+        assert left == {"MANIFEST", "readers.lock", "writer.lock"}
+        return store.snapshot()
+
+    whole = made("whole", None)
+    with tiny(piece=50, sample=100) if budget else nullcontext():
+        few = made("few", budget)
+    half = len(reports) // 2
+    assert reports[:half] == reports[half:]
+    assert contents(few) == contents(whole)
+    distinct = {(a, b) for a, b in ends} | {(a + 20, b + 20) for a, b in ends}
+    if drop:
+        assert sum(r[1] for r in reports[: half // 2]) == len(distinct)
+    again = rewrite(Store.open(tmp_path / "few", create=False), few, None, budget)
+    agree(Naive(read_tables(few)), again)
+
+
+def test_cancelling_leaves_nothing(tmp_path: Path) -> None:
+    path = tmp_path / "e.csv"
+    path.write_text("source,target\n" + "".join(f"{k % 17},{k % 13}\n" for k in range(500)))
+    for after in range(0, 60, 5):
+        store = Store.open(tmp_path / str(after), create=True)
+        cancel, steps = threading.Event(), iter(range(1000))
+
+        def progress(
+            step: str, done: float, steps: Iterator[int] = steps, after: int = after
+        ) -> None:
+            if next(steps) == after:
+                cancel.set()  # noqa: B023 (called in this turn only)
+
+        with tiny(piece=50, sample=100), suppress(Cancelled):
+            load(store, path, memory=500, progress=progress, cancel=cancel)
+        names = {record.name for record in store.snapshot().manifest.files}
+        assert set(os.listdir(tmp_path / str(after))) - names == {
+            "MANIFEST",
+            "readers.lock",
+            "writer.lock",
+        }
+        assert store.snapshot().edge_count in (0, 500)
+        if cancel.is_set():
+            assert store.snapshot().edge_count == 0
