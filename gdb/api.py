@@ -306,7 +306,7 @@ class Database:
             1,000 times its size.
         memory : bytes, or as in "512MB", that the import may take; None for half of what the machine has. Relationships
             that have no room in it are sorted through temporary files in the store's folder. Nodes stay in memory,
-            about 150 bytes each, and are not counted; see docs/IMPORT.md.
+            about 100 bytes each, and are not counted: see docs/IMPORT.md.
 
         The others are told in `gdb.storage.importer.load`.
 
