@@ -30,7 +30,7 @@ FORMAT = 2
 _MAGIC = b"gdb.man\n"
 _HEAD = struct.Struct("<8sIIQ")  # magic, format, 0, length of the body
 _SEGMENT_NAME = re.compile(r"seg-\d{8,}-\d{4,}-[0-9a-f]{8}\.gdb")
-_TEMPORARY_NAME = re.compile(r"manifest-\d{8,}-[0-9a-f]{8}\.tmp")
+_TEMPORARY_NAME = re.compile(r"manifest-\d{8,}-[0-9a-f]{8}\.tmp|scratch-[0-9a-f]{16}\.tmp")
 
 
 @dataclass(frozen=True, slots=True)

@@ -103,6 +103,26 @@ class Column:
     def __len__(self) -> int:
         return int(self.values.shape[0] if self.offsets is None else self.offsets.shape[0] - 1)
 
+    @property
+    def arrays(self) -> tuple[Values, I64 | None, Bools | None, I64 | None]:
+        """What it consists of, in the order of its fields."""
+        return self.values, self.offsets, self.valid, self.inner
+
+    @property
+    def nbytes(self) -> int:
+        return sum(array.nbytes for array in self.arrays if array is not None)
+
+    def part(self, begin: int, end: int) -> Column:
+        """The values from one row to another; they are not copied."""
+        valid = None if self.valid is None else self.valid[begin:end]
+        if self.offsets is None:
+            return Column(self.kind, self.values[begin:end], None, valid)
+        first, last = int(self.offsets[begin]), int(self.offsets[end])
+        offsets = self.offsets[begin : end + 1] - first
+        if self.items is not None:
+            return Column.of_lists(self.items.part(first, last), offsets, valid)
+        return Column(self.kind, self.values[first:last], offsets, valid)
+
     def take(self, rows: I64) -> Column:
         """The values at `rows` (i64[k], that order, repeats allowed), a column of k values."""
         valid = None if self.valid is None else self.valid[rows]

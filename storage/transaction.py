@@ -15,8 +15,7 @@ from gdb.storage.adjacency import Direction
 from gdb.storage.build import (
     MOST_VERTICES,
     Progress,
-    read_tables,
-    write_graph,
+    rewrite,
     written_or_removed,
 )
 from gdb.storage.delta import NewVertices, Patch, TypeDelta, appended, over, patched, visible
@@ -461,7 +460,7 @@ def commit(store: Store, changes: Changes, progress: Progress | None = None) -> 
         return changes.base
     size = manifest.vertex_count + manifest.edge_count
     if delta.size > max(MOST_CHANGES, PART_OF_BASE * size):
-        return write_graph(store, read_tables(changes.view), progress=progress)
+        return rewrite(store, changes.view, progress)
     base = manifest.files if manifest.delta is None else manifest.files[: manifest.delta.file]
     version = manifest.version + 1
     sections, record = deltas.sections_of(delta)
@@ -482,14 +481,14 @@ def commit(store: Store, changes: Changes, progress: Progress | None = None) -> 
         return store.commit(changed, delta)
 
 
-def compact(store: Store, progress: Progress | None = None) -> Snapshot:
+def compact(store: Store, progress: Progress | None = None, budget: int | None = None) -> Snapshot:
     """Write the base anew with all changes, and number its vertices anew. What `progress` raises stops it; the store is
-    as it was. Readers are not disturbed."""
+    as it was. Readers are not disturbed. budget : as of `gdb.storage.runs.Room`."""
     with store.writer():
         snapshot = store.snapshot()
         if snapshot.manifest.delta is None:
             return snapshot
-        return write_graph(store, read_tables(snapshot), progress=progress)
+        return rewrite(store, snapshot, progress, budget)
 
 
 def _last(keys: U32 | U64) -> tuple[U64, I64]:

@@ -23,6 +23,7 @@ from gdb.storage.importer.line_ends import unified
 from gdb.storage.importer.places import Places
 from gdb.storage.importer.report import Fault, FileReport, Rejects
 from gdb.storage.model import DTYPES, I64, ITEM_OF, Column, Kind, Values, offsets_of_lengths
+from gdb.storage.runs import PIECE
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
@@ -62,6 +63,7 @@ class Table:
         width = len(layout.fields)
         self.places = Places(path, layout.delimiter, layout.skipped, blanks=width == 1)
         self.warnings: list[str] = []
+        self._source = "t"  # of the rows in hand, in SQL
         self._engine, self._cancel = engine, cancel
         self._made: tuple[DuckDBPyConnection, Watch] | None = None
 
@@ -227,6 +229,18 @@ class Table:
     def count(self) -> int:
         return self._scalar("SELECT count(*) FROM t")
 
+    def parts(self) -> Iterator[None]:
+        """Go through the rows, `PIECE` of them or more at a time: meanwhile `column`, `groups` and `records` give those
+        of the rows in hand."""
+        if self.count() <= PIECE:
+            yield
+            return
+        last = self._scalar("SELECT max(record) FROM t")
+        for begin in range(0, last, PIECE):
+            self._source = f"(SELECT * FROM t WHERE record > {begin} AND record <= {begin + PIECE})"
+            yield
+        self._source = "t"
+
     def is_empty(self, i: int) -> bool:
         """Whether no row has a value in a column."""
         given = f"SELECT 1 FROM t WHERE {self.text(i)} <> '' LIMIT 1"
@@ -262,8 +276,8 @@ class Table:
     def column(self, i: int, kind: Kind) -> Column:
         """A column's values, in the order of the lines."""
         if kind not in ITEM_OF:
-            return self._column(self.value(i, kind), kind, "t ORDER BY record")
-        found = f"(SELECT record, {self.value(i, kind)} AS v FROM t)"
+            return self._column(self.value(i, kind), kind, f"{self._source} ORDER BY record")
+        found = f"(SELECT record, {self.value(i, kind)} AS v FROM {self._source})"
         lengths = self._column("len(v)", "int64", f"{found} ORDER BY record")
         each = f"(SELECT record, unnest(v) AS v, generate_subscripts(v, 1) AS place FROM {found})"
         items = self._column("v", ITEM_OF[kind], f"{each} ORDER BY record, place")
@@ -315,17 +329,17 @@ class Table:
         """The distinct texts of a column ("" where empty), and for each row the number of its text."""
         self._rows(
             "CREATE OR REPLACE TEMP TABLE g AS SELECT v, row_number() OVER (ORDER BY first) - 1 AS code "
-            f"FROM (SELECT coalesce({self.text(i)}, '') AS v, min(record) AS first FROM t GROUP BY v)"
+            f"FROM (SELECT coalesce({self.text(i)}, '') AS v, min(record) AS first FROM {self._source} GROUP BY v)"
         )
         names = [str(v) for (v,) in self._rows("SELECT v FROM g ORDER BY code")]
         found = self._arrays(
-            f"SELECT code FROM t JOIN g ON g.v = coalesce({self.text(i)}, '') ORDER BY record"
+            f"SELECT code FROM {self._source} AS r JOIN g ON g.v = coalesce({self.text(i)}, '') ORDER BY record"
         )
         return names, np.asarray(found["code"], np.int64)
 
     def records(self) -> I64:
         """The record number of every row, i64[count]."""
-        found = self._arrays("SELECT record FROM t ORDER BY record")
+        found = self._arrays(f"SELECT record FROM {self._source} ORDER BY record")
         return np.asarray(found["record"], np.int64)
 
 
