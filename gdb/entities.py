@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from datetime import date, timedelta
-from typing import TYPE_CHECKING, TypeAlias
+from datetime import date, time, timedelta
+from typing import TYPE_CHECKING, TypeAlias, Union, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -17,12 +17,15 @@ import numpy.typing as npt
 from gdb.executor import lookup
 from gdb.storage.model import Item
 from gdb.storage.temporal import text_of
+from gdb.values.temporal_python import to_python
 
 if TYPE_CHECKING:
     from gdb.storage.model import Column
     from gdb.storage.snapshot import Snapshot
+    from gdb.values.kinds import Value
 
-PropertyValue: TypeAlias = Item | list[Item]
+PropertyValue: TypeAlias = Union[Item, time, "list[Item | time]"]
+"""Times of day, and values of `gdb.values.temporal` that Python has not, are there only where a query stored them."""
 UserId: TypeAlias = int | str
 
 
@@ -197,6 +200,8 @@ def _records(columns: Mapping[str, Column | None], count: int) -> list[dict[str,
     records: list[dict[str, PropertyValue]] = [{} for _ in range(count)]
     for key, column in columns.items():
         values = [] if column is None else column.to_list()
+        if column is not None and column.kind == "any":
+            values = cast("list[PropertyValue | None]", to_python(cast("Value", values)))
         for record, value in zip(records, values, strict=False):
             if value is not None:
                 record[key] = value
