@@ -199,10 +199,15 @@ def _records(columns: Mapping[str, Column | None], count: int) -> list[dict[str,
     """Columns turned into `count` dicts, nulls left out."""
     records: list[dict[str, PropertyValue]] = [{} for _ in range(count)]
     for key, column in columns.items():
-        values = [] if column is None else column.to_list()
-        if column is not None and column.kind == "any":
-            values = cast("list[PropertyValue | None]", to_python(cast("Value", values)))
-        for record, value in zip(records, values, strict=False):
+        for record, value in zip(records, _values(column), strict=False):
             if value is not None:
                 record[key] = value
     return records
+
+
+def _values(column: Column | None) -> list[PropertyValue | None]:
+    """The values of a column as Python has them."""
+    values = [] if column is None else column.to_list()
+    if column is not None and column.kind == "any":
+        return [cast("PropertyValue | None", to_python(cast("Value", value))) for value in values]
+    return cast("list[PropertyValue | None]", values)

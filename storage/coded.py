@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import struct
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, TypeAlias, Union
+from typing import TYPE_CHECKING, TypeAlias
 
 from gdb.values.duration import LONGEST, SECOND, Duration
 from gdb.values.problems import ValueProblem
@@ -13,11 +13,10 @@ from gdb.values.temporal import Date, DateTime, LocalDateTime, LocalTime, Time
 from gdb.values.temporal_python import from_python
 
 if TYPE_CHECKING:
-    from gdb.values.temporal import Temporal
+    from gdb.storage.model import Item
 
-Single: TypeAlias = Union[bool, int, float, str, "Temporal"]
-"""A value of the language that is no list."""
-Coded: TypeAlias = Union[Single, "list[Single]"]
+Coded: TypeAlias = "Item | list[Item]"
+"""A value of the language, as a property has it."""
 
 _INTEGER = re.compile(r"0|-?[1-9][0-9]{0,18}")
 _FLOAT = re.compile(r"[0-9a-f]{16}")
@@ -118,7 +117,8 @@ def _datetime(rest: str) -> DateTime:
     local, _, zone = rest.rpartition(",")
     if _ZONE.fullmatch(zone) is None:
         raise ValueError(f"{zone[:60]!r} is no name of a zone")
-    return DateTime(*_numbers(local, 3), zone)
+    days, nanoseconds, offset = _numbers(local, 3)
+    return DateTime(days, nanoseconds, offset, zone)
 
 
 def _duration(rest: str) -> Duration:
@@ -128,9 +128,9 @@ def _duration(rest: str) -> Duration:
     return Duration(months, days, seconds, nanoseconds)
 
 
-def _list(rest: str) -> list[Single]:
+def _list(rest: str) -> list[Item]:
     data, at = rest.encode(), 0
-    found: list[Single] = []
+    found: list[Item] = []
     while at < len(data):
         colon = data.index(b":", at, at + 20)
         begin = colon + 1

@@ -237,15 +237,13 @@ def format_of(manifest: Manifest) -> int:
 
 def _columns_of(manifest: Manifest) -> Iterator[ColumnRecord]:
     """The columns of all properties, also those of the delta."""
-    for owner in (*manifest.groups, *manifest.types):
-        yield from owner.columns.values()
-    if manifest.delta is None:
-        return
-    for changed in (*manifest.delta.added, *manifest.delta.types):
-        yield from changed.columns.values()
-    patches = (*manifest.delta.patches.values(), *(t.patches for t in manifest.delta.types))
-    for of in patches:
-        yield from (patch.column for patch in of.values())
+    owned = [group.columns for group in manifest.groups] + [t.columns for t in manifest.types]
+    if manifest.delta is not None:
+        owned += [added.columns for added in manifest.delta.added]
+        owned += [edges.columns for edges in manifest.delta.types]
+        patches = [*manifest.delta.patches.values(), *(t.patches for t in manifest.delta.types)]
+        yield from (patch.column for of in patches for patch in of.values())
+    yield from (column for columns in owned for column in columns.values())
 
 
 def decode(raw: bytes, where: str) -> Manifest:

@@ -404,7 +404,9 @@ def _number(value: PropertyValue) -> int | float | str:
             return temporal.day_of(value)
         case timedelta():
             return temporal.length_of(value)
-    return value
+        case int() | float() | str():
+            return value
+    raise ValueError(f"{value} is of the kind any")
 
 
 def _strings(data: bytes, offsets: I64) -> list[str]:
