@@ -24,9 +24,7 @@ VALUES = {
     "date('2020-02-29')": python.date(2020, 2, 29),
     "date('-0044-03-15')": Date(-735525),
     "localtime('12:31:14.645876')": python.time(12, 31, 14, 645_876),
-    "time('10:35-08:00')": python.time(
-        10, 35, tzinfo=python.timezone(python.timedelta(hours=-8))
-    ),
+    "time('10:35-08:00')": python.time(10, 35, tzinfo=python.timezone(python.timedelta(hours=-8))),
     "localdatetime('2020-01-01T00:00')": python.datetime(2020, 1, 1),
     "datetime('2020-01-01T00:00Z')": python.datetime(2020, 1, 1, tzinfo=python.UTC),
     "datetime('2020-01-01T00:00:00.000000001[Europe/Stockholm]')": DateTime(

@@ -64,7 +64,20 @@ def test_the_text_of_a_value(value: object, text: str) -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        *("", "x", "b", "b2", "bt", "i", "i01", "i-0", "i+1", "i1 ", "i1.0", "i9223372036854775808"),
+        *(
+            "",
+            "x",
+            "b",
+            "b2",
+            "bt",
+            "i",
+            "i01",
+            "i-0",
+            "i+1",
+            "i1 ",
+            "i1.0",
+            "i9223372036854775808",
+        ),
         *("f", "f0", "f3FF0000000000000", "f3ff00000000000000", "D1,1", "D365241780472"),
         *("t-1", "t86400000000000", "T0", "T0,64801", "n0", "n0,86400000000000", "N0,0,0"),
         *("N0,0,0,1x", "N0,0,0,A B", "N0,0,64801,UTC", "P1,2,3", "P0,0,0,1000000000", "P0,0,0,-1"),
@@ -155,5 +168,5 @@ def test_no_column_makes_itself_any() -> None:
 def test_a_text_of_no_value_is_damage(text: bytes) -> None:
     column = Column("any", np.frombuffer(text, np.uint8), np.array([0, len(text)]))
     store = Store.open(None, create=True)
-    with pytest.raises(CorruptStore, match="no values|not UTF-8"):
+    with pytest.raises(CorruptStore, match=r"no values|not UTF-8"):
         write_graph(store, GraphTables((VertexTable((), "", np.arange(1), {"x": column}),))).check()
