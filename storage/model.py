@@ -323,7 +323,9 @@ def common_kind(kinds: Sequence[Kind]) -> Kind:
 
 def wider(old: Kind | None, new: Kind) -> Kind:
     """The kind of a property that has both; they were made to fit when they were committed."""
-    return new if old is None else common_kind([old, new])
+    if old is None or "any" in (old, new):
+        return "any" if old else new
+    return "float64" if {old, new} == {"int64", "float64"} else old
 
 
 def _kind_of(values: Sequence[PropertyValue]) -> Kind:
