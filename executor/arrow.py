@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
-from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias, TypeVar, cast
 
 import nanoarrow as na
 import numpy as np
@@ -319,7 +319,7 @@ def _values(view: _View, schema: _Schema, start: int, stop: int) -> list[Value]:
 
 def _strings(view: _View, cuts: I64) -> list[Value]:
     data = _buffer(view, 2, np.uint8)[cuts[0] : cuts[-1]]
-    return [*Column("string", data, cuts - cuts[0]).to_list()]
+    return cast("list[Value]", Column("string", data, cuts - cuts[0]).to_list())
 
 
 def _lists(view: _View, schema: _Schema, cuts: I64) -> list[Value]:

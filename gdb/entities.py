@@ -9,17 +9,19 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date, time, timedelta
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias, cast
 
 import numpy as np
 import numpy.typing as npt
 
 from gdb.executor import lookup
 from gdb.storage.temporal import text_of
+from gdb.values.temporal_python import to_python
 
 if TYPE_CHECKING:
     from gdb.storage.model import Column, Item
     from gdb.storage.snapshot import Snapshot
+    from gdb.values.kinds import Value
     from gdb.values.temporal import Temporal
 
 Moment: TypeAlias = "date | time | timedelta | Temporal"
@@ -236,8 +238,15 @@ def _records(columns: Mapping[str, Column | None], count: int) -> list[dict[str,
     """Columns turned into `count` dicts, nulls left out."""
     records: list[dict[str, PropertyValue]] = [{} for _ in range(count)]
     for key, column in columns.items():
-        values = [] if column is None else column.to_list()
-        for record, value in zip(records, values, strict=False):
+        for record, value in zip(records, _values(column), strict=False):
             if value is not None:
                 record[key] = value
     return records
+
+
+def _values(column: Column | None) -> list[PropertyValue | None]:
+    """The values of a column as Python has them."""
+    values = [] if column is None else column.to_list()
+    if column is not None and column.kind == "any":
+        return [cast("PropertyValue | None", to_python(cast("Value", value))) for value in values]
+    return cast("list[PropertyValue | None]", values)

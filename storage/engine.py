@@ -22,6 +22,7 @@ SQL_TYPES: dict[Kind, str] = {
     "date": "DATE",
     "datetime": "TIMESTAMP",
     "duration": "BIGINT",  # microseconds, see Column.in_sql
+    "any": "VARCHAR",
 }
 SQL_TYPES.update({list_: SQL_TYPES[item] + "[]" for list_, item in ITEM_OF.items()})
 

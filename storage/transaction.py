@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -58,6 +59,17 @@ class Changes:
         self.delta = snapshot.delta
         self._view = snapshot
         self._next_serial = 0
+        self._widens = False
+
+    @contextmanager
+    def widening(self) -> Iterator[None]:
+        """Inside, a property that is given values of another kind becomes one of the kind "any" (a query's changes);
+        outside they are refused."""
+        before, self._widens = self._widens, True
+        try:
+            yield
+        finally:
+            self._widens = before
 
     @property
     def view(self) -> Snapshot:
@@ -432,14 +444,15 @@ class Changes:
         view = self.view
         for number, group in enumerate(view.groups):
             if (group.labels, group.id_space) == key:
-                return fitted(columns, group.keys, partial(view.vertex_column, number))
-        return fitted(columns, {}, lambda name: None)
+                present = partial(view.vertex_column, number)
+                return fitted(columns, group.keys, present, widens=self._widens)
+        return fitted(columns, {}, lambda name: None, widens=self._widens)
 
     def _fitted_edges(self, name: str, columns: Columns) -> dict[str, Column]:
         known = next((t for t in self.view.edge_types if t.name == name), None)
-        if known is None:
-            return fitted(columns, {}, lambda key: None)
-        return fitted(columns, known.keys, partial(self.view.edge_column, name))
+        kinds = {} if known is None else known.keys
+        present = partial(self.view.edge_column, name)
+        return fitted(columns, kinds, present, widens=self._widens)
 
 
 def commit(store: Store, changes: Changes, progress: Progress | None = None) -> Snapshot:

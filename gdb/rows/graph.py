@@ -249,7 +249,7 @@ class Graph:
 
         Raises
         ------
-        ChangeRefused : a property is of another type than the store keeps; a node that is deleted has relationships.
+        ChangeRefused : a node that is deleted has relationships; a property is what no store keeps.
         """
         pending = (
             *(self._new_nodes, self._new_edges, self._dirty_nodes, self._dirty_edges),
@@ -259,10 +259,11 @@ class Graph:
             return
         changes = self.changes
         assert changes is not None
-        self._flush_new_nodes(changes)
-        self._flush_labels(changes)
-        self._flush_properties(changes)
-        self._flush_new_edges(changes)
+        with changes.widening():
+            self._flush_new_nodes(changes)
+            self._flush_labels(changes)
+            self._flush_properties(changes)
+            self._flush_new_edges(changes)
         self._flush_deaths(changes)
         self._snapshot = changes.view
         self._nodes = {vid: node for node, vid in self._vids.items()}

@@ -44,7 +44,8 @@ class Properties:
                 continue
             for owner in owners:
                 kind, other = self._known.setdefault((owner, key), (column.kind, file))
-                if kind != column.kind and not {kind, column.kind} <= _NUMBERS:
+                # of groups that share a label the store itself may hold one as it likes
+                if file and kind != column.kind and not {kind, column.kind} <= _NUMBERS:
                     raise ImportFailed(
                         f"property {key!r} of {owner} is {column.kind} here and {kind} "
                         + (f"in {other}" if other else "in the graph already"),

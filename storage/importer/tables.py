@@ -6,6 +6,7 @@ import re
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING
@@ -22,7 +23,16 @@ from gdb.storage.importer.layout import Layout
 from gdb.storage.importer.line_ends import unified
 from gdb.storage.importer.places import Places
 from gdb.storage.importer.report import Fault, FileReport, Rejects
-from gdb.storage.model import DTYPES, I64, ITEM_OF, Column, Kind, Values, offsets_of_lengths
+from gdb.storage.model import (
+    DTYPES,
+    I64,
+    ITEM_OF,
+    TEXT_KINDS,
+    Column,
+    Kind,
+    Values,
+    offsets_of_lengths,
+)
 from gdb.storage.runs import PIECE
 
 if TYPE_CHECKING:
@@ -40,6 +50,7 @@ _CURES = {
 }
 
 
+_ANY = "Texts of the type any are those that an export of gdb writes."
 _WHOLE = ("MISSING COLUMNS", "TOO MANY COLUMNS", "LINE SIZE OVER MAXIMUM")  # not about one column
 
 
@@ -131,6 +142,7 @@ class Table:
                 what = f"{field.name or field.role!r} is declared {field.kind}, not"
                 cure = temporal.CURES.get(field.kind, "")
                 self.reject_misfits(i, field.kind, what, cure)
+        self.reject_misread()
 
     def _read_text(self) -> None:
         import duckdb
@@ -207,6 +219,16 @@ class Table:
     def reject_misfits(self, i: int, kind: Kind, what: str, cure: str = "") -> None:
         """Reject the rows whose text in column i is no value of a kind."""
         self.reject(i, values.misfit(self.text(i), kind), what, cure)
+
+    def reject_misread(self) -> None:
+        """Reject the rows whose text in a column of the kind "any" is of no value."""
+        from gdb.storage.coded import misread  # only such columns need it
+
+        for i, field in enumerate(self.layout.fields):
+            if field.kind == "any" and not field.role:
+                wrong = misread(self.column(i, "string").to_list())
+                reasons = [f"{field.name!r} is declared any: {why}" for why in wrong.values()]
+                self.reject_rows(np.array(list(wrong), np.int64), reasons, _ANY, i)
 
     def reject_missing(self, i: int, what: str) -> None:
         """Reject rows without a value in a column that needs one."""
@@ -286,8 +308,8 @@ class Table:
 
     def _column(self, value: str, kind: Kind, source: str) -> Column:
         """The values of some SQL over a source, which says their order too."""
-        if kind == "string":
-            return self._strings(value, source)
+        if kind in TEXT_KINDS:
+            return replace(self._strings(value, source), kind=kind)
         cast = values.number(value, kind)
         zero = "false" if kind == "bool" else "0"
         found = self._arrays(
