@@ -110,12 +110,14 @@ class Runner:
         if key not in self._patterns:
             self._patterns[key] = pattern_of(self.context.text, [pattern], where, self.context.mode)
             self._kept.append(pattern)
-        for _, found in extended(self.context, self._patterns[key], [row], row):
+        seen = _visible(row)  # what has no name here and there is not the same
+        for _, found in extended(self.context, self._patterns[key], [seen], seen):
             yield found
 
     def rows(self, query: Query, row: Row) -> Iterable[Row]:
         """The rows of a subquery that sees a row; without RETURN, its last rows."""
-        return self.query(query, Table(tuple(row), [row])).rows
+        seen = _visible(row)
+        return self.query(query, Table(tuple(seen), [seen])).rows
 
     # ---- queries -----------------------------------------------------------------------------------
 

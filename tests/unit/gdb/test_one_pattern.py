@@ -5,7 +5,6 @@ from __future__ import annotations
 import random
 from collections import Counter
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
@@ -53,7 +52,8 @@ def match(rng: random.Random, names: list[str], number: int) -> str:
                 known = "abcd"[len(names)]
                 names.append(known)
             nodes.append(f"({known or rng.choice(names)}{rng.choice(['', '', '', ':A', ':B'])})")
-        steps = [arrow(rng, f"r{number}{k}{i}") + node for i, node in enumerate(nodes[1:])]
+        edges = [rng.choice(["", f"r{number}{k}{i}"]) for i in range(len(nodes) - 1)]
+        steps = [arrow(rng, e) + node for e, node in zip(edges, nodes[1:], strict=True)]
         paths.append(nodes[0] + "".join(steps))
     return f"MATCH {', '.join(paths)}"
 
