@@ -255,7 +255,7 @@ def _understood(
     from gdb.language.checks import check
 
     if query.simple is None:
-        return "it is more than one MATCH and RETURN"
+        return "it is more than MATCH and RETURN"
     try:
         bound = clock.step("bind", lambda: bind(query, snapshot, request.parameters, request.mode))
         check(query, request.parameters)
