@@ -27,6 +27,8 @@ from gdb.statements import Statement, Statements
 from gdb.summary import Summary
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from gdb.by_rows import Change
     from gdb.executor.arrow import Array
     from gdb.executor.given import Given
@@ -52,6 +54,7 @@ class Request:
     """One query as it was asked, its arguments checked (`gdb.options`).
 
     memory : bytes, None for no budget. timeout : seconds from the start, None for none.
+    import_root : the folder in which files that it reads must lie, None for any.
     """
 
     text: str
@@ -62,6 +65,7 @@ class Request:
     threads: int = 0
     memory: int | None = None
     timeout: float | None = None
+    import_root: Path | None = None
 
 
 @dataclass(slots=True)
