@@ -15,7 +15,8 @@ from gdb.errors import (
     QueryTimeout,
 )
 from gdb.language.printer import clause_text
-from gdb.result import ColumnAnswer, Result, Summary
+from gdb.result import ColumnAnswer, Result
+from gdb.summary import Summary
 
 if TYPE_CHECKING:
     from gdb.chain.steps import Chain
@@ -71,7 +72,9 @@ def answered(
         lines = [*plan_lines(query, chain, why), *found.lines]
         return Result.of_lines("plan", lines, Summary(dict(clock.seconds), "cpu", len(lines)))
     answer = found.answer
-    summary = Summary(clock.seconds, "cpu", len(answer), context.embeddings)
+    summary = Summary(
+        *(clock.seconds, "cpu", len(answer), context.embeddings), evaluator="duckdb", why=why
+    )
     every = tuple(dict.fromkeys((*warnings, *chain.warnings)))
     return Result(ColumnAnswer(answer, snapshot), warnings=every, summary=summary)
 

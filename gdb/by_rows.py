@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from gdb.errors import ReadOnlyError
 from gdb.language.printer import clause_text
-from gdb.result import Result, RowAnswer, Summary
+from gdb.result import Result, Row, RowAnswer
+from gdb.summary import Summary
 
 if TYPE_CHECKING:
     from gdb.language.clauses import Query
@@ -55,17 +56,28 @@ def answered(
         return change(lambda changes: _ran(request, query, changes.view, changes, clock))
 
     found, context = clock.step("run", run)
-    from gdb.rows.values import Given
-
-    given = Given()
-    rows = [tuple(given.cell(value) for value in row) for row in found.rows]
+    rows = clock.step("tail", lambda: _given(found))
     summary = Summary(
-        clock.seconds, "cpu", len(rows), context.embeddings, effects=context.graph.effects
+        clock.seconds,
+        "cpu",
+        len(rows),
+        context.embeddings,
+        effects=context.graph.effects if writes(query) else None,
+        evaluator="rows",
+        why=why,
     )
     if context.handled > LARGE and not writes(query):
         told = f"{context.handled:,} rows went through Python, which is slow: {why}"
         warnings = (*warnings, told)
     return Result(RowAnswer(found.columns, rows), warnings=warnings, summary=summary)
+
+
+def _given(found: Answer) -> list[Row]:
+    """The rows for the user."""
+    from gdb.rows.values import Given
+
+    given = Given()
+    return [tuple(given.cell(value) for value in row) for row in found.rows]
 
 
 def _ran(
@@ -89,6 +101,7 @@ def _ran(
         options,
         deadline=clock.deadline,
         cancel=request.cancel,
+        import_root=request.import_root,
     )
     return run(context, query), context
 

@@ -22,10 +22,13 @@ from gdb.errors import (
 from gdb.executor import run as executor
 from gdb.executor import tail as tails
 from gdb.options import kind_of
-from gdb.result import ColumnAnswer, DeviceColumns, Result, Summary
+from gdb.result import ColumnAnswer, DeviceColumns, Result
 from gdb.statements import Statement, Statements
+from gdb.summary import Summary
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from gdb.by_rows import Change
     from gdb.executor.arrow import Array
     from gdb.executor.given import Given
@@ -51,6 +54,7 @@ class Request:
     """One query as it was asked, its arguments checked (`gdb.options`).
 
     memory : bytes, None for no budget. timeout : seconds from the start, None for none.
+    import_root : the folder in which files that it reads must lie, None for any.
     """
 
     text: str
@@ -61,6 +65,7 @@ class Request:
     threads: int = 0
     memory: int | None = None
     timeout: float | None = None
+    import_root: Path | None = None
 
 
 @dataclass(slots=True)
@@ -255,7 +260,7 @@ def _understood(
     from gdb.language.checks import check
 
     if query.simple is None:
-        return "it is more than one MATCH and RETURN"
+        return "it is more than MATCH and RETURN"
     try:
         bound = clock.step("bind", lambda: bind(query, snapshot, request.parameters, request.mode))
         check(query, request.parameters)
@@ -405,7 +410,7 @@ def _run(
                 deadline=clock.deadline,
             ),
         )
-    summary = Summary(clock.seconds, device, len(answer), embeddings)
+    summary = Summary(clock.seconds, device, len(answer), embeddings, evaluator="duckdb")
     if profile is not None:
         summary = replace(
             summary, kernel_seconds=profile.kernel_seconds, moved_bytes=profile.moved_bytes

@@ -15,17 +15,19 @@ from unittest.mock import patch
 
 import numpy as np
 
-from gdb.storage import segment, transaction
+from gdb.storage import commit as committing
+from gdb.storage import runs, segment
 from gdb.storage.backup import backup
 from gdb.storage.build import read_tables, write_graph
+from gdb.storage.commit import commit as commit_changes
+from gdb.storage.commit import compact
 from gdb.storage.exporter import export
 from gdb.storage.importer import load
 from gdb.storage.model import Column, EdgeTable, GraphTables, VertexTable
 from gdb.storage.snapshot import Snapshot
 from gdb.storage.steps import Steps
 from gdb.storage.store import Store
-from gdb.storage.transaction import Changes, compact
-from gdb.storage.transaction import commit as commit_changes
+from gdb.storage.transaction import Changes
 from tests.crash.disk import Image, Operation
 from tests.crash.recorder import Killed, Recorder, keep_all, restore
 from tests.unit.storage.naive import Key, Naive
@@ -124,14 +126,20 @@ def commit(number: int) -> Step:
     return Step(f"commit {number}", lambda store, root: write_graph(store, graph(number)))
 
 
-def _import(store: Store, root: Path) -> None:
+def _import(store: Store, root: Path, memory: int | None = None) -> None:
     # beside the disk, and left there: a killed process removes nothing
     people, knows = root.with_name("people.csv"), root.with_name("knows.csv")
     people.write_text("p:ID,name:string\n" + "".join(f"{n},name {n}\n" for n in range(30)))
     knows.write_text(
         ":START_ID,:END_ID,since:int\n" + "".join(f"{n},{n * 7 % 30},{n}\n" for n in range(30))
     )
-    load(store, nodes={"Person": people}, edges={"KNOWS": knows}, id_space="people")
+    load(store, nodes={"Person": people}, edges={"KNOWS": knows}, id_space="people", memory=memory)
+
+
+def _import_in_little(store: Store, root: Path) -> None:
+    """Edges go through scratch files, several times."""
+    with patch.object(runs, "LEAST_BUCKET", 64), patch.object(runs, "PIECE", 10):
+        _import(store, root, 500)
 
 
 def _back_up(store: Store, root: Path) -> None:
@@ -146,8 +154,8 @@ def transact(number: int, *, inline: bool) -> Step:
     """Add, change and remove something of `graph(1)`, as a delta in the manifest or in a file of its own."""
 
     def run(store: Store, root: Path) -> None:
-        most = transaction.MOST_INLINE if inline else 0
-        with patch.object(transaction, "MOST_INLINE", most), store.writer():
+        most = committing.MOST_INLINE if inline else 0
+        with patch.object(committing, "MOST_INLINE", most), store.writer():
             changes = Changes(store.snapshot())
             new = changes.add_vertices(("T",), "", Column.from_list([f"t{number}"]), {})
             old = changes.find([f"1-{number}", f"1-{number + 1}"], "")
@@ -174,6 +182,10 @@ WORKLOADS = (
         ),
     ),
     Workload("an import", (commit(1), Step("import", _import))),
+    Workload(
+        "an import in little memory",
+        (commit(1), Step("import", _import_in_little), commit(2)),
+    ),
     Workload("a backup", (commit(1), Step("backup", _back_up, COPY), commit(2))),
     Workload("an export", (commit(1), Step("export", _export, EXPORT))),
 )
