@@ -63,6 +63,7 @@ def _compiled(builder: Builder, query: Query) -> Chain:
         Output(name, _KINDS.get(type_.kind, "value"))
         for name, type_ in zip(first.names, types, strict=True)
     )
+    builder.scope.warn_of_unknown_names()
     warnings = tuple(builder.scope.warnings)
     return Chain(tuple(builder.steps), sql, builder.used(sql), outputs, warnings)
 

@@ -259,7 +259,9 @@ class _Projection:
         number = self.builder.fresh("n")
         rest = tuple(name for name in relation.hidden if name != relation.order)
         columns = [*(h.column for h in relation.names.values()), *rest]
-        inner = f"({selected(columns, relation.from_)}{sorted_}{cut})"
-        sql = selected([*columns, f"row_number() OVER () AS {number}"], inner)
+        source = relation.from_
+        if cut:  # the order of a subquery is not promised, only which rows it has
+            source = f"({selected([*columns, *self.sorts], source)}{sorted_}{cut})"
+        sql = selected([*columns, f"row_number() OVER ({sorted_.strip()}) AS {number}"], source)
         hidden = (*rest, number)
         return replace(relation, source=sql, table=False, names=names, hidden=hidden, order=number)

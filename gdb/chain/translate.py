@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from datetime import date
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from sqlglot import exp
@@ -56,6 +57,9 @@ from gdb.language.types import (
 if TYPE_CHECKING:
     from gdb.executor.tail import Value
 
+_LARGEST = (
+    10_000  # nodes of SQL: some operands are written several times, those inside them more often
+)
 _TAKEN = (bool, int, float, str, date)
 
 
@@ -100,6 +104,8 @@ class ChainTranslator(Translator):
 
     def translate(self, expression: Expression) -> Typed:
         found = self._translated(expression)
+        if sum(1 for _ in islice(found.sql.walk(), _LARGEST)) == _LARGEST:
+            raise self.builder.refuse(expression.place, "so large an expression is")
         if Kind.DURATION in (found.kind, found.type.item):
             raise self.builder.refuse(expression.place, "a duration is")
         return found
@@ -213,12 +219,10 @@ class ChainTranslator(Translator):
 
     # ---- numbers, texts and functions ------------------------------------------------------------
 
-    def _arithmetic(self, first: Expression, rest: Sequence[tuple[str, Expression]]) -> Typed:
-        """As ever, without what becomes text otherwise than the reference writes it."""
-        kinds = [self.translate(part).kind for part in (first, *(part for _, part in rest))]
-        if Kind.STRING in kinds and Kind.FLOAT in kinds:
-            raise self.builder.refuse(first.place, "the text of a float is")
-        return super()._arithmetic(first, rest)  # type: ignore[arg-type]
+    def _concatenated(self, left: Typed, right: Typed, at: Place, after: Place) -> Typed:
+        if Kind.FLOAT in (left.kind, right.kind):  # the reference writes it otherwise
+            raise self.builder.refuse(at.to(after), "the text of a float is")
+        return super()._concatenated(left, right, at, after)
 
     def _call(self, expression: Call) -> Typed:
         name = expression.function.text.lower()
