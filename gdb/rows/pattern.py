@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import count
 from typing import TYPE_CHECKING
 
 from gdb.errors import NotSupported
@@ -38,6 +39,8 @@ if TYPE_CHECKING:
 
 HIDDEN = " "
 """What the names of anonymous elements begin with."""
+# a pattern inside WHERE sees the rows of the pattern around it: their names must differ
+_numbers = count()
 
 
 def visible(row: Row) -> Row:
@@ -205,14 +208,14 @@ class _Reader:
             self.found.routes.append(Route(name, tuple(vertices), tuple(edges), acyclic))
 
     def _vertex(self, node: NodePattern) -> str:
-        name = node.variable.text if node.variable else f"{HIDDEN}v{len(self.found.vertices)}"
+        name = node.variable.text if node.variable else f"{HIDDEN}v{next(_numbers)}"
         known = self.found.vertices.setdefault(name, Vertex(name, node.place))
         known.labels = (*known.labels, *node.labels)
         self.written += _conditions(name, node)
         return name
 
     def _edge(self, one: RelationshipPattern, left: str, right: str, path: PathPattern) -> str:
-        name = one.variable.text if one.variable else f"{HIDDEN}e{len(self.found.edges)}"
+        name = one.variable.text if one.variable else f"{HIDDEN}e{next(_numbers)}"
         length = one.length
         if length is None and path.selector is not None:
             length = Length(1, 1)
