@@ -165,7 +165,8 @@ def _assembled(
         notes=notes,
         tail=tail,
     )
-    by_degree = counting and "orientation" not in switched_off and not plan.bound_edges
+    by_degree = counting and "orientation" not in switched_off
+    by_degree = by_degree and not plan.bound_edges and not plan.compares
     return verify(replace(plan, ranked=by_degree and _gains_by_rank(query, broken)))
 
 

@@ -56,6 +56,7 @@ def conditions(query: Resolved, parallel: dict[int, int]) -> Conditions:
         simple = query.view(edge.spec(edge.source)).simple
         if not asked.exists and (asked.wanted or asked.allowed is not None or not simple):
             bound.add(e)
+    bound |= {e for c in query.graph.compared for e in c.edges}
     between = _induced(query) if mode.induced else ()
     anti = [x for x in query.negated if x.types is not None]
     between += tuple((x.spec(x.source), x.source, x.target, 0) for x in anti)
