@@ -149,3 +149,31 @@ def test_relationships_differ_within_a_match_only(db: Database) -> None:
 def test_others_run_clause_by_clause(db: Database, text: str) -> None:
     assert CLAUSE_BY_CLAUSE in db.explain(text, device="cpu")
     db.execute(text, device="cpu").scalar()
+
+
+@pytest.mark.parametrize("test", ["", "NOT ", "NOT NOT "])
+def test_a_kept_statement_keeps_what_it_asks_of_edges(db: Database, test: str) -> None:
+    """Other values of a parameter, whose condition stands beside one on the edges of the same node."""
+    text = (
+        f"MATCH (a)-[:U]-(b) WHERE a.x >= $x AND {test}(a)-[:S]->(:B) AND a.y < b.y RETURN count(*)"
+    )
+    plain = f"MATCH (a)-[:U]-(b) WHERE {test}(a)-[:S]->(:B) AND a.y < b.y RETURN a.x, id(a), id(b)"
+    every = [row[0] for row in db.execute(plain, device="cpu")]
+    for x in (0, 2, 1, 0):
+        found = db.execute(text, {"x": x}, device="cpu").scalar()
+        assert found == sum(isinstance(value, int) and value >= x for value in every)
+
+
+def test_a_node_alone_may_be_asked_for_its_edges(db: Database) -> None:
+    counts = [
+        db.execute(f"MATCH (a) WHERE {test}(a)-[:S]->() RETURN count(*)", device="cpu").scalar()
+        for test in ("", "NOT ")
+    ]
+    sources = db.execute("MATCH (a)-[:S]->() RETURN count(DISTINCT id(a))", device="cpu").scalar()
+    assert counts == [sources, 12 - sources]
+
+
+def test_a_comparison_runs_on_the_cpu_and_says_so(db: Database) -> None:
+    plan = db.explain("MATCH (a)--(b) WHERE a.x < b.x RETURN count(*)")
+    assert "compare a.x < b.x" in plan
+    assert "device: cpu (values of two elements are compared on the CPU only)" in plan
