@@ -214,7 +214,7 @@ class Notes:
     estimates : expected partial embeddings after each vertex of the order, from mean degrees.
     steps : expected steps of the CPU's kernel for the plan and its terms, from sampled walks; None where the
         stage is too small to be worth it. bound : from the same walks, how often each loop is bound.
-    several : relationships differ within each of several MATCH only, and there are some that do not have to.
+    several : there are query edges of different MATCH that may be the same data edge.
     """
 
     core: tuple[int, ...] = ()

@@ -81,6 +81,22 @@ def clauses(query: Resolved) -> tuple[int, ...]:
     return tuple(-1 if alone(e) else x.clause for e, x in enumerate(asked))
 
 
+def may_repeat(query: Resolved) -> bool:
+    """Whether two query edges could be the same data edge, and may because they stand in different MATCH."""
+    if not query.graph.mode.edges_differ:
+        return False
+    known = [
+        (x, asked.clause)
+        for x, asked in zip(query.edges, query.graph.edges, strict=True)
+        if not asked.exists
+    ]
+    return any(
+        one != other and _together(x, y) is not None
+        for k, (x, one) in enumerate(known)
+        for y, other in known[:k]
+    )
+
+
 def _compared(query: Resolved, e: int, f: int) -> bool:
     """Whether "relationships differ" is about these two query edges."""
     x, y = query.graph.edges[e], query.graph.edges[f]
