@@ -11,7 +11,7 @@ from gdb.chain.columns import RelationColumns
 from gdb.chain.relation import UNIT, Builder, Held, Relation, selected
 from gdb.chain.steps import Found
 from gdb.chain.translate import ChainTranslator
-from gdb.errors import TypeProblem
+from gdb.errors import QueryError
 from gdb.executor.tail import ColumnRef
 from gdb.language.columns import STORE_KIND
 from gdb.language.resolve import properties
@@ -222,7 +222,7 @@ class _Matching:
         for key in sorted(key for wished, key in self.wishes if wished == name):
             try:
                 type_ = self.builder.scope.property_type(element, Name(key, element.place))
-            except TypeProblem:
+            except QueryError:
                 continue
             short = type_.kind in _SHORT or (element.kind == "edge" and type_.kind is Kind.STRING)
             if short:

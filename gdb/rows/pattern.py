@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import count
 from typing import TYPE_CHECKING
 
 from gdb.errors import NotSupported
@@ -39,8 +38,6 @@ if TYPE_CHECKING:
 
 HIDDEN = " "
 """What the names of anonymous elements begin with."""
-# a pattern inside WHERE sees the rows of the pattern around it: their names must differ
-_numbers = count()
 
 
 def visible(row: Row) -> Row:
@@ -208,14 +205,14 @@ class _Reader:
             self.found.routes.append(Route(name, tuple(vertices), tuple(edges), acyclic))
 
     def _vertex(self, node: NodePattern) -> str:
-        name = node.variable.text if node.variable else f"{HIDDEN}v{next(_numbers)}"
+        name = node.variable.text if node.variable else f"{HIDDEN}v{len(self.found.vertices)}"
         known = self.found.vertices.setdefault(name, Vertex(name, node.place))
         known.labels = (*known.labels, *node.labels)
         self.written += _conditions(name, node)
         return name
 
     def _edge(self, one: RelationshipPattern, left: str, right: str, path: PathPattern) -> str:
-        name = one.variable.text if one.variable else f"{HIDDEN}e{next(_numbers)}"
+        name = one.variable.text if one.variable else f"{HIDDEN}e{len(self.found.edges)}"
         length = one.length
         if length is None and path.selector is not None:
             length = Length(1, 1)
