@@ -83,8 +83,10 @@ class Grouping:
     def select(self, source: exp.Select) -> exp.Select:
         """The SELECT over `source` (which has FROM and WHERE); keys are grouped by their position."""
         columns = [*self._keys, *self._aggregates]
-        # aggregates of null alone leave none, and there is one row all the same
-        source.set("expressions", columns or [exp.alias_(exp.Count(this=exp.Star()), "k0")])
+        if not self._keys and not any(column.find(exp.AggFunc) for column in self._aggregates):
+            # aggregates of null leave none in the SQL, and there is one row all the same
+            columns.append(exp.alias_(exp.Count(this=exp.Star()), "k0"))
+        source.set("expressions", columns)
         if self._keys:
             positions = [exp.Literal.number(k + 1) for k in range(len(self._keys))]
             source = source.group_by(*positions, copy=False)
