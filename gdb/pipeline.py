@@ -17,6 +17,7 @@ from gdb.errors import (
     LimitExceeded,
     NotSupported,
     QueryTimeout,
+    SyntaxProblem,
     TypeProblem,
 )
 from gdb.executor import run as executor
@@ -226,7 +227,7 @@ def explained(request: Request, snapshot: Snapshot) -> str:
     if isinstance(understood, str):
         from gdb.by_rows import plan_lines
 
-        return "\n".join(plan_lines(query, understood))
+        return "\n".join(plan_lines(query, understood, request.parameters))
     return "\n".join(_explained(request, *understood, snapshot))
 
 
@@ -258,7 +259,8 @@ def _understood(
     try:
         bound = clock.step("bind", lambda: bind(query, snapshot, request.parameters, request.mode))
         check(query, request.parameters)
-    except (NotSupported, TypeProblem) as refused:
+    except (NotSupported, TypeProblem, SyntaxProblem) as refused:
+        # rows may do it all the same; where nothing can, their check tells what is wrong
         return f"DuckDB cannot do this: {refused.message}"
     plan = clock.step("plan", lambda: _planned(request, bound, snapshot))
     return bound, plan
@@ -275,7 +277,7 @@ def _by_rows(
     from gdb.by_rows import answered, plan_lines
 
     if query.explain:
-        lines = plan_lines(query, why)
+        lines = plan_lines(query, why, request.parameters)
         return Result.of_lines("plan", lines, Summary(dict(clock.seconds), "", len(lines)))
     return answered(request, query, snapshot, clock, why, change)
 

@@ -24,8 +24,8 @@ FOLDER = Path(__file__).parents[3] / "shared" / "tck"
 KNOWN = Path(__file__).with_name("known.txt")
 UNEXPLAINED = "nobody has said why"
 _HEAD = """\
-# The scenarios of the openCypher TCK that do not pass, each under the reason. UPDATE_TCK=1 make tck writes this anew and
-# keeps the reasons.
+# The scenarios of the openCypher TCK that do not pass, each under the reason. UPDATE_TCK=1 make tck writes this anew
+# and keeps the reasons.
 """
 _REASONS = {
     "no procedure registration": "gdb has no procedures",

@@ -383,3 +383,22 @@ def test_a_failed_import_leaves_the_store_as_it_was(store: Path, files: Path) ->
         with pytest.raises(errors.ImportFailed):
             db.load(files / "bad.txt", type="E")
         assert db.execute("MATCH ()-->() RETURN count(*)").scalar() == 5
+
+
+def test_what_sql_has_not_is_done_row_by_row() -> None:
+    """date() without a value was refused, as if nobody had it."""
+    with gdb.connect() as db:
+        db.execute("CREATE (:A {name: 'xax'})")
+        assert db.execute("MATCH (n) WHERE date() > date('2000-01-01') RETURN count(*)").scalar()
+        assert db.execute("MATCH (n) RETURN trim(n.name, 'x')").scalar() == "a"
+
+
+@pytest.mark.parametrize("query", ["MATCH (n) RETURN size()", "UNWIND [1] AS x RETURN size()"])
+def test_explain_refuses_what_cannot_be_run(query: str) -> None:
+    with gdb.connect() as db:
+        with pytest.raises(errors.SyntaxProblem, match=r"size\(\) takes 1 value, not 0"):
+            db.execute(query)
+        with pytest.raises(errors.SyntaxProblem, match=r"size\(\) takes 1 value, not 0"):
+            db.execute(f"EXPLAIN {query}")
+        with pytest.raises(errors.SyntaxProblem, match=r"size\(\) takes 1 value, not 0"):
+            db.explain(query)
