@@ -15,6 +15,7 @@ from gdb.language.syntax import (
     HasLabels,
     Index,
     NodePattern,
+    PathMode,
     PathPattern,
     Property,
     RelationshipPattern,
@@ -105,9 +106,13 @@ def _relationship(part: RelationshipPattern, frame: Frame, merged: bool) -> None
 
 
 def _name_path(path: PathPattern, frame: Frame) -> None:
-    if path.selector is not None:
+    if path.selector is not None or path.mode is not PathMode.TRAIL:
         message = "a path that is written is not chosen among others."
         raise frame.problem(SyntaxProblem, path.nodes[0].place, "UnexpectedSyntax", message)
+    for part in parts([path]):
+        if part.where is not None:
+            message = "what is written takes no WHERE in its pattern."
+            raise frame.problem(SyntaxProblem, part.where.place, "UnexpectedSyntax", message)
     if path.name is None:
         return
     if frame.find(path.name.text) is not None:

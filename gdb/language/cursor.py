@@ -68,17 +68,24 @@ class Cursor:
 
     def is_word(self, *words: str, ahead: int = 0) -> bool:
         """Whether the next tokens are one of these words (`"ORDER BY"` is two)."""
-        return any(
-            all(self.peek(ahead + k).word == part for k, part in enumerate(word.split()))
-            for word in words
-        )
+        first = self.peek(ahead).word
+        if not first:
+            return False
+        for word in words:
+            if word == first:
+                return True
+            if word.startswith(first) and word[len(first) : len(first) + 1] == " ":
+                parts = word.split()
+                if all(self.peek(ahead + k).word == part for k, part in enumerate(parts)):
+                    return True
+        return False
 
     def accept_word(self, word: str) -> Token | None:
         """Read a word (or several, `"ORDER BY"`) if it comes next; its first token."""
         if not self.is_word(word):
             return None
         first = self.peek()
-        self.at += len(word.split())
+        self.at += word.count(" ") + 1
         return first
 
     def expect_sign(self, sign: str, where: str, cure: str = "") -> Token:

@@ -3,70 +3,44 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 
 from gdb import limits
 from gdb.errors import LimitExceeded
+from gdb.language.rebuild import rebuilt
 from gdb.language.report import located
 from gdb.language.syntax import (
     Arithmetic,
     Call,
-    Comparison,
     Connected,
     Connective,
     Element,
     Expression,
-    HasLabels,
-    In,
-    Index,
-    IsNull,
+    ListComprehension,
     ListLiteral,
     Literal,
-    MapLiteral,
-    Negative,
-    Not,
+    MapProjection,
     Parameter,
+    PatternComprehension,
     Place,
-    Property,
-    StringTest,
+    Quantified,
+    Reduce,
     Variable,
     children,
     walk,
 )
 
+_WITH_VARIABLES = (ListComprehension, Quantified, Reduce, PatternComprehension, MapProjection)
+
 
 def resolve(expression: Expression, lookup: Callable[[Variable], Expression]) -> Expression:
-    """The expression with every variable replaced by what `lookup` says."""
+    """The expression with every variable replaced by what `lookup` says, but for what has variables of its own."""
 
-    def inner(part: Expression) -> Expression:
-        return resolve(part, lookup)
+    def replaced(part: Expression) -> Expression | None:
+        if isinstance(part, Variable):
+            return lookup(part)
+        return part if isinstance(part, _WITH_VARIABLES) else None
 
-    match expression:
-        case Variable():
-            return lookup(expression)
-        case Property(subject=subject) | HasLabels(subject=subject):
-            return replace(expression, subject=inner(subject))
-        case Not(operand=operand) | Negative(operand=operand) | IsNull(operand=operand):
-            return replace(expression, operand=inner(operand))
-        case ListLiteral(items=items):
-            return replace(expression, items=tuple(map(inner, items)))
-        case Connected(operands=operands):
-            return replace(expression, operands=tuple(map(inner, operands)))
-        case Call(arguments=arguments):
-            return replace(expression, arguments=tuple(map(inner, arguments)))
-        case Comparison(left=left, right=right) | StringTest(left=left, right=right):
-            return replace(expression, left=inner(left), right=inner(right))
-        case In(item=item, list=within):
-            return replace(expression, item=inner(item), list=inner(within))
-        case Arithmetic(first=first, rest=rest):
-            following = tuple((operator, inner(part)) for operator, part in rest)
-            return replace(expression, first=inner(first), rest=following)
-        case MapLiteral(entries=entries):
-            return replace(expression, entries=tuple((key, inner(part)) for key, part in entries))
-        case Index(subject=subject, index=index):
-            return replace(expression, subject=inner(subject), index=inner(index))
-        case _:  # the others are refused by the binder, or hold no variable
-            return expression
+    return rebuilt(expression, replaced)
 
 
 def conjuncts(condition: Expression) -> tuple[Expression, ...]:

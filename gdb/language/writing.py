@@ -18,7 +18,14 @@ from gdb.language.clauses import (
     SetProperty,
 )
 from gdb.language.reading import ReadingClauses
-from gdb.language.syntax import Expression, HasLabels, Index, Name, Property, Variable
+from gdb.language.syntax import (
+    Expression,
+    HasLabels,
+    Index,
+    Name,
+    Property,
+    Variable,
+)
 from gdb.language.tokens import Token
 
 
@@ -30,8 +37,7 @@ class WritingClauses(ReadingClauses):
         """A clause that may stand in FOREACH."""
 
     def create(self, start: Token) -> Create:
-        patterns = self.patterns()
-        return Create(patterns, self.cursor.since(start))
+        return Create(self.patterns(), self.cursor.since(start))
 
     def merge(self, start: Token) -> Merge:
         cursor, pattern = self.cursor, self.path()

@@ -6,6 +6,7 @@ import pytest
 
 from gdb.errors import GdbError
 from gdb.language.binder import bind
+from gdb.language.checks import check
 from gdb.language.parser import parse
 from gdb.query_graph import DIFFERENT_EDGES
 from tests.unit.gdb import language_cases as cases
@@ -21,8 +22,16 @@ def bound(text: str) -> str:
 
 def refused(text: str) -> str:
     with pytest.raises(GdbError) as caught:
-        bind(parse(text), cases.snapshot(), cases.PARAMETERS, DIFFERENT_EDGES)
+        _understood(text)
     return f"{type(caught.value).__name__}: {caught.value}"
+
+
+def _understood(text: str) -> None:
+    """As `gdb.pipeline` does it."""
+    query = parse(text)
+    if query.simple is not None:
+        bind(query, cases.snapshot(), cases.PARAMETERS, DIFFERENT_EDGES)
+    check(query, cases.PARAMETERS)
 
 
 @pytest.mark.parametrize("case", cases.read("syntax.txt"), ids=str)

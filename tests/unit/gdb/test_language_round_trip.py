@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -199,12 +200,25 @@ set_items = st.one_of(
     st.builds(c.SetAll, variables, small, st.booleans(), st.just(_P)),
     st.builds(c.SetLabels, variables, _few(names, 1), st.just(_P)),
 )
+
+
+def _made(path: s.PathPattern) -> s.PathPattern:
+    """What CREATE and MERGE take."""
+    nodes = tuple(replace(node, where=None) for node in path.nodes)
+    relationships = tuple(
+        replace(r, where=None, length=None, types=(s.Name("T", _P),), direction=Direction.IN)
+        for r in path.relationships
+    )
+    return s.PathPattern(nodes, relationships, path.name)
+
+
+made = paths.map(_made)
 single_labels = st.builds(
     s.HasLabels, variables, _few(names.map(lambda name: (name,)), 1), st.just(_P)
 )
 writing = st.one_of(
-    st.builds(c.Create, _few(paths, 1), st.just(_P)),
-    st.builds(c.Merge, paths, _few(set_items), _few(set_items), st.just(_P)),
+    st.builds(c.Create, _few(made, 1), st.just(_P)),
+    st.builds(c.Merge, made, _few(set_items), _few(set_items), st.just(_P)),
     st.builds(c.Set, _few(set_items, 1), st.just(_P)),
     st.builds(
         c.Remove,
