@@ -10,7 +10,8 @@ READERS ?= 8
 RUN_SECONDS ?= 60
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test crash cycle model corrupt check tck fuzz-language format bench bench-long gpu-test gpu-sanitize gpu-bench clean
+.PHONY: help demo test crash cycle model unique corrupt check tck fuzz-language format bench bench-long \
+	gpu-test gpu-sanitize gpu-bench clean
 
 help: ## show this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -35,6 +36,9 @@ cycle: $(STAMP) ## eight reading processes beside a writing one for a minute (RE
 
 model: $(STAMP) ## transactions in any order, against a model of dicts, for ten minutes
 	PYTHONPATH=. $(BIN)/python -m tests.unit.gdb.test_transaction_model --seconds 600
+
+unique: $(STAMP) ## 10,000 random patterns in every match mode, then paths, clauses and writes, against brute force
+	PYTHONPATH=. $(BIN)/python -m tests.fuzz
 
 check: $(STAMP) ## format, lint, types, and which room may import which
 	$(BIN)/ruff format --check .

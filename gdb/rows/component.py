@@ -7,7 +7,7 @@ need dynamic types are left. Elements that the rows know already are held to wha
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -16,11 +16,13 @@ from gdb.errors import QueryError
 from gdb.executor import run as executor
 from gdb.executor.embeddings import Embeddings, Wanted
 from gdb.language import pushdown
+from gdb.language.canonical import canonical, numbered
+from gdb.language.mentions import mentioned
 from gdb.language.resolve import elements, resolve
 from gdb.language.scope import Edge as ScopeEdge
 from gdb.language.scope import Scope
 from gdb.language.scope import Vertex as ScopeVertex
-from gdb.language.syntax import Element, Name
+from gdb.language.syntax import Element, Expression, Name, Variable
 from gdb.query_graph import QueryEdge, QueryGraph, QueryVertex
 from gdb.rows.pattern import Component, Condition, Pattern
 from gdb.storage.adjacency import I64, U32, Direction
@@ -48,13 +50,16 @@ def matched(
     conditions: Sequence[Condition],
     bound_vertices: Mapping[str, U32],
     bound_edges: Mapping[str, I64],
+    later: Sequence[Condition] = (),
 ) -> Table:
     """All embeddings of a component.
 
     conditions : that mention nothing but one element of it, and parameters.
+    later : conditions that are tested on the embeddings; they tell apart what a symmetry would join.
     bound_vertices, bound_edges : what an element may be, ascending and distinct, where the rows say so.
     """
-    return _Run(context, pattern, component).table(conditions, bound_vertices, bound_edges)
+    run = _Run(context, pattern, component)
+    return run.table(conditions, bound_vertices, bound_edges, later)
 
 
 class _Run:
@@ -81,6 +86,7 @@ class _Run:
         conditions: Sequence[Condition],
         bound_vertices: Mapping[str, U32],
         bound_edges: Mapping[str, I64],
+        later: Sequence[Condition],
     ) -> Table:
         pushed, left = self._distributed(conditions)
         allowed: dict[Element, tuple[I64, str]] = {}
@@ -98,7 +104,38 @@ class _Run:
         ]
         edges = [self._edge(k, allowed, bound_edges) for k in range(len(self.scope.edges))]
         graph = QueryGraph(tuple(vertices), tuple(edges), self.pattern.mode)
+        if graph.mode.distinct:
+            graph = self._compared(graph, [*left, *later])
         return self._rows(graph, left)
+
+    def _compared(self, graph: QueryGraph, conditions: Sequence[Condition]) -> QueryGraph:
+        """The query graph that has only those symmetries which conditions keep. What no text tells, such as EXISTS, is
+        kept only where every element that it mentions stays."""
+        names = self.scope.names
+
+        def found(variable: Variable) -> Expression:
+            return names.get(variable.name, variable)
+
+        mine = [c for c in conditions if c.names & names.keys()]
+        resolved = [
+            (one, sorted(mentioned(one) & names.keys()))
+            for one in (resolve(c.expression, found) for c in mine)
+        ]
+
+        def renamed(vertices: tuple[int, ...], edges: tuple[int, ...]) -> frozenset[str]:
+            def name(element: Element) -> str:
+                image = vertices if element.kind == "vertex" else edges
+                return numbered(replace(element, index=image[element.index]))
+
+            return frozenset(
+                " ".join(
+                    [canonical(one, self.scope.parameters, name), *(name(names[k]) for k in inside)]
+                )
+                for one, inside in resolved
+            )
+
+        texts = renamed((*range(len(graph.vertices)),), (*range(len(graph.edges)),))
+        return replace(graph, symmetric_under=tuple(sorted(texts)), renamed=renamed)
 
     def _distributed(
         self, conditions: Sequence[Condition]

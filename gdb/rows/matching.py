@@ -69,10 +69,10 @@ class _Matching:
             table = self._walked(edge, table)
         for route in self.pattern.routes if table else ():
             for _, row in table:
-                row[route.name] = _path(
-                    [row[name] for name in route.vertices], [row[name] for name in route.edges]
-                )
+                row[route.name] = _path(_of(row, route.vertices), _of(row, route.edges))
             self.bound.add(route.name)
+            if route.acyclic:
+                table = [one for one in table if _acyclic(one[1][route.name])]
         return self._filtered(table)
 
     def _next(self, components: Sequence[Component], long: Sequence[Edge]) -> Component | None:
@@ -128,6 +128,7 @@ class _Matching:
             own,
             {name: np.unique(values) for name, values in vids.items()},
             {name: np.unique(values) for name, values in eids.items()},
+            [c for c in self.waiting if c not in own],
         )
         self.waiting = [c for c in self.waiting if c not in own or c in found.left]
         pairs: list[tuple[I64, I64]] = [
@@ -192,17 +193,17 @@ class _Matching:
         return self._filtered(made)
 
     def _differ(self, row: Row) -> bool:
-        """Whether no relationship stands for two of the pattern."""
+        """Whether no relationship stands for two of the pattern; a walk may have one twice."""
         if not self.checks_edges:
             return True
         seen: set[int] = set()
         for name in self.pattern.edges:
             value = row.get(name)
-            for one in value if isinstance(value, list) else [value]:
-                if isinstance(one, RelationshipValue):
-                    if id(one) in seen:
-                        return False
-                    seen.add(id(one))
+            several = value if isinstance(value, list) else [value]
+            own = {id(one) for one in several if isinstance(one, RelationshipValue)}
+            if seen & own:
+                return False
+            seen |= own
         return True
 
 
@@ -267,6 +268,12 @@ def _relationships(table: Sequence[Numbered], name: str) -> list[RelationshipVal
         assert isinstance(value, RelationshipValue)
         found.append(value)
     return found
+
+
+def _acyclic(path: Value) -> bool:
+    """Whether a path has no node twice."""
+    assert isinstance(path, PathValue)
+    return len({id(node) for node in path.nodes}) == len(path.nodes)
 
 
 def _path(vertices: Sequence[Value], edges: Sequence[Value]) -> PathValue:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from gdb.errors import NotSupported
 from gdb.language.mentions import mentioned
@@ -32,8 +33,16 @@ from gdb.language.syntax import (
 from gdb.query_graph import MatchMode
 from gdb.storage.adjacency import Direction
 
+if TYPE_CHECKING:
+    from gdb.values.kinds import Row
+
 HIDDEN = " "
 """What the names of anonymous elements begin with."""
+
+
+def visible(row: Row) -> Row:
+    """The row without what the user did not name."""
+    return {name: value for name, value in row.items() if not name.startswith(HIDDEN)}
 
 
 @dataclass(slots=True)
@@ -47,7 +56,10 @@ class Vertex:
 
 @dataclass(frozen=True, slots=True)
 class Edge:
-    """A query edge between the vertices left and right of it, or with a length a path of them."""
+    """A query edge between the vertices left and right of it, or with a length a path of them.
+
+    alone : it stands for one relationship, although it has a length.
+    """
 
     name: str
     place: Place
@@ -59,6 +71,7 @@ class Edge:
     mode: PathMode = PathMode.TRAIL
     selector: Selector | None = None
     conditions: tuple[Expression, ...] = ()
+    alone: bool = False
 
     @property
     def ends(self) -> tuple[str, str]:
@@ -67,11 +80,12 @@ class Edge:
 
 @dataclass(frozen=True, slots=True)
 class Route:
-    """A path that is named: its vertices, and the edges between each and the next."""
+    """A path that is named or has to be acyclic: its vertices, and the edges between each and the next."""
 
     name: str
     vertices: tuple[str, ...]
     edges: tuple[str, ...]
+    acyclic: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,8 +199,10 @@ class _Reader:
             self._edge(one, vertices[k], vertices[k + 1], path)
             for k, one in enumerate(path.relationships)
         ]
-        if path.name is not None:
-            self.found.routes.append(Route(path.name.text, tuple(vertices), tuple(edges)))
+        acyclic = path.mode is PathMode.ACYCLIC
+        if path.name is not None or acyclic:
+            name = path.name.text if path.name else f"{HIDDEN}p{len(self.found.routes)}"
+            self.found.routes.append(Route(name, tuple(vertices), tuple(edges), acyclic))
 
     def _vertex(self, node: NodePattern) -> str:
         name = node.variable.text if node.variable else f"{HIDDEN}v{len(self.found.vertices)}"
@@ -228,6 +244,7 @@ class _Reader:
             mode,
             path.selector,
             conditions,
+            one.length is None,
         )
         return name
 

@@ -36,7 +36,7 @@ from gdb.language.report import problem
 from gdb.language.syntax import Expression, NodePattern, PathPattern, RelationshipPattern
 from gdb.rows import writing
 from gdb.rows.matching import extended
-from gdb.rows.pattern import HIDDEN, Pattern, pattern_of
+from gdb.rows.pattern import Pattern, pattern_of, visible
 from gdb.rows.projecting import projected
 from gdb.rows.subqueries import Prepared, compiled
 from gdb.values.comparison import group_key
@@ -111,11 +111,13 @@ class Runner:
         if key not in self._patterns:
             self._patterns[key] = pattern_of(self.context.text, [pattern], where, self.context.mode)
             self._kept.append(pattern)
+        row = visible(row)  # its anonymous parts are not those of a pattern around it
         for _, found in extended(self.context, self._patterns[key], [row], row):
             yield found
 
     def rows(self, query: Query, row: Row) -> Iterable[Row]:
         """The rows of a subquery that sees a row; without RETURN, its last rows."""
+        row = visible(row)
         return self.query(query, Table(tuple(row), [row])).rows
 
     # ---- queries -----------------------------------------------------------------------------------
@@ -177,14 +179,14 @@ class Runner:
         fresh = [name for name in pattern.names if name not in table.names]
         names = (*table.names, *fresh)
         if not clause.optional:
-            return Table(names, [_visible(row) for _, row in found])
+            return Table(names, [visible(row) for _, row in found])
         rows: list[Row] = []
         place = 0
         found.sort(key=lambda one: one[0])
         for number, row in enumerate(table.rows):
             before = place
             while place < len(found) and found[place][0] == number:
-                rows.append(_visible(found[place][1]))
+                rows.append(visible(found[place][1]))
                 place += 1
             if place == before:
                 rows.append({**row, **dict.fromkeys(fresh)})
@@ -195,7 +197,7 @@ class Runner:
         prepared.fill(table.rows)
         name = clause.variable.text
         rows: list[Row] = []
-        for row in map(_visible, table.rows):
+        for row in map(visible, table.rows):
             found = values(row)
             items = found if isinstance(found, list) else [] if found is None else [found]
             rows += [{**row, name: item} for item in items]
@@ -263,11 +265,6 @@ class Runner:
             for item in found if isinstance(found, list) else []:
                 rows.append({**row, name: item})
         self._clauses(clause.clauses, Table((*table.names, name), rows))
-
-
-def _visible(row: Row) -> Row:
-    """The row without what the user did not name."""
-    return {name: value for name, value in row.items() if not name.startswith(HIDDEN)}
 
 
 def _names_of(pattern: PathPattern) -> list[str]:

@@ -25,7 +25,7 @@ from gdb.language.syntax import (
     Variable,
     walk,
 )
-from gdb.rows.pattern import HIDDEN, Pattern, pattern_of
+from gdb.rows.pattern import HIDDEN, Pattern, pattern_of, visible
 
 if TYPE_CHECKING:
     from gdb.rows.context import Context
@@ -76,9 +76,11 @@ class Prepared:
             return
         from gdb.rows.matching import extended
 
-        names = frozenset(rows[0])
+        seen = [
+            visible(row) for row in rows
+        ]  # anonymous parts are not those of a pattern around it
         for question in self.questions:
-            found = extended(self.context, question.pattern, rows, names)
+            found = extended(self.context, question.pattern, seen, seen[0])
             values = _values(self.context, question.part, found, len(rows))
             for row, value in zip(rows, values, strict=True):
                 row[question.name] = value

@@ -105,7 +105,7 @@ class _Walk:
                 relationships = self.graph.relationships(np.array(trail, np.int64))
                 if not self.forward:
                     relationships = relationships[::-1]
-                found: Value = [*relationships]
+                found: Value = relationships[0] if self.edge.alone else [*relationships]
                 if self.edge.name in self.bound and row[self.edge.name] != found:
                     continue
                 (node,) = self.graph.nodes(np.array([end], np.uint32))
@@ -211,7 +211,7 @@ class _Walk:
         """The paths that the selector takes, between two vertices: breadth first up to the goal, then back."""
         selector = self.edge.selector
         assert selector is not None
-        if selector.kind == "SHORTEST" and selector.count > 1:
+        if selector.count > 1:
             yield from self._selected(begin, goal, steps)
             return
         if begin == goal:
@@ -257,7 +257,7 @@ class _Walk:
                     if goal is not None:
                         return
                     continue
-            elif len(taken) >= (selector.count if selector.kind == "SHORTEST" else 1):
+            elif len(taken) >= selector.count:
                 if goal is not None:
                     return
                 continue

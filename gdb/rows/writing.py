@@ -356,7 +356,7 @@ class _Merge:
         pattern = self.clause.pattern
         if len(pattern.relationships) > 1:
             return False
-        if any(one.direction is Direction.ANY for one in pattern.relationships):
+        if any(map(self._either_way, pattern.relationships)):
             return False
         bound = self._bound()
         if pattern.relationships and len(bound) < 2:
@@ -369,6 +369,13 @@ class _Merge:
             and item.target.key.text not in keys
             for item in changed
         )
+
+    def _either_way(self, one: RelationshipPattern) -> bool:
+        """Whether a relationship between two nodes is found from both."""
+        types = {type_.text for type_ in one.types}
+        known = self.context.graph.snapshot.edge_types
+        undirected = any(t.name in types and not t.directed for t in known)
+        return one.direction is Direction.ANY or undirected
 
     def _refuse_null(self, rows: Sequence[Row]) -> None:
         for key, value in self.keys:

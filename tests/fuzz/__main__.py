@@ -1,0 +1,14 @@
+"""The long runs: python -m tests.fuzz [suite ...] [--cases N] (`make unique`)."""
+
+from tests.fuzz import clauses, paths, unique, writes
+from tests.fuzz.cases import main
+
+SUITES = {
+    "unique": (unique.suite, 10_000),
+    "paths": (paths.suite, 5_000),
+    "clauses": (clauses.suite, 5_000),
+    "writes": (writes.suite, 3_000),
+}
+
+if __name__ == "__main__":
+    main(SUITES)

@@ -1,0 +1,92 @@
+"""What the suites of this folder found, each by itself."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+import gdb
+from gdb import Database
+
+
+@pytest.fixture
+def star() -> Iterator[Database]:
+    """Four nodes with x 3, 1, 2, 0, and a relationship from the first to each other."""
+    with gdb.connect() as db:
+        with db.transaction() as tx:
+            tx.add_nodes("A", [0, 1, 2, 3], {"x": [3, 1, 2, 0]})
+            tx.add_relationships("R", [0, 0, 0], [1, 2, 3])
+        yield db
+
+
+def rows(db: Database, text: str) -> list[tuple[object, ...]]:
+    return sorted(db.execute(text, device="cpu").fetchall())
+
+
+@pytest.mark.parametrize("between", ["", "WITH * "])
+def test_two_relationships_of_a_match_differ(star: Database, between: str) -> None:
+    text = f"MATCH (o)-[:R]->(a), (o)-[:R]->(b) {between}RETURN count(*)"
+    assert rows(star, text) == [(6,)]
+
+
+def test_a_walk_may_have_a_relationship_twice(star: Database) -> None:
+    # out: 3; back from each: 3; from each of three to all three: 9; from the first out and back: 3
+    assert rows(star, "MATCH WALK (a)-[*1..2]-(b) RETURN count(*)") == [(18,)]
+
+
+def test_any_takes_as_many_paths_as_it_says(star: Database) -> None:
+    with star.transaction() as tx:
+        tx.add_relationships("R", [0, 0], [1, 1])
+    for k in (1, 2, 3, 4):
+        text = f"MATCH ANY {k} (a {{x: 3}})-[r:R*]->(b {{x: 1}}) RETURN count(*)"
+        assert rows(star, text) == [(min(k, 3),)]
+
+
+def test_one_relationship_behind_a_selector_is_no_list(star: Database) -> None:
+    text = "MATCH p = ANY (a)-[r]->(b) RETURN type(r), length(p)"
+    assert rows(star, text) == [("R", 1)] * 3
+
+
+@pytest.mark.parametrize("pattern", ["(a)-[:R*]->(b)--(c)", "(a)-->(b)-[:R*0..1]-(c)"])
+def test_acyclic_is_said_of_the_whole_path(pattern: str) -> None:
+    with gdb.connect() as db:
+        with db.transaction() as tx:
+            tx.add_nodes("A", [0, 1])
+            tx.add_relationships("R", [0, 0, 1], [1, 1, 0])
+        found = rows(db, f"MATCH ACYCLIC {pattern} WHERE a = c RETURN count(*)")
+        assert found == [(0,)]
+
+
+@pytest.mark.parametrize(
+    "condition", ["(b)-[:R]->(b)", "EXISTS { (b)-[:R]->(b) }", "COUNT { (b)-[:R]->(b) } = 1"]
+)
+def test_anonymous_parts_of_a_condition_are_its_own(condition: str) -> None:
+    """The relationship of the condition was the one of the MATCH around it."""
+    with gdb.connect() as db:
+        with db.transaction() as tx:
+            tx.add_nodes("A", [0, 1])
+            tx.add_relationships("R", [0, 0], [0, 1])
+        text = f"MATCH (b)-->(c) WHERE c.none IS NULL AND {condition} RETURN id(b), id(c)"
+        assert rows(db, text) == [(0, 0), (0, 1)]
+
+
+@pytest.mark.parametrize("condition", ["a.x < b.x", "a.x > b.x", "EXISTS { (a)-->() }"])
+def test_subgraphs_keeps_the_match_that_a_condition_wants(star: Database, condition: str) -> None:
+    """Row by row, the one match of each class was chosen before the condition was tested."""
+    text = f"MATCH SUBGRAPHS (a)--(b) WHERE {condition} WITH * RETURN count(*)"
+    assert rows(star, text) == [(3,)]
+
+
+def test_subgraphs_counts_a_condition_that_says_the_same_once(star: Database) -> None:
+    text = "MATCH SUBGRAPHS (a)--(b) WHERE a.x <> b.x WITH * RETURN count(*)"
+    assert rows(star, text) == [(3,)]
+
+
+def test_merge_finds_an_undirected_relationship_that_it_made_from_the_other_end() -> None:
+    with gdb.connect() as db:
+        with db.transaction() as tx:
+            tx.add_nodes("A", [0, 1, 2])
+            tx.add_relationships("U", [2], [2], directed=False)
+        db.execute("MATCH (a:A), (b:A) WHERE a <> b MERGE (a)-[r:U]->(b)")
+        assert rows(db, "MATCH (a)-[r:U]->(b) WHERE a <> b RETURN count(DISTINCT id(r))") == [(3,)]
