@@ -106,12 +106,6 @@ class Relation:
     file: Path
 
 
-def node_files(folder: Path) -> dict[str, Path]:
-    """The file of each label."""
-    found = {path.stem: path for path in sorted(folder.glob("*.csv"))}
-    return {name: path for name, path in found.items() if re.fullmatch(r"[A-Z]\w*", name)} | {}
-
-
 def relations(folder: Path) -> list[Relation]:
     """The files of relationships; Comment_hasTag_Tag.csv is of the type HAS_TAG."""
     found = []
@@ -123,7 +117,7 @@ def relations(folder: Path) -> list[Relation]:
 
 def labels(folder: Path) -> dict[str, Path]:
     """The files of nodes by their label."""
-    return {name: path for name, path in node_files(folder).items() if "_" not in name}
+    return {path.stem: path for path in sorted(folder.glob("*.csv")) if path.stem.isalpha()}
 
 
 def queries(data: Path) -> dict[int, str]:
@@ -297,7 +291,9 @@ def main(line: list[str] | None = None) -> int:
         return 2
     table = report(found, known)
     print(f"\n{arguments.graph}\n\n{table}")
-    wrong = [n for one in found.values() for n, asked in one.items() if asked.count not in (known[n], -1)]
+    wrong = [
+        n for one in found.values() for n, asked in one.items() if asked.count not in (known[n], -1)
+    ]
     late = [n for n, asked in found.get("gdb", {}).items() if asked.count == -1]
     if arguments.save and not wrong:
         body = (
