@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
-from typing import TYPE_CHECKING, Protocol, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias, TypeVar, cast
 
 import nanoarrow as na
 import numpy as np
@@ -85,14 +85,25 @@ def null_array(length: int) -> Array:
     return _array(na.c_array_from_buffers(na.null(), length, []))
 
 
-def list_array(lengths: I64, items: Array) -> Array:
-    """A column of lists: row i holds the next lengths[i] items; lengths: i64[n], summing to len(items)."""
+def times_array(microseconds: I64, valid: Flags | None, kind: Literal["time", "instant"]) -> Array:
+    """A column of times of day, microseconds since midnight, or of instants, microseconds since 1970-01-01T00:00Z."""
+    schema = na.time64("us") if kind == "time" else na.timestamp("us", "UTC")
+    buffers = [_bits(valid), np.ascontiguousarray(microseconds, np.int64)]
+    return _array(na.c_array_from_buffers(schema, len(microseconds), buffers))
+
+
+def list_array(lengths: I64, items: Array, valid: Flags | None = None) -> Array:
+    """A column of lists: row i holds the next lengths[i] items; lengths: i64[n], in all len(items), 0 for a null."""
     offsets = np.zeros(len(lengths) + 1, np.int64)
     np.cumsum(lengths, out=offsets[1:])
     schema = na.large_list(na.Schema(items.schema))
     return _array(
         na.c_array_from_buffers(
-            schema, len(lengths), [None, offsets], null_count=0, children=[na.c_array(items)]
+            schema,
+            len(lengths),
+            [_bits(valid), offsets],
+            null_count=0 if valid is None else -1,
+            children=[na.c_array(items)],
         )
     )
 
@@ -105,12 +116,29 @@ def struct_array(
         na.c_schema(child.schema).modify(name=name)
         for name, child in zip(names, children, strict=True)
     ]
-    bits = None if valid is None else np.packbits(valid, bitorder="little")
     return _array(
         na.c_array_from_buffers(
-            na.struct(fields), length, [bits], children=[na.c_array(child) for child in children]
+            na.struct(fields),
+            length,
+            [_bits(valid)],
+            children=[na.c_array(child) for child in children],
         )
     )
+
+
+def pieces(table: Array, size: int) -> Iterator[Array]:
+    """The rows of a table, at most `size` at a time, in its memory."""
+    names = [field.name for field in na.c_schema(table.schema).children]
+    for chunk in table.iter_chunks():
+        columns = [na.c_array(chunk.child(index)) for index in range(len(names))]
+        for start in range(0, len(chunk), size):
+            stop = min(start + size, len(chunk))
+            some = [_array(column[start:stop]) for column in columns]
+            yield struct_array(names, some, stop - start)
+
+
+def _bits(valid: Flags | None) -> npt.NDArray[np.uint8] | None:
+    return None if valid is None else np.packbits(valid, bitorder="little")
 
 
 def chunks_array(chunks: Sequence[Array]) -> Array:
@@ -291,7 +319,7 @@ def _values(view: _View, schema: _Schema, start: int, stop: int) -> list[Value]:
 
 def _strings(view: _View, cuts: I64) -> list[Value]:
     data = _buffer(view, 2, np.uint8)[cuts[0] : cuts[-1]]
-    return [*Column("string", data, cuts - cuts[0]).to_list()]
+    return cast("list[Value]", Column("string", data, cuts - cuts[0]).to_list())
 
 
 def _lists(view: _View, schema: _Schema, cuts: I64) -> list[Value]:

@@ -2,7 +2,7 @@
 
 A query vertex may hold vertices of several groups, each with its own property columns; a query edge,
 edges of several types. `*_property` takes each value from the column of its own group or type; int64 and
-float64 columns of one key widen to float64.
+float64 columns of one key widen to float64, all beside one of the kind "any" to that.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gdb.errors import TypeProblem
-from gdb.storage.model import ITEM_OF, Column, Item, Kind
+from gdb.storage.model import ITEM_OF, TEXT_KINDS, Column, Item, Kind
 from gdb.storage.temporal import text_of
 
 if TYPE_CHECKING:
@@ -40,6 +40,8 @@ def common_kind(kinds: Iterable[Kind], key: str) -> Kind | None:
         return None
     if len(found) == 1:
         return found[0]
+    if "any" in found:
+        return "any"
     if found == ["float64", "int64"]:
         return "float64"
     raise TypeProblem(
@@ -147,9 +149,9 @@ _WORTH = 4  # a column is laid out by vid once a fourth of its values was asked 
 
 def _by_vid(snapshot: Snapshot, key: str | None, kind: Kind, asked: int) -> Column | None:
     """Property `key` (None: the user's ids) of all vertices in the order of vids; None while too few values were
-    asked for to make it worth while, and where it is made of strings or lists and not all vertices are of one group."""
+    asked for to make it worth while, and where it is made of texts or lists and not all vertices are of one group."""
     whole = [group.ranges for group in snapshot.groups] == [((0, snapshot.vertex_count),)]
-    if (kind == "string" or kind in ITEM_OF) and not whole:
+    if (kind in TEXT_KINDS or kind in ITEM_OF) and not whole:
         return None
     with _wholes_lock:
         wholes = _wholes.setdefault(snapshot, _Wholes())
@@ -213,7 +215,7 @@ def strings(values: Sequence[str]) -> Column:
 
 
 def widen(column: Column, kind: Kind) -> Column:
-    """The column as `kind`: int64 becomes float64 where asked, and everything can become a string.
+    """The column as `kind`: int64 becomes float64 where asked, and everything can become a string, or any.
 
     Raises
     ------
@@ -224,6 +226,8 @@ def widen(column: Column, kind: Kind) -> Column:
     if kind == "string":
         texts = [None if value is None else _text(value) for value in column.to_list()]
         return Column.from_list(texts, "string")
+    if kind == "any":
+        return column.as_any()
     if (column.kind, kind) != ("int64", "float64"):
         raise TypeProblem(f"a property is {column.kind} where {kind} was expected.")
     return Column("float64", column.values.astype(np.float64), None, column.valid)

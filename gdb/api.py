@@ -15,7 +15,6 @@ from gdb.errors import (
     Cancelled,
     ChangeRefused,
     ReadOnlyError,
-    TypeProblem,
 )
 from gdb.interrupt import run_beside
 from gdb.pipeline import Request, answer, explained, on_device
@@ -25,6 +24,7 @@ from gdb.statements import Statements
 from gdb.work import Work
 
 if TYPE_CHECKING:
+    from gdb.dbapi import Cursor
     from gdb.storage.importer import AnySource, Edges, LoadReport, Nodes
     from gdb.storage.snapshot import Snapshot, StoreStats
     from gdb.storage.steps import Steps
@@ -181,6 +181,13 @@ class Database:
             if not cancel.is_set():
                 self._events.append(cancel)
 
+    def cursor(self) -> Cursor:
+        """A cursor of PEP 249 (`gdb.dbapi`), which pandas.read_sql(query, db) and polars.read_database(query, db) ask
+        for."""
+        from gdb.dbapi import Cursor
+
+        return Cursor(self)
+
     def device_columns(
         self,
         text: str,
@@ -244,10 +251,7 @@ class Database:
         match: str | None,
         threads: int,
     ) -> Request:
-        if not isinstance(text, str):
-            raise TypeProblem(f"a query is a text, not {type(text).__name__}.")
-        if not isinstance(device, str):
-            raise TypeProblem(f"device= takes a text, not {type(device).__name__}.")
+        options.query_text(text, device)
         return Request(
             text,
             options.checked_parameters(parameters),
@@ -306,6 +310,7 @@ class Database:
         max_errors: int = 1000,
         rejects_file: PathLike | None = None,
         max_unpacked: int | str = "1GiB",
+        memory: int | str | None = None,
     ) -> LoadReport:
         """Import files, data frames and graphs of networkx into the graph: all of it, or on any error nothing.
 
@@ -325,6 +330,9 @@ class Database:
             CSV file. More than 1 % of a file is worth a Python warning, `gdb.errors.LinesSkipped`.
         max_unpacked : bytes, or as in "8GB", that a compressed file (`.gz`, `.zst`) may unpack to if they are more than
             1,000 times its size.
+        memory : bytes, or as in "512MB", that the import may take; None for half of what the machine has. Relationships
+            that have no room in it are sorted through temporary files in the store's folder. Nodes stay in memory,
+            about 100 bytes each, and are not counted: see docs/IMPORT.md.
 
         The others are told in `gdb.storage.importer.load`.
 
@@ -340,6 +348,7 @@ class Database:
             )
         options.load_choices(format, missing_ends, multi_edges, self_loops, on_error)
         most = options.byte_count("max_unpacked", max_unpacked)
+        budget = options.import_memory(memory)
         from gdb.progress import shown
         from gdb.storage.importer import load
 
@@ -369,6 +378,7 @@ class Database:
                     max_errors=max_errors,
                     rejects_file=None if rejects_file is None else Path(rejects_file),
                     max_unpacked=most,
+                    memory=budget,
                     import_root=self._import_root,
                     progress=progress,
                     cancel=cancel,
@@ -409,27 +419,23 @@ class Database:
 
         return Transaction(self._store, run, begin)
 
-    def compact(self) -> StoreStats:
+    def compact(self, memory: int | str | None = None) -> StoreStats:
         """Write the graph anew with all that was changed since it was last written whole, which makes it smaller and
-        quicker to read. It runs by itself when much has changed. Readers go on meanwhile.
+        quicker to read. It runs by itself when much has changed. Readers go on meanwhile. memory : as of `load`.
 
         Raises
         ------
         ReadOnlyError, StoreLocked : the store cannot be written.
         Cancelled : Ctrl-C, `interrupt` or `close`; the store is as it was.
         """
-        from gdb.progress import shown
-        from gdb.storage.steps import Steps
         from gdb.storage.transaction import compact
 
+        budget = options.import_memory(memory)
         self._refuse_inside()
-        cancel = threading.Event()
         self._statements.clear()
-        with shown(sys.stderr) as progress:
-            steps = Steps("compaction", progress, cancel)
-            return self._work.do(
-                lambda: compact(self._store, steps.part).stats(), cancel, run_beside
-            )
+        return self._written(
+            "compaction", lambda _, steps: compact(self._store, steps.part, budget).stats()
+        )
 
     def _refuse_inside(self) -> None:
         if self._store.writes_here:

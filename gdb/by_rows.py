@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from gdb.errors import ReadOnlyError
 from gdb.language.printer import clause_text
-from gdb.result import Result, RowAnswer, Summary
+from gdb.result import Result, Row, RowAnswer
+from gdb.summary import Summary
 
 if TYPE_CHECKING:
     from gdb.language.clauses import Query
@@ -53,14 +54,25 @@ def answered(
         return change(lambda changes: _ran(request, query, changes.view, changes, clock))
 
     found, context = clock.step("run", run)
+    rows = clock.step("tail", lambda: _given(found))
+    summary = Summary(
+        clock.seconds,
+        "cpu",
+        len(rows),
+        context.embeddings,
+        effects=context.graph.effects if writes(query) else None,
+        evaluator="rows",
+        why=why,
+    )
+    return Result(RowAnswer(found.columns, rows), warnings=warnings, summary=summary)
+
+
+def _given(found: Answer) -> list[Row]:
+    """The rows for the user."""
     from gdb.rows.values import Given
 
     given = Given()
-    rows = [tuple(given.cell(value) for value in row) for row in found.rows]
-    summary = Summary(
-        clock.seconds, "cpu", len(rows), context.embeddings, effects=context.graph.effects
-    )
-    return Result(RowAnswer(found.columns, rows), warnings=warnings, summary=summary)
+    return [tuple(given.cell(value) for value in row) for row in found.rows]
 
 
 def _ran(

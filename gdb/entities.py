@@ -6,23 +6,30 @@ they are the same element of the graph, whatever their properties.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import date, timedelta
-from typing import TYPE_CHECKING, TypeAlias
+from datetime import date, time, timedelta
+from typing import TYPE_CHECKING, TypeAlias, cast
 
 import numpy as np
 import numpy.typing as npt
 
 from gdb.executor import lookup
-from gdb.storage.model import Item
 from gdb.storage.temporal import text_of
+from gdb.values.temporal_python import to_python
 
 if TYPE_CHECKING:
-    from gdb.storage.model import Column
+    from gdb.storage.model import Column, Item
     from gdb.storage.snapshot import Snapshot
+    from gdb.values.kinds import Value
+    from gdb.values.temporal import Temporal
 
-PropertyValue: TypeAlias = Item | list[Item]
+Moment: TypeAlias = "date | time | timedelta | Temporal"
+"""A temporal value: of Python where Python has the same, else of `gdb.values.temporal`, as a Duration always is."""
+Scalar: TypeAlias = "bool | int | float | str | Moment"
+PropertyValue: TypeAlias = "Scalar | list[Item] | list[Scalar]"
+Cell: TypeAlias = "Scalar | Node | Relationship | Path | Sequence[Cell] | Mapping[str, Cell] | None"
+"""A value in a row of an answer; sequences are lists, mappings dicts."""
 UserId: TypeAlias = int | str
 
 
@@ -48,10 +55,13 @@ class Node:
         """The property, or `default` where the node has none."""
         return self.properties.get(key, default)
 
+    def __repr__(self) -> str:
+        return f"<Node {self}>"
+
     def __str__(self) -> str:
         """As in Cypher: (1:Person {name: 'Ada'})."""
         labels = "".join(f":{label}" for label in self.labels)
-        return f"({_literal(self.id)}{labels}{_properties(self.properties)})"
+        return f"({literal(self.id)}{labels}{_properties(self.properties)})"
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +71,7 @@ class Relationship:
     id : number of the edge, unique in the version of the store that was read; not kept by a later one.
     type : its type.
     start, end : the user's ids of its ends; of an undirected one in either order.
+    id_spaces : of start and end.
     """
 
     id: int
@@ -69,6 +80,7 @@ class Relationship:
     end: UserId
     properties: Mapping[str, PropertyValue] = field(default_factory=dict, compare=False)
     directed: bool = field(default=True, compare=False)
+    id_spaces: tuple[str, str] = field(default=("", ""), compare=False)
 
     def __getitem__(self, key: str) -> PropertyValue:
         return self.properties[key]
@@ -77,11 +89,14 @@ class Relationship:
         """The property, or `default` where the relationship has none."""
         return self.properties.get(key, default)
 
+    def __repr__(self) -> str:
+        return f"<Relationship {self.id} {self}>"
+
     def __str__(self) -> str:
         """As in Cypher: (1)-[:KNOWS {since: 1833}]->(2)."""
         arrow = "->" if self.directed else "-"
         middle = f"[:{self.type}{_properties(self.properties)}]"
-        return f"({_literal(self.start)})-{middle}{arrow}({_literal(self.end)})"
+        return f"({literal(self.start)})-{middle}{arrow}({literal(self.end)})"
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,6 +118,9 @@ class Path:
     def end(self) -> Node:
         return self.nodes[-1]
 
+    def __repr__(self) -> str:
+        return f"<Path {self}>"
+
     def __str__(self) -> str:
         """As in Cypher: (1:Person)-[:KNOWS]->(2:Person)."""
         parts = [str(self.nodes[0])]
@@ -115,22 +133,33 @@ class Path:
         return "".join(parts)
 
 
-def _literal(value: PropertyValue) -> str:
-    if isinstance(value, list):
-        return f"[{', '.join(map(_literal, value))}]"
-    if isinstance(value, bool):
-        return str(value).lower()
-    if isinstance(value, (date, timedelta)):
-        return text_of(value)
-    if isinstance(value, str):
-        escaped = value.replace("\\", "\\\\").replace("'", "\\'").replace("\n", "\\n")
-        return f"'{escaped}'"
-    return str(value)
+def literal(value: object) -> str:
+    """A value as Cypher writes it: null, 'text', [1, 2], {a: 1}; of times the ISO 8601 text alone."""
+    match value:
+        case None:
+            return "null"
+        case bool():
+            return str(value).lower()
+        case str():
+            escaped = value.replace("\\", "\\\\").replace("'", "\\'").replace("\n", "\\n")
+            return f"'{escaped}'"
+        case list() | tuple():
+            return f"[{', '.join(map(literal, value))}]"
+        case Mapping():
+            return f"{{{', '.join(f'{_name(key)}: {literal(v)}' for key, v in value.items())}}}"
+        case date() | time() | timedelta():
+            return text_of(value)
+        case _:
+            return str(value)
+
+
+def _name(key: str) -> str:
+    """The key of a map or property, in backticks where it is no plain name."""
+    return key if key.isidentifier() else f"`{key.replace('`', '``')}`"
 
 
 def _properties(properties: Mapping[str, PropertyValue]) -> str:
-    shown = ", ".join(f"{key}: {_literal(value)}" for key, value in properties.items())
-    return f" {{{shown}}}" if shown else ""
+    return f" {literal(properties)}" if properties else ""
 
 
 # ---- made in bulk ---------------------------------------------------------------------------------
@@ -159,6 +188,7 @@ def relationships(snapshot: Snapshot, eids: npt.NDArray[np.int64]) -> list[Relat
     distinct, inverse = np.unique(eids, return_inverse=True)
     types, sources, targets = snapshot.edge_ends(distinct)
     starts, ends = snapshot.user_ids(sources), snapshot.user_ids(targets)
+    spaces = _id_spaces(snapshot, sources, targets)
     made: dict[int, Relationship] = {}
     for number in np.unique(types).tolist():
         kind_of_edge = snapshot.edge_types[number]
@@ -175,8 +205,20 @@ def relationships(snapshot: Snapshot, eids: npt.NDArray[np.int64]) -> list[Relat
                 ends[place],
                 properties,
                 kind_of_edge.directed,
+                spaces[place] if spaces else ("", ""),
             )
     return [made[place] for place in inverse.tolist()]
+
+
+def _id_spaces(
+    snapshot: Snapshot, sources: npt.NDArray[np.uint32], targets: npt.NDArray[np.uint32]
+) -> list[tuple[str, str]]:
+    """The id spaces of both ends of each edge; nothing where none has a name."""
+    names = [group.id_space for group in snapshot.groups]
+    if not any(names):
+        return []
+    groups = snapshot.groups_of(sources).tolist(), snapshot.groups_of(targets).tolist()
+    return [(names[start], names[end]) for start, end in zip(*groups, strict=True)]
 
 
 def touch(snapshot: Snapshot) -> None:
@@ -196,8 +238,15 @@ def _records(columns: Mapping[str, Column | None], count: int) -> list[dict[str,
     """Columns turned into `count` dicts, nulls left out."""
     records: list[dict[str, PropertyValue]] = [{} for _ in range(count)]
     for key, column in columns.items():
-        values = [] if column is None else column.to_list()
-        for record, value in zip(records, values, strict=False):
+        for record, value in zip(records, _values(column), strict=False):
             if value is not None:
                 record[key] = value
     return records
+
+
+def _values(column: Column | None) -> list[PropertyValue | None]:
+    """The values of a column as Python has them."""
+    values = [] if column is None else column.to_list()
+    if column is not None and column.kind == "any":
+        return [cast("PropertyValue | None", to_python(cast("Value", value))) for value in values]
+    return cast("list[PropertyValue | None]", values)

@@ -260,3 +260,9 @@ class LimitExceeded(RunError, ValueError):
     """A query is larger than `gdb.limits` allows."""
 
     code = "LIMIT"
+
+
+class NotOneRow(RunError, ValueError):
+    """An answer was asked for its only row, and has none or several."""
+
+    code = "ROWS"

@@ -22,7 +22,7 @@ def exported(outputs: Sequence[Output], table: Array, snapshot: Snapshot | None)
 
     A node is struct(id, labels, properties), a relationship struct(type, start, end, properties);
     `properties` is a struct of every key that any node (relationship) of the graph has. A key with values of
-    several types becomes strings.
+    several types becomes strings: texts as they are, times as in ISO 8601, the others as Cypher writes them.
     """
     chunks = list(table.iter_chunks()) or [arrow.empty_chunk(table)]
     columns = [
@@ -102,7 +102,8 @@ def _id_kind(snapshot: Snapshot) -> Kind:
 
 
 def _kinds(available: Iterable[Mapping[str, Kind]]) -> dict[str, Kind]:
-    """Every key with a kind that holds all its values: strings where they differ in more than int or float."""
+    """Every key with a kind that holds all its values and that Arrow has: strings where they differ in more than int or
+    float."""
     found: dict[str, set[Kind]] = {}
     for keys in available:
         for key, kind in keys.items():
@@ -112,6 +113,7 @@ def _kinds(available: Iterable[Mapping[str, Kind]]) -> dict[str, Kind]:
 
 def _widest(kinds: set[Kind], key: str) -> Kind:
     try:
-        return lookup.common_kind(kinds, key) or "string"
+        kind = lookup.common_kind(kinds, key)
     except TypeProblem:
         return "string"
+    return "string" if kind is None or kind == "any" else kind

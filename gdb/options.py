@@ -8,6 +8,7 @@ import numbers
 import os
 import re
 from collections.abc import Collection, Hashable, Mapping
+from contextlib import suppress
 from datetime import date, datetime, timedelta
 from pathlib import Path
 
@@ -34,6 +35,7 @@ MATCH_MODES: dict[str, MatchMode] = {
     "INDUCED": INDUCED,
 }
 
+_GROUP_LIMIT = Path("/sys/fs/cgroup/memory.max")
 _INT64 = range(-(2**63), 2**63)
 _UNITS = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
 _BINARY_UNITS = {"K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40}
@@ -92,6 +94,25 @@ def load_choices(
 def memory_bytes(memory: int | str | None) -> int | None:
     """A memory budget in bytes, see `byte_count`; None for no budget."""
     return None if memory is None else byte_count("memory", memory)
+
+
+def import_memory(memory: int | str | None) -> int:
+    """The memory that an import or a compaction may take, in bytes; None for half of what the machine, or the control
+    group of the process, has."""
+    if memory is not None:
+        return byte_count("memory", memory)
+    most = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    with suppress(OSError, ValueError):  # there is no such group, or it has no limit
+        most = min(most, int(_GROUP_LIMIT.read_text(encoding="ascii")))
+    return most // 2
+
+
+def query_text(text: object, device: object) -> None:
+    """Refuse what is no text. Raises TypeProblem."""
+    if not isinstance(text, str):
+        raise TypeProblem(f"a query is a text, not {type(text).__name__}.")
+    if not isinstance(device, str):
+        raise TypeProblem(f"device= takes a text, not {type(device).__name__}.")
 
 
 def byte_count(name: str, value: int | str) -> int:

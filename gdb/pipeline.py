@@ -23,8 +23,9 @@ from gdb.errors import (
 from gdb.executor import run as executor
 from gdb.executor import tail as tails
 from gdb.options import kind_of
-from gdb.result import ColumnAnswer, DeviceColumns, Result, Summary
+from gdb.result import ColumnAnswer, DeviceColumns, Result
 from gdb.statements import Statement, Statements
+from gdb.summary import Summary
 
 if TYPE_CHECKING:
     from gdb.by_rows import Change
@@ -401,7 +402,7 @@ def _run(
                 deadline=clock.deadline,
             ),
         )
-    summary = Summary(clock.seconds, device, len(answer), embeddings)
+    summary = Summary(clock.seconds, device, len(answer), embeddings, evaluator="duckdb")
     if profile is not None:
         summary = replace(
             summary, kernel_seconds=profile.kernel_seconds, moved_bytes=profile.moved_bytes

@@ -7,58 +7,29 @@ rows are asked for. What stays on a GPU is kept as columns of ids there.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 import numpy as np
 
 from gdb import entities
-from gdb.entities import Node, Path, Relationship
-from gdb.errors import GdbError
+from gdb.entities import Cell, Node, Relationship
+from gdb.errors import GdbError, NotOneRow, TypeProblem
 from gdb.executor import arrow
 from gdb.executor.arrow import Array
-from gdb.executor.tail import Output, TailResult, Value
+from gdb.executor.tail import Output, TailResult
 from gdb.export import exported
+from gdb.summary import Summary
 
 if TYPE_CHECKING:
+    import networkx
     import pandas
     import polars
     import pyarrow
 
-    from gdb.rows.graph import Effects
     from gdb.storage.snapshot import Snapshot
 
-Cell: TypeAlias = (
-    "Value | Node | Relationship | Path | list[Cell] | dict[str, Cell] | object"  # times of values
-)
 Row: TypeAlias = tuple[Cell, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Summary:
-    """How a query went.
-
-    seconds : step -> seconds, in order: parse, bind, plan, run, tail (only steps that took place).
-    device : what ran the pattern: "cpu", "gpu", "reference", or "" where nothing ran (EXPLAIN).
-    rows : rows of the answer.
-    embeddings : what the pattern matched (rows or count), before the relational part; None where nothing ran.
-    effects : what a query that writes changed, see `gdb.rows.graph.Effects`; None where it only read.
-    kernel_seconds, moved_bytes : on a GPU, the time in its kernels by its own clock, and what was copied to it (nothing
-        where the graph and the query's tables were there already).
-    """
-
-    seconds: Mapping[str, float] = field(default_factory=dict)
-    device: str = ""
-    rows: int = 0
-    embeddings: int | None = None
-    kernel_seconds: float = 0.0
-    moved_bytes: int = 0
-    effects: Effects | None = None
-
-    @property
-    def total_seconds(self) -> float:
-        return sum(self.seconds.values())
 
 
 class Answer(Protocol):
@@ -75,6 +46,10 @@ class Answer(Protocol):
 
     def exported(self) -> Array:
         """The columns as Arrow, entities as structs."""
+        ...
+
+    def batches(self, size: int) -> Iterator[Array]:
+        """The same, at most `size` rows at a time."""
         ...
 
 
@@ -109,6 +84,10 @@ class ColumnAnswer:
 
     def exported(self) -> Array:
         return exported(self._answer.outputs, self._answer.table, self._snapshot)
+
+    def batches(self, size: int) -> Iterator[Array]:
+        for chunk in self._answer.table.iter_chunks():
+            yield from arrow.pieces(exported(self._answer.outputs, chunk, self._snapshot), size)
 
     def _column(self, output: Output, array: Array) -> list[Cell]:
         if output.kind == "value" or self._snapshot is None:
@@ -146,8 +125,15 @@ class RowAnswer:
     def exported(self) -> Array:
         from gdb.cells import table_of
 
-        columns = [[row[k] for row in self._rows] for k in range(len(self._names))]
-        return table_of(self._names, columns, len(self._rows))
+        return table_of(self._names, self._columns(), len(self._rows))
+
+    def batches(self, size: int) -> Iterator[Array]:
+        from gdb.cells import batches_of
+
+        return batches_of(self._names, self._columns(), len(self._rows), size)
+
+    def _columns(self) -> list[list[Cell]]:
+        return [[row[k] for row in self._rows] for k in range(len(self._names))]
 
 
 class Result:
@@ -211,6 +197,19 @@ class Result:
         first = next(iter(self), None)
         return None if first is None else first[0]
 
+    def single(self) -> Row:
+        """The only row.
+
+        Raises
+        ------
+        NotOneRow : there are none, or several.
+        """
+        if len(self) != 1:
+            raise NotOneRow(
+                f"the answer has {len(self):,} rows, not one.", "Add LIMIT 1, or take fetchone()."
+            )
+        return next(iter(self))
+
     def __repr__(self) -> str:
         return f"<gdb.Result: {len(self)} rows of {', '.join(self.columns)}>"
 
@@ -220,9 +219,41 @@ class Result:
         """Arrow's PyCapsule interface: `polars.DataFrame(r)`, `pyarrow.table(r)`, `duckdb.sql("FROM r")`.
 
         Nodes become structs of id, labels and properties; relationships structs of type, start, end and
-        properties.
+        properties; maps and paths structs as well; `gdb.cells` tells what becomes of all other values.
         """
         return self._answer.exported().__arrow_c_stream__(requested_schema)
+
+    def batches(self, size: int = 65_536) -> Iterator[Array]:
+        """The rows as Arrow, at most `size` at a time, all of one type; no rows, no batches.
+
+        Each is a struct array with the columns as its fields, which `pyarrow.record_batch`, `polars.DataFrame` and all
+        that knows Arrow's PyCapsule interface takes. A batch is made when it is asked for.
+
+        Raises
+        ------
+        TypeProblem : `size` is no positive integer.
+        """
+        if type(size) is not int or size < 1:
+            raise TypeProblem(f"size= takes a positive integer, not {size!r}.")
+        return self._answer.batches(size)
+
+    def networkx(self) -> networkx.MultiDiGraph | networkx.MultiGraph:
+        """A graph of networkx of all nodes and relationships in the answer, also of those in paths, lists and maps.
+
+        It is a MultiGraph where all relationships are undirected, else a MultiDiGraph, in which an undirected one
+        stands in both directions. A node is called by its id, by (id space, id) where it has an id space; it has its
+        properties and `labels` as attributes, a relationship, under its id as key, its properties and `type` (they
+        win over properties of these names). An end that is not in the answer as a node has no attributes.
+        `db.load(r.networkx())` makes the same graph, but that it takes no id spaces and one direction for all. networkx
+        must be installed.
+        """
+        try:
+            import networkx  # noqa: F401
+        except ImportError:
+            raise _missing("networkx", "networkx") from None
+        from gdb.networkx_graph import graph_of
+
+        return graph_of(cell for row in self for cell in row)
 
     def arrow(self) -> pyarrow.Table:
         """A pyarrow Table (needs pyarrow)."""
@@ -309,19 +340,24 @@ class DeviceColumns(Mapping[str, DeviceColumn]):
         return f"<gdb.DeviceColumns: {self.rows} rows of {', '.join(self.columns)} on {where}>"
 
 
-_TIMES: dict[type, str] = {datetime: "datetime64[us]", timedelta: "timedelta64[us]"}
-
-
 def _pandas_dtype(cells: Sequence[Cell]) -> str | None:
-    kinds = {type(cell) for cell in cells}
-    for kind, dtype in _TIMES.items():  # pandas would have nanoseconds, and of the year 1 none
-        if kind in kinds <= {kind, type(None)}:
-            return dtype
-    if kinds == {int, type(None)}:
-        return "Int64"  # pandas would make floats of integers beside nulls
-    if kinds == {bool, type(None)}:
-        return "boolean"
-    return "object" if kinds & {Node, Relationship, Path, list, dict} else None
+    """What a column is in pandas; None where pandas finds the same itself. "object" keeps the values as they are."""
+    kinds = {type(cell) for cell in cells} - {type(None)}
+    nulls = any(cell is None for cell in cells)
+    if kinds == {int}:
+        return ("Int64" if nulls else "int64") if all(map(_is_int64, cells)) else "object"
+    if kinds == {bool}:
+        return "boolean" if nulls else "bool"
+    if kinds == {datetime}:  # pandas would have nanoseconds, and of the year 1 none
+        zones = {cell.tzinfo for cell in cells if isinstance(cell, datetime)}
+        return "datetime64[us]" if zones == {None} else "object"
+    if kinds == {timedelta}:
+        return "timedelta64[us]"
+    return None if kinds in ({float}, {str}) else "object"
+
+
+def _is_int64(cell: Cell) -> bool:
+    return cell is None or (isinstance(cell, int) and -(2**63) <= cell < 2**63)
 
 
 def _missing(method: str, package: str) -> GdbError:

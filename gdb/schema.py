@@ -17,7 +17,7 @@ class NodeKind:
     """All nodes with exactly these labels.
 
     id_space : what their ids are unique in. properties : key -> "int", "float", "bool", "string", "date", "datetime",
-        "duration", or a list of one of these, "int[]".
+        "duration", or a list of one of these, "int[]"; "any" where a query has set values of several types.
     """
 
     labels: tuple[str, ...]

@@ -11,12 +11,12 @@ import json
 import math
 import unicodedata
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from datetime import date, timedelta
+from datetime import date, time, timedelta
 from enum import StrEnum
 from itertools import islice
 from typing import TypeAlias
 
-from gdb.entities import Node, Relationship
+from gdb.entities import Node, Path, Relationship, literal
 from gdb.storage.temporal import text_of
 
 Json: TypeAlias = "bool | int | float | str | list[Json] | dict[str, Json] | None"
@@ -107,7 +107,7 @@ def fitted(natural: Sequence[int], width: int) -> list[int]:
 
 def cell(value: object) -> str:
     """A value as one line of text, as Cypher writes it; only strings stand without quotes."""
-    return _printable(value if isinstance(value, str) else _literal(value))
+    return _printable(value if isinstance(value, str) else literal(value))
 
 
 def places(text: str) -> int:
@@ -169,24 +169,6 @@ def _printable(text: str) -> str:
 _STEERING = frozenset("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")  # turn text around
 
 
-def _literal(value: object) -> str:
-    match value:
-        case None:
-            return "null"
-        case bool():
-            return "true" if value else "false"
-        case str():
-            return "'" + value.replace("\\", "\\\\").replace("'", "\\'") + "'"
-        case list() | tuple():
-            return "[" + ", ".join(map(_literal, value)) + "]"
-        case dict():
-            return "{" + ", ".join(f"{key}: {_literal(held)}" for key, held in value.items()) + "}"
-        case date() | timedelta():
-            return text_of(value)
-        case _:
-            return str(value)
-
-
 # ---- CSV and JSON --------------------------------------------------------------------------------
 
 
@@ -200,7 +182,7 @@ def csv_lines(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> Itera
 def _csv_cell(value: object) -> str:
     if value is None:
         return ""
-    return value if isinstance(value, str) else _literal(value)
+    return value if isinstance(value, str) else literal(value)
 
 
 def _csv_line(cells: Sequence[str]) -> str:
@@ -227,7 +209,7 @@ def records(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> Iterato
 
 
 def as_json(value: object) -> Json:
-    """The value as JSON has it; nodes and relationships are objects, dates and times their ISO 8601 texts.
+    """The value as JSON has it; nodes, relationships, paths and maps are objects, times their ISO 8601 texts.
 
     NaN and infinities, which JSON lacks, are null.
     """
@@ -248,11 +230,13 @@ def as_json(value: object) -> Json:
                 "end": value.end,
                 "properties": _object(value.properties),
             }
+        case Path():
+            return {"nodes": as_json(value.nodes), "relationships": as_json(value.relationships)}
         case list() | tuple():
             return [as_json(held) for held in value]
-        case dict():
+        case Mapping():
             return _object(value)
-        case date() | timedelta():
+        case date() | time() | timedelta():
             return text_of(value)
         case _:
             return str(value)

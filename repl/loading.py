@@ -121,6 +121,9 @@ def _add_written(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--max-unpacked", metavar="SIZE", default="1GiB", help="of a compressed file (1GiB)"
     )
+    group.add_argument(
+        "--memory", metavar="SIZE", help="that the import may take (half of what there is)"
+    )
 
 
 def _columns(text: str) -> list[str]:
@@ -198,6 +201,7 @@ def load(db: Database, given: Given) -> LoadReport:
             max_errors=options.max_errors,
             rejects_file=options.rejects_file,
             max_unpacked=options.max_unpacked,
+            memory=options.memory,
         )
 
 

@@ -61,7 +61,12 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _shell(words: Sequence[str]) -> int:
     parser = _parser("gdbsh", "Ask a graph database Cypher questions.", _EPILOG)
-    parser.add_argument("store", metavar="STORE", help="folder of the store")
+    parser.add_argument(
+        "store",
+        metavar="STORE",
+        nargs="?",
+        help="folder of the store; without one, a graph in memory that is gone in the end",
+    )
     parser.add_argument(
         "-c", dest="commands", metavar="TEXT", action="append", help="run this and leave"
     )
@@ -73,7 +78,9 @@ def _shell(words: Sequence[str]) -> int:
     from gdb.repl.session import Session
     from gdb.repl.statements import all_of
 
-    if not Path(given.store).exists():  # a mistyped name shall not make an empty store
+    if (
+        given.store is not None and not Path(given.store).exists()
+    ):  # a mistyped name shall not make an empty store
         raise NotAStore(
             f"there is no store {given.store}.", f"Make one: gdbsh load {given.store} FILE..."
         )
@@ -89,7 +96,7 @@ def _shell(words: Sequence[str]) -> int:
         stats = db.stats()
         shell.run(
             session,
-            f"gdb {gdb.__version__}: {given.store}, {stats.vertices:,} nodes and"
+            f"gdb {gdb.__version__}: {given.store or 'in memory'}, {stats.vertices:,} nodes and"
             f" {stats.edges:,} relationships.\nA query ends with a semicolon;"
             " .help lists the commands, Ctrl-D leaves.",
         )

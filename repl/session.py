@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, TextIO
 
 from gdb.repl.format import Format, lines
+from gdb.summary import sentence
 
 if TYPE_CHECKING:
     from gdb.api import Database
@@ -43,13 +44,23 @@ class Session:
         seconds = time.perf_counter() - begun
         for warning in result.warnings:
             self.warn(warning)
-        for line in lines(self.format, result.columns, result, self.width()):
-            self.out.write(line + "\n")
-        if self.interactive and self.format is Format.TABLE:
-            self.out.write(f"({len(result):,} {'row' if len(result) == 1 else 'rows'})\n")
+        if result.columns:
+            for line in lines(self.format, result.columns, result, self.width()):
+                self.out.write(line + "\n")
+            if self.interactive and self.format is Format.TABLE:
+                self.out.write(f"({len(result):,} {'row' if len(result) == 1 else 'rows'})\n")
+        self._tell_changes(result)
         self.out.flush()
         if self.timer:
             self.err.write(_timing(result, seconds) + "\n")
+
+    def _tell_changes(self, result: Result) -> None:
+        """What a query that writes did: to people, for in the other formats `out` is for a program."""
+        if result.summary.effects is not None:
+            if self.format is Format.TABLE:
+                self.out.write(sentence(result.summary.effects) + "\n")
+            elif self.interactive:
+                self.err.write(sentence(result.summary.effects) + "\n")
 
     def say(self, text: str) -> None:
         """Print something that is not an answer but was asked for."""

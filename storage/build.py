@@ -1,56 +1,38 @@
 """Tables to store and back: renumber, build the parts, write segments, commit.
 
-`write_graph` makes the given graph the content of the store, all or nothing; `read_tables` is its
-inverse, so that adding to a store is: read, append, write.
+`write_graph` makes the given graph the content of the store, all or nothing; `read_vertices` and `read_edges` are its
+inverse, so that adding to a store is: read, append, write. Edges are not held as a whole: see `gdb.storage.runs`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager, suppress
 
 import numpy as np
 
 from gdb.errors import ImportFailed
-from gdb.storage import ids, pcsr, properties
+from gdb.storage import ids, intervals, pcsr, properties
 from gdb.storage.adjacency import Direction
+from gdb.storage.column_spool import ColumnSpool
 from gdb.storage.manifest import (
     ColumnRecord,
     GroupRecord,
     Manifest,
-    PartRecord,
     SpaceRecord,
     TypeRecord,
 )
-from gdb.storage.model import (
-    U32,
-    Column,
-    EdgeTable,
-    GraphTables,
-    Kind,
-    Rows,
-    VertexTable,
-)
+from gdb.storage.model import I64, U32, Column, EdgeTable, GraphTables, Kind, VertexTable
 from gdb.storage.renumber import Numbering, ShareSets, genmap
+from gdb.storage.runs import PIECE, Ahead, Piece, Room, Run, Turned, ordered
 from gdb.storage.segment import Section, SectionKind, SegmentWriter
 from gdb.storage.snapshot import Snapshot
+from gdb.storage.spool import HIGH, LOW, Spool, low_first, missing
 from gdb.storage.store import Store
 
 Progress = Callable[[str, float], None]
+U64 = pcsr.U64
 MOST_VERTICES = (1 << 32) - 2  # a vid is u32, and its end must be one too
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class _Type:
-    """All tables of one edge type, appended."""
-
-    name: str
-    directed: bool
-    sources: Rows
-    targets: Rows
-    columns: dict[str, Column]
 
 
 def write_graph(
@@ -59,6 +41,7 @@ def write_graph(
     *,
     progress: Progress | None = None,
     segment_edges: int = pcsr.SEGMENT_EDGES,
+    budget: int | None = None,
 ) -> Snapshot:
     """Replace the content of the store by `tables`, in one commit.
 
@@ -67,22 +50,87 @@ def write_graph(
     progress : called with the name of the step and the part of it done, 0 to 1. What it raises
         aborts the write and leaves the store as it was.
     segment_edges : most neighbours in one segment.
+    budget : as of `gdb.storage.runs.Room`; for the edges beside the tables.
 
     Raises
     ------
     ImportFailed : the tables contradict themselves (an id twice, an edge without its end, ...).
     ReadOnlyError, StoreLocked, ClosedError, StorePermissionError, StoreError : the store cannot be
         written.
+    """
+    spools = dict[str, Spool]()
+    room = Room(store.files, budget)
+    for table in tables.edges:
+        spool_table(spools, table, room)
+    return write_spools(
+        store, tables.vertices, spools, progress=progress, segment_edges=segment_edges
+    )
 
-    Cost: a few sorts of the edges; memory about 60 bytes per edge beside the tables.
+
+def rewrite(
+    store: Store, snapshot: Snapshot, progress: Progress | None = None, budget: int | None = None
+) -> Snapshot:
+    """Write what a snapshot holds, in one commit; other arguments and errors as of `write_graph`."""
+    with store.writer():
+        room = Room(store.files, budget)
+        vertices, rows = read_vertices(snapshot)
+        spools = dict[str, Spool]()
+        for table in read_edges(snapshot, rows, PIECE):
+            if progress is not None:
+                progress("reading", 0.0)
+            spool_table(spools, table, room)
+        return write_spools(store, vertices, spools, progress=progress)
+
+
+def spool_table(spools: dict[str, Spool], table: EdgeTable, room: Room) -> None:
+    """Add a table of edges to those of its type. Raises ImportFailed."""
+    check_text(table.type, *table.columns)
+    spool = spools.setdefault(table.type, Spool(table.type, table.directed, room))
+    if spool.directed != table.directed:
+        raise ImportFailed(
+            f"the edge type {table.type!r} is directed in one place and undirected in another",
+            "Import it under two names.",
+        )
+    spool.add_table(table)
+
+
+def write_spools(
+    store: Store,
+    vertices: tuple[VertexTable, ...],
+    spools: Mapping[str, Spool],
+    *,
+    progress: Progress | None = None,
+    segment_edges: int = pcsr.SEGMENT_EDGES,
+    written: Callable[[Mapping[str, int]], None] | None = None,
+) -> Snapshot:
+    """As `write_graph`, for edges that are spooled already, by type; they are used up.
+
+    written : called before the commit with the number of edges of each type that join the same two vertices as another
+    one, the first of which does not count. What it raises aborts the write.
+
+    Cost: a few sorts of the edges. Memory about 100 bytes for each vertex, beside the tables, and for the edges what
+    their room says; with room for all of them that is about 60 bytes for each edge of the largest type.
     """
     report = progress or (lambda step, done: None)
     report("checking", 0.0)
-    types = _types_of(tables)
-    with store.writer():
+    count = sum(len(table) for table in vertices)
+    if count > MOST_VERTICES:
+        raise ImportFailed(f"{count:,} vertices are more than a store can hold", "")
+    for table in vertices:
+        check_text(*table.labels, table.id_space, *table.columns)
+    types = [spools[name] for name in sorted(spools)]
+    for spool in types:
+        if spool.highest >= count:
+            raise missing(spool.name)
+    with store.writer(), ExitStack() as stack:
+        for spool in types:
+            stack.callback(spool.close)
         version = store.snapshot().version + 1
         with written_or_removed(store, version) as writer:
-            manifest = _Builder(tables, types, writer, report, segment_edges).run(version)
+            builder = _Builder(vertices, types, writer, report, segment_edges, stack)
+            manifest = builder.run(version)
+            if written is not None:
+                written(builder.repeats)
             report("committing", 0.0)
             return store.commit(manifest)
 
@@ -107,59 +155,97 @@ def read_tables(snapshot: Snapshot) -> GraphTables:
 
     Arrays may be maps of the store's files. Undirected edges have their smaller vid as source.
     """
-    starts = np.cumsum([0, *(group.count for group in snapshot.groups)])
-    row_of_vid = np.zeros(snapshot.vertex_count, np.int64)
+    vertices, rows = read_vertices(snapshot)
+    return GraphTables(vertices, tuple(read_edges(snapshot, rows, None)))
+
+
+def read_vertices(snapshot: Snapshot) -> tuple[tuple[VertexTable, ...], U32]:
+    """One vertex table for each group, and the row of each vid in all of them, u32[vertices]."""
+    row_of_vid = np.zeros(snapshot.vertex_count, np.uint32)
     vertices: list[VertexTable] = []
+    first = 0
     for number, group in enumerate(snapshot.groups):
-        vids = snapshot.group_vids(number)
-        row_of_vid[vids] = starts[number] + np.arange(group.count)
+        row_of_vid[snapshot.group_vids(number)] = np.arange(first, first + group.count)
+        first += group.count
         columns = {
             key: column
             for key in group.keys
             if (column := snapshot.vertex_column(number, key)) is not None
         }
         vertices.append(VertexTable(group.labels, group.id_space, snapshot.ids_of(number), columns))
-    edges: list[EdgeTable] = []
+    return tuple(vertices), row_of_vid
+
+
+def read_edges(snapshot: Snapshot, row_of_vid: U32, most: int | None) -> Iterator[EdgeTable]:
+    """The edges of one type after the other, in the order of their ids, at most so many in a table (None: all); a type
+    without edges has one table."""
     for edge_type in snapshot.edge_types:
-        eids = np.arange(edge_type.first_eid, edge_type.first_eid + edge_type.edge_count)
-        _, sources, targets = snapshot.edge_ends(eids)
+        count = edge_type.edge_count
         columns = {
             key: column
             for key in edge_type.keys
             if (column := snapshot.edge_column(edge_type.name, key)) is not None
         }
-        edges.append(
-            EdgeTable(
+        step = max(count if most is None else most, 1)
+        for begin in range(0, max(count, 1), step):
+            end = min(begin + step, count)
+            eids = np.arange(edge_type.first_eid + begin, edge_type.first_eid + end)
+            _, sources, targets = snapshot.edge_ends(eids)
+            yield EdgeTable(
                 edge_type.name,
                 edge_type.directed,
                 row_of_vid[sources],
                 row_of_vid[targets],
-                columns,
+                {key: column.part(begin, end) for key, column in columns.items()},
             )
-        )
-    return GraphTables(tuple(vertices), tuple(edges))
+
+
+def repeats_of(snapshot: Snapshot) -> dict[str, int]:
+    """The edges of each type that join the same two vertices as another one, the first of which does not count."""
+    found = dict[str, int]()
+    for edge_type in snapshot.edge_types:
+        view = snapshot.adjacency((edge_type.name,), Direction.OUT)
+        again = view.neighbours[1:] == view.neighbours[:-1]
+        again[view.offsets[1:-1] - 1] = False  # where rows begin
+        count = int(np.count_nonzero(again))
+        if not edge_type.directed and count:  # both ends know it, but of a self-loop
+            at = np.flatnonzero(again) + 1
+            rows = np.searchsorted(view.offsets, at, side="right") - 1
+            vids = intervals.vids_of_rows(view.first, view.row, rows)
+            count = (count + int(np.count_nonzero(vids == view.neighbours[at]))) // 2
+        found[edge_type.name] = count
+    return found
 
 
 class _Builder:
-    """One run of `write_graph`: the tables, their numbering, and the writer."""
+    """One run of `write_spools`: the tables, their numbering, and the writer.
+
+    later : what is to be closed when all is written. repeats : see `write_spools`.
+    """
 
     def __init__(
         self,
-        tables: GraphTables,
-        types: list[_Type],
+        vertices: tuple[VertexTable, ...],
+        types: list[Spool],
         writer: SegmentWriter,
         report: Progress,
         segment_edges: int,
+        later: ExitStack,
     ) -> None:
-        self._tables, self._types = tables, types
+        self._vertices, self._types, self._later = vertices, types, later
+        self.repeats: dict[str, int] = {}
+        self._done, self._slots = (
+            0,
+            max(1, 2 * sum(map(len, types))),
+        )  # of edges, in both directions
         self._writer, self._report, self._segment_edges = writer, report, segment_edges
         members: dict[tuple[tuple[str, ...], str], list[int]] = {}
-        for number, table in enumerate(tables.vertices):
+        for number, table in enumerate(vertices):
             if len(table):
                 key = tuple(sorted(set(table.labels))), table.id_space
                 members.setdefault(key, []).append(number)
         self._keys, self._members = list(members), list(members.values())
-        self._starts = np.cumsum([0, *(len(table) for table in tables.vertices)])
+        self._starts = np.cumsum([0, *(len(table) for table in vertices)])
         self._count = int(self._starts[-1])
 
     def run(self, version: int) -> Manifest:
@@ -168,10 +254,11 @@ class _Builder:
         groups, spaces = self._write_vertices(numbering)
         types: list[TypeRecord] = []
         first_eid = 0
-        for done, edge_type in enumerate(self._types):
-            self._report("writing edges", done / len(self._types))
+        for edge_type in self._types:
+            self._report("writing edges", self._done / self._slots)
             types.append(self._write_type(edge_type, numbering.vids, first_eid))
-            first_eid += edge_type.sources.shape[0]
+            first_eid += len(edge_type)
+            edge_type.close()
         self._writer.flush()
         return Manifest(
             version,
@@ -192,10 +279,13 @@ class _Builder:
         degrees = np.zeros(self._count, np.int64)
         part = 0
         for edge_type in self._types:
-            for ends in (edge_type.sources, edge_type.targets):
-                times = np.bincount(ends, minlength=self._count)
-                degrees += times
-                shares.add(part, np.flatnonzero(times))
+            times = np.zeros((2, self._count), np.uint32)  # as source, as target
+            for piece in edge_type:
+                for row, ends in zip(times, _ends(piece.keys), strict=True):
+                    row += np.bincount(ends, minlength=self._count).astype(np.uint32)
+            for row in times:
+                degrees += row
+                shares.add(part, np.flatnonzero(row))
                 part += int(edge_type.directed)
             part += int(not edge_type.directed)
         labels = tuple(frozenset(key[0]) for key in self._keys)
@@ -212,7 +302,7 @@ class _Builder:
             zip(numbering.order, numbering.ranges, strict=True)
         ):
             self._report("writing vertices", done / len(numbering.order))
-            tables = [self._tables.vertices[t] for t in self._members[number]]
+            tables = [self._vertices[t] for t in self._members[number]]
             vids = np.concatenate(
                 [
                     numbering.vids[self._starts[t] : self._starts[t + 1]]
@@ -253,87 +343,91 @@ class _Builder:
 
     # ---- edges ----------------------------------------------------------------------------------
 
-    def _write_type(self, edge_type: _Type, vids: U32, first_eid: int) -> TypeRecord:
-        sources, targets = vids[edge_type.sources], vids[edge_type.targets]
-        if not edge_type.directed:  # the canonical slot of an edge is in the row of its smaller end
-            sources, targets = np.minimum(sources, targets), np.maximum(sources, targets)
-        file, columns = -1, dict[str, ColumnRecord]()
-        if edge_type.columns:
-            order = pcsr.order_of(sources, targets)
-            sources, targets = sources[order], targets[order]
-            taken = {key: column.take(order) for key, column in edge_type.columns.items()}
-            file, _, columns = self._place_columns(None, taken)
-        parts: list[PartRecord] = []
-        if edge_type.directed:  # the second is sorted while the first is written
-            with ThreadPoolExecutor(1) as pool:
-                backward = pool.submit(_part, pcsr.keys_of(targets, sources))
-                forward = _part(pcsr.keys_of(sources, targets))
-                parts.append(self._write_part(forward, Direction.OUT))
-                parts.append(self._write_part(backward.result(), Direction.IN))
-        else:  # a self-loop has one slot
-            apart = sources != targets
-            keys = pcsr.keys_of(sources, targets), pcsr.keys_of(targets[apart], sources[apart])
-            parts.append(self._write_part(_part(np.concatenate(keys)), Direction.ANY))
+    def _write_type(self, spool: Spool, vids: U32, first_eid: int) -> TypeRecord:
+        def out(keys: U64) -> U64:
+            return pcsr.keys_of(*(vids[rows] for rows in _ends(keys)))
+
+        def back(keys: U64) -> U64:
+            return pcsr.keys_of(*(vids[rows] for rows in reversed(_ends(keys))))
+
+        def both(keys: U64) -> U64:
+            turned = out(keys)
+            apart = turned[turned >> HIGH != turned & LOW]  # a self-loop has one slot
+            return np.concatenate([turned, (apart & LOW) << HIGH | apart >> HIGH])
+
+        kinds = spool.kinds
+        columns = ColumnSpool(kinds, spool.room)
+        count = len(spool)
+        if spool.directed:
+            with (
+                self._sorted(Turned(spool, out, columns=bool(kinds))) as forward,
+                self._sorted(Turned(spool, back)) as backward,  # while the first is written
+            ):
+                keys = self._keys_of(forward, columns)
+                parts = [
+                    self._write_part(keys, count, Direction.OUT),
+                    self._write_part(self._keys_of(backward), count, Direction.IN),
+                ]
+            self.repeats[spool.name] = parts[0].repeats
+        else:
+            if kinds:  # the canonical slot of an edge is in the row of its smaller end
+                canonical = Turned(spool, lambda keys: low_first(out(keys)), columns=True)
+                with self._sorted(canonical) as forward:
+                    for _ in self._keys_of(forward, columns):
+                        pass
+            with self._sorted(Turned(spool, both, fold=2)) as slots:
+                part = self._write_part(
+                    self._keys_of(slots), 2 * count - spool.loops, Direction.ANY
+                )
+            parts = [part]
+            self.repeats[spool.name] = (part.repeats + part.repeated_loops) // 2
+        file, records = self._write_columns(columns) if kinds else (-1, {})
         return TypeRecord(
-            edge_type.name,
-            edge_type.directed,
+            spool.name,
+            spool.directed,
             first_eid,
-            sources.shape[0],
-            tuple(parts),
+            count,
+            tuple(part.record for part in parts),
             file,
-            columns,
+            records,
         )
 
-    def _write_part(self, part: pcsr.Part, direction: Direction) -> PartRecord:
-        return pcsr.write(part, direction, self._writer, self._segment_edges)
+    def _keys_of(
+        self, pieces: Iterable[Piece], columns: ColumnSpool | None = None
+    ) -> Iterator[U64]:
+        """The keys of pieces that have any; their columns go elsewhere."""
+        for piece in pieces:
+            if len(piece.keys):
+                if columns is not None:
+                    columns.add(piece.columns)
+                yield piece.keys
+                self._done += len(piece.keys)
+                self._report("writing edges", min(1.0, self._done / self._slots))
+
+    def _sorted(self, run: Run) -> Ahead:
+        return Ahead(ordered(run, self._types[0].room))
+
+    def _write_part(self, keys: Iterable[U64], total: int, direction: Direction) -> pcsr.Written:
+        return pcsr.write(keys, total, direction, self._writer, self._segment_edges)
+
+    def _write_columns(self, columns: ColumnSpool) -> tuple[int, dict[str, ColumnRecord]]:
+        records, sections = columns.sections()
+        place = self._writer.place(sections)
+        if self._writer.pending:
+            self._later.callback(columns.close)
+        else:
+            columns.close()
+        moved = {key: properties.moved(record, place.section) for key, record in records.items()}
+        return place.file, moved
 
 
-def _part(keys: pcsr.U64) -> pcsr.Part:
-    """The part of some keys, which are sorted in place."""
-    keys.sort()
-    return pcsr.build(keys)
+def _ends(keys: U64) -> tuple[I64, I64]:
+    """Both ends of each key, i64[m]."""
+    return (keys >> HIGH).view(np.int64), (keys & LOW).view(np.int64)
 
 
-def _types_of(tables: GraphTables) -> list[_Type]:
-    """The edge types by name, their tables appended.
-
-    Raises
-    ------
-    ImportFailed : the tables contradict themselves.
-    """
-    count = sum(len(table) for table in tables.vertices)
-    if count > MOST_VERTICES:
-        raise ImportFailed(f"{count:,} vertices are more than a store can hold", "")
-    for table in tables.vertices:
-        _check_text(*table.labels, table.id_space, *table.columns)
-    by_name: dict[str, list[EdgeTable]] = {}
-    for edge_table in tables.edges:
-        by_name.setdefault(edge_table.type, []).append(edge_table)
-    types: list[_Type] = []
-    for name, parts in sorted(by_name.items()):
-        _check_text(name, *(key for part in parts for key in part.columns))
-        if len({part.directed for part in parts}) > 1:
-            raise ImportFailed(
-                f"the edge type {name!r} is directed in one place and undirected in another",
-                "Import it under two names.",
-            )
-        sources, targets = _joined([p.sources for p in parts]), _joined([p.targets for p in parts])
-        if sources.shape != targets.shape:
-            raise ImportFailed(f"the edge type {name!r} has more sources than targets", "")
-        for ends in (sources, targets):
-            if ends.shape[0] and not 0 <= int(ends.min()) <= int(ends.max()) < count:
-                raise ImportFailed(f"an edge of type {name!r} refers to a vertex that is missing")
-        columns = _append([p.columns for p in parts], [len(p) for p in parts], name)
-        types.append(_Type(name, parts[0].directed, sources, targets, columns))
-    return types
-
-
-def _joined(ends: list[Rows]) -> Rows:
-    """One array of several, not copied where there is but one."""
-    return np.concatenate(ends) if len(ends) > 1 else ends[0]
-
-
-def _check_text(*texts: str) -> None:
+def check_text(*texts: str) -> None:
+    """Refuse names that cannot be UTF-8. Raises ImportFailed."""
     for text in texts:
         try:
             text.encode("utf-8")

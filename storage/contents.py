@@ -14,7 +14,7 @@ from gdb.storage.fields import Fields, Json
 from gdb.storage.model import FIRST_KINDS, Kind
 
 NAME = "gdb-export.json"
-VERSION = 2
+VERSION = 3
 FileFormat = Literal["csv", "parquet"]
 FORMATS: tuple[FileFormat, ...] = ("csv", "parquet")
 Role = Literal["", "ID", "LABEL", "START_ID", "END_ID", "TYPE"]
@@ -75,7 +75,8 @@ def encode(contents: Contents) -> bytes:
     """The bytes of `gdb-export.json`."""
     files = [*(nodes.held for nodes in contents.nodes), *(edges.held for edges in contents.edges)]
     kinds = {column.kind for file in files for column in file.columns}
-    version = 1 if kinds <= set(FIRST_KINDS) else 2  # the oldest gdb that can reads it
+    # the oldest gdb that can reads it
+    version = 1 if kinds <= set(FIRST_KINDS) else 3 if "any" in kinds else 2
     body = {"gdb_export": version, **asdict(contents)}
     return (json.dumps(body, ensure_ascii=False, indent=1) + "\n").encode("utf-8")
 

@@ -17,7 +17,7 @@ import numpy as np
 
 from gdb.storage import temporal
 from gdb.storage.adjacency import Direction
-from gdb.storage.model import I64, ITEM_OF, U32, Column, Kind
+from gdb.storage.model import I64, ITEM_OF, TEXT_KINDS, U32, Column, Kind
 
 if TYPE_CHECKING:
     from gdb.storage.delta import Delta
@@ -41,7 +41,10 @@ _TIMES: dict[Kind, tuple[int, int]] = {
     "datetime": (temporal.FIRST_INSTANT, temporal.LAST_INSTANT),
     "duration": (-temporal.LONGEST, temporal.LONGEST),
 }
-_NUMBERS: set[Kind] = {"int64", "float64"}  # a property of both is float64
+_NUMBERS: set[Kind] = {
+    "int64",
+    "float64",
+}  # a property of both is float64, one that is any beside others is any
 _OUT_AND_IN, _BOTH = [Direction.OUT, Direction.IN], [Direction.ANY]
 
 
@@ -109,7 +112,7 @@ def _group(group: GroupRecord, manifest: Manifest) -> int:
 
 
 def _column(column: ColumnRecord) -> None:
-    wants = column.kind == "string" or column.kind in ITEM_OF
+    wants = column.kind in TEXT_KINDS or column.kind in ITEM_OF
     _expect((column.offsets >= 0) == wants, "a column's kind and its sections differ")
 
 
@@ -259,7 +262,8 @@ def in_delta(delta: Delta, manifest: Manifest) -> str:
         ends = np.concatenate([first, last]).astype(np.uint32)
         if len(ends) and (int(ends.max()) >= total or delta.is_dead(ends).any()):
             return "adds edges to vertices that are not there"
-    if not all(len(kinds) == 1 or kinds == _NUMBERS for kinds in _kinds(delta, manifest).values()):
+    found = [kinds - {"any"} for kinds in _kinds(delta, manifest).values()]
+    if not all(len(kinds) <= 1 or kinds == _NUMBERS for kinds in found):
         return "holds a property of two kinds"
     return ""
 
@@ -325,7 +329,18 @@ def in_column(column: Column) -> str:
         return "" if two else "holds a bool that is neither true nor false"
     if (offsets[1:] < offsets[:-1]).any():
         return "holds strings that do not follow one another"
-    return "" if _is_text(column) else "holds strings that are not UTF-8"
+    if not _is_text(column):
+        return "holds strings that are not UTF-8"
+    return "" if column.kind != "any" or _is_coded(column) else "holds texts that are no values"
+
+
+def _is_coded(column: Column) -> bool:
+    """Whether each text of the kind "any" is of a value."""
+    try:
+        column.to_list()
+    except ValueError:
+        return False
+    return True
 
 
 def _is_text(column: Column) -> bool:

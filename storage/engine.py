@@ -22,14 +22,21 @@ SQL_TYPES: dict[Kind, str] = {
     "date": "DATE",
     "datetime": "TIMESTAMP",
     "duration": "BIGINT",  # microseconds, see Column.in_sql
+    "any": "VARCHAR",
 }
 SQL_TYPES.update({list_: SQL_TYPES[item] + "[]" for list_, item in ITEM_OF.items()})
 
+_LEAST = 64 << 20  # bytes that DuckDB needs to do anything
+
 
 class Engine:
-    """One DuckDB for all files of an import or export, started when the first of them needs it."""
+    """One DuckDB for all files of an import or export, started when the first of them needs it.
 
-    def __init__(self) -> None:
+    memory : bytes that the work may take, of which it takes a part; None for what DuckDB takes by itself.
+    """
+
+    def __init__(self, memory: int | None = None) -> None:
+        self._memory = memory
         self._database: DuckDBPyConnection | None = None
 
     def cursor(self) -> DuckDBPyConnection:
@@ -41,7 +48,10 @@ class Engine:
             spill = str(
                 Path(tempfile.gettempdir()) / f"gdb-files-{os.getpid()}-{secrets.token_hex(4)}"
             )
-            self._database = duckdb.connect(config={"temp_directory": spill})
+            settings: dict[str, str | bool | int | float | list[str]] = {"temp_directory": spill}
+            if self._memory is not None:
+                settings["memory_limit"] = f"{max(self._memory // 4, _LEAST)}B"
+            self._database = duckdb.connect(config=settings)
         return self._database.cursor()
 
     def close(self) -> None:

@@ -43,6 +43,7 @@ _HEADER_TYPES: dict[Kind, str] = {
     "date": "date",
     "datetime": "localdatetime",
     "duration": "duration",
+    "any": "any",
 }
 _HOW: dict[FileFormat, str] = {
     "csv": "FORMAT csv, HEADER true, DELIMITER ',', QUOTE '\"', ESCAPE '\"', NULLSTR ''",

@@ -34,6 +34,8 @@ from gdb.errors import (
 )
 from gdb.storage.checksum import Buffer
 from gdb.storage.model import U8
+from gdb.storage.os_errors import translated
+from gdb.storage.scratch import PosixScratch, Scratch
 
 MANIFEST = "MANIFEST"
 WRITER_LOCK = "writer.lock"
@@ -67,6 +69,10 @@ class Files(Protocol):
 
     def create(self, name: str) -> NewFile:
         """A new file; there must be none of that name."""
+        ...
+
+    def scratch(self) -> Scratch:
+        """A file for work in hand, on the same disk."""
         ...
 
     def read(self, name: str) -> bytes:
@@ -153,7 +159,7 @@ class PosixFiles:
         self._path = path
         self._prefix = f"{self._path}{os.sep}"
         self._poisoned = False
-        with _translated(str(path)):
+        with translated(str(path)):
             if create and not path.exists():
                 made = [p for p in (path, *path.parents) if not p.exists()]
                 path.mkdir(parents=True, exist_ok=True)
@@ -172,18 +178,22 @@ class PosixFiles:
         return str(self._path)
 
     def names(self) -> list[str]:
-        with _translated(self.where):
+        with translated(self.where):
             return sorted(os.listdir(self._path))
 
     def create(self, name: str) -> NewFile:
         self._check_writable()
-        with _translated(str(self._path / name)):
+        with translated(str(self._path / name)):
             flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
             return _PosixNewFile(self, name, os.open(self._path / name, flags, 0o644))
 
+    def scratch(self) -> Scratch:
+        self._check_writable()
+        return PosixScratch(self._path)
+
     def read(self, name: str) -> bytes:
         with (
-            _translated(str(self._path / name)),
+            translated(str(self._path / name)),
             open(os.open(self._path / name, _READING), "rb") as file,
         ):
             return file.read()
@@ -198,7 +208,7 @@ class PosixFiles:
             except OSError:
                 pass  # opening it will say it
             self._let_go()
-        with _translated(path):
+        with translated(path):
             # held open, so that no other file gets the number by which it is known again
             fd = os.open(path, _READING)
             try:
@@ -218,7 +228,7 @@ class PosixFiles:
             os.close(again[1])
 
     def map(self, name: str, length: int) -> U8:
-        with _translated(str(self._path / name)):
+        with translated(str(self._path / name)):
             try:
                 fd = os.open(self._path / name, _READING)
             except FileNotFoundError:
@@ -233,11 +243,11 @@ class PosixFiles:
 
     def rename(self, old: str, new: str) -> None:
         self._check_writable()
-        with _translated(str(self._path / old)):
+        with translated(str(self._path / old)):
             os.rename(self._path / old, self._path / new)
 
     def unlink(self, name: str) -> None:
-        with _translated(str(self._path / name)):
+        with translated(str(self._path / name)):
             os.unlink(self._path / name)
 
     def fsync_dir(self) -> None:
@@ -260,7 +270,7 @@ class PosixFiles:
             self.poison(self.where, error)
 
     def lock_writer(self) -> None:
-        with _translated(str(self._path / WRITER_LOCK)):
+        with translated(str(self._path / WRITER_LOCK)):
             fd = os.open(self._path / WRITER_LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
             try:
                 # flock, not lockf: a lockf lock drops when any descriptor of the file closes.
@@ -285,7 +295,7 @@ class PosixFiles:
 
     def lock_reader(self) -> None:
         path = self._path / READERS_LOCK
-        with _translated(str(path)):
+        with translated(str(path)):
             try:
                 fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
             except OSError:
@@ -302,7 +312,7 @@ class PosixFiles:
             yield False
             return
         try:
-            with _translated(str(self._path / READERS_LOCK)):
+            with translated(str(self._path / READERS_LOCK)):
                 fcntl.flock(self._reader, fcntl.LOCK_EX | fcntl.LOCK_NB)
             got = True
         except StoreError as error:
@@ -314,7 +324,7 @@ class PosixFiles:
         finally:
             # Changing a lock drops the old one first. Meanwhile only another writer could delete
             # our files, and the writer's lock is ours.
-            with _translated(str(self._path / READERS_LOCK)):
+            with translated(str(self._path / READERS_LOCK)):
                 fcntl.flock(self._reader, fcntl.LOCK_SH)
 
     def close(self) -> None:
@@ -330,7 +340,7 @@ class PosixFiles:
     def sync(self, name: str) -> None:
         """Return when a file that another program wrote here will survive a power cut."""
         self._check_writable()
-        with _translated(str(self._path / name)):
+        with translated(str(self._path / name)):
             fd = os.open(self._path / name, os.O_RDONLY | os.O_CLOEXEC)
             try:
                 os.fsync(fd)
@@ -369,7 +379,7 @@ def new_folder(path: Path) -> Iterator[PosixFiles]:
     """
     target = Path(os.path.realpath(path))  # a link to an empty folder means that folder
     partial = target.parent / f"{target.name}.partial-{secrets.token_hex(4)}"
-    with _translated(str(path)):
+    with translated(str(path)):
         if target.exists() and (not target.is_dir() or any(target.iterdir())):
             raise _taken(path)
         if os.path.ismount(target):  # it cannot be renamed over
@@ -380,7 +390,7 @@ def new_folder(path: Path) -> Iterator[PosixFiles]:
         for name in files.names():
             files.sync(name)  # protects the bytes: the name must never stand for less
         files.fsync_dir()  # protects the names in it
-        with _translated(str(path)):
+        with translated(str(path)):
             try:
                 os.rename(partial, target)
             except OSError as error:
@@ -398,7 +408,7 @@ def new_folder(path: Path) -> Iterator[PosixFiles]:
                 "Name a folder on a disk that is there.",
             ) from error
         raise
-    with _translated(str(path)):
+    with translated(str(path)):
         _fsync_path(target.parent)  # protects the new name: after this the caller may be told
 
 
@@ -428,7 +438,7 @@ class _PosixNewFile:
 
     def write(self, data: Buffer) -> None:
         rest = memoryview(data).cast("B") if memoryview(data).nbytes else memoryview(b"")
-        with _translated(f"{self._files.where}/{self._name}"):
+        with translated(f"{self._files.where}/{self._name}"):
             while rest:
                 rest = rest[os.write(self._fd, rest) :]  # one call takes at most 2 GiB
 
@@ -450,22 +460,3 @@ def _fsync_path(path: Path) -> None:
         os.fsync(fd)
     finally:
         os.close(fd)
-
-
-@contextmanager
-def _translated(what: str) -> Iterator[None]:
-    """Turn errors of the operating system into ours; FileNotFoundError passes."""
-    try:
-        yield
-    except (StoreError, FileNotFoundError):
-        raise
-    except OSError as error:
-        if error.errno in (errno.EACCES, errno.EPERM, errno.EROFS):
-            raise StorePermissionError(
-                f"The operating system refuses access to {what}: {error.strerror}.",
-                "Check its owner and permissions, or open the store with read_only=True.",
-            ) from error
-        raise StoreError(
-            f"The operating system failed on {what}: {error.strerror}.",
-            "Check the disk and its free space.",
-        ) from error

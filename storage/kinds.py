@@ -7,10 +7,15 @@ from collections.abc import Callable, Mapping
 import numpy as np
 
 from gdb.errors import ChangeRefused
-from gdb.storage.model import SINGLE_KINDS, Column, Kind
+from gdb.storage.model import ITEM_OF, SINGLE_KINDS, Column, Kind
 
 EXACT = 1 << 53  # integers up to this are floats without loss
-_NAMES: dict[Kind, str] = {"int64": "integers", "float64": "floats", "bool": "booleans"}
+_NAMES: dict[Kind, str] = {
+    "int64": "integers",
+    "float64": "floats",
+    "bool": "booleans",
+    "any": "values of any type",
+}
 
 
 def named(kind: Kind) -> str:
@@ -22,18 +27,36 @@ def fitted(
     columns: Mapping[str, Column],
     kinds: Mapping[str, Kind],
     present: Callable[[str], Column | None],
+    *,
+    widens: bool,
 ) -> dict[str, Column]:
     """Columns of new values as the kinds that the properties have; one of nulls alone makes no property.
 
     present : gives the values that a property has; asked for only where they would become floats.
+    widens : a property that is given values of another kind becomes one of the kind "any", instead of refusing them.
     """
     found: dict[str, Column] = {}
     for name, column in columns.items():
         if name in kinds:
-            found[name] = _as_kind(name, column, kinds[name], present)
+            kind = kinds[name]
+            found[name] = (
+                _widened(column, kind) if widens else _as_kind(name, column, kind, present)
+            )
         elif not _is_empty(column):
             found[name] = column
     return found
+
+
+def _widened(column: Column, kind: Kind) -> Column:
+    """The column as a kind if it is that or holds nothing, else as one of the kind "any"."""
+    if kind == column.kind:
+        return column
+    if _is_empty(column):
+        return Column.nulls(kind, len(column))
+    items = column.items
+    if kind in ITEM_OF and items is not None and column.offsets is not None and not len(items):
+        return Column.of_lists(Column.nulls(ITEM_OF[kind], 0), column.offsets, column.valid)
+    return column.as_any()
 
 
 def _is_empty(column: Column) -> bool:
@@ -50,6 +73,8 @@ def _as_kind(
         return column
     if _is_empty(column):
         return Column.nulls(kind, len(column))
+    if kind == "any":
+        return column.as_any()
     if {kind, column.kind} == {"int64", "float64"}:
         whole = column if column.kind == "int64" else present(name)
         if whole is not None and _are_floats(whole):

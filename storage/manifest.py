@@ -11,6 +11,7 @@ import json
 import re
 import secrets
 import struct
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, cast
 
@@ -26,11 +27,11 @@ from gdb.storage.segment import FileRecord, damaged
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
 
-FORMAT = 2
+FORMAT = 3
 _MAGIC = b"gdb.man\n"
 _HEAD = struct.Struct("<8sIIQ")  # magic, format, 0, length of the body
 _SEGMENT_NAME = re.compile(r"seg-\d{8,}-\d{4,}-[0-9a-f]{8}\.gdb")
-_TEMPORARY_NAME = re.compile(r"manifest-\d{8,}-[0-9a-f]{8}\.tmp")
+_TEMPORARY_NAME = re.compile(r"manifest-\d{8,}-[0-9a-f]{8}\.tmp|scratch-[0-9a-f]{16}\.tmp")
 
 
 @dataclass(frozen=True, slots=True)
@@ -227,11 +228,22 @@ _JSON = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), default=_mem
 
 def format_of(manifest: Manifest) -> int:
     """The oldest format that has all that the store uses, so that an older gdb reads what it can."""
-    if manifest.delta is not None:  # a reader that knows none must not overlook it
-        return 2
-    columns = [column for group in manifest.groups for column in group.columns.values()]
-    columns += [column for type_ in manifest.types for column in type_.columns.values()]
-    return 1 if all(column.kind in FIRST_KINDS for column in columns) else 2
+    kinds = {column.kind for column in _columns_of(manifest)}
+    if "any" in kinds:
+        return 3
+    # a reader that knows no delta must not overlook it
+    return 1 if manifest.delta is None and kinds <= set(FIRST_KINDS) else 2
+
+
+def _columns_of(manifest: Manifest) -> Iterator[ColumnRecord]:
+    """The columns of all properties, also those of the delta."""
+    owned = [group.columns for group in manifest.groups] + [t.columns for t in manifest.types]
+    if manifest.delta is not None:
+        owned += [added.columns for added in manifest.delta.added]
+        owned += [edges.columns for edges in manifest.delta.types]
+        patches = [*manifest.delta.patches.values(), *(t.patches for t in manifest.delta.types)]
+        yield from (patch.column for of in patches for patch in of.values())
+    yield from (column for columns in owned for column in columns.values())
 
 
 def decode(raw: bytes, where: str) -> Manifest:
@@ -260,6 +272,8 @@ def decode(raw: bytes, where: str) -> Manifest:
         found = _manifest(_Fields(cast(Json, json.loads(body))), inline)
         if version == 1 and found.delta is not None:
             raise ValueError("a delta in format 1")
+        if version < 3 <= format_of(found):
+            raise ValueError(f"values of any type in format {version}")
     except (ValueError, RecursionError) as error:
         raise damaged(where, MANIFEST, f"cannot be understood ({error})") from None
     try:

@@ -12,6 +12,7 @@ from gdb.errors import StoreError, StoreLocked
 from gdb.storage.checksum import Buffer
 from gdb.storage.files import NewFile, missing, wrong_length
 from gdb.storage.model import U8
+from gdb.storage.scratch import Scratch
 
 
 class MemoryFiles:
@@ -33,6 +34,9 @@ class MemoryFiles:
             raise StoreError(f"The file {name} exists already.")
         self._contents[name] = np.zeros(0, np.uint8)
         return _MemoryNewFile(self, name)
+
+    def scratch(self) -> Scratch:
+        return _MemoryScratch()
 
     def read(self, name: str) -> bytes:
         if name not in self._contents:
@@ -99,3 +103,21 @@ class _MemoryNewFile:
 
     def close(self) -> None:
         self._files.put(self._name, np.frombuffer(self._bytes, np.uint8))
+
+
+class _MemoryScratch:
+    """It saves no memory, but for what a spool of many small pieces would need beside them."""
+
+    def __init__(self) -> None:
+        self._bytes = bytearray()
+
+    def append(self, data: Buffer) -> int:
+        at = len(self._bytes)
+        self._bytes += memoryview(data).cast("B") if memoryview(data).nbytes else b""
+        return at
+
+    def read(self, at: int, out: U8) -> None:
+        out[:] = np.frombuffer(self._bytes, np.uint8, len(out), at) if len(out) else out
+
+    def close(self) -> None:
+        self._bytes = bytearray()

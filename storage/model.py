@@ -11,13 +11,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import date, datetime, timedelta
 from itertools import pairwise
-from typing import Literal, TypeGuard
+from typing import TYPE_CHECKING, Literal, TypeGuard, Union
 
 import numpy as np
 import numpy.typing as npt
 
 from gdb.errors import ImportFailed
 from gdb.storage import temporal
+
+if TYPE_CHECKING:
+    from gdb.values.temporal import Temporal
 
 U8 = npt.NDArray[np.uint8]
 U32 = npt.NDArray[np.uint32]
@@ -28,16 +31,21 @@ F64 = npt.NDArray[np.float64]
 Bools = npt.NDArray[np.bool_]
 Values = npt.NDArray[np.int32 | np.int64 | np.float64 | np.uint8]
 
-SingleKind = Literal["int64", "float64", "bool", "string", "date", "datetime", "duration"]
+SingleKind = Literal["int64", "float64", "bool", "string", "date", "datetime", "duration", "any"]
 ListKind = Literal[
     "int64[]", "float64[]", "bool[]", "string[]", "date[]", "datetime[]", "duration[]"
 ]
 Kind = SingleKind | ListKind
-Item = int | float | bool | str | date | timedelta  # a datetime is a date
+Item = Union[int, float, bool, str, date, timedelta, "Temporal"]
+"""A datetime is a date; only columns of the kind "any" have values of the language's own temporal types."""
 PropertyValue = Item | list[Item] | None
 FIRST_KINDS: tuple[Kind, ...] = ("int64", "float64", "bool", "string")
 """What stores and exports of format 1 may hold (docs/FORMAT.md)."""
-SINGLE_KINDS: tuple[Kind, ...] = (*FIRST_KINDS, "date", "datetime", "duration")
+SECOND_KINDS: tuple[Kind, ...] = (*FIRST_KINDS, "date", "datetime", "duration")
+"""What those of format 2 may hold, and lists of these."""
+SINGLE_KINDS: tuple[Kind, ...] = (*SECOND_KINDS, "any")
+TEXT_KINDS: tuple[Kind, ...] = ("string", "any")
+"""Those whose values are texts, laid end to end."""
 LIST_OF: dict[Kind, Kind] = {
     "int64": "int64[]",
     "float64": "float64[]",
@@ -59,9 +67,10 @@ DTYPES: dict[Kind, type[np.int32 | np.int64 | np.float64 | np.uint8]] = {
     "date": np.int32,
     "datetime": np.int64,
     "duration": np.int64,
+    "any": np.uint8,
 }
 """Of the values of single kinds; those of a list are its items'."""
-_IN_SQL: dict[Kind, Kind] = {"duration": "int64", "duration[]": "int64[]"}
+_IN_SQL: dict[Kind, Kind] = {"duration": "int64", "duration[]": "int64[]", "any": "string"}
 # what NumPy makes Python objects of
 _TIMES: dict[Kind, str] = {
     "date": "datetime64[D]",
@@ -77,8 +86,9 @@ class Column:
     kind : type of the values.
     values : i64[n] or f64[n]; bool: u8[n] of 0 and 1; string: the UTF-8 of all, u8[bytes]; date: i32[n], days since
         1970-01-01; datetime: i64[n], microseconds since then, without a zone; duration: i64[n], microseconds;
+        any: the texts of values of all types (`gdb.storage.coded`), as strings;
         lists: the values of all their items, as of a column of those, none of them null.
-    offsets : i64[n + 1] into `values` for strings, into the items for lists, None otherwise.
+    offsets : i64[n + 1] into `values` for texts, into the items for lists, None otherwise.
     valid : bool[n], False where the value is null; None where no value is.
     inner : of lists of strings, the offsets of the items; else None.
     """
@@ -103,6 +113,26 @@ class Column:
     def __len__(self) -> int:
         return int(self.values.shape[0] if self.offsets is None else self.offsets.shape[0] - 1)
 
+    @property
+    def arrays(self) -> tuple[Values, I64 | None, Bools | None, I64 | None]:
+        """What it consists of, in the order of its fields."""
+        return self.values, self.offsets, self.valid, self.inner
+
+    @property
+    def nbytes(self) -> int:
+        return sum(array.nbytes for array in self.arrays if array is not None)
+
+    def part(self, begin: int, end: int) -> Column:
+        """The values from one row to another; they are not copied."""
+        valid = None if self.valid is None else self.valid[begin:end]
+        if self.offsets is None:
+            return Column(self.kind, self.values[begin:end], None, valid)
+        first, last = int(self.offsets[begin]), int(self.offsets[end])
+        offsets = self.offsets[begin : end + 1] - first
+        if self.items is not None:
+            return Column.of_lists(self.items.part(first, last), offsets, valid)
+        return Column(self.kind, self.values[first:last], offsets, valid)
+
     def take(self, rows: I64) -> Column:
         """The values at `rows` (i64[k], that order, repeats allowed), a column of k values."""
         valid = None if self.valid is None else self.valid[rows]
@@ -116,11 +146,13 @@ class Column:
         return Column(self.kind, self.values[at], offsets, valid)
 
     def to_list(self) -> list[PropertyValue]:
-        """The values as Python objects, None where null."""
+        """The values as Python objects, None where null; of the kind "any" as values of the language."""
         found: list[PropertyValue]
         if self.items is not None and self.offsets is not None:
             items: list[Item] = [item for item in self.items.to_list() if _is_item(item)]
             found = [items[a:b] for a, b in pairwise(self.offsets.tolist())]
+        elif self.kind == "any":
+            return _decoded(self)
         elif self.offsets is not None:
             found = list(_strings(self.values.tobytes(), self.offsets))
         elif self.kind == "bool":
@@ -150,6 +182,8 @@ class Column:
         try:
             if kind in ITEM_OF:
                 return _from_lists(values, kind, valid)
+            if kind == "any":
+                return _encoded(values, valid)
             if kind == "string":
                 return from_strings(["" if v is None else str(v) for v in values], valid)
             filled = [_number(v) for v in values]
@@ -164,7 +198,7 @@ class Column:
     def nulls(cls, kind: Kind, count: int) -> Column:
         """A column of `count` nulls."""
         valid = np.zeros(count, np.bool_)
-        if kind == "string":
+        if kind in TEXT_KINDS:
             return cls(kind, np.zeros(0, np.uint8), np.zeros(count + 1, np.int64), valid)
         if kind in ITEM_OF:
             return cls.of_lists(cls.nulls(ITEM_OF[kind], 0), np.zeros(count + 1, np.int64), valid)
@@ -172,7 +206,7 @@ class Column:
 
     @classmethod
     def concat(cls, columns: Sequence[Column]) -> Column:
-        """The columns one after the other; int64 beside float64 widens to float64.
+        """The columns one after the other; int64 beside float64 widens to float64, all beside any to that.
 
         Raises
         ------
@@ -181,6 +215,8 @@ class Column:
         if len(columns) == 1:
             return columns[0]
         kind = common_kind([c.kind for c in columns])
+        if kind == "any":
+            columns = [c.as_any() for c in columns]
         valid: Bools | None = None
         if any(c.valid is not None for c in columns):
             valid = np.concatenate(
@@ -209,8 +245,17 @@ class Column:
             ]
         )
 
+    def as_any(self) -> Column:
+        """The same values, of the same types, as a column of the kind "any"."""
+        if self.kind == "any":
+            return self
+        if self.kind != "string" or self.offsets is None:
+            return Column.from_list(self.to_list(), "any")
+        tagged = np.insert(self.values, self.offsets[:-1], ord("s"))
+        return Column("any", tagged, self.offsets + np.arange(len(self) + 1), self.valid)
+
     def in_sql(self) -> Column:
-        """The column as DuckDB is given it: a duration as microseconds, int64.
+        """The column as DuckDB is given it: a duration as microseconds, int64; any as its texts.
 
         Its own INTERVAL takes 30 days for a month, and leaves it in nanoseconds, of which 64 bits hold 292 years.
         """
@@ -229,6 +274,7 @@ class Column:
             "date": na.date32(),
             "datetime": na.timestamp("us"),
             "duration": na.duration("us"),
+            "any": na.large_string(),
         }
         valid = None if self.valid is None else np.packbits(self.valid, bitorder="little")
         capsules: tuple[object, object]
@@ -285,12 +331,21 @@ def common_kind(kinds: Sequence[Kind]) -> Kind:
     distinct = set(kinds)
     if len(distinct) == 1:
         return kinds[0]
+    if "any" in distinct:
+        return "any"
     if distinct == {"int64", "float64"}:
         return "float64"
     raise ImportFailed(
         f"one property holds values of the types {', '.join(sorted(distinct))}",
         "Give all of them one type, for example string.",
     )
+
+
+def wider(old: Kind | None, new: Kind) -> Kind:
+    """The kind of a property that has both; they were made to fit when they were committed."""
+    if old is None or "any" in (old, new):
+        return "any" if old else new
+    return "float64" if {old, new} == {"int64", "float64"} else old
 
 
 def _kind_of(values: Sequence[PropertyValue]) -> Kind:
@@ -336,6 +391,24 @@ def _from_lists(values: Sequence[PropertyValue], kind: Kind, valid: Bools | None
     )
 
 
+def _encoded(values: Sequence[PropertyValue], valid: Bools | None) -> Column:
+    from gdb.storage.coded import text_of  # only columns of the kind "any" need it
+
+    texts = from_strings(["" if value is None else text_of(value) for value in values], valid)
+    return Column("any", texts.values, texts.offsets, valid)
+
+
+def _decoded(column: Column) -> list[PropertyValue]:
+    from gdb.storage.coded import value_of
+
+    assert column.offsets is not None
+    texts = _strings(column.values.tobytes(), column.offsets)
+    if column.valid is None:
+        return [value_of(text) for text in texts]
+    pairs = zip(texts, column.valid.tolist(), strict=True)
+    return [value_of(text) if known else None for text, known in pairs]
+
+
 def _is_item(value: PropertyValue) -> TypeGuard[Item]:
     return value is not None and not isinstance(value, list)
 
@@ -353,7 +426,9 @@ def _number(value: PropertyValue) -> int | float | str:
             return temporal.day_of(value)
         case timedelta():
             return temporal.length_of(value)
-    return value
+        case int() | float() | str():
+            return value
+    raise ValueError(f"{value} is of the kind any")
 
 
 def _strings(data: bytes, offsets: I64) -> list[str]:

@@ -23,7 +23,7 @@ from gdb.storage.adjacency import Adjacency, Direction
 from gdb.storage.delta import TypeDelta, patched
 from gdb.storage.files import MANIFEST
 from gdb.storage.manifest import TypeRecord
-from gdb.storage.model import I64, U32, Column, Kind
+from gdb.storage.model import I64, U32, Column, Kind, wider
 from gdb.storage.pcsr import Part
 from gdb.storage.segment import Segments, damaged
 
@@ -147,6 +147,8 @@ class Partitions:
                 counts = [0 if record is None else record.edge_count, len(changes.keys)]
                 if stored is None:
                     stored = Column.nulls(kind, counts[0])
+                if kind == "any":  # before a patch makes floats of integers
+                    stored = stored.as_any()
                 both = [patched(stored, changes.patches.get(key)), changes.columns.get(key)]
                 stored = Column.stacked(both, counts, kind).take(self._order(name))
             assert stored is not None
@@ -395,8 +397,7 @@ def _edge_types(
             new = [(key, column.kind) for key, column in changes.columns.items()]
             new += [(key, patch.column.kind) for key, patch in changes.patches.items()]
             for key, kind in new:
-                if kinds.get(key) != "float64":
-                    kinds[key] = kind if key not in kinds or kind == "float64" else kinds[key]
+                kinds[key] = wider(kinds.get(key), kind)
         directed = record.directed if record is not None else changes is None or changes.directed
         found.append(EdgeType(name, directed, count, first, kinds))
         first += count

@@ -10,7 +10,7 @@ up when the part is read. So a vertex that belongs to many partitions costs litt
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -28,6 +28,8 @@ U64 = npt.NDArray[np.uint64]
 LONG = 255  # a row of this length or more
 PART_SECTIONS = 5  # of each segment of a part
 SEGMENT_EDGES = 16 << 20  # 64 MiB of neighbours
+_LOW = np.uint64(0xFFFFFFFF)
+_BLOCK = 1 << 16
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -81,12 +83,17 @@ def order_of(rows: U32, neighbours: U32) -> I64:
 
 def build(keys: U64) -> Part:
     """The part of ascending keys u64[m]; see `keys_of`. O(m)."""
-    rows = (keys >> np.uint64(32)).astype(np.uint32)
-    neighbours = keys.astype(np.uint32)
-    if not keys.shape[0]:
+    rows, neighbours = np.empty(len(keys), np.uint32), np.empty(len(keys), np.uint32)
+    for begin in range(0, len(keys), _BLOCK):  # what is made on the way stays in the cache
+        some = keys[begin : begin + _BLOCK]
+        rows[begin : begin + _BLOCK] = some >> np.uint64(32)
+        neighbours[begin : begin + _BLOCK] = some & _LOW
+    if not len(keys):
         return Part(intervals.of_vids(rows), np.zeros(1, np.int64), neighbours, True, False, 0)
-    starts = np.flatnonzero(np.diff(rows, prepend=~rows[:1]))
-    offsets = np.append(starts, keys.shape[0]).astype(np.int64)
+    begins = np.ones(len(keys), np.bool_)
+    np.not_equal(rows[1:], rows[:-1], out=begins[1:])
+    starts = np.flatnonzero(begins)
+    offsets = np.append(starts, len(keys)).astype(np.int64, copy=False)
     return Part(
         intervals.of_vids(rows[starts]),
         offsets,
@@ -192,62 +199,154 @@ def decode_offsets(lengths: U8, long: U32) -> I64:
     return np.cumsum(offsets, out=offsets)
 
 
-def cut(offsets: I64, segment_edges: int) -> Iterator[tuple[int, int, int, int]]:
-    """Cut a part into pieces of at most `segment_edges` positions, about equal in size.
+@dataclass(frozen=True, slots=True)
+class Written:
+    """What was written of a part. repeats : how often a key stands behind an equal one; repeated_loops: of these, how
+    often its row is its neighbour."""
 
-    Yields (first row, rows, first position, positions). Pieces end between rows where one does
-    within an eighth of the size, otherwise inside a row.
-    """
-    total, rows = int(offsets[-1]), offsets.shape[0] - 1
-    pieces = max(1, -(-total // segment_edges))
-    target = -(-total // pieces)
-    begin = 0
-    while True:
-        end = min(begin + target, total)
-        if end < total:
-            between = int(offsets[np.searchsorted(offsets, end, side="right") - 1])
-            if between > begin and end - between <= target // 8:
-                end = between
-        first = int(np.searchsorted(offsets, begin, side="right") - 1) if rows else 0
-        last = int(np.searchsorted(offsets, end, side="left"))
-        yield first, last - first, begin, end - begin
-        if end >= total:
-            return
-        begin = end
+    record: PartRecord
+    repeats: int
+    repeated_loops: int
 
 
 def write(
-    part: Part, direction: Direction, writer: SegmentWriter, segment_edges: int = SEGMENT_EDGES
-) -> PartRecord:
-    """Put a part into segments."""
-    vids = part.intervals.vids()
+    pieces: Iterable[U64],
+    total: int,
+    direction: Direction,
+    writer: SegmentWriter,
+    segment_edges: int = SEGMENT_EDGES,
+) -> Written:
+    """Put a part into segments, as its keys come.
+
+    Segments have at most `segment_edges` positions and are about equal in size. They end between rows where one does
+    within an eighth of the size, otherwise inside a row.
+
+    Parameters
+    ----------
+    pieces : ascending keys (see `keys_of`), none empty; equal ones are in one piece. total : how many.
+
+    Cost: 4 bytes of memory for each position of a segment, beside some times the largest piece.
+    """
+    target = -(-total // max(1, -(-total // segment_edges)))
+    tail = _Tail(iter(pieces))
     segments: list[SegmentRecord] = []
-    size = 0
-    for first, rows, begin, edges in cut(part.offsets, segment_edges):
-        index = intervals.of_vids(vids[first : first + rows])
-        local = np.clip(part.offsets[first : first + rows + 1], begin, begin + edges) - begin
+    begin = size = 0
+    while True:
+        end = tail.end(begin, min(begin + target, total), target // 8)
+        first, vids, local, neighbours = tail.cut(begin, end)
+        index = intervals.of_vids(vids)
         lengths, long = encode_offsets(local)
         sections = [
             Section(SectionKind.INTERVAL_FIRST, index.first),
             Section(SectionKind.INTERVAL_LENGTH, index.length),
             Section(SectionKind.ROW_LENGTHS, lengths),
             Section(SectionKind.LONG_ROWS, long),
-            Section(SectionKind.NEIGHBOURS, part.neighbours[begin : begin + edges]),
+            Section(SectionKind.NEIGHBOURS, neighbours),
         ]
         place = writer.place(sections)
         size += sum(s.data.nbytes for s in sections)
-        segments.append(SegmentRecord(place.file, place.section, first, rows, begin, edges))
-    return PartRecord(
+        segments.append(
+            SegmentRecord(place.file, place.section, first, len(vids), begin, end - begin)
+        )
+        begin = end
+        if end >= total:
+            break
+    tail.finish()
+    record = PartRecord(
         direction,
-        rows=int(part.offsets.shape[0] - 1),
-        edges=int(part.neighbours.shape[0]),
-        intervals=len(part.intervals),
-        simple=part.simple,
-        loops=part.loops,
-        max_degree=part.max_degree,
+        rows=tail.rows,
+        edges=total,
+        intervals=tail.intervals,
+        simple=not tail.repeats,
+        loops=tail.loops,
+        max_degree=tail.max_degree,
         bytes=size,
         segments=tuple(segments),
     )
+    return Written(record, tail.repeats, tail.repeated_loops)
+
+
+class _Tail:
+    """The end of a part that grows: the rows that are not wholly in segments yet."""
+
+    def __init__(self, pieces: Iterator[U64]) -> None:
+        self._pieces = pieces
+        self._vids, self._starts = np.zeros(0, np.uint32), np.zeros(0, np.int64)  # of the rows
+        self._neighbours: list[U32] = []
+        self._known = 0  # positions that came
+        self._gone = 0  # rows that are in segments
+        self.intervals = self.max_degree = self.repeats = self.repeated_loops = 0
+        self.loops = False
+
+    @property
+    def rows(self) -> int:
+        """How many rows there are so far."""
+        return self._gone + len(self._vids)
+
+    def end(self, begin: int, end: int, within: int) -> int:
+        """Where the segment ends that begins at a position and could end at another: there, or where a row ends shortly
+        before."""
+        while self._known <= end and (keys := next(self._pieces, None)) is not None:
+            self._take(keys)  # also of the position behind the end: a row may begin there
+        if self._known > end:
+            between = int(self._starts[self._row(end)])
+            if between > begin and end - between <= within:
+                return between
+        return end
+
+    def cut(self, begin: int, end: int) -> tuple[int, U32, I64, U32]:
+        """The segment of some positions: the number of its first row, vids u32[rows], offsets i64[rows + 1], neighbours
+        u32[edges]. Rows that end in it are forgotten."""
+        first = self._row(begin) if len(self._starts) else 0
+        last = int(np.searchsorted(self._starts, end, side="left"))
+        number, vids = self._gone + first, self._vids[first:last]
+        offsets = np.append(np.maximum(self._starts[first:last], begin), end) - begin
+        neighbours = self._next(end - begin)
+        if self._known > end:
+            self._forget(self._row(end))
+        return number, vids, offsets, neighbours
+
+    def _next(self, count: int) -> U32:
+        """So many neighbours more."""
+        found, wanted = [np.zeros(0, np.uint32)], count
+        while wanted:
+            front = self._neighbours.pop(0)
+            if len(front) > wanted:
+                self._neighbours.insert(0, front[wanted:])
+            found.append(front[:wanted])
+            wanted -= len(found[-1])
+        return found[1] if len(found) == 2 else np.concatenate(found)
+
+    def finish(self) -> None:
+        """All positions are in segments."""
+        lengths = np.diff(self._starts, append=self._known)
+        self.max_degree = max(self.max_degree, int(lengths.max(initial=0)))
+
+    def _row(self, position: int) -> int:
+        """The row of a position that came."""
+        return int(np.searchsorted(self._starts, position, side="right")) - 1
+
+    def _forget(self, rows: int) -> None:
+        lengths = np.diff(self._starts[: rows + 1])
+        self.max_degree = max(self.max_degree, int(lengths.max(initial=0)))
+        self._vids, self._starts = self._vids[rows:], self._starts[rows:]
+        self._gone += rows
+
+    def _take(self, keys: U64) -> None:
+        part = build(keys)
+        vids, starts = part.intervals.vids(), part.offsets[:-1] + self._known
+        gap = int(vids[0]) - int(self._vids[-1]) if len(self._vids) else 2
+        self.intervals += len(part.intervals) - (gap < 2)
+        same = int(gap == 0)  # rows: the first one goes on with the last one
+        self._vids = np.concatenate([self._vids, vids[same:]])
+        self._starts = np.concatenate([self._starts, starts[same:]])
+        self._neighbours.append(part.neighbours)
+        self._known += len(keys)
+        self.loops = self.loops or part.loops
+        if not part.simple:
+            again = keys[1:][keys[1:] == keys[:-1]]
+            self.repeats += len(again)
+            self.repeated_loops += int(np.count_nonzero(again >> np.uint64(32) == again & _LOW))
 
 
 def read(record: PartRecord, files: list[SegmentFile], where: str, vertex_count: int) -> Part:

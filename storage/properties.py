@@ -8,7 +8,7 @@ import numpy as np
 
 from gdb.storage import contradictions
 from gdb.storage.manifest import ColumnRecord
-from gdb.storage.model import DTYPES, I64, ITEM_OF, Column, Values
+from gdb.storage.model import DTYPES, I64, ITEM_OF, TEXT_KINDS, Column, Values
 from gdb.storage.segment import Section, SectionKind, SegmentFile, damaged
 
 
@@ -58,7 +58,7 @@ def read(record: ColumnRecord, file: SegmentFile, count: int, where: str) -> Col
             values = file.f64(record.values, SectionKind.VALUES)
         case "date":
             values = file.i32(record.values, SectionKind.VALUES)
-        case _:  # bool and string
+        case _:  # bools and texts
             values = file.u8(record.values, SectionKind.VALUES)
     length = values.shape[0]
 
@@ -70,7 +70,7 @@ def read(record: ColumnRecord, file: SegmentFile, count: int, where: str) -> Col
             raise damaged(where, file.name, f"holds {what} of another length")
         return found
 
-    if record.kind == "string":
+    if record.kind in TEXT_KINDS:
         offsets = offsets_of(record.offsets, SectionKind.STRING_OFFSETS)
         length = offsets.shape[0] - 1
     if item == "string":

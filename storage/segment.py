@@ -10,7 +10,7 @@ import io
 import secrets
 import struct
 import threading
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
 
@@ -64,11 +64,31 @@ class FileRecord:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class Streamed:
+    """An array of `length` items that is not in memory as a whole: `blocks` gives it front to back, each time anew."""
+
+    dtype: np.dtype[np.generic]
+    length: int
+    blocks: Callable[[], Iterator[Data]]
+
+    @property
+    def nbytes(self) -> int:
+        return self.dtype.itemsize * self.length
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class Section:
     """One array of a file to be written."""
 
     kind: SectionKind
-    data: Data
+    data: Data | Streamed
+
+    def blocks(self) -> Iterator[Data]:
+        """Its data, front to back."""
+        if isinstance(self.data, Streamed):
+            yield from self.data.blocks()
+        else:
+            yield self.data
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,6 +129,11 @@ class SegmentWriter:
         if self._bytes > PACK_BYTES:
             self.flush()
         return place
+
+    @property
+    def pending(self) -> bool:
+        """Whether sections that were placed are not written yet."""
+        return bool(self._pending)
 
     def flush(self) -> None:
         """Write and sync the file in hand."""
@@ -165,10 +190,14 @@ def _write(
     emit(HEADER.pack(MAGIC, SEGMENT_FORMAT, len(sections), at) + b"".join(entries))
     for section, pad in zip(sections, pads, strict=True):
         emit(bytes(pad))
-        little = section.data.astype(section.data.dtype.newbyteorder("<"), copy=False)
-        raw = np.ascontiguousarray(little).view(np.uint8).reshape(-1)
-        for begin in range(0, raw.shape[0], _CHUNK):
-            emit(raw[begin : begin + _CHUNK].data)
+        left = section.data.nbytes
+        for block in section.blocks():
+            little = block.astype(section.data.dtype.newbyteorder("<"), copy=False)
+            raw = np.ascontiguousarray(little).view(np.uint8).reshape(-1)
+            left -= raw.shape[0]
+            for begin in range(0, raw.shape[0], _CHUNK):
+                emit(raw[begin : begin + _CHUNK].data)
+        need(not left, "a section of another length than was said")
     return at, hasher.digest().hex()
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from datetime import UTC, date, datetime, timedelta
+from datetime import UTC, date, datetime, time, timedelta
 from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
@@ -131,8 +131,9 @@ _PARSERS: dict[Kind, Callable[[str], Temporal]] = {
 }
 
 
-def text_of(value: Temporal) -> str:
-    """The ISO 8601 text: 2000-12-31, 2000-12-31T23:59:59.5, -P1DT2H30M1.5S.
+def text_of(value: Temporal | time) -> str:
+    """The ISO 8601 text: 2000-12-31, 2000-12-31T23:59:59.5, -P1DT2H30M1.5S; behind a time with a zone its offset, and
+    the zone's name where it has one: 23:59:59Z, 2000-12-31T23:59:59+01:00[Europe/Stockholm].
 
     Examples
     --------
@@ -143,8 +144,15 @@ def text_of(value: Temporal) -> str:
     """
     if isinstance(value, timedelta):
         return _duration_text(length_of(value))
-    text = value.isoformat()
-    return text.rstrip("0") if "." in text else text
+    if not isinstance(value, (datetime, time)):
+        return value.isoformat()
+    local = value.replace(tzinfo=None).isoformat()
+    text = local.rstrip("0") if "." in local else local
+    if value.tzinfo is None:
+        return text
+    offset = value.isoformat()[len(local) :]
+    name = getattr(value.tzinfo, "key", None)  # of a zoneinfo.ZoneInfo
+    return text + ("Z" if offset == "+00:00" else offset) + (f"[{name}]" if name else "")
 
 
 def _duration_text(length: int) -> str:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -15,8 +16,7 @@ from gdb.storage.adjacency import Direction
 from gdb.storage.build import (
     MOST_VERTICES,
     Progress,
-    read_tables,
-    write_graph,
+    rewrite,
     written_or_removed,
 )
 from gdb.storage.delta import NewVertices, Patch, TypeDelta, appended, over, patched, visible
@@ -59,6 +59,17 @@ class Changes:
         self.delta = snapshot.delta
         self._view = snapshot
         self._next_serial = 0
+        self._widens = False
+
+    @contextmanager
+    def widening(self) -> Iterator[None]:
+        """Inside, a property that is given values of another kind becomes one of the kind "any" (a query's changes);
+        outside they are refused."""
+        before, self._widens = self._widens, True
+        try:
+            yield
+        finally:
+            self._widens = before
 
     @property
     def view(self) -> Snapshot:
@@ -433,14 +444,15 @@ class Changes:
         view = self.view
         for number, group in enumerate(view.groups):
             if (group.labels, group.id_space) == key:
-                return fitted(columns, group.keys, partial(view.vertex_column, number))
-        return fitted(columns, {}, lambda name: None)
+                present = partial(view.vertex_column, number)
+                return fitted(columns, group.keys, present, widens=self._widens)
+        return fitted(columns, {}, lambda name: None, widens=self._widens)
 
     def _fitted_edges(self, name: str, columns: Columns) -> dict[str, Column]:
         known = next((t for t in self.view.edge_types if t.name == name), None)
-        if known is None:
-            return fitted(columns, {}, lambda key: None)
-        return fitted(columns, known.keys, partial(self.view.edge_column, name))
+        kinds = {} if known is None else known.keys
+        present = partial(self.view.edge_column, name)
+        return fitted(columns, kinds, present, widens=self._widens)
 
 
 def commit(store: Store, changes: Changes, progress: Progress | None = None) -> Snapshot:
@@ -461,7 +473,7 @@ def commit(store: Store, changes: Changes, progress: Progress | None = None) -> 
         return changes.base
     size = manifest.vertex_count + manifest.edge_count
     if delta.size > max(MOST_CHANGES, PART_OF_BASE * size):
-        return write_graph(store, read_tables(changes.view), progress=progress)
+        return rewrite(store, changes.view, progress)
     base = manifest.files if manifest.delta is None else manifest.files[: manifest.delta.file]
     version = manifest.version + 1
     sections, record = deltas.sections_of(delta)
@@ -482,14 +494,14 @@ def commit(store: Store, changes: Changes, progress: Progress | None = None) -> 
         return store.commit(changed, delta)
 
 
-def compact(store: Store, progress: Progress | None = None) -> Snapshot:
+def compact(store: Store, progress: Progress | None = None, budget: int | None = None) -> Snapshot:
     """Write the base anew with all changes, and number its vertices anew. What `progress` raises stops it; the store is
-    as it was. Readers are not disturbed."""
+    as it was. Readers are not disturbed. budget : as of `gdb.storage.runs.Room`."""
     with store.writer():
         snapshot = store.snapshot()
         if snapshot.manifest.delta is None:
             return snapshot
-        return write_graph(store, read_tables(snapshot), progress=progress)
+        return rewrite(store, snapshot, progress, budget)
 
 
 def _last(keys: U32 | U64) -> tuple[U64, I64]:

@@ -14,7 +14,7 @@ from gdb.storage.delta import Delta, NewVertices, Patch, Ranges, lengths_of, pat
 from gdb.storage.files import MANIFEST
 from gdb.storage.ids import IdIndex
 from gdb.storage.manifest import GroupRecord, Manifest, SpaceRecord
-from gdb.storage.model import I64, U32, Column, Kind
+from gdb.storage.model import I64, U32, Column, Kind, wider
 from gdb.storage.segment import SectionKind, Segments, damaged
 
 I32 = npt.NDArray[np.int32]
@@ -100,9 +100,9 @@ class Vertices:
             if piece.new is not None:
                 kept |= {name: column.kind for name, column in piece.new.columns.items()}
             for name, patch in piece.patches.items():
-                kept[name] = _wider(kept.get(name), patch.column.kind)
+                kept[name] = wider(kept.get(name), patch.column.kind)
             for name, kind in kept.items():
-                kinds[name] = _wider(kinds.get(name), kind)
+                kinds[name] = wider(kinds.get(name), kind)
         return VertexGroup(*key, ranges, sum(stop - start for start, stop in ranges), kinds)
 
     # ---- rows ------------------------------------------------------------------------------------
@@ -153,8 +153,11 @@ class Vertices:
         if key is None:
             assert stored is not None
             return stored
+        kind = self.groups[group].keys[key]
         if stored is None:
-            stored = Column.nulls(self.groups[group].keys[key], count)
+            stored = Column.nulls(kind, count)
+        if kind == "any":  # before a patch makes floats of integers: each value keeps its type
+            stored = stored.as_any()
         return patched(stored, piece.patches.get(key))
 
     # ---- user ids --------------------------------------------------------------------------------
@@ -291,8 +294,3 @@ def vids_of(ranges: Ranges) -> U32:
     return np.concatenate(
         [np.zeros(0, np.uint32), *(np.arange(a, b, dtype=np.uint32) for a, b in ranges)]
     )
-
-
-def _wider(old: Kind | None, new: Kind) -> Kind:
-    """The kind of a column that holds both; they were made to fit when they were committed."""
-    return new if old is None or ({old, new} == {"int64", "float64"} and new == "float64") else old

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from gdb import limits
-from gdb.errors import LimitExceeded, NameProblem, SyntaxProblem, TypeProblem
+from gdb.errors import LimitExceeded, NameProblem, NotSupported, SyntaxProblem, TypeProblem
 from gdb.language.clauses import Match
 from gdb.language.report import located, problem
 from gdb.language.suggest import did_you_mean
@@ -238,6 +238,7 @@ class Scope:
         Raises
         ------
         TypeProblem : it is, say, a number here and a string there.
+        NotSupported : it holds values of several types somewhere; only a run over rows has these.
         """
         place = (element, key.text)
         if place not in self._types:
@@ -251,6 +252,13 @@ class Scope:
             if parts:
                 self._warn_key(element, key, [keys for _, keys in parts])
             return NULL
+        if "any" in kinds:
+            raise problem(
+                NotSupported,
+                self.text,
+                key.place,
+                f"the property {key.text} holds values of several types.",
+            )
         types = {OF_STORE[kind] for kind in kinds}
         if len(types) == 1:
             return types.pop()

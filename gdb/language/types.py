@@ -54,6 +54,7 @@ NODE, RELATIONSHIP = Type(Kind.NODE), Type(Kind.RELATIONSHIP)
 NUMBERS = (Kind.INTEGER, Kind.FLOAT)
 TIMES = (Kind.DATE, Kind.DATETIME, Kind.DURATION)
 SCALARS = (Kind.INTEGER, Kind.FLOAT, Kind.BOOLEAN, Kind.STRING, *TIMES)
+# but "any": what mentions such a property runs over rows (`Scope.property_type`)
 OF_STORE: dict[StoreKind, Type] = {
     "int64": INTEGER,
     "float64": FLOAT,

@@ -152,7 +152,7 @@ class Graph:
 
     def create_node(self, labels: Iterable[str], properties: Mapping[str, Value]) -> NodeValue:
         """A new node, with an id of its own; null properties are left out."""
-        kept = {key: value for key, value in properties.items() if value is not None}
+        kept: dict[str, Value] = {k: v for k, v in properties.items() if v is not None}
         node = NodeValue(self._fresh_id(), set(labels), kept)
         self._new_nodes.append(node)
         self.effects.nodes_created += 1
@@ -164,7 +164,7 @@ class Graph:
         self, type_: str, start: NodeValue, end: NodeValue, properties: Mapping[str, Value]
     ) -> RelationshipValue:
         """A new relationship; null properties are left out."""
-        kept = {key: value for key, value in properties.items() if value is not None}
+        kept: dict[str, Value] = {k: v for k, v in properties.items() if v is not None}
         one = RelationshipValue(-1, type_, start, end, kept)
         self._new_edges.append(one)
         self.effects.relationships_created += 1
@@ -249,7 +249,7 @@ class Graph:
 
         Raises
         ------
-        ChangeRefused : a property is of another type than the store keeps; a node that is deleted has relationships.
+        ChangeRefused : a node that is deleted has relationships; a property is what no store keeps.
         """
         pending = (
             *(self._new_nodes, self._new_edges, self._dirty_nodes, self._dirty_edges),
@@ -259,10 +259,11 @@ class Graph:
             return
         changes = self.changes
         assert changes is not None
-        self._flush_new_nodes(changes)
-        self._flush_labels(changes)
-        self._flush_properties(changes)
-        self._flush_new_edges(changes)
+        with changes.widening():
+            self._flush_new_nodes(changes)
+            self._flush_labels(changes)
+            self._flush_properties(changes)
+            self._flush_new_edges(changes)
         self._flush_deaths(changes)
         self._snapshot = changes.view
         self._nodes = {vid: node for node, vid in self._vids.items()}

@@ -7,15 +7,14 @@ from datetime import date, timedelta
 from typing import TYPE_CHECKING, cast
 
 from gdb.errors import ChangeRefused, ImportFailed
-from gdb.storage.kinds import EXACT
-from gdb.storage.model import Column
-from gdb.values.duration import Duration
+from gdb.storage.model import ITEM_OF, LIST_OF, Column
+from gdb.values.duration import LONGEST, Duration
 from gdb.values.temporal import Date, LocalDateTime
 from gdb.values.temporal_python import from_python, to_python
 from gdb.values.times import is_temporal
 
 if TYPE_CHECKING:
-    from gdb.storage.model import PropertyValue
+    from gdb.storage.model import Kind, PropertyValue
     from gdb.values.kinds import Value
 
 
@@ -31,56 +30,76 @@ def from_store(value: PropertyValue) -> Value:
 def columns_of(
     records: Sequence[Mapping[str, Value]], keys: Iterable[str] | None = None
 ) -> dict[str, Column]:
-    """The properties of several elements as columns, null where one has none.
+    """The properties of several elements as columns, null where one has none: of one type where that keeps each value
+    exactly as it is, else of the kind "any".
 
     Raises
     ------
-    ChangeRefused : a value cannot be stored, or two of one key are of types that no column holds.
+    ChangeRefused : a value cannot be stored.
     """
     wanted = sorted({key for record in records for key in record} if keys is None else set(keys))
     return {key: _column(key, [record.get(key) for record in records]) for key in wanted}
 
 
 def _column(key: str, values: Sequence[Value]) -> Column:
-    plain = [_to_store(key, value) for value in values]
-    kinds = {type(value) for value in plain}
-    if {int, float} <= kinds and any(type(v) is int and abs(v) > EXACT for v in plain):
-        raise ChangeRefused(
-            f"the property {key!r} has integers that are no floats, beside floats",
-            "Give all of them one type.",
-        )
+    kinds = {_kind(key, value) for value in values if value is not None}
+    if "empty" in kinds:  # an empty list fits all lists
+        kinds.discard("empty")
+        if not any(kind in ITEM_OF for kind in kinds):
+            kinds.add("string[]")
+    kind: Kind = "any" if len(kinds) > 1 else cast("Kind", kinds.pop()) if kinds else "string"
+    plain = values if kind == "any" else [_in_python(value) for value in values]
     try:
-        return Column.from_list(plain, None)
+        return Column.from_list(cast("Sequence[PropertyValue]", plain), kind)
     except (ImportFailed, UnicodeEncodeError) as error:
         raise ChangeRefused(f"the property {key!r}: {error}") from None
 
 
-def _to_store(key: str, value: Value) -> PropertyValue:
+def _kind(key: str, value: Value) -> str:
+    """The kind of the column that keeps a value exactly, "empty" for a list of nothing."""
     if isinstance(value, list):
-        return cast("PropertyValue", [_to_store(key, item) for item in value])
-    if value is None or isinstance(value, (bool, int, float, str)):
-        return value
+        if any(item is None or isinstance(item, list) for item in value):
+            raise ChangeRefused(
+                f"the property {key!r} is a list that holds null or a list",
+                "Store lists of numbers, strings, booleans and times.",
+            )
+        kinds = {_kind(key, item) for item in value}
+        if len(kinds) > 1 or "any" in kinds:
+            return "any"
+        return LIST_OF[cast("Kind", kinds.pop())] if kinds else "empty"
+    match value:
+        case bool():
+            return "bool"
+        case int():
+            return "int64"
+        case float():
+            return "float64"
+        case str():
+            return "string"
     if is_temporal(value):
-        kept = _kept(value)
-        if kept is not None:
-            return kept
-        raise ChangeRefused(
-            f"the property {key!r} is {value}, which a store cannot keep",
-            "Store dates, datetimes without a zone and durations without months; or its text.",
-        )
+        return _kind_of_time(value)
     raise ChangeRefused(
         f"the property {key!r} is a map, a node, a relationship or a path",
         "Store numbers, strings, booleans, times, or lists of one of these.",
     )
 
 
-def _kept(value: Value) -> date | timedelta | None:
-    """A temporal value as a store keeps it; None where it has no such column."""
+def _kind_of_time(value: Value) -> str:
     match value:
-        case Date() | LocalDateTime():
-            found = to_python(value)
-            return found if isinstance(found, date) else None
-        case Duration(months=0, days=days, seconds=seconds, nanoseconds=nanoseconds):
-            if nanoseconds % 1000 == 0:
-                return timedelta(days, seconds, nanoseconds // 1000)
-    return None
+        case Date() if to_python(value) is not value:
+            return "date"
+        case LocalDateTime() if to_python(value) is not value:
+            return "datetime"
+        case Duration(months=0, days=0, nanoseconds=nanoseconds):
+            if nanoseconds % 1000 == 0 and abs(value.length) <= 1000 * LONGEST:
+                return "duration"
+    return "any"
+
+
+def _in_python(value: Value) -> object:
+    """A value as its column of one type is given it."""
+    if isinstance(value, list):
+        return [_in_python(item) for item in value]
+    if isinstance(value, Duration):
+        return timedelta(microseconds=value.length // 1000)
+    return to_python(value)

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+from datetime import timedelta
+from typing import TYPE_CHECKING, cast
 
 from gdb.entities import Node, Path, Relationship
+from gdb.values.duration import Duration
 from gdb.values.elements import NodeValue, PathValue, RelationshipValue
 from gdb.values.temporal_python import from_python, to_python
 
 if TYPE_CHECKING:
-    from gdb.result import Cell
+    from gdb.entities import Cell, PropertyValue
     from gdb.values.kinds import Value
 
 
@@ -38,12 +41,12 @@ class Given:
             case None | bool() | int() | float() | str():
                 return value
             case _:
-                return to_python(value)
+                return cast("Cell", to_python(value))  # a temporal value, of Python or its own
 
     def _node(self, value: NodeValue) -> Node:
         known = self._nodes.get(value)
         if known is None:
-            properties = {k: self.cell(v) for k, v in sorted(value.properties.items())}
+            properties = self._properties(value.properties)
             labels = tuple(sorted(value.labels))
             known = self._nodes[value] = Node(value.id, labels, properties, value.id_space)
         return known
@@ -51,11 +54,27 @@ class Given:
     def _relationship(self, value: RelationshipValue) -> Relationship:
         known = self._relationships.get(value)
         if known is None:
-            properties = {k: self.cell(v) for k, v in sorted(value.properties.items())}
             ends = value.start.id, value.end.id
-            known = Relationship(value.id, value.type, *ends, properties, value.directed)
+            spaces = value.start.id_space, value.end.id_space
+            properties = self._properties(value.properties)
+            known = Relationship(value.id, value.type, *ends, properties, value.directed, spaces)
             self._relationships[value] = known
         return known
+
+    def _properties(self, properties: Mapping[str, Value]) -> dict[str, PropertyValue]:
+        """The properties for the user, in the order of their names, as `gdb.entities` reads them from the store."""
+        given = {key: _kept(self.cell(value)) for key, value in sorted(properties.items())}
+        return cast("dict[str, PropertyValue]", given)  # no element or map is a property
+
+
+def _kept(value: object) -> object:
+    """A property as a store keeps it: a duration is a length."""
+    match value:
+        case Duration(months=0, days=days, seconds=seconds, nanoseconds=rest) if rest % 1000 == 0:
+            return timedelta(days, seconds, rest // 1000)
+        case list():
+            return [_kept(item) for item in value]
+    return value
 
 
 taken = from_python

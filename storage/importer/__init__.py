@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
+from functools import partial
 from pathlib import Path
 from typing import Literal
 
 import numpy as np
 
 from gdb.errors import Cancelled, ImportFailed
-from gdb.storage.build import read_tables, write_graph
+from gdb.storage.build import read_edges, read_vertices, repeats_of, write_spools
 from gdb.storage.engine import Engine
-from gdb.storage.importer import compressed, csv_graph, matrix_market
+from gdb.storage.importer import compressed, csv_graph, matrix_market, snap
 from gdb.storage.importer.assemble import Assembly, NewEdges, Options
 from gdb.storage.importer.csv_graph import DEFAULT_TYPE, Naming, Sheet
 from gdb.storage.importer.detect import is_parquet, open_input
@@ -31,8 +32,9 @@ from gdb.storage.importer.report import (
     loud,
     written_rejects,
 )
-from gdb.storage.importer.snap import places_of, read_snap
 from gdb.storage.model import VertexTable
+from gdb.storage.runs import PIECE, Room
+from gdb.storage.snapshot import Snapshot
 from gdb.storage.store import Store
 
 __all__ = ["AnySource", "Edges", "FileReport", "LoadReport", "Nodes", "Rejected", "load"]
@@ -62,6 +64,7 @@ def load(
     max_errors: int = 1000,
     rejects_file: Path | None = None,
     max_unpacked: int = compressed.MOST_UNPACKED,
+    memory: int | None = None,
     import_root: Path | None = None,
     progress: Progress | None = None,
     cancel: threading.Event | None = None,
@@ -94,6 +97,8 @@ def load(
     on_error : "skip" leaves bad lines out, at most `max_errors`, and lists them in the report. rejects_file : a new
         CSV file for them (file, line, column, reason, text), written also where the import fails.
     max_unpacked : bytes that a compressed file may unpack to, if they are more than 1,000 times its size.
+    memory : bytes that the import may take beside what it keeps of each vertex; None for no bound. With less than the
+        edges need, they are sorted through scratch files in the store's folder (see `gdb.storage.runs`).
     import_root : a resolved folder; files outside of it, also by `..` or symbolic links, are refused.
     progress : called with the name of the step and the part of it done, 0 to 1 (reading: by bytes).
     cancel : when set, the import stops.
@@ -106,6 +111,8 @@ def load(
     began = time.monotonic()
     if rejects_file is not None and on_error != "skip":
         raise ImportFailed("rejects_file= is for skipped lines", 'Pass on_error="skip" as well.')
+    if store.path is None:  # there is no other place than memory
+        memory = None
     report = LoadReport()
     rejects = Rejects(on_error, max_errors)
     naming = Naming(type, label, directed, columns, delimiter, header, id_space, ends)
@@ -118,18 +125,35 @@ def load(
     inputs = Gathering(naming, format, check, import_root).inputs(source, nodes, edges)
     meter.measure([x.path for x in inputs if x.held is None])
     options = Options(missing_ends, multi_edges, self_loops, label, rejects, max_unpacked)
-    with store.writer(), closing(Engine()) as engine:
-        assembly = Assembly(options)
-        assembly.keep(read_tables(store.snapshot()))
+    with (
+        store.writer(),
+        closing(Engine(memory)) as engine,
+        closing(Assembly(options, Room(store.files, memory, meter.check))) as assembly,
+    ):
+        _keep(store.snapshot(), assembly)
         with written_rejects(report, rejects_file):
             # nodes before edges, so that edges find their ends in whatever order the files were named
             for each in sorted(inputs, key=lambda x: x.kind != "nodes"):
                 _read(each, assembly, report, rejects, meter, engine)
-        _totals(report, assembly, options)
-        loud(report)  # before the commit: a program may make errors of warnings
-        write_graph(store, assembly.tables(), progress=meter.step)
+        assembly.settle()
+        assembly.spaces.clear()  # nobody looks up an id any more
+
+        def written(repeats: Mapping[str, int]) -> None:
+            assembly.count_repeats(repeats)
+            _totals(report, assembly, options)
+            loud(report)  # before the commit: a program may make errors of warnings
+
+        write_spools(
+            store, tuple(assembly.vertices), assembly.edges, progress=meter.step, written=written
+        )
     report.seconds = time.monotonic() - began
     return report
+
+
+def _keep(snapshot: Snapshot, assembly: Assembly) -> None:
+    """What the store holds, into the assembly. Nobody holds the snapshot afterwards: its files may go."""
+    vertices, rows = read_vertices(snapshot)
+    assembly.keep(vertices, read_edges(snapshot, rows, PIECE), repeats_of(snapshot))
 
 
 def _read(
@@ -162,12 +186,12 @@ def _read(
     if is_graph(held):
         _add_networkx(held, naming, assembly, file, meter)
         return
+    tick = partial(meter.at, path)
+    sheet = Sheet(path, naming, file, rejects, meter.cancel, engine, frame, assembly.room, tick)
     match kind:
         case "nodes":
-            sheet = Sheet(path, naming, file, rejects, meter.cancel, engine, frame)
             report.warnings += csv_graph.add_nodes(sheet, assembly)
         case "edges":
-            sheet = Sheet(path, naming, file, rejects, meter.cancel, engine, frame)
             report.warnings += csv_graph.add_edges(sheet, assembly)
         case "snap":
             _add_snap(path, naming, assembly, file, rejects, meter)
@@ -188,27 +212,31 @@ def _add_snap(
     rejects: Rejects,
     meter: _Meter,
 ) -> None:
-    sources, targets = read_snap(path, file, rejects, lambda done: meter.at(path, done))
     space = naming.id_space or ""
-    refused = {r.line for r in file.rejected}
+    refused = set[int]()  # lines that were no edges
 
     def place(rows: list[int]) -> list[tuple[int, str]]:
-        return places_of(path, rows, refused)
+        return snap.places_of(path, rows, refused)
 
-    assembly.add_edges(
-        NewEdges(
-            naming.type or DEFAULT_TYPE,
-            naming.directed,
-            sources,
-            targets,
-            (space, space),
-            {},
-            np.arange(len(sources)),
-            place,
-            file,
-            create=True,  # an edge list has no other place to name its nodes
+    done, seen = 0, 0
+    for sources, targets in snap.read_snap(path, file, rejects, partial(meter.at, path)):
+        refused |= {r.line for r in file.rejected[seen:]}
+        rows = np.arange(done, done + len(sources))
+        assembly.add_edges(
+            NewEdges(
+                naming.type or DEFAULT_TYPE,
+                naming.directed,
+                sources,
+                targets,
+                (space, space),
+                {},
+                rows,
+                place,
+                file,
+                create=True,  # an edge list has no other place to name its nodes
+            )
         )
-    )
+        done, seen = done + len(sources), len(file.rejected)
 
 
 def _add_matrix(
@@ -314,7 +342,7 @@ def _totals(report: LoadReport, assembly: Assembly, options: Options) -> None:
     report.multi_edges, report.self_loops = assembly.multi_edges, assembly.self_loops
     dropped = {"multi-edges": options.multi_edges, "self-loops": options.self_loops}
     report.dropped = frozenset(name for name, choice in dropped.items() if choice == "drop")
-    undirected = bool(assembly.edges) and not assembly.edges[-1].directed
+    undirected = not assembly.last_directed
     if undirected and options.multi_edges == "keep" and 2 * report.multi_edges == report.edges:
         report.warnings.append(
             "every relationship stands twice, once in each direction: this undirected list wants multi_edges='drop'"

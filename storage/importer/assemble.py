@@ -1,8 +1,8 @@
-"""Joining what files hold to what the store holds: ids resolved, duplicates counted, tables appended."""
+"""Joining what files hold to what the store holds: ids resolved, vertices appended, edges spooled."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Literal
@@ -10,16 +10,19 @@ from typing import Literal
 import numpy as np
 
 from gdb.errors import ImportFailed
+from gdb.storage.build import spool_table
 from gdb.storage.importer.header import names_of
 from gdb.storage.importer.properties import Properties
 from gdb.storage.importer.report import Fault, FileReport, Rejects
-from gdb.storage.importer.spaces import Ids, Space, distinct, firsts, join_ids
-from gdb.storage.model import I64, Bools, Column, EdgeTable, GraphTables, VertexTable
+from gdb.storage.importer.spaces import Ids, Space, join_ids
+from gdb.storage.model import I64, Bools, Column, EdgeTable, VertexTable
+from gdb.storage.runs import Room
+from gdb.storage.spool import Spool, without_repeats
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class NewEdges:
-    """Edges of one type as a file names them, by user ids.
+    """Edges of one type as a file names them, by user ids: all of it, or some that come one after the other.
 
     rows : i64[m], for each edge a number by which `place` finds its line and text in the file.
     create : whether ends that do not exist are made where the caller left it open.
@@ -56,11 +59,18 @@ class Options:
 
 @dataclass(slots=True)
 class Assembly:
-    """A graph that grows: the store's tables, then the files'."""
+    """A graph that grows: the store's vertices and edges, then the files'.
+
+    edges : by type. stored : how many of them the store held, and how many of those joined the same two vertices as an
+    earlier one. last_directed : of the edges that came last.
+    """
 
     options: Options
+    room: Room
     vertices: list[VertexTable] = field(default_factory=list)
-    edges: list[EdgeTable] = field(default_factory=list)
+    edges: dict[str, Spool] = field(default_factory=dict)
+    stored: dict[str, tuple[int, int]] = field(default_factory=dict)
+    last_directed: bool = True
     vertex_count: int = 0
     added_vertices: int = 0
     added_edges: int = 0
@@ -69,17 +79,23 @@ class Assembly:
     spaces: dict[str, Space] = field(default_factory=dict)
     properties: Properties = field(default_factory=Properties)
 
-    def keep(self, tables: GraphTables) -> None:
-        """Take in what the store holds."""
-        for table in tables.vertices:
+    def keep(
+        self,
+        vertices: Iterable[VertexTable],
+        edges: Iterable[EdgeTable],
+        repeats: Mapping[str, int],
+    ) -> None:
+        """Take in what the store holds; repeats : of each type, the edges that join two vertices once more."""
+        for table in vertices:
             # nodes that were made as the ends of edges have no property, not even their id
             space = self.spaces.setdefault(table.id_space, Space(table.id_space, declared=False))
             space.declared = space.declared or bool(table.columns)
             self._register([table], None)
             self.properties.add_vertices(table, "")
-        for edges in tables.edges:
-            self.edges.append(edges)
-            self.properties.add_edges(edges, "")
+        for some in edges:
+            spool_table(self.edges, some, self.room)
+            self.properties.add_edges(some.type, some.columns, "")
+        self.stored = {name: (len(e), repeats[name]) for name, e in self.edges.items()}
 
     def add_vertices(self, tables: list[VertexTable], report: FileReport) -> None:
         """Append the vertices of one file, all of one id space.
@@ -109,7 +125,7 @@ class Assembly:
         return self.spaces[space].is_text() if space in self.spaces else None
 
     def add_edges(self, new: NewEdges) -> None:
-        """Append the edges of one type of one file: resolve or create their ends, count and drop duplicates."""
+        """Append edges of one type of one file: resolve or create their ends, count and drop self-loops."""
         self._same_direction(new)
         create = self.options.missing_ends == "create"
         if self.options.missing_ends is None:
@@ -122,26 +138,30 @@ class Assembly:
             sources = self._resolve(new, new.sources, new.spaces[0])
             targets = later.result()
         kept = self._known(new, sources, targets)
-        kept = self._not_dropped(new, sources, targets, kept)
-        rows = np.flatnonzero(kept)
+        loops = kept & (sources == targets)
+        self.self_loops += int(loops.sum())
+        if self.options.self_loops == "drop":
+            kept &= ~loops
         columns = new.columns
-        if len(rows) < len(kept):
+        if not kept.all():
+            rows = np.flatnonzero(kept)
+            sources, targets = sources[rows], targets[rows]
             columns = {k: c.take(rows) for k, c in columns.items()}
-        ends = sources[rows].astype(np.uint32), targets[rows].astype(np.uint32)
-        table = EdgeTable(new.type, new.directed, *ends, columns)
-        self.properties.add_edges(table, new.report.file)
-        self.edges.append(table)
-        self.added_edges += len(rows)
+        self.properties.add_edges(new.type, columns, new.report.file)
+        spool_table(
+            self.edges, EdgeTable(new.type, new.directed, sources, targets, columns), self.room
+        )
+        self.last_directed = new.directed
 
     def _same_direction(self, new: NewEdges) -> None:
-        for table in self.edges:
-            if table.type == new.type and table.directed != new.directed:
-                ours = "directed" if table.directed else "undirected"
-                raise ImportFailed(
-                    f"type {new.type} is {ours} in this graph already",
-                    f"Pass directed={table.directed}, or another type=.",
-                    file=new.report.file,
-                )
+        known = self.edges.get(new.type)
+        if known is not None and known.directed != new.directed:
+            ours = "directed" if known.directed else "undirected"
+            raise ImportFailed(
+                f"type {new.type} is {ours} in this graph already",
+                f"Pass directed={known.directed}, or another type=.",
+                file=new.report.file,
+            )
 
     def _create_ends(self, new: NewEdges) -> None:
         wanted = [(new.spaces[0], new.sources), (new.spaces[1], new.targets)]
@@ -185,31 +205,26 @@ class Assembly:
         new.report.rows -= len(lost)
         return known
 
-    def _not_dropped(self, new: NewEdges, sources: I64, targets: I64, known: Bools) -> Bools:
-        """Count self-loops and multi-edges among the new edges; False where one is to be dropped."""
-        kept = known.copy()
-        loops = known & (sources == targets)
-        self.self_loops += int(loops.sum())
-        if self.options.self_loops == "drop":
-            kept &= ~loops
-        rows = np.flatnonzero(kept)
-        old = [table for table in self.edges if table.type == new.type]
-        low = np.concatenate([*(table.sources for table in old), sources[rows]])
-        high = np.concatenate([*(table.targets for table in old), targets[rows]])
-        if not new.directed:
-            low, high = np.minimum(low, high), np.maximum(low, high)
-        pairs, before = low * self.vertex_count + high, len(low) - len(rows)
-        if self.options.multi_edges == "keep":
-            more = len(distinct(pairs)) - len(distinct(pairs[:before]))
-            self.multi_edges += len(rows) - more
-            return kept
-        # of equal pairs the first is kept, and what the graph holds already comes first
-        first = firsts(pairs)
-        first = first[first >= before] - before
-        self.multi_edges += len(rows) - len(first)
-        kept = np.zeros_like(kept)
-        kept[rows[first]] = True
-        return kept
+    def settle(self) -> None:
+        """All files are read: drop multi-edges, and columns that turned out to be of no type."""
+        self.vertices = self.properties.settled(self.vertices)
+        for name, edges in self.edges.items():
+            before = self.stored.get(name, (0, 0))[0]
+            new = len(edges) - before
+            if new and self.options.multi_edges == "drop":
+                # of equal ones the first is kept, and what the graph holds already comes first
+                self.edges[name] = without_repeats(edges, before)
+                edges.close()
+                self.multi_edges += before + new - len(self.edges[name])
+            self.added_edges += len(self.edges[name]) - before
 
-    def tables(self) -> GraphTables:
-        return self.properties.settled(GraphTables(tuple(self.vertices), tuple(self.edges)))
+    def count_repeats(self, repeats: Mapping[str, int]) -> None:
+        """Count the multi-edges that were kept; repeats : as of `keep`, of all edges as they are written."""
+        if self.options.multi_edges == "keep":
+            for name, count in repeats.items():
+                self.multi_edges += count - self.stored.get(name, (0, 0))[1]
+
+    def close(self) -> None:
+        """Give back what the edges take."""
+        for edges in self.edges.values():
+            edges.close()

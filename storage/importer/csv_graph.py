@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -23,7 +23,9 @@ from gdb.storage.importer.places import Places
 from gdb.storage.importer.report import FileReport, Rejects
 from gdb.storage.importer.spaces import Ids, Space
 from gdb.storage.importer.tables import Table
-from gdb.storage.model import I64, Column, VertexTable, from_strings
+from gdb.storage.memory import MemoryFiles
+from gdb.storage.model import I64, Column, Kind, VertexTable, from_strings
+from gdb.storage.runs import Room
 
 DEFAULT_TYPE = "EDGE"
 
@@ -51,7 +53,7 @@ class Naming:
 class Sheet:
     """One table to read: the file, what the caller says of it, and where to report.
 
-    frame : a table in memory instead.
+    frame : a table in memory instead. room : for the numbers of its lines. tick : called with the bytes read so far.
     """
 
     path: Path
@@ -61,6 +63,8 @@ class Sheet:
     cancel: threading.Event | None
     engine: Engine
     frame: Frame | None = None
+    room: Room | None = None
+    tick: Callable[[int], None] = lambda done: None
 
     def table(self, *, edges: bool) -> tuple[Table, list[str]]:
         """Its rows, not read yet, and warnings about its header."""
@@ -90,7 +94,8 @@ class Sheet:
             return FrameTable(self.frame, *where), warnings
         if is_parquet(self.path):
             return ParquetTable(self.path, *where), warnings
-        numbers = read_integers(self.path, found, self.cancel)
+        room = self.room or Room(MemoryFiles())
+        numbers = read_integers(self.path, found, room, self.cancel, self.tick)
         if numbers is not None:
             return IntegerTable(numbers, self.path, *where), warnings
         return Table(self.path, *where), warnings
@@ -212,7 +217,7 @@ def _finish(table: Table, warnings: list[str]) -> None:
 
 def _new_ids(table: Table, at: int, space: str, assembly: Assembly) -> Ids:
     """The ids of new nodes; lines whose id exists already are rejected."""
-    ids = _ids(table, at, space, assembly)
+    ids = _ids_as(table, at, _kind_of_ids(table, at, space, assembly))
     known = assembly.spaces.get(space) or Space(space)
     again = known.repeated(ids)
     if not len(again):
@@ -228,8 +233,9 @@ def _new_ids(table: Table, at: int, space: str, assembly: Assembly) -> Ids:
     return _some(ids, np.delete(np.arange(len(ids)), again))
 
 
-def _ids(table: Table, at: int, space: str, assembly: Assembly) -> Ids:
-    """A column of ids: text where it is declared so, where the ids of its space are, or where one is no integer."""
+def _kind_of_ids(table: Table, at: int, space: str, assembly: Assembly) -> Kind:
+    """How a column of ids is read: as text where it is declared so, where the ids of its space are, or where one is no
+    integer. Rows whose id does not fit the space are rejected."""
     text, declared = assembly.is_text(space), table.layout.fields[at].kind
     if text is False and declared != "string":
         where = f"id space {space!r}" if space else "the graph"
@@ -243,9 +249,14 @@ def _ids(table: Table, at: int, space: str, assembly: Assembly) -> Ids:
         text = not table.all_fit(at, "int64")
     elif declared == "string":
         text = True
-    column = table.column(at, "string" if text else "int64")
-    if text:
-        return [str(x) for x in column.to_list()]
+    return "string" if text else "int64"
+
+
+def _ids_as(table: Table, at: int, kind: Kind) -> Ids:
+    """A column of ids."""
+    column = table.column(at, kind)
+    if kind == "string":
+        return [str(x or "") for x in column.to_list()]
     return column.values.astype(np.int64, copy=False)
 
 
@@ -285,42 +296,40 @@ def add_edges(sheet: Sheet, assembly: Assembly) -> list[str]:
             ends[0] if chosen[0] is None else chosen[0],
             ends[1] if chosen[1] is None else chosen[1],
         )
-        sources, targets = _both_ends(table, (start, end), spaces, assembly)
-        columns, records = _properties(table), table.records()
-        types = _types(table, naming.type)
+        kinds = _kinds_of_ends(table, (start, end), spaces, assembly)
+        properties = _kinds_of_properties(table)
+
+        def place(rows: list[int], places: Places = table.places) -> list[tuple[int, str]]:
+            found = places.of_rows(set(rows))
+            return [found[row] for row in rows]
+
         _finish(table, warnings)
-
-    def place(rows: list[int], places: Places = table.places) -> list[tuple[int, str]]:
-        found = places.of_rows(set(rows))
-        return [found[row] for row in rows]
-
-    whole = NewEdges(
-        "",
-        naming.directed,
-        sources,
-        targets,
-        spaces,
-        columns,
-        records,
-        place,
-        sheet.report,
-        at=(start + 1, end + 1),
-    )
-    for name, rows in types:
-        assembly.add_edges(replace(_rows(whole, rows), type=name))
+        for _ in table.parts():
+            some = NewEdges(
+                "",
+                naming.directed,
+                _ids_as(table, start, kinds[0]),
+                _ids_as(table, end, kinds[1]),
+                spaces,
+                {fields[i].name: table.column(i, kind) for i, kind in properties.items()},
+                table.records(),
+                place,
+                sheet.report,
+                at=(start + 1, end + 1),
+            )
+            for name, rows in _types(table, naming.type):
+                assembly.add_edges(replace(_rows(some, rows), type=name))
     return warnings
 
 
-def _both_ends(
+def _kinds_of_ends(
     table: Table, at: tuple[int, int], spaces: tuple[str, str], assembly: Assembly
-) -> tuple[Ids, Ids]:
-    """Ids of both ends, as numbers or text as their spaces hold them; of one type where they share a space."""
-    found = [_ids(table, i, s, assembly) for i, s in zip(at, spaces, strict=True)]
-    if len(found[0]) != len(found[1]):  # lines were rejected for their end only
-        found[0] = _ids(table, at[0], spaces[0], assembly)
-    if spaces[0] == spaces[1] and isinstance(found[0], list) != isinstance(found[1], list):
-        return table.texts(at[0]), table.texts(at[1])
-    return found[0], found[1]
+) -> tuple[Kind, Kind]:
+    """How the ids of both ends are read, as their spaces hold them; of one kind where they share a space."""
+    first, second = (_kind_of_ids(table, i, s, assembly) for i, s in zip(at, spaces, strict=True))
+    if spaces[0] == spaces[1] and first != second:
+        return "string", "string"
+    return first, second
 
 
 def _types(table: Table, name: str | None) -> list[tuple[str, I64 | None]]:
@@ -351,11 +360,14 @@ def _rows(edges: NewEdges, rows: I64 | None) -> NewEdges:
 
 
 def _properties(table: Table) -> dict[str, Column]:
-    return {
-        f.name: table.column(i, table.kind(i))
-        for i, f in enumerate(table.layout.fields)
-        if not f.role and f.name
-    }
+    fields = table.layout.fields
+    return {fields[i].name: table.column(i, k) for i, k in _kinds_of_properties(table).items()}
+
+
+def _kinds_of_properties(table: Table) -> dict[int, Kind]:
+    """The columns that are properties, by number, and their kinds."""
+    fields = table.layout.fields
+    return {i: table.kind(i) for i, f in enumerate(fields) if not f.role and f.name}
 
 
 def _role(fields: list[Field], role: str, path: Path) -> int:

@@ -25,6 +25,7 @@ _KINDS: dict[str, Kind] = {
     "date": "date",
     **dict.fromkeys(("datetime", "localdatetime"), "datetime"),
     "duration": "duration",
+    "any": "any",  # texts that `gdb.storage.coded` writes
 }
 ROLES = ("ID", "LABEL", "START_ID", "END_ID", "TYPE")
 _STARTS = ("source", "src", "from", "start", "start_id", "source_id", "from_id")
@@ -84,7 +85,7 @@ def parse_header(
 def _kind(field: str) -> Kind | None:
     """The kind that a header names, also `int[]`."""
     item = _KINDS.get(field.removesuffix("[]"))
-    return LIST_OF[item] if item and field.endswith("[]") else item
+    return LIST_OF.get(item) if item and field.endswith("[]") else item
 
 
 def assume_roles(fields: list[Field], *, edges: bool) -> list[Field]:

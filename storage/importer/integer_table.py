@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -19,14 +19,22 @@ from gdb.storage.importer.layout import Layout
 from gdb.storage.importer.report import FileReport, Rejects
 from gdb.storage.importer.tables import Table
 from gdb.storage.model import I64, Column, Kind, from_strings
+from gdb.storage.runs import Piece, Pieces, Room
 
 _FEW = 1 << 16  # bytes that are looked at before a file is read
-_BLOCK = 1 << 25  # bytes that are read at a time
+_BLOCK = 1 << 24  # bytes that are read at a time
+_NO_KEYS = np.zeros(0, np.uint64)
 
 
-def read_integers(path: Path, layout: Layout, cancel: threading.Event | None) -> I64 | None:
-    """All numbers of a file, i64[columns, rows]; None where something is no plain integer, which is known from the
-    first records of most files.
+def read_integers(
+    path: Path,
+    layout: Layout,
+    room: Room,
+    cancel: threading.Event | None,
+    tick: Callable[[int], None],
+) -> Pieces | None:
+    """All numbers of a file, one column for each of its own, named by its place; None where something is no plain
+    integer, which is known from the first records of most files. tick : called with the bytes read so far.
 
     Raises
     ------
@@ -37,7 +45,7 @@ def read_integers(path: Path, layout: Layout, cancel: threading.Event | None) ->
     if not re.fullmatch(r"[^-0-9\r\n]", layout.delimiter) or not layout.delimiter.isascii():
         return None
     columns, delimiter = len(layout.fields), ord(layout.delimiter)
-    pieces = list[I64]()
+    pieces, done = Pieces(room), 0
     with path.open(
         "rb"
     ) as stream:  # not mapped: whoever cuts it short meanwhile would kill the process
@@ -58,11 +66,15 @@ def read_integers(path: Path, layout: Layout, cancel: threading.Event | None) ->
             cut = block.rfind(b"\n") + 1 if data else len(block)
             found = parsed(np.frombuffer(block, np.uint8)[:cut], delimiter, columns, cancel)
             if found is None:
+                pieces.close()
                 return None
-            pieces.append(found)
+            named = {str(k): Column("int64", numbers) for k, numbers in enumerate(found)}
+            pieces.add(Piece(_NO_KEYS, named))
             rest = block[cut:]
+            done += cut
+            tick(done)
             if not data:
-                return np.concatenate(pieces, axis=1)
+                return pieces
 
 
 class IntegerTable(Table):
@@ -70,7 +82,7 @@ class IntegerTable(Table):
 
     def __init__(
         self,
-        numbers: I64,
+        numbers: Pieces,
         path: Path,
         layout: Layout,
         report: FileReport,
@@ -78,10 +90,15 @@ class IntegerTable(Table):
         cancel: threading.Event | None,
         engine: Engine,
     ) -> None:
-        """numbers : i64[columns, rows]."""
         super().__init__(path, layout, report, rejects, cancel, engine)
-        self._numbers = numbers
-        self._records = np.arange(1, numbers.shape[1] + 1)  # of the rows that were not rejected
+        self._pieces: Pieces | None = numbers  # None once rows are chosen
+        self._records: I64 = np.arange(1, len(numbers) + 1)  # of the rows in hand
+        self._chosen: list[I64] = []  # the columns of these
+
+    def close(self) -> None:
+        super().close()
+        if self._pieces is not None:
+            self._pieces.close()
 
     def _read(self) -> None:
         pass  # done, and every text is an integer
@@ -96,11 +113,24 @@ class IntegerTable(Table):
         if len(rows):
             found = self._records[rows].tolist()
             self._reject_records(list(zip(found, reasons, strict=True)), cure, i)
+            self._chosen = [np.delete(c, rows) for c in self._numbers()]
             self._records = np.delete(self._records, rows)
-            self._numbers = np.delete(self._numbers, rows, axis=1)
 
     def count(self) -> int:
         return len(self._records)
+
+    def parts(self) -> Iterator[None]:
+        if self._pieces is None:
+            yield
+            return
+        pieces, every = self._pieces, self._records
+        at = 0
+        for piece in pieces:
+            self._chosen = _numbers(piece)
+            self._records = every[at : at + len(piece)]
+            at += len(piece)
+            yield
+        self._chosen, self._records = [], every
 
     def is_empty(self, i: int) -> bool:
         return not self.count()
@@ -112,9 +142,28 @@ class IntegerTable(Table):
         return "int64"
 
     def column(self, i: int, kind: Kind) -> Column:
+        numbers = self._numbers()[i]
         if kind == "string":
-            return from_strings([str(value) for value in self._numbers[i].tolist()])
-        return Column("int64", self._numbers[i])
+            return from_strings([str(value) for value in numbers.tolist()])
+        return Column("int64", numbers)
 
     def records(self) -> I64:
         return self._records
+
+    def _numbers(self) -> list[I64]:
+        """The columns of the rows in hand."""
+        if not self._chosen:
+            width = len(self.layout.fields)
+            found = [_numbers(piece) for piece in self._pieces or ()]
+            none = np.zeros(0, np.int64)
+            self._chosen = [np.concatenate([none, *(f[k] for f in found)]) for k in range(width)]
+            if self._pieces is not None:
+                self._pieces.close()
+                self._pieces = None
+        return self._chosen
+
+
+def _numbers(piece: Piece) -> list[I64]:
+    return [
+        piece.columns[str(k)].values.astype(np.int64, copy=False) for k in range(len(piece.columns))
+    ]

@@ -13,7 +13,7 @@ from gdb.machine.cores import cores
 from gdb.machine.memory import load_u8, store_i64
 from gdb.storage.model import I64, U8
 
-_PART = 1 << 23  # bytes that a thread parses at a time
+_PART = 1 << 21  # bytes that a thread parses at a time
 _NEWLINE, _RETURN, _MINUS, _ZERO = 10, 13, 45, 48
 _MOST_DIGITS = 18  # of a number that surely has 64 bits
 

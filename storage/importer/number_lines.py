@@ -46,7 +46,24 @@ def read_numbers(
     rejects: Rejects,
     tick: Callable[[int], None],
 ) -> Numbers:
-    """The numbers of every line to the stream's end, i64[n, width], or f64[n, width] where they are reals.
+    """The numbers of every line to the stream's end, i64[n, width], or f64[n, width] where they are reals; the rest as
+    in `number_blocks`."""
+    nothing: Numbers = np.zeros((0, how.width), np.float64 if how.reals else np.int64)
+    blocks = number_blocks(stream, path, line, how, report, rejects, tick)
+    found: Numbers = np.concatenate([nothing, *blocks])
+    return found
+
+
+def number_blocks(
+    stream: BinaryIO,
+    path: Path,
+    line: int,
+    how: Lines,
+    report: FileReport,
+    rejects: Rejects,
+    tick: Callable[[int], None],
+) -> Iterator[Numbers]:
+    """The numbers of the lines that come, those of `CHUNK` bytes at a time.
 
     line : the number of the line at which the stream stands. tick : called with the bytes read so far after each chunk.
 
@@ -54,7 +71,6 @@ def read_numbers(
     ------
     ImportFailed : a line is none of these (unless skipped), or the file is cut.
     """
-    parts: list[Numbers] = [np.zeros((0, how.width), np.float64 if how.reals else np.int64)]
     rest, done = b"", 0
     while True:
         try:
@@ -67,15 +83,14 @@ def read_numbers(
         cut = len(block) if not data else block.rfind(b"\n") + 1
         block, rest = block[:cut], block[cut:]
         if block:
-            parts.append(_parse(block, line, how, report, rejects))
+            found = _parse(block, line, how, report, rejects)
             line += block.count(b"\n")
+            report.rows += len(found)
+            yield found
         done += len(data)
         tick(done)
         if not data:
-            break
-    found: Numbers = np.concatenate(parts)
-    report.rows += len(found)
-    return found
+            return
 
 
 def _parse(block: bytes, line: int, how: Lines, report: FileReport, rejects: Rejects) -> Numbers:

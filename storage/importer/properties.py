@@ -6,7 +6,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 
 from gdb.errors import ImportFailed
-from gdb.storage.model import Column, EdgeTable, GraphTables, Kind, VertexTable
+from gdb.storage.model import Column, Kind, VertexTable
+from gdb.storage.spool import is_void
 
 _NUMBERS = {"int64", "float64"}
 
@@ -31,19 +32,20 @@ class Properties:
         owners = [f":{label}" for label in table.labels] or ["nodes without label"]
         self._add(owners, table.columns, file)
 
-    def add_edges(self, table: EdgeTable, file: str) -> None:
+    def add_edges(self, type: str, columns: dict[str, Column], file: str) -> None:
         """As `add_vertices`, for edges of one type."""
-        self._add([f"relationship type {table.type}"], table.columns, file)
+        self._add([f"relationship type {type}"], columns, file)
 
     def _add(self, owners: list[str], columns: dict[str, Column], file: str) -> None:
         for key, column in columns.items():
-            if _is_void(column):
+            if is_void(column):
                 for owner in owners:
                     self._void.setdefault((owner, key), column.kind)
                 continue
             for owner in owners:
                 kind, other = self._known.setdefault((owner, key), (column.kind, file))
-                if kind != column.kind and not {kind, column.kind} <= _NUMBERS:
+                # of groups that share a label the store itself may hold one as it likes
+                if file and kind != column.kind and not {kind, column.kind} <= _NUMBERS:
                     raise ImportFailed(
                         f"property {key!r} of {owner} is {column.kind} here and {kind} "
                         + (f"in {other}" if other else "in the graph already"),
@@ -52,35 +54,24 @@ class Properties:
                         file=file,
                     )
 
-    def settled(self, tables: GraphTables) -> GraphTables:
-        """The tables without those columns that hold no value and are of another type elsewhere."""
+    def settled(self, tables: Iterable[VertexTable]) -> list[VertexTable]:
+        """The tables without those columns that hold no value and are of another type elsewhere. (A
+        `gdb.storage.spool.Spool` does this for edges.)"""
 
         def kept(owners: Iterable[str], columns: dict[str, Column]) -> dict[str, Column]:
             return {
                 key: column
                 for key, column in columns.items()
-                if not _is_void(column)
+                if not is_void(column)
                 or all(self._kind(o, key, column.kind) == column.kind for o in owners)
             }
 
-        return GraphTables(
-            tuple(
-                replace(
-                    t,
-                    columns=kept([f":{x}" for x in t.labels] or ["nodes without label"], t.columns),
-                )
-                for t in tables.vertices
-            ),
-            tuple(
-                replace(t, columns=kept([f"relationship type {t.type}"], t.columns))
-                for t in tables.edges
-            ),
-        )
+        return [
+            replace(
+                t, columns=kept([f":{x}" for x in t.labels] or ["nodes without label"], t.columns)
+            )
+            for t in tables
+        ]
 
     def _kind(self, owner: str, key: str, otherwise: Kind) -> Kind:
         return self._known.get((owner, key), (self._void.get((owner, key), otherwise), ""))[0]
-
-
-def _is_void(column: Column) -> bool:
-    """Whether a column holds no value at all."""
-    return not len(column) or (column.valid is not None and not column.valid.any())

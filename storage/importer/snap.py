@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import numpy as np
 
 from gdb.storage.importer import number_lines
 from gdb.storage.importer.detect import open_input
-from gdb.storage.importer.number_lines import Lines, integer_fault, read_numbers
+from gdb.storage.importer.number_lines import Lines, integer_fault, number_blocks
 from gdb.storage.importer.report import Fault, FileReport, Rejects
 from gdb.storage.model import I64
 
@@ -28,18 +28,18 @@ _LINES = Lines(2, b"#", _fault)
 
 def read_snap(
     path: Path, report: FileReport, rejects: Rejects, tick: Callable[[int], None]
-) -> tuple[I64, I64]:
-    """Source and target ids of every line; `tick` is called with the bytes read so far after each chunk.
+) -> Iterator[tuple[I64, I64]]:
+    """Source and target ids of the lines, some millions of them at a time; `tick` is called with the bytes read so far
+    after each chunk.
 
     Raises
     ------
     ImportFailed : a line is not two integers (unless skipped), or the file is cut.
     """
     with open_input(path) as stream:
-        pairs = read_numbers(stream, path, 1, _LINES, report, rejects, tick).astype(
-            np.int64, copy=False
-        )
-    return np.ascontiguousarray(pairs[:, 0]), np.ascontiguousarray(pairs[:, 1])
+        for numbers in number_blocks(stream, path, 1, _LINES, report, rejects, tick):
+            pairs = numbers.astype(np.int64, copy=False)
+            yield np.ascontiguousarray(pairs[:, 0]), np.ascontiguousarray(pairs[:, 1])
 
 
 def places_of(path: Path, rows: list[int], refused: set[int]) -> list[tuple[int, str]]:

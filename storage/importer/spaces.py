@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import threading
+
 import numpy as np
 
 from gdb.errors import ImportFailed
 from gdb.storage.importer.report import FileReport
-from gdb.storage.model import I64, Bools
+from gdb.storage.model import I64, U32, Bools
 
 Ids = I64 | list[str]
 
@@ -17,7 +19,9 @@ class Space:
     def __init__(self, name: str, declared: bool = True) -> None:
         self.name, self.declared = name, declared
         self.numbers: I64 = np.zeros(0, np.int64)
-        self.rows: I64 = np.zeros(0, np.int64)
+        self.rows: U32 = np.zeros(0, np.uint32)
+        self._dense: I64 | None = None  # row of each id from the least to the highest, or -1
+        self._lock = threading.Lock()  # both ends of edges are looked up at once
         self.texts: dict[str, int] = {}
 
     def is_text(self) -> bool | None:
@@ -45,13 +49,25 @@ class Space:
                 raise _twice(ids[int(again[0])], self.name, report)
             self.texts |= zip(ids, range(first_row, first_row + len(ids)), strict=True)
             return
-        numbers = np.concatenate([self.numbers, ids])
-        rows = np.concatenate([self.rows, np.arange(first_row, first_row + len(ids))])
-        order = np.argsort(numbers, kind="stable")
-        self.numbers, self.rows = numbers[order], rows[order]
-        double = np.flatnonzero(self.numbers[1:] == self.numbers[:-1])
-        if len(double):
-            raise _twice(int(self.numbers[double[0]]), self.name, report)
+        rows = np.arange(first_row, first_row + len(ids), dtype=np.uint32)
+        if not (ids[1:] > ids[:-1]).all():
+            order = np.argsort(ids, kind="stable")
+            ids, rows = ids[order], rows[order]
+        at = np.searchsorted(self.numbers, ids)
+        again = np.zeros(len(ids), np.bool_)
+        again[1:] = ids[1:] == ids[:-1]
+        inside = np.flatnonzero(at < len(self.numbers))
+        again[inside] |= self.numbers[at[inside]] == ids[inside]
+        if again.any():
+            raise _twice(int(ids[np.argmax(again)]), self.name, report)
+        if self._dense is not None:
+            low, high = int(self.numbers[0]), int(self.numbers[-1])
+            if len(ids) and low <= int(ids[0]) <= int(ids[-1]) <= high:
+                self._dense[ids - low] = rows
+            else:
+                self._dense = None
+        self.numbers = np.insert(self.numbers, at, ids) if len(self.numbers) else ids
+        self.rows = np.insert(self.rows, at, rows) if len(self.rows) else rows
 
     def _same_type(self, ids: Ids, report: FileReport | None) -> None:
         if len(ids) and self.is_text() is (not isinstance(ids, list)):
@@ -70,24 +86,27 @@ class Space:
         if not len(self.numbers):
             return np.full(len(ids), -1, np.int64)
         low, high = int(self.numbers[0]), int(self.numbers[-1])
-        if high - low < 2 * (len(ids) + len(self.numbers)):  # dense: look up, do not search
-            row_of = np.full(high - low + 1, -1, np.int64)
-            row_of[self.numbers - low] = self.rows
+        with self._lock:
+            if self._dense is None and high - low < 4 * len(self.numbers) + 2 * len(ids):
+                self._dense = np.full(high - low + 1, -1, np.int64)
+                self._dense[self.numbers - low] = self.rows
+        if self._dense is not None:  # look up, do not search
+            if not len(ids) or low <= int(ids.min()) <= int(ids.max()) <= high:
+                return self._dense[ids - low]
             inside = (ids >= low) & (ids <= high)
-            return np.where(inside, row_of[np.clip(ids, low, high) - low], -1)
+            return np.where(inside, self._dense[np.clip(ids, low, high) - low], -1)
         order = np.argsort(ids)  # searching in order stays in the cache
         at = np.empty(len(ids), np.int64)
         at[order] = np.searchsorted(self.numbers, ids[order])
         at = np.minimum(at, len(self.numbers) - 1)
-        return np.where(self.numbers[at] == ids, self.rows[at], -1)
+        return np.where(self.numbers[at] == ids, self.rows[at].astype(np.int64), -1)
 
     def absent(self, ids: Ids, report: FileReport) -> Ids:
         """The ids that are not here yet, each once; text in order of appearance, numbers ascending."""
         self._same_type(ids, report)
         if isinstance(ids, list):
             return [x for x in dict.fromkeys(ids) if x not in self.texts]
-        found = distinct(ids)
-        return found[self.find(found, report) < 0]
+        return distinct(ids[self.find(ids, report) < 0])
 
 
 def distinct(values: I64) -> I64:

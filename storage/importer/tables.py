@@ -6,6 +6,7 @@ import re
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING
@@ -22,7 +23,17 @@ from gdb.storage.importer.layout import Layout
 from gdb.storage.importer.line_ends import unified
 from gdb.storage.importer.places import Places
 from gdb.storage.importer.report import Fault, FileReport, Rejects
-from gdb.storage.model import DTYPES, I64, ITEM_OF, Column, Kind, Values, offsets_of_lengths
+from gdb.storage.model import (
+    DTYPES,
+    I64,
+    ITEM_OF,
+    TEXT_KINDS,
+    Column,
+    Kind,
+    Values,
+    offsets_of_lengths,
+)
+from gdb.storage.runs import PIECE
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
@@ -39,6 +50,7 @@ _CURES = {
 }
 
 
+_ANY = "Texts of the type any are those that an export of gdb writes."
 _WHOLE = ("MISSING COLUMNS", "TOO MANY COLUMNS", "LINE SIZE OVER MAXIMUM")  # not about one column
 
 
@@ -62,6 +74,7 @@ class Table:
         width = len(layout.fields)
         self.places = Places(path, layout.delimiter, layout.skipped, blanks=width == 1)
         self.warnings: list[str] = []
+        self._source = "t"  # of the rows in hand, in SQL
         self._engine, self._cancel = engine, cancel
         self._made: tuple[DuckDBPyConnection, Watch] | None = None
 
@@ -129,6 +142,7 @@ class Table:
                 what = f"{field.name or field.role!r} is declared {field.kind}, not"
                 cure = temporal.CURES.get(field.kind, "")
                 self.reject_misfits(i, field.kind, what, cure)
+        self.reject_misread()
 
     def _read_text(self) -> None:
         import duckdb
@@ -206,6 +220,16 @@ class Table:
         """Reject the rows whose text in column i is no value of a kind."""
         self.reject(i, values.misfit(self.text(i), kind), what, cure)
 
+    def reject_misread(self) -> None:
+        """Reject the rows whose text in a column of the kind "any" is of no value."""
+        from gdb.storage.coded import misread  # only such columns need it
+
+        for i, field in enumerate(self.layout.fields):
+            if field.kind == "any" and not field.role:
+                wrong = misread(self.column(i, "string").to_list())
+                reasons = [f"{field.name!r} is declared any: {why}" for why in wrong.values()]
+                self.reject_rows(np.array(list(wrong), np.int64), reasons, _ANY, i)
+
     def reject_missing(self, i: int, what: str) -> None:
         """Reject rows without a value in a column that needs one."""
         self.reject(
@@ -226,6 +250,18 @@ class Table:
 
     def count(self) -> int:
         return self._scalar("SELECT count(*) FROM t")
+
+    def parts(self) -> Iterator[None]:
+        """Go through the rows, `PIECE` of them or more at a time: meanwhile `column`, `groups` and `records` give those
+        of the rows in hand."""
+        if self.count() <= PIECE:
+            yield
+            return
+        last = self._scalar("SELECT max(record) FROM t")
+        for begin in range(0, last, PIECE):
+            self._source = f"(SELECT * FROM t WHERE record > {begin} AND record <= {begin + PIECE})"
+            yield
+        self._source = "t"
 
     def is_empty(self, i: int) -> bool:
         """Whether no row has a value in a column."""
@@ -262,8 +298,8 @@ class Table:
     def column(self, i: int, kind: Kind) -> Column:
         """A column's values, in the order of the lines."""
         if kind not in ITEM_OF:
-            return self._column(self.value(i, kind), kind, "t ORDER BY record")
-        found = f"(SELECT record, {self.value(i, kind)} AS v FROM t)"
+            return self._column(self.value(i, kind), kind, f"{self._source} ORDER BY record")
+        found = f"(SELECT record, {self.value(i, kind)} AS v FROM {self._source})"
         lengths = self._column("len(v)", "int64", f"{found} ORDER BY record")
         each = f"(SELECT record, unnest(v) AS v, generate_subscripts(v, 1) AS place FROM {found})"
         items = self._column("v", ITEM_OF[kind], f"{each} ORDER BY record, place")
@@ -272,8 +308,8 @@ class Table:
 
     def _column(self, value: str, kind: Kind, source: str) -> Column:
         """The values of some SQL over a source, which says their order too."""
-        if kind == "string":
-            return self._strings(value, source)
+        if kind in TEXT_KINDS:
+            return replace(self._strings(value, source), kind=kind)
         cast = values.number(value, kind)
         zero = "false" if kind == "bool" else "0"
         found = self._arrays(
@@ -315,17 +351,17 @@ class Table:
         """The distinct texts of a column ("" where empty), and for each row the number of its text."""
         self._rows(
             "CREATE OR REPLACE TEMP TABLE g AS SELECT v, row_number() OVER (ORDER BY first) - 1 AS code "
-            f"FROM (SELECT coalesce({self.text(i)}, '') AS v, min(record) AS first FROM t GROUP BY v)"
+            f"FROM (SELECT coalesce({self.text(i)}, '') AS v, min(record) AS first FROM {self._source} GROUP BY v)"
         )
         names = [str(v) for (v,) in self._rows("SELECT v FROM g ORDER BY code")]
         found = self._arrays(
-            f"SELECT code FROM t JOIN g ON g.v = coalesce({self.text(i)}, '') ORDER BY record"
+            f"SELECT code FROM {self._source} AS r JOIN g ON g.v = coalesce({self.text(i)}, '') ORDER BY record"
         )
         return names, np.asarray(found["code"], np.int64)
 
     def records(self) -> I64:
         """The record number of every row, i64[count]."""
-        found = self._arrays("SELECT record FROM t ORDER BY record")
+        found = self._arrays(f"SELECT record FROM {self._source} ORDER BY record")
         return np.asarray(found["record"], np.int64)
 
 

@@ -58,6 +58,7 @@ _TYPES: dict[str, _Type] = {
     "BOOLEAN": _Type("bool"),
     '"NULL"': _Type("string"),
     "VARCHAR": _Type("string"),
+    "ANY": _Type("any"),
     "DATE": _Type("date", lost=f"NOT {temporal.is_day('{}')}"),
     "TIMESTAMP": _instants("{}", "false"),
     "TIMESTAMP_S": _instants("CAST({} AS TIMESTAMP)", "false"),
@@ -142,7 +143,9 @@ def duration_of(field: CSchema) -> str:
 
 
 def _held(type: str, field: Field) -> str:
-    """The type of a column whose field may say that its integers are microseconds."""
+    """The type of a column whose field may say that its integers are microseconds, or its texts of any type."""
+    if (type, field.kind) == ("VARCHAR", "any"):
+        return "ANY"
     microseconds = (type, field.kind) in (("BIGINT", "duration"), ("BIGINT[]", "duration[]"))
     return type.replace("BIGINT", _MICROSECONDS) if microseconds else type
 
@@ -189,6 +192,7 @@ class TypedTable(Table, ABC):
                     " in a list are not kept."
                 )
                 self.reject(i, read.lost.replace("{}", f"c{i}"), what, cure)
+        self.reject_misread()
 
     @abstractmethod
     def _schema(self) -> Schema: ...

@@ -67,7 +67,7 @@ def value(text: str, kind: Kind) -> str:
         of_item = value(_ITEM, ITEM_OF[kind])
         return _each(f"list_transform({_split(text)}, lambda {_ITEM}: {of_item})", text)
     match kind:
-        case "string":
+        case "string" | "any":
             return text
         case "date" | "datetime" | "duration":
             return temporal.read_sql(text, kind)
@@ -99,6 +99,7 @@ def misfit(text: str, kind: Kind) -> str:
         "float64": f"NOT ({_is(text, _NUMBER)} OR {_is(text, _NO_NUMBER)}) OR {none}"
         f" OR (isinf({value(text, kind)}) AND {_is(text, _NUMBER)})",
         "string": "false",
+        "any": "false",  # DuckDB cannot tell, see `Table.reject_misread`
     }.get(kind, none)
     return f"{text} <> '' AND ({wrong})"
 

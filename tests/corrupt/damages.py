@@ -3,7 +3,7 @@
 Three families. *Bytes* and *files*: what a disk, a file system or a person does; the checksums tell. *Nonsense*:
 a number that contradicts the rest of the store, under checksums that fit; only the store's own rules tell.
 What contradicts nothing is not tried, for no reader could see it: another property value, a validity bit, the
-end of one string moved into the next, int64 read as float64.
+end of one string moved into the next, int64 read as float64, the texts of any read as strings.
 """
 
 from __future__ import annotations
@@ -36,6 +36,7 @@ TEXTS: tuple[Json, ...] = (
     "float64",
     "string",
     "bool",
+    "any",
     5,
     None,
 )
@@ -207,7 +208,8 @@ def _manifest_nonsense(base: Path, rng: random.Random) -> Iterator[Damage]:
             or at[0] == "files"
         ):
             for other in TEXTS:
-                if other != value and {repr(other), repr(value)} != {"'int64'", "'float64'"}:
+                alike = {repr(other), repr(value)} == {"'int64'", "'float64'"}
+                if other != value and not alike and (value, other) != ("any", "string"):
                     yield of_manifest(
                         "text in the manifest",
                         f"{where} = {other!r}",
@@ -437,15 +439,19 @@ def _value_nonsense(
     """
     old = content[entry.offset : entry.offset + entry.length]
     text = (0x80, 0xC0, 0xFF, 0xE4)
-    bad = {"bool": (2, 128, 255), "string": text, "string[]": text}.get(kind, ())
+    texts = dict.fromkeys(("string", "string[]", "any"), text)
+    bad = {"bool": (2, 128, 255), **texts}.get(kind, ())
     tried = [(at, bytes((value,))) for at in rng.sample(range(entry.length), min(entry.length, 25))
              for value in bad]  # fmt: skip
     if kind == "date":
         days = (-(1 << 31), -719_163, 2_932_897, (1 << 31) - 1)
         tried = [(at, struct.pack("<i", day)) for at in range(0, entry.length, 4) for day in days]
+    if kind == "any":  # a null has no text, so that the first byte is the letter of a type
+        for new in (b"?", b"x", b"S"):
+            yield of_file(f"nonsense: {kind} values", name, content, entry.offset, new)
     for at, new in tried:
         changed = old[:at] + new + old[at + len(new) :]
-        if is_id or kind not in ("string", "string[]") or not _is_text(changed):
+        if is_id or kind not in texts or not _is_text(changed):
             yield of_file(f"nonsense: {kind} values", name, content, entry.offset + at, new)
 
 

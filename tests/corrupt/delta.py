@@ -137,13 +137,15 @@ def _exchanged(delta: Delta) -> Iterator[Damage]:
 
 
 def _differ(delta: Delta, at: Path_, one: str, other: str) -> bool:
-    """Whether one of the properties would be of a kind that it cannot have; int64 may be beside float64."""
+    """Whether one of the properties would be of a kind that it cannot have; int64 may be beside float64,
+    and any beside all."""
     known = _kinds_of_base(delta, at)
     kinds = {name: _kind_in(sealed.value_at(delta.body, (*at, name))) for name in (one, other)}
     pairs = {known.get(one): kinds[other], known.get(other): kinds[one]}
     numbers = {"int64", "float64"}
     return any(
-        base is not None and base != new and {base, new} != numbers for base, new in pairs.items()
+        base is not None and new not in (base, "any") and {base, new} != numbers
+        for base, new in pairs.items()
     )
 
 

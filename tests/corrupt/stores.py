@@ -118,6 +118,12 @@ def _change(tx: Transaction, base: GraphTables) -> None:
         (one, first), (other, second) = _end(near, number)
         tx.remove_relationships("NEAR", [one], [other], id_space=(first, second))
     tx.remove_nodes([22, 28, 103], detach=True)
+    free = (
+        "SET n.free = CASE id(n) WHEN 'gast a' THEN [1, 'é', 1.5] WHEN 'gast b' THEN 'ö' ELSE 7 END"
+    )
+    tx.execute(f"MATCH (n:Guest) WHERE id(n) <> 'gäst c' {free}")
+    tx.execute("MATCH (n:Person) WHERE n.age > 70 SET n.free = [duration('P1M'), time('10:35Z')]")
+    tx.execute("MATCH ()-[r:KNOWS]->() WHERE r.w = 0.5 SET r.free = [true, r.note]")
 
 
 def _end(edges: EdgeTable, number: int) -> tuple[tuple[int | str, str], tuple[int | str, str]]:
@@ -152,6 +158,7 @@ QUERIES = (
     "MATCH (n:Old) RETURN n, n.nick",
     "MATCH (a)-[r:MET]->(b) RETURN a, b, r.on",
     "MATCH (a)-[:WITH]-(b) RETURN a, b",
+    "MATCH (n) WHERE n.free IS NOT NULL RETURN id(n), n.free",
 )
 
 

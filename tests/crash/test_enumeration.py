@@ -15,7 +15,7 @@ import pytest
 from gdb.storage import manifest
 from gdb.storage.files import MANIFEST, Files
 from gdb.storage.manifest import Manifest
-from tests.crash.disk import Acknowledged, Order, Removed, Written
+from tests.crash.disk import Acknowledged, Created, Order, Removed, Written
 from tests.crash.explore import BOTH, Failure, explore, sites
 from tests.crash.recorder import keep_all
 from tests.crash.workloads import (
@@ -54,6 +54,12 @@ Root = Callable[[], Path]
 def say(failures: list[Failure]) -> list[str]:
     """Failures to read, without the bytes of their images."""
     return [f"{f.cut} {f.last!r:.90} {f.order.value}: {f.fault}" for f in failures]
+
+
+def test_an_import_in_little_memory_has_scratch_files(root: Root) -> None:
+    tape = record(BY_NAME["an import in little memory"], root())
+    made = [x.name for x in tape.operations if isinstance(x, Created)]
+    assert sum(name.startswith("scratch-") for name in made) > 3
 
 
 @pytest.mark.parametrize("workload", WORKLOADS, ids=lambda workload: workload.name)

@@ -15,7 +15,7 @@ from unittest.mock import patch
 
 import numpy as np
 
-from gdb.storage import segment, transaction
+from gdb.storage import runs, segment, transaction
 from gdb.storage.backup import backup
 from gdb.storage.build import read_tables, write_graph
 from gdb.storage.exporter import export
@@ -124,14 +124,20 @@ def commit(number: int) -> Step:
     return Step(f"commit {number}", lambda store, root: write_graph(store, graph(number)))
 
 
-def _import(store: Store, root: Path) -> None:
+def _import(store: Store, root: Path, memory: int | None = None) -> None:
     # beside the disk, and left there: a killed process removes nothing
     people, knows = root.with_name("people.csv"), root.with_name("knows.csv")
     people.write_text("p:ID,name:string\n" + "".join(f"{n},name {n}\n" for n in range(30)))
     knows.write_text(
         ":START_ID,:END_ID,since:int\n" + "".join(f"{n},{n * 7 % 30},{n}\n" for n in range(30))
     )
-    load(store, nodes={"Person": people}, edges={"KNOWS": knows}, id_space="people")
+    load(store, nodes={"Person": people}, edges={"KNOWS": knows}, id_space="people", memory=memory)
+
+
+def _import_in_little(store: Store, root: Path) -> None:
+    """Edges go through scratch files, several times."""
+    with patch.object(runs, "LEAST_BUCKET", 64), patch.object(runs, "PIECE", 10):
+        _import(store, root, 500)
 
 
 def _back_up(store: Store, root: Path) -> None:
@@ -174,6 +180,10 @@ WORKLOADS = (
         ),
     ),
     Workload("an import", (commit(1), Step("import", _import))),
+    Workload(
+        "an import in little memory",
+        (commit(1), Step("import", _import_in_little), commit(2)),
+    ),
     Workload("a backup", (commit(1), Step("backup", _back_up, COPY), commit(2))),
     Workload("an export", (commit(1), Step("export", _export, EXPORT))),
 )

@@ -126,12 +126,31 @@ def delta(folder: Path) -> None:
             tx.remove_nodes(["gone"])
 
 
+def free(folder: Path) -> None:
+    """Values of any type, in the base and in the delta, where some are over typed ones of the base."""
+    with gdb.connect(folder) as db:
+        db.execute(
+            "CREATE (a:A {id: 'a', x: 1, y: 1}), (b:A {id: 'b', x: 'é', y: 2}), (c:A {id: 'c', x: [1, 'a']}),"
+            " (a)-[:R {w: 1}]->(b), (a)-[:R {w: 2}]->(b), (b)-[:S {v: 0.5}]->(c)"
+        )
+        db.execute("MATCH (c:A {id: 'c'}) SET c.y = 3")
+        db.compact()
+        db.execute("MATCH (b:A {id: 'b'}) SET b.y = 2.0, b.z = time('10:35:00.5-08:00')")
+        db.execute("MATCH (c:A {id: 'c'}) SET c.y = -0.0, c.z = duration('P1M2DT3.000000004S')")
+        db.execute("MATCH ()-[r:R {w: 2}]->() SET r.w = [true, date('2020-02-29'), '']")
+        db.execute(
+            "MATCH (c:A {id: 'c'}) CREATE (c)-[:S {v: datetime('2020-07-01T00:00:00.000000001[Europe/Stockholm]')}]->"
+            "(:A {id: 'd', y: localdatetime('9999-12-31T23:59:59.999999'), z: date('-0044-03-15')})"
+        )
+
+
 STORES = {
     "format-1-typed": typed,
     "format-1-loaded": loaded,
     "format-1-empty": empty,
     "format-2-delta": delta,
     "format-2-delta-inside": delta,
+    "format-3-delta-inside": free,
 }
 
 if __name__ == "__main__":

@@ -5,13 +5,15 @@ from __future__ import annotations
 import shutil
 import struct
 from collections import Counter
-from datetime import date, datetime, timedelta
+from datetime import date, datetime, time, timedelta
 from pathlib import Path
 
 import pytest
 
 import gdb
 from gdb import Node, Relationship
+from gdb.values.duration import Duration
+from gdb.values.temporal import Date, DateTime
 from tests.format.make import HERE, STORES, graph_of
 
 Content = tuple[Counter[object], Counter[object]]
@@ -26,6 +28,14 @@ def value_of(value: object) -> object:
             return datetime.fromisoformat(text)
         case {"days": int(days)}:
             return timedelta(days)
+        case {"time": str(text)}:
+            return time.fromisoformat(text)
+        case {"Date": [int(days)]}:
+            return Date(days)
+        case {"DateTime": [int(days), int(nanoseconds), int(offset), str(zone)]}:
+            return DateTime(days, nanoseconds, offset, zone)
+        case {"Duration": [int(months), int(days), int(seconds), int(nanoseconds)]}:
+            return Duration(months, days, seconds, nanoseconds)
         case list():
             return tuple(map(value_of, value))
     return value

@@ -12,15 +12,16 @@ import numpy as np
 import pytest
 
 from gdb import entities
-from gdb.entities import Node, Relationship
-from gdb.errors import GdbError
+from gdb.entities import Node, Path, Relationship
+from gdb.errors import GdbError, NotOneRow, TypeProblem
 from gdb.executor.embeddings import Embeddings
 from gdb.executor.tail import ColumnRef, Output, Tail
-from gdb.result import Result, Summary
+from gdb.result import ColumnAnswer, Result, RowAnswer
 from gdb.storage.build import write_graph
 from gdb.storage.model import Column, EdgeTable, GraphTables, VertexTable
 from gdb.storage.snapshot import Snapshot
 from gdb.storage.store import Store
+from gdb.summary import Summary
 from tests import tails
 
 
@@ -63,7 +64,9 @@ def all_nodes(snapshot: Snapshot) -> Result:
     columns = (ColumnRef("c0", "vertex", 0), ColumnRef("c1", "vertex", 0, "age", "property"))
     outputs = (Output("n", "node"), Output("n.age"))
     sql = "SELECT c0 AS o0, c1 AS o1 FROM embeddings"
-    return Result(tails.run(Tail(columns, sql, {}, outputs), found, snapshot), snapshot)
+    return Result(
+        ColumnAnswer(tails.run(Tail(columns, sql, {}, outputs), found, snapshot), snapshot)
+    )
 
 
 def all_relationships(snapshot: Snapshot) -> Result:
@@ -75,7 +78,7 @@ def all_relationships(snapshot: Snapshot) -> Result:
         {},
         (Output("r", "relationship"),),
     )
-    return Result(tails.run(made, found, snapshot), snapshot)
+    return Result(ColumnAnswer(tails.run(made, found, snapshot), snapshot))
 
 
 def test_nodes_carry_id_labels_and_properties_without_nulls(snapshot: Snapshot) -> None:
@@ -143,6 +146,14 @@ def test_values_are_shown_as_in_cypher(value: Node | Relationship, text: str) ->
     assert str(value) == text
 
 
+def test_a_repr_tells_the_class_and_the_text() -> None:
+    ada, bob = Node(1, ("Person",), {"it's": 1}), Node(2)
+    knows = Relationship(7, "KNOWS", 2, 1)
+    assert repr(ada) == "<Node (1:Person {`it's`: 1})>"
+    assert repr(knows) == "<Relationship 7 (2)-[:KNOWS]->(1)>"
+    assert repr(Path((ada, bob), (knows,))) == "<Path (1:Person {`it's`: 1})<-[:KNOWS]-(2)>"
+
+
 def test_properties_are_read_by_key() -> None:
     node = Node(1, (), {"x": 1})
     assert node["x"] == 1
@@ -166,6 +177,13 @@ def test_the_cursor_goes_on_and_iteration_starts_anew(snapshot: Snapshot) -> Non
     assert result.columns == ["n", "n.age"]
 
 
+def test_single_is_the_only_row() -> None:
+    assert Result(RowAnswer(["a", "b"], [(1, 2)])).single() == (1, 2)
+    for rows in ([], [(1,), (2,)]):
+        with pytest.raises(NotOneRow):
+            Result(RowAnswer(["a"], rows)).single()
+
+
 def test_a_result_outlives_its_store(tmp_path: object) -> None:
     store = Store.open(f"{tmp_path}/s.gdb", create=True)
     write_graph(store, graph())
@@ -182,7 +200,7 @@ def empty(kinds: Sequence[Output], snapshot: Snapshot) -> Result:
         {},
         tuple(kinds),
     )
-    return Result(tails.run(made, none, snapshot), snapshot)
+    return Result(ColumnAnswer(tails.run(made, none, snapshot), snapshot))
 
 
 def test_an_empty_result_has_columns_and_no_rows(snapshot: Snapshot) -> None:
@@ -241,7 +259,7 @@ def test_many_chunks_of_nodes_keep_their_rows_in_arrow(snapshot: Snapshot) -> No
         (Output("n", "node"), Output("vid")),
     )
     found = Embeddings(vids, np.zeros((len(vids), 0), np.int64))
-    result = Result(tails.run(made, found, snapshot), snapshot)
+    result = Result(ColumnAnswer(tails.run(made, found, snapshot), snapshot))
     sql = "SELECT n.id, vid, count(*) FROM result GROUP BY ALL"
     pairs = duckdb.connect().execute(sql).fetchall()
     assert len(result) == 400_000
@@ -300,3 +318,29 @@ def test_lines_become_rows() -> None:
     assert result.columns == ["plan"]
     assert result.fetchall() == [("one",), ("two",)]
     assert result.summary.total_seconds == 0.75
+
+
+# ---- batches ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("size", [1, 2, 4, 100])
+def test_batches_hold_the_rows_in_their_order(snapshot: Snapshot, size: int) -> None:
+    pyarrow = pytest.importorskip("pyarrow")
+    by_columns = all_nodes(snapshot)
+    by_rows = Result(RowAnswer(["n", "n.age"], list(by_columns)))
+    for result in (by_columns, by_rows):
+        batches = [pyarrow.record_batch(batch) for batch in result.batches(size)]
+        assert all(0 < batch.num_rows <= size for batch in batches)
+        assert len({str(batch.schema) for batch in batches}) == 1
+        whole = pyarrow.table(result)
+        assert pyarrow.Table.from_batches(batches).to_pylist() == whole.to_pylist()
+
+
+def test_there_are_no_batches_of_no_rows() -> None:
+    assert list(Result(RowAnswer(["a"], [])).batches()) == []
+
+
+@pytest.mark.parametrize("size", [0, -1, 1.5, True])
+def test_the_size_of_a_batch_is_checked(snapshot: Snapshot, size: int) -> None:
+    with pytest.raises(TypeProblem, match="size="):
+        all_nodes(snapshot).batches(size)

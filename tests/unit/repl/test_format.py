@@ -5,12 +5,15 @@ from __future__ import annotations
 import csv
 import io
 import json
-from datetime import date, datetime, timedelta
+from datetime import UTC, date, datetime, time, timedelta, timezone
+from zoneinfo import ZoneInfo
 
 import pytest
 
-from gdb.entities import Node, Relationship
+from gdb.entities import Node, Path, Relationship
 from gdb.repl.format import Format, cell, csv_lines, fitted, json_lines, lines, places, table
+from gdb.values.duration import Duration
+from gdb.values.temporal import Date
 
 ADA = Node(1, ("Person",), {"name": "Ada"})
 TIMES = [date.min, datetime(2000, 1, 1, 10), -timedelta(hours=1)]
@@ -130,6 +133,46 @@ def test_jsonl_holds_the_same_rows_as_json() -> None:
     shown = lines(Format.JSONL, ["x", "y"], rows, None)
     whole = "".join(lines(Format.JSON, ["x", "y"], rows, None))
     assert [json.loads(line) for line in shown] == json.loads(whole)
+
+
+PATH = Path((ADA, Node(2)), (Relationship(0, "KNOWS", 2, 1),))
+ODD = [
+    PATH,
+    {"a": 1, "b c": [1, {"d": None}]},
+    time(12, 30, 0, 500_000, timezone(-timedelta(hours=1))),
+    datetime(2020, 7, 1, tzinfo=ZoneInfo("Europe/Stockholm")),
+    datetime(2020, 7, 1, 0, 0, 0, 500_000, UTC),
+    Duration(14, 3, 1),
+    Date(10**7),
+]
+TEXTS = [
+    "(1:Person {name: 'Ada'})<-[:KNOWS]-(2)",
+    "{a: 1, `b c`: [1, {d: null}]}",
+    "12:30:00.5-01:00",
+    "2020-07-01T00:00:00+02:00[Europe/Stockholm]",
+    "2020-07-01T00:00:00.5Z",
+    "P1Y2M3DT1S",
+    "+29349-01-26",
+]
+
+
+def test_paths_maps_and_times_are_texts_in_a_table_and_in_csv() -> None:
+    assert [cell(value) for value in ODD] == TEXTS
+    assert next(csv.reader([*csv_lines(["x"] * len(ODD), [ODD])][1:])) == TEXTS
+    assert cell([ODD[2:], {"p": PATH}]) == f"[[{', '.join(TEXTS[2:])}], {{p: {TEXTS[0]}}}]"
+
+
+def test_paths_and_maps_are_objects_in_json() -> None:
+    names = [str(k) for k in range(len(ODD))]
+    (record,) = json.loads("".join(json_lines(names, [ODD])))
+    assert [*record.values()][1:] == [{"a": 1, "b c": [1, {"d": None}]}, *TEXTS[2:]]
+    assert record["0"] == {
+        "nodes": [
+            {"id": 1, "labels": ["Person"], "properties": {"name": "Ada"}},
+            {"id": 2, "labels": [], "properties": {}},
+        ],
+        "relationships": [{"type": "KNOWS", "start": 2, "end": 1, "properties": {}}],
+    }
 
 
 def test_dates_and_times_are_iso_texts_in_every_format() -> None:

@@ -73,6 +73,12 @@ def test_statements_from_standard_input(repository: Path, store: Path) -> None:
     assert "-[:TO]->" in ran.stdout
 
 
+def test_without_a_store_the_graph_is_in_memory(repository: Path) -> None:
+    ran = gdbsh(repository, given="CREATE (:A)-[:R]->(:B);\nMATCH p=()-->() RETURN p;\n")
+    assert (ran.returncode, ran.stderr) == (0, "")
+    assert ran.stdout.splitlines()[-1] == "(0:A)-[:R]->(1:B)"
+
+
 def test_prompt_toolkit_is_only_for_people(repository: Path, store: Path) -> None:
     code = (
         "import sys; from gdb.repl.main import main; main(sys.argv[1:]);"

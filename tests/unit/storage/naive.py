@@ -26,6 +26,10 @@ from gdb.storage.model import (
 )
 from gdb.storage.snapshot import Snapshot
 from gdb.storage.temporal import LONGEST
+from gdb.values.days import FIRST_DAY, LAST_DAY
+from gdb.values.duration import DAY, Duration
+from gdb.values.temporal import Date, DateTime, LocalDateTime, LocalTime, Time
+from gdb.values.zones import MOST_OFFSET
 
 Key = tuple[str, int | str]  # id space, user id
 Properties = tuple[tuple[str, PropertyValue | tuple[Item, ...]], ...]
@@ -207,6 +211,22 @@ def _known(types: tuple[str, ...], snapshot: Snapshot) -> bool:
 
 # ---- random graphs ----------------------------------------------------------------------------------
 
+_DAYS, _CLOCK = st.integers(FIRST_DAY, LAST_DAY), st.integers(0, DAY - 1)
+_OFFSETS, _LONG = st.integers(-MOST_OFFSET, MOST_OFFSET), st.integers(-LONGEST, LONGEST)
+_SINGLE: st.SearchStrategy[Item] = st.one_of(
+    st.booleans(),
+    st.integers(-(2**63), 2**63 - 1),
+    st.floats(allow_nan=False),
+    st.text(max_size=4),
+    st.builds(Date, _DAYS),
+    st.builds(LocalTime, _CLOCK),
+    st.builds(Time, _CLOCK, _OFFSETS),
+    st.builds(LocalDateTime, _DAYS, _CLOCK),
+    st.builds(DateTime, _DAYS, _CLOCK, _OFFSETS, st.sampled_from(["", "Europe/Stockholm", "UTC"])),
+    st.builds(Duration, _LONG, _LONG, st.integers(1 - LONGEST, LONGEST - 1), st.integers(0, 10**9)),
+)
+ANY: st.SearchStrategy[PropertyValue] = st.one_of(_SINGLE, st.lists(_SINGLE, max_size=3))
+
 VALUES: dict[Kind, st.SearchStrategy[PropertyValue]] = {
     "int64": st.integers(-(2**63), 2**63 - 1),
     "float64": st.floats(allow_nan=False),
@@ -216,6 +236,7 @@ VALUES: dict[Kind, st.SearchStrategy[PropertyValue]] = {
     "datetime": st.datetimes(),
     "duration": st.integers(-LONGEST, LONGEST).map(lambda n: timedelta(microseconds=n)),
 }
+VALUES["any"] = ANY
 VALUES |= {list_: st.lists(VALUES[item], max_size=3) for list_, item in ITEM_OF.items()}
 
 

@@ -30,7 +30,8 @@ def test_values_come_back(given_column: tuple[Kind, list[PropertyValue]]) -> Non
     assert len(column) == len(values)
     assert column.kind == kind
     assert column.to_list() == values
-    assert na.Array(column).to_pylist() == values
+    if kind != "any":  # which Arrow has not
+        assert na.Array(column).to_pylist() == values
 
 
 @given(COLUMNS, st.data())

@@ -30,6 +30,7 @@ from gdb.storage.snapshot import Snapshot
 from gdb.storage.steps import Steps
 from gdb.storage.store import Store
 from gdb.storage.temporal import EPOCH, LONGEST
+from gdb.values.duration import Duration
 from tests.unit.storage.naive import Naive, agree, tables
 
 STEPS = Steps("export")
@@ -121,6 +122,7 @@ def odd() -> GraphTables:
         "days": Column.from_list([DAYS, None, *[[]] * (count - 2)], "date[]"),
         "instants": Column.from_list([INSTANTS, *[[]] * (count - 1)]),
         "lengths": Column.from_list([LENGTHS, None, *[[]] * (count - 2)]),
+        "any": Column.from_list([*ODD[:-2], [*ODD[:-1], 1, Duration(1, 2, 3, 4)], None], "any"),
         "none": Column.nulls("int64", count),
         "no lists": Column.nulls("string[]", count),
     }
@@ -371,7 +373,7 @@ def test_an_export_that_was_changed_is_refused(tmp_path: Path, format: FileForma
     right = told.read_text(encoding="utf-8")
     for old, new, says in (
         ('"rows": 4', '"rows": 5', "when it was exported it had 5"),
-        ('"gdb_export": 2', '"gdb_export": 3', "version 3; this gdb reads up to version 2"),
+        ('"gdb_export": 3', '"gdb_export": 4', "version 4; this gdb reads up to version 3"),
         ('"file": "nodes', '"file": "../nodes', "is no name of a file"),
         ('"role": "ID"', '"role": "KEY"', "no role of a column"),
         ("{", "", "cannot be understood"),

@@ -8,6 +8,7 @@ from __future__ import annotations
 import hashlib
 import itertools
 import json
+import math
 import struct
 from collections import Counter
 from datetime import date, datetime, timedelta
@@ -16,11 +17,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from gdb.storage import transaction
+from gdb.errors import CorruptStore, StoreVersionError
+from gdb.storage import manifest, transaction
 from gdb.storage.build import write_graph
 from gdb.storage.model import Column, EdgeTable, GraphTables, PropertyValue, VertexTable
 from gdb.storage.store import Store
 from gdb.storage.transaction import Changes, commit
+from gdb.values.duration import Duration
+from gdb.values.temporal import Date, DateTime, LocalDateTime, LocalTime, Time
 
 
 class PlainStore:
@@ -30,10 +34,10 @@ class PlainStore:
         assert (magic, zero) == (b"gdb.man\n", 0)
         self.format = version
         inside = raw[24 + length : -16]
-        assert version == 2 or not inside
+        assert version >= 2 or not inside
         assert hashlib.blake2b(raw[:-16], digest_size=16).digest() == raw[-16:]
         self.body = json.loads(raw[24 : 24 + length])
-        assert version == 2 or "delta" not in self.body
+        assert version >= 2 or "delta" not in self.body
         self.files: list[bytes] = []
         for file in self.body["files"]:
             content = (folder / file["name"]).read_bytes()
@@ -64,7 +68,8 @@ class PlainStore:
             items = self.column(file, {**own, "offsets": sections["offsets"] + 1}, cuts[-1])
             lists: list[object] = [items[a:b] for a, b in itertools.pairwise(cuts)]
             return self.known(file, sections["valid"], lists, count)
-        code = {"float64": "d", "bool": "B", "string": "B", "date": "i"}.get(kind, "q")
+        code = {"float64": "d", "date": "i"}.get(kind, "q")
+        code = "B" if kind in ("bool", "string", "any") else code
         values: list[object] = list(self.section(file, sections["values"], 16, code))
         if kind == "bool":
             values = [bool(v) for v in values]
@@ -73,10 +78,11 @@ class PlainStore:
         if kind in ("datetime", "duration"):
             start = datetime(1970, 1, 1) if kind == "datetime" else timedelta(0)
             values = [start + timedelta(microseconds=int(str(v))) for v in values]
-        if kind == "string":
+        if kind in ("string", "any"):
             data = bytes(int(str(v)) for v in values)
             ends = self.section(file, sections["offsets"], 17, "q")
-            values = [data[a:b].decode() for a, b in itertools.pairwise(ends)]
+            texts = [data[a:b] for a, b in itertools.pairwise(ends)]
+            values = [of_any_type(t) if kind == "any" and t else t.decode() for t in texts]
         return self.known(file, sections["valid"], values, count)
 
     def known(self, file: int, valid: int, values: list[object], count: int) -> list[object]:
@@ -107,6 +113,33 @@ class PlainStore:
             ]
             assert len(found) == segment["first_edge"] + segment["edges"]
         return found
+
+
+def of_any_type(text: bytes) -> object:
+    """A value of a column of the kind any: of Python where that has the type, else the letter and the parts."""
+    letter, rest = text[:1].decode(), text[1:]
+    match letter:
+        case "b":
+            return {b"0": False, b"1": True}[rest]
+        case "i":
+            return int(rest)
+        case "f":
+            assert len(rest) == 16
+            return struct.unpack(">d", bytes.fromhex(rest.decode()))[0]
+        case "s":
+            return rest.decode()
+        case "l":
+            items: list[object] = []
+            while rest:
+                length, _, rest = rest.partition(b":")
+                items.append(of_any_type(rest[: int(length)]))
+                rest = rest[int(length) :]
+            return items
+        case "N":
+            days, nanoseconds, offset, zone = rest.split(b",")
+            return letter, int(days), int(nanoseconds), int(offset), zone.decode()
+    assert letter in "DtTnP"
+    return letter, *map(int, rest.split(b","))
 
 
 def string_key(text: str) -> int:
@@ -280,3 +313,83 @@ def test_columns_of_times_and_lists_make_it_format_2(tmp_path: Path) -> None:
             assert owner["columns"][kind]["kind"] == kind
             found = plain.column(owner["file"], owner["columns"][kind], 5)
             assert found == [values[user_id] for user_id in ids]
+
+
+ANY: list[tuple[PropertyValue, object]] = [
+    *((None, None), (True, True), (-7, -7), (2.5, 2.5), (math.inf, math.inf), ("é,:", "é,:")),
+    *((Date(-1), ("D", -1)), (LocalTime(5), ("t", 5)), (Time(5, -60), ("T", 5, -60))),
+    (LocalDateTime(3, 4), ("n", 3, 4)),
+    (DateTime(3, 4, 3600, "Europe/Stockholm"), ("N", 3, 4, 3600, "Europe/Stockholm")),
+    (DateTime(3), ("N", 3, 0, 0, "")),
+    (Duration(1, -2, -3, 4), ("P", 1, -2, -3, 4)),
+    ([], []),
+    (["", "é", 1, Duration(1)], ["", "é", 1, ("P", 1, 0, 0, 0)]),
+]
+
+
+def test_columns_of_any_type_make_it_format_3(tmp_path: Path) -> None:
+    column = Column.from_list([value for value, _ in ANY], "any")
+    count = len(ANY)
+    table = VertexTable((), "", np.arange(count), {"x": column, "y": Column.from_list([1] * count)})
+    store = Store.open(tmp_path, create=True)
+    write_graph(store, GraphTables((table,)))
+    plain = PlainStore(tmp_path)
+    assert plain.format == 3
+    (group,) = plain.body["groups"]
+    ids = [int(str(user_id)) for user_id in plain.column(group["file"], group["ids"], count)]
+    assert group["columns"]["x"]["kind"] == "any"
+    found = plain.column(group["file"], group["columns"]["x"], count)
+    assert list(map(repr, found)) == [repr(ANY[user_id][1]) for user_id in ids]
+
+
+@pytest.mark.parametrize("kind", ["added", "patch", "edges", "patch of edges"])
+def test_so_does_any_in_a_delta(tmp_path: Path, kind: str) -> None:
+    ends = np.zeros(1, np.int64)
+    table = VertexTable(("A",), "", np.arange(1), {"x": Column.from_list([1])})
+    edges = EdgeTable("R", True, ends, ends, {"x": Column.from_list([1])})
+    store = Store.open(tmp_path, create=True)
+    write_graph(store, GraphTables((table,), (edges,)))
+    zero, new = np.zeros(1, np.uint32), {"x": Column.from_list(["a"])}
+    with store.writer():
+        changes = Changes(store.snapshot())
+        with changes.widening():
+            if kind == "added":
+                changes.add_vertices(("A",), "", Column.from_list([1]), new)
+            elif kind == "patch":
+                changes.set_vertices(zero, new)
+            elif kind == "edges":
+                changes.add_edges("R", True, zero, zero, new)
+            else:
+                changes.set_edges("R", zero, zero, new)
+        commit(store, changes)
+    plain = PlainStore(tmp_path)
+    assert plain.format == 3
+    delta = plain.body["delta"]
+    record = {
+        "added": lambda: delta["added"][0]["columns"]["x"],
+        "patch": lambda: delta["patches"]["0"]["x"]["column"],
+        "edges": lambda: delta["types"][0]["columns"]["x"],
+        "patch of edges": lambda: delta["types"][0]["patches"]["x"]["column"],
+    }[kind]()
+    assert record["kind"] == "any"
+    assert plain.column(delta["file"], record, 1) == ["a"]
+
+
+def test_an_older_gdb_says_that_it_is_too_old(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    table = VertexTable((), "", np.arange(1), {"x": Column.from_list([1], "any")})
+    write_graph(Store.open(tmp_path, create=True), GraphTables((table,)))
+    monkeypatch.setattr(manifest, "FORMAT", 2)
+    with pytest.raises(StoreVersionError, match="has format 3; this gdb reads up to format 2"):
+        Store.open(tmp_path, create=False, read_only=True)
+
+
+def test_values_of_any_type_are_not_of_format_2(tmp_path: Path) -> None:
+    table = VertexTable((), "", np.arange(1), {"x": Column.from_list([1], "any")})
+    write_graph(Store.open(tmp_path, create=True), GraphTables((table,)))
+    raw = bytearray((tmp_path / "MANIFEST").read_bytes()[:-16])
+    raw[8] = 2
+    (tmp_path / "MANIFEST").write_bytes(bytes(raw) + hashlib.blake2b(raw, digest_size=16).digest())
+    with pytest.raises(CorruptStore, match="values of any type in format 2"):
+        Store.open(tmp_path, create=False, read_only=True)

@@ -33,7 +33,7 @@ def result(path: Path, *, numbers: bool) -> tuple[object, list[Edge]]:
     store = Store.open(None, create=True)
     with pytest.MonkeyPatch.context() as patch:
         if not numbers:
-            patch.setattr(csv_graph, "read_integers", lambda path, layout, cancel: None)
+            patch.setattr(csv_graph, "read_integers", lambda *_: None)
         try:
             load(store, path, format="csv", on_error="skip", missing_ends="create")
         except GdbError as error:

@@ -14,8 +14,9 @@ from hypothesis import strategies as st
 from gdb.storage import intervals, pcsr
 from gdb.storage.adjacency import Direction
 from gdb.storage.build import write_graph
+from gdb.storage.memory import MemoryFiles
 from gdb.storage.model import EdgeTable, GraphTables, VertexTable
-from gdb.storage.segment import PAGE, PAGE_FROM, Segments
+from gdb.storage.segment import PAGE, PAGE_FROM, Segments, SegmentWriter
 from gdb.storage.sizes import sizes
 from gdb.storage.store import Store
 
@@ -42,16 +43,28 @@ def test_row_lengths_give_the_offsets_back(lengths: list[int]) -> None:
     assert pcsr.decode_offsets(short, long).tolist() == offsets.tolist()
 
 
-@given(st.lists(st.integers(1, 9), min_size=1), st.integers(1, 12))
-def test_cuts_cover_every_position_once(lengths: list[int], most: int) -> None:
+@given(st.lists(st.integers(1, 9), min_size=1), st.integers(1, 12), st.data())
+def test_segments_cover_every_position_once(
+    lengths: list[int], most: int, data: st.DataObject
+) -> None:
     offsets = np.cumsum([0, *lengths])
-    pieces = list(pcsr.cut(offsets, most))
+    keys = pcsr.keys_of(
+        np.repeat(np.arange(len(lengths)), lengths).astype(np.uint32),
+        np.arange(offsets[-1]).astype(np.uint32),
+    )
+    bounds = data.draw(st.lists(st.integers(1, len(keys)), max_size=5))
+    pieces = [piece for piece in np.split(keys, sorted(bounds)) if len(piece)]
+    writer = SegmentWriter(MemoryFiles(), 1)
+    record = pcsr.write(pieces, len(keys), Direction.OUT, writer, most).record
+    assert (record.rows, record.edges, record.max_degree) == (len(lengths), len(keys), max(lengths))
+    assert (record.intervals, record.simple) == (1, True)
     at = 0
-    for first, rows, begin, edges in pieces:
-        assert begin == at
+    for segment in record.segments:
+        first, rows, edges = segment.first_row, segment.rows, segment.edges
+        assert segment.first_edge == at
         assert 1 <= edges <= most
-        assert offsets[first] <= begin < offsets[first + 1]
-        assert offsets[first + rows - 1] < begin + edges <= offsets[first + rows]
+        assert offsets[first] <= at < offsets[first + 1]
+        assert offsets[first + rows - 1] < at + edges <= offsets[first + rows]
         at += edges
     assert at == offsets[-1]
 

@@ -1,0 +1,74 @@
+"""Scratch files: what work in hand lays down that has no room in memory (see `gdb.storage.runs`).
+
+A scratch file loses its name as soon as it is made, so that it goes with the process, however that ends. What a kill
+between the two leaves is a stray (`gdb.storage.manifest.strays`), which the next commit removes. Nothing is synced.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import secrets
+from pathlib import Path
+from typing import Protocol
+
+from gdb.storage.checksum import Buffer
+from gdb.storage.model import U8
+from gdb.storage.os_errors import translated
+
+
+class Scratch(Protocol):
+    """Bytes of work in hand: they have no name, and are gone when it is closed or the process ends."""
+
+    def append(self, data: Buffer) -> int:
+        """Add bytes behind those that are there; where they begin."""
+        ...
+
+    def read(self, at: int, out: U8) -> None:
+        """Fill an array with the bytes from there on."""
+        ...
+
+    def close(self) -> None: ...
+
+
+class PosixScratch:
+    """A scratch file in a folder.
+
+    Raises
+    ------
+    StorePermissionError, StoreError : here and below; the disk is full, for one.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self._fd, self._length, self._what = -1, 0, f"a temporary file in {folder}"
+        path = folder / f"scratch-{secrets.token_hex(8)}.tmp"
+        with translated(self._what):
+            self._fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+            os.unlink(path)
+
+    def append(self, data: Buffer) -> int:
+        rest, at = memoryview(data), self._length
+        rest = rest.cast("B") if rest.nbytes else memoryview(b"")
+        with translated(self._what):
+            while rest:
+                done = os.write(self._fd, rest)
+                self._length += done
+                rest = rest[done:]
+        return at
+
+    def read(self, at: int, out: U8) -> None:
+        rest = out.data
+        with translated(self._what):
+            while rest:
+                done = os.preadv(self._fd, [rest], at)
+                if not done:
+                    raise OSError(errno.EIO, "it is shorter than what was written")
+                at, rest = at + done, rest[done:]
+
+    def close(self) -> None:
+        if self._fd >= 0:
+            os.close(self._fd)
+            self._fd = -1
+
+    def __del__(self) -> None:
+        self.close()

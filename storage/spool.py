@@ -1,0 +1,165 @@
+"""Edges of one type on their way into a store, under the numbers that vertices have before they are numbered anew."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from gdb.errors import ImportFailed
+from gdb.storage import pcsr, runs
+from gdb.storage.model import DTYPES, I64, Column, EdgeTable, Kind, Rows, common_kind
+from gdb.storage.pcsr import U64
+from gdb.storage.runs import Piece, Pieces, Room, Run, Turned
+
+LOW = np.uint64(0xFFFFFFFF)
+HIGH = np.uint64(32)
+_POSITION = "\0"  # a column that is no property
+
+
+class Spool(Pieces):
+    """A run of the edges of one type, its keys being `source row << 32 | target row`.
+
+    What is added may have other columns than what is there, or int64 where that has float64: a column is null where it
+    was not given. A column that holds no value at all takes any kind.
+
+    loops : how many edges end where they begin. highest : the highest row, -1 where there is no edge.
+    """
+
+    def __init__(self, name: str, directed: bool, room: Room) -> None:
+        super().__init__(room)
+        self.name, self.directed = name, directed
+        self.loops, self.highest = 0, -1
+        self._kinds: dict[str, list[Kind]] = {}
+        self._void: dict[str, Kind] = {}
+
+    def add_edges(self, sources: Rows, targets: Rows, columns: dict[str, Column]) -> None:
+        """Take some edges: rows of both ends, i64[m] or u32[m], and columns of m values.
+
+        Raises
+        ------
+        ImportFailed : these are not as many, an end is below 0, or a property has values of kinds that do not go
+            together.
+        """
+        count = len(sources)
+        if len(targets) != count:
+            raise ImportFailed(f"the edge type {self.name!r} has more sources than targets", "")
+        for key, column in columns.items():
+            self._take_kind(key, column, count)
+        for ends in (sources, targets):
+            if count:
+                if int(ends.min()) < 0:
+                    raise missing(self.name)
+                self.highest = max(self.highest, int(ends.max()))
+        self.loops += int(np.count_nonzero(sources == targets))
+        for begin in range(0, count, runs.PIECE):
+            end = min(begin + runs.PIECE, count)
+            rows = (ends[begin:end].astype(np.uint32, copy=False) for ends in (sources, targets))
+            few = {key: column.part(begin, end) for key, column in columns.items()}
+            self.add(Piece(pcsr.keys_of(*rows), few))
+
+    def add_table(self, table: EdgeTable) -> None:
+        """Take a table of the same type. Raises as `add_edges`."""
+        self.add_edges(table.sources, table.targets, table.columns)
+
+    @property
+    def kinds(self) -> dict[str, Kind]:
+        """The properties and their kinds, by name."""
+        found = dict(self._void)
+        found.update({key: common_kind(kinds) for key, kinds in self._kinds.items()})
+        return dict(sorted(found.items()))
+
+    def piece(self, k: int) -> Piece:
+        found = super().piece(k)
+        kinds = self.kinds
+        if not kinds:
+            return found
+        count = len(found.keys)
+        columns = {key: _as(kind, found.columns.get(key), count) for key, kind in kinds.items()}
+        return Piece(found.keys, columns)
+
+    def _take_kind(self, key: str, column: Column, count: int) -> None:
+        owner = f"the property {key!r} of {self.name}"
+        if len(column) != count:
+            raise ImportFailed(f"{owner} has {len(column)} values for {count} rows")
+        if is_void(column):
+            self._void.setdefault(key, column.kind)
+            return
+        kinds = self._kinds.setdefault(key, [])
+        if column.kind not in kinds:
+            kinds.append(column.kind)
+            try:
+                common_kind(kinds)
+            except ImportFailed as error:
+                raise ImportFailed(f"{owner}: {error.reason}", error.cure) from None
+
+
+def missing(name: str) -> ImportFailed:
+    """The error for an edge that has no end."""
+    return ImportFailed(f"an edge of type {name!r} refers to a vertex that is missing")
+
+
+def is_void(column: Column) -> bool:
+    """Whether a column holds no value at all."""
+    return not len(column) or (column.valid is not None and not column.valid.any())
+
+
+def _as(kind: Kind, column: Column | None, count: int) -> Column:
+    """A column of `count` values of a kind; one of another kind is void, or integers that become floats."""
+    if column is None or (column.kind != kind and is_void(column)):
+        return Column.nulls(kind, count)
+    if column.kind != kind:
+        return Column(kind, column.values.astype(DTYPES[kind]), None, column.valid)
+    return column
+
+
+def without_repeats(spool: Spool, before: int) -> Spool:
+    """The edges without those that join the same two vertices as an earlier one; the first `before` all stay.
+
+    Cost: as `gdb.storage.runs.ordered`.
+    """
+    kept = Spool(spool.name, spool.directed, spool.room)
+    numbered = Turned(
+        _Numbered(spool), (lambda keys: keys) if spool.directed else low_first, 1, True
+    )
+    for piece in runs.ordered(numbered, spool.room):
+        position = piece.columns.pop(_POSITION).values
+        first = np.ones(len(piece.keys), np.bool_)
+        first[1:] = piece.keys[1:] != piece.keys[:-1]
+        rows = np.flatnonzero(first | (position < before))
+        taken = piece.take(rows)
+        sources, targets = (taken.keys >> HIGH).astype(np.uint32), taken.keys.astype(np.uint32)
+        kept.add_edges(sources, targets, taken.columns)
+    return kept
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Numbered:
+    """A run with the number of each edge beside it."""
+
+    run: Run
+
+    @property
+    def nbytes(self) -> int:
+        return self.run.nbytes + 8 * len(self.run)
+
+    def __len__(self) -> int:
+        return len(self.run)
+
+    def __iter__(self) -> Iterator[Piece]:
+        at = 0
+        for piece in self.run:
+            number: I64 = np.arange(at, at + len(piece.keys))
+            yield Piece(piece.keys, {**piece.columns, _POSITION: Column("int64", number)})
+            at += len(piece.keys)
+
+    def sample(self) -> U64:
+        return self.run.sample()
+
+
+def low_first(keys: U64) -> U64:
+    """The keys with the lower end above: an edge without direction has one of them."""
+    high, low = keys >> HIGH, keys & LOW
+    turned: U64 = (np.minimum(high, low) << HIGH) | np.maximum(high, low)
+    return turned

@@ -1,0 +1,78 @@
+"""What a result says of its query."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from gdb import Database
+from gdb.rows.graph import Effects
+from gdb.summary import Summary, sentence
+
+
+@pytest.mark.parametrize(
+    ("summary", "text"),
+    [
+        (Summary({"run": 0.012}, "cpu", 5), "5 rows; 12 ms on the CPU"),
+        (Summary({"run": 1.5, "tail": 0.75}, "cuda:0", 1), "1 row; 2.25 s on cuda:0"),
+        (Summary({"explain": 0.0005}, "", 3), "3 rows; 0.5 ms"),
+        (
+            Summary(
+                {"run": 0.012},
+                "cpu",
+                effects=Effects(nodes_created=2, relationships_created=1, properties_set=3),
+            ),
+            "2 nodes created, 1 relationship created, 3 properties set; 12 ms on the CPU",
+        ),
+        (Summary({"run": 0.001}, "cpu", effects=Effects()), "nothing changed; 1 ms on the CPU"),
+        (
+            Summary({"run": 0.001}, "cpu", 2, effects=Effects(labels_removed=1)),
+            "1 label removed, 2 rows; 1 ms on the CPU",
+        ),
+    ],
+)
+def test_a_summary_is_a_line(summary: Summary, text: str) -> None:
+    assert str(summary) == text
+
+
+@pytest.mark.parametrize(
+    ("effects", "text"),
+    [
+        (Effects(), "Nothing changed."),
+        (Effects(nodes_created=2, properties_set=3), "Created 2 nodes, set 3 properties."),
+        (
+            Effects(nodes_deleted=1, relationships_deleted=1200, labels_added=1),
+            "Deleted 1 node and 1,200 relationships, added 1 label.",
+        ),
+    ],
+)
+def test_what_was_done_is_a_sentence(effects: Effects, text: str) -> None:
+    assert sentence(effects) == text
+
+
+def test_a_query_of_one_pattern_goes_through_duckdb(db: Database) -> None:
+    summary = db.execute("MATCH (a) RETURN a.name ORDER BY a.name").summary
+    assert (summary.evaluator, summary.why, summary.effects) == ("duckdb", "", None)
+    assert list(summary.seconds) == ["parse", "bind", "plan", "run", "tail"]
+    assert re.fullmatch(r"4 rows; \S+ m?s on the CPU", str(summary))
+
+
+def test_a_query_over_rows_says_why(db: Database) -> None:
+    summary = db.execute("MATCH (a) WITH a RETURN a").summary
+    assert (summary.evaluator, summary.rows, summary.effects) == ("rows", 4, None)
+    assert summary.why == "it is more than one MATCH and RETURN"
+    assert list(summary.seconds) == ["parse", "bind", "run", "tail"]
+
+
+def test_a_query_that_writes_says_what_it_did(db: Database) -> None:
+    summary = db.execute("MATCH (a {name: 'Ada'}) SET a.age = 37 CREATE (a)-[:R]->(:B)").summary
+    assert str(summary).startswith(
+        "1 node created, 1 relationship created, 1 property set, 1 label"
+    )
+    assert db.execute("MATCH (a {name: 'X'}) SET a.age = 1").summary.effects == Effects()
+
+
+def test_nothing_runs_for_a_plan(db: Database) -> None:
+    summary = db.execute("EXPLAIN MATCH (a) RETURN a").summary
+    assert (summary.evaluator, summary.device) == ("", "")
