@@ -3,8 +3,8 @@
     python benchmarks/parse.py [--repeat 200] [--save]
 
 Two patterns over a small graph whose labels all nodes have: six relationships between six nodes, and twelve nodes in a
-ring with chords. Medians of a warm process; each text is read anew, since what was understood is kept by `db.execute`. The aim
-is 2 ms for the first and 10 ms for the second. The exit code is 0 whatever comes.
+ring with chords. Medians of a warm process; each text is read anew, since what was understood is kept by `db.execute`.
+The aim is 2 ms for the first and 10 ms for the second. The exit code is 0 whatever comes.
 """
 
 from __future__ import annotations
@@ -98,8 +98,8 @@ def main(line: list[str] | None = None) -> int:
     print(table)
     if arguments.save:
         body = (
-            f"Medians of {arguments.repeat}, over a graph of {NODES:,} nodes and {NODES * DEGREE:,} relationships: what "
-            f"passes before a query of which nothing is kept can run.\n\n{table}"
+            f"Medians of {arguments.repeat}, over a graph of {NODES:,} nodes and {NODES * DEGREE:,} relationships: "
+            f"what passes before a query of which nothing is kept can run.\n\n{table}"
         )
         results.save("Understanding a query", body, "sqlglot", "numpy")
     return 0

@@ -96,6 +96,7 @@ def _ran(
         options,
         deadline=clock.deadline,
         cancel=request.cancel,
+        import_root=request.import_root,
     )
     return run(context, query), context
 

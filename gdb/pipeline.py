@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from gdb.errors import (
@@ -16,8 +17,8 @@ from gdb.errors import (
     DeviceError,
     LimitExceeded,
     NotSupported,
+    QueryError,
     QueryTimeout,
-    SyntaxProblem,
     TypeProblem,
 )
 from gdb.executor import run as executor
@@ -53,6 +54,7 @@ class Request:
     """One query as it was asked, its arguments checked (`gdb.options`).
 
     memory : bytes, None for no budget. timeout : seconds from the start, None for none.
+    import_root : the folder in which files that it reads must lie, None for any.
     """
 
     text: str
@@ -63,6 +65,7 @@ class Request:
     threads: int = 0
     memory: int | None = None
     timeout: float | None = None
+    import_root: Path | None = None
 
 
 @dataclass(slots=True)
@@ -260,7 +263,7 @@ def _understood(
     try:
         bound = clock.step("bind", lambda: bind(query, snapshot, request.parameters, request.mode))
         check(query, request.parameters)
-    except (NotSupported, TypeProblem, SyntaxProblem) as refused:
+    except QueryError as refused:
         # rows may do it all the same; where nothing can, their check tells what is wrong
         return f"DuckDB cannot do this: {refused.message}"
     plan = clock.step("plan", lambda: _planned(request, bound, snapshot))

@@ -391,6 +391,7 @@ def test_what_sql_has_not_is_done_row_by_row() -> None:
         db.execute("CREATE (:A {name: 'xax'})")
         assert db.execute("MATCH (n) WHERE date() > date('2000-01-01') RETURN count(*)").scalar()
         assert db.execute("MATCH (n) RETURN trim(n.name, 'x')").scalar() == "a"
+        assert db.execute("MATCH (n) RETURN power(size(n.name), 2)").scalar() == 9.0
 
 
 @pytest.mark.parametrize("query", ["MATCH (n) RETURN size()", "UNWIND [1] AS x RETURN size()"])
@@ -402,3 +403,18 @@ def test_explain_refuses_what_cannot_be_run(query: str) -> None:
             db.execute(f"EXPLAIN {query}")
         with pytest.raises(errors.SyntaxProblem, match=r"size\(\) takes 1 value, not 0"):
             db.explain(query)
+
+
+def test_load_csv_stays_inside_of_the_import_root(tmp_path: Path) -> None:
+    (tmp_path / "in").mkdir()
+    for name in ("in/a.csv", "out.csv"):
+        (tmp_path / name).write_text("x\n1\n")
+    query = "LOAD CSV WITH HEADERS FROM $file AS line RETURN line.x"
+    with gdb.connect(import_root=tmp_path / "in") as db:
+        assert db.execute(query, {"file": "a.csv"}).fetchall() == [("1",)]
+        assert db.execute(query, {"file": "file:///a.csv"}).fetchall() == [("1",)]
+        for name in ("../out.csv", "file:///../out.csv"):
+            with pytest.raises(errors.ArgumentProblem, match="outside of the import root"):
+                db.execute(query, {"file": name})
+        with pytest.raises(errors.ArgumentProblem, match="No such file"):
+            db.execute(query, {"file": str(tmp_path / "out.csv")})
