@@ -153,7 +153,7 @@ class Apart:
 
 @dataclass(frozen=True, slots=True)
 class Between:
-    """Keep embeddings in which exactly `count` edges of view `view` join `source` and `target`
+    """Keep embeddings in which exactly `count` edges of view `view` lead from `source` to `target`
     (INDUCED; 0: anti-edge)."""
 
     view: int
@@ -180,6 +180,7 @@ class Notes:
     estimates : expected partial embeddings after each vertex of the order, from mean degrees.
     steps : expected steps of the CPU's kernel for the plan and its terms, from sampled walks; None where the
         stage is too small to be worth it. bound : from the same walks, how often each loop is bound.
+    several : relationships differ within each of several MATCH only, and there are some that do not have to.
     """
 
     core: tuple[int, ...] = ()
@@ -193,6 +194,7 @@ class Notes:
     bound: tuple[float, ...] = ()
     warnings: tuple[str, ...] = ()
     switched_off: frozenset[str] = frozenset()
+    several: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,19 +12,15 @@ from typing import TYPE_CHECKING, Literal, TypeAlias, TypeVar
 
 from gdb import options
 from gdb.errors import (
-    Cancelled,
-    ChangeRefused,
     ReadOnlyError,
 )
 from gdb.interrupt import run_beside
-from gdb.pipeline import Request, answer, explained, on_device
-from gdb.result import DeviceColumns, Result
-from gdb.schema import Schema, schema_of
+from gdb.pipeline import answer
+from gdb.queries import Queries
+from gdb.result import Result
 from gdb.statements import Statements
-from gdb.work import Work
 
 if TYPE_CHECKING:
-    from gdb.dbapi import Cursor
     from gdb.storage.importer import AnySource, Edges, LoadReport, Nodes
     from gdb.storage.snapshot import Snapshot, StoreStats
     from gdb.storage.steps import Steps
@@ -71,7 +67,7 @@ def connect(
     return Database(path, read_only=read_only, create=create, match=match, import_root=import_root)
 
 
-class Database:
+class Database(Queries):
     """A store that is open: made by `connect`, closed by `close` or at the end of a `with` block.
 
     Several threads may use one Database at once. A query reads the graph as it was when the query began.
@@ -88,14 +84,10 @@ class Database:
     ) -> None:
         from gdb.storage.store import Store
 
-        self._mode = options.match_mode(match)
-        self._import_root = options.import_root(import_root)
-        self._read_only = read_only
+        mode, root = options.match_mode(match), options.import_root(import_root)
         self._path = None if path is None else options.folder(path)
-        self._work = Work()
-        self._statements = Statements()
-        self._events: list[threading.Event] = []  # of queries that have ended
-        self._store = Store.open(self._path, create=create and not read_only, read_only=read_only)
+        store = Store.open(self._path, create=create and not read_only, read_only=read_only)
+        super().__init__(store, mode, read_only=read_only, import_root=root)
 
     @property
     def path(self) -> Path | None:
@@ -134,159 +126,6 @@ class Database:
     def interrupt(self) -> None:
         """Cancel all queries and imports that run now, in any thread; each raises Cancelled."""
         self._work.interrupt()
-
-    # ---- queries -----------------------------------------------------------------------------------
-
-    def execute(
-        self,
-        text: str,
-        parameters: Mapping[str, object] | None = None,
-        *,
-        device: str = "auto",
-        memory: int | str | None = None,
-        timeout: float | None = None,
-        match: str | None = None,
-        threads: int = 0,
-    ) -> Result:
-        """Run one query. What was understood and planned of its text is kept, for when it comes again with the same
-        or with other parameters.
-
-        Parameters
-        ----------
-        text : a Cypher query (docs/LANGUAGE.md); EXPLAIN before it gives the plan instead.
-        parameters : values for $name in the text: numbers, booleans, strings, dates, datetimes, timedeltas, None, lists
-            of these.
-        device : "auto", "cpu", "cuda", "cuda:N", or several GPUs: "cuda:0,1", each of which holds the graph.
-        memory : budget in bytes, or as in "8GB"; None for none.
-        timeout : seconds; None for none.
-        match : mode of a MATCH that names none, instead of the database's.
-        threads : 0 for one on each core.
-
-        Raises
-        ------
-        SyntaxProblem, NameProblem, TypeProblem, NotSupported, LimitExceeded : the query cannot be understood.
-        Cancelled : Ctrl-C, `interrupt` or `close`; what ran has stopped.
-        QueryTimeout, OutOfBudget, DeviceError, RunError : it cannot be finished.
-        ClosedError : the database is closed.
-        """
-        request = self._request(text, parameters, device, memory, timeout, match, threads)
-        cancel = request.cancel
-        try:
-            return self._work.do(
-                lambda: answer(request, self._store.snapshot(), self._statements, self._change),
-                cancel,
-            )
-        except KeyboardInterrupt:  # it came when the answer was ready
-            raise Cancelled("the query was cancelled.") from None
-        finally:
-            if not cancel.is_set():
-                self._events.append(cancel)
-
-    def cursor(self) -> Cursor:
-        """A cursor of PEP 249 (`gdb.dbapi`), which pandas.read_sql(query, db) and polars.read_database(query, db) ask
-        for."""
-        from gdb.dbapi import Cursor
-
-        return Cursor(self)
-
-    def device_columns(
-        self,
-        text: str,
-        parameters: Mapping[str, object] | None = None,
-        *,
-        device: str = "cuda",
-        memory: int | str | None = None,
-        timeout: float | None = None,
-        match: str | None = None,
-    ) -> DeviceColumns:
-        """Run one query on a GPU and leave its rows there, as arrays for CuPy, PyTorch, cuDF and whatever else takes
-        `__cuda_array_interface__` or DLPack.
-
-        The query returns nodes, relationships or their ids, and nothing else; LIMIT and DISTINCT of one node may
-        stand. A column holds what `id()` gives, int64: the user's ids of nodes (as `Node.id`), the numbers of
-        relationships (as `Relationship.id`).
-
-        Parameters
-        ----------
-        device : "cuda" or "cuda:N". memory : budget in bytes, rows and what the query needs on the GPU beside them.
-        The others are those of `execute`.
-
-        Raises
-        ------
-        NotSupported : the answer is not columns of ids. TypeProblem : the ids are strings.
-        DeviceError : there is no such GPU, or the rows do not fit it. OutOfBudget : they do not fit `memory`.
-        All that `execute` raises.
-
-        Examples
-        --------
-        >>> found = db.device_columns("MATCH (a)-->(b) RETURN id(a), b")  # doctest: +SKIP
-        >>> torch.from_dlpack(found["id(a)"]), cupy.asarray(found["b"])  # doctest: +SKIP
-        """
-        request = self._request(text, parameters, device, memory, timeout, match, 0)
-        return self._work.do(
-            lambda: on_device(request, self._store.snapshot(), self._statements), request.cancel
-        )
-
-    def explain(
-        self,
-        text: str,
-        parameters: Mapping[str, object] | None = None,
-        *,
-        device: str = "auto",
-        memory: int | str | None = None,
-        timeout: float | None = None,
-        match: str | None = None,
-        threads: int = 0,
-    ) -> str:
-        """The plan of a query, for a person to read; arguments and errors as `execute`."""
-        request = self._request(text, parameters, device, memory, timeout, match, threads)
-        return self._work.do(lambda: explained(request, self._store.snapshot()), request.cancel)
-
-    def _request(
-        self,
-        text: str,
-        parameters: Mapping[str, object] | None,
-        device: str,
-        memory: int | str | None,
-        timeout: float | None,
-        match: str | None,
-        threads: int,
-    ) -> Request:
-        options.query_text(text, device)
-        return Request(
-            text,
-            options.checked_parameters(parameters),
-            self._mode if match is None else options.match_mode(match),
-            self._event(),
-            device=device,
-            threads=options.thread_count(threads),
-            memory=options.memory_bytes(memory),
-            timeout=options.timeout_seconds(timeout),
-            import_root=self._import_root,
-        )
-
-    def _change(self, work: Callable[[Changes], T]) -> T:
-        """Do some work in a transaction of its own, which is committed when the work ends well."""
-        from gdb.storage.transaction import Changes, commit
-
-        if self._read_only:
-            raise ReadOnlyError(
-                f"{self!r} was opened read-only.", "Open it with gdb.connect(path) to change it."
-            )
-        self._refuse_inside()
-        self._statements.clear()  # or they would hold the snapshot, and so its files
-        with self._store.writer():
-            changes = Changes(self._store.snapshot())
-            found = work(changes)
-            commit(self._store, changes)
-        return found
-
-    def _event(self) -> threading.Event:
-        """An event for a query: one that an earlier query needed no longer, for to make one takes 4 us."""
-        try:
-            return self._events.pop()
-        except IndexError:
-            return threading.Event()
 
     # ---- import ------------------------------------------------------------------------------------
 
@@ -430,7 +269,7 @@ class Database:
         ReadOnlyError, StoreLocked : the store cannot be written.
         Cancelled : Ctrl-C, `interrupt` or `close`; the store is as it was.
         """
-        from gdb.storage.transaction import compact
+        from gdb.storage.commit import compact
 
         budget = options.import_memory(memory)
         self._refuse_inside()
@@ -438,13 +277,6 @@ class Database:
         return self._written(
             "compaction", lambda _, steps: compact(self._store, steps.part, budget).stats()
         )
-
-    def _refuse_inside(self) -> None:
-        if self._store.writes_here:
-            raise ChangeRefused(
-                "a transaction of this thread is open",
-                "End it first: it and this cannot both write.",
-            )
 
     # ---- copies ------------------------------------------------------------------------------------
 
@@ -511,22 +343,3 @@ class Database:
         with shown(sys.stderr) as progress:
             steps = Steps(work, progress, cancel)
             return self._work.do(lambda: write(self._store.snapshot(), steps), cancel, run_beside)
-
-    # ---- about the graph ---------------------------------------------------------------------------
-
-    def schema(self) -> Schema:
-        """Labels, relationship types and properties; `str()` of it is a table."""
-        return self._work.do(lambda: schema_of(self._store.snapshot()))
-
-    def stats(self) -> StoreStats:
-        """Vertices, edges and bytes, and for each partition its rows, intervals, edges and bytes."""
-        return self._work.do(lambda: self._store.snapshot().stats())
-
-    def check(self) -> None:
-        """Read every file of the store and compare its checksum.
-
-        Raises
-        ------
-        CorruptStore : a file is not the one that was committed; the message names it.
-        """
-        self._work.do(lambda: self._store.snapshot().check(), None, run_beside)

@@ -29,6 +29,8 @@ from gdb.statements import Statement, Statements
 from gdb.summary import Summary
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from gdb.by_rows import Change
     from gdb.executor.arrow import Array
     from gdb.executor.given import Given
@@ -259,7 +261,7 @@ def _understood(
     from gdb.language.checks import check
 
     if query.simple is None:
-        return "it is more than one MATCH and RETURN"
+        return "it is more than MATCH and RETURN"
     try:
         bound = clock.step("bind", lambda: bind(query, snapshot, request.parameters, request.mode))
         check(query, request.parameters)

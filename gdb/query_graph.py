@@ -65,6 +65,9 @@ class QueryEdge:
     wanted : the embeddings table must have this edge's id as a column.
     allowed : edge ids that pass this edge's own predicates, i64[k] ascending, or None.
     predicate : as for QueryVertex.
+    clause : the MATCH that it stands in; that relationships differ holds within one.
+    exists : only whether there is such a data edge matters: it is not bound, so parallel ones count once, and it
+        may be one that another query edge is matched by.
     """
 
     source: int
@@ -75,6 +78,8 @@ class QueryEdge:
     wanted: bool = False
     allowed: npt.NDArray[np.int64] | None = field(default=None, compare=False)
     predicate: str = ""
+    clause: int = 0
+    exists: bool = False
 
 
 Renamed = Callable[[tuple[int, ...], tuple[int, ...]], frozenset[str]]
@@ -82,12 +87,14 @@ Renamed = Callable[[tuple[int, ...], tuple[int, ...]], frozenset[str]]
 
 @dataclass(frozen=True, slots=True)
 class QueryGraph:
-    """Vertices, edges and the mode of one MATCH.
+    """Vertices, edges and the mode of one MATCH, or of several in a row.
 
     symmetric_under : predicates over two or more elements, which later run on the embeddings table, as
         canonical texts in which query vertex k is `$vk` and query edge k `$ek`.
     renamed : the same texts with vertex k called `$v{vertices[k]}` and edge k `$e{edges[k]}`; in mode
         SUBGRAPHS an automorphism counts only if it maps the texts onto themselves.
+    apart : pairs of query vertices that differ, whatever the mode.
+    negated : edges that no data edge may match (anti-edges); of them only ends, types and direction count.
     """
 
     vertices: tuple[QueryVertex, ...]
@@ -95,3 +102,5 @@ class QueryGraph:
     mode: MatchMode = DIFFERENT_EDGES
     symmetric_under: tuple[str, ...] = ()
     renamed: Renamed | None = field(default=None, compare=False)
+    apart: tuple[tuple[int, int], ...] = ()
+    negated: tuple[QueryEdge, ...] = ()

@@ -77,7 +77,7 @@ class Transaction:
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        from gdb.storage.transaction import commit
+        from gdb.storage.commit import commit
 
         changes, self._changes = self._changes, None
         with self._stack:

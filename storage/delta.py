@@ -2,7 +2,7 @@
 
 A store is a base (`gdb.storage.build`) and at most one delta. A commit writes the whole delta anew, small as it is,
 into the manifest itself or into a file of its own; when it has grown, the base is written anew with it
-(`gdb.storage.transaction`). Readers never see the difference: `Vertices` and `Partitions` put both together, so that
+(`gdb.storage.commit`). Readers never see the difference: `Vertices` and `Partitions` put both together, so that
 each list is one contiguous sorted list (the multi-version neighbour arrays of the thesis, ch. 4 §4.4, with two
 versions).
 

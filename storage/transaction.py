@@ -1,4 +1,4 @@
-"""Changes of a store: collected as a delta (`gdb.storage.delta`), committed at once or not at all."""
+"""Changes of a store, collected as a delta (`gdb.storage.delta`); `gdb.storage.commit` makes them its state."""
 
 from __future__ import annotations
 
@@ -15,25 +15,13 @@ from gdb.storage import intervals
 from gdb.storage.adjacency import Direction
 from gdb.storage.build import (
     MOST_VERTICES,
-    Progress,
-    rewrite,
-    written_or_removed,
 )
 from gdb.storage.delta import NewVertices, Patch, TypeDelta, appended, over, patched, visible
 from gdb.storage.kinds import fitted, named
 from gdb.storage.model import I64, U32, Column
 from gdb.storage.pcsr import U64, keys_of
-from gdb.storage.segment import packed
 from gdb.storage.snapshot import Snapshot
-from gdb.storage.store import Store
 from gdb.storage.vertices import rows_in
-
-# A delta is read and merged by every snapshot and written by every commit: one that is larger than this, and than this
-# part of the base, is written into the base instead.
-MOST_CHANGES = 1 << 16
-PART_OF_BASE = 0.05
-# Bytes of a delta up to which it lies in the manifest: a file of its own costs two more waits for the disk.
-MOST_INLINE = 1 << 18
 
 Columns = Mapping[str, Column]
 
@@ -453,55 +441,6 @@ class Changes:
         kinds = {} if known is None else known.keys
         present = partial(self.view.edge_column, name)
         return fitted(columns, kinds, present, widens=self._widens)
-
-
-def commit(store: Store, changes: Changes, progress: Progress | None = None) -> Snapshot:
-    """Make the changes the store's state, in one commit; the writer's lock must be held since they began.
-
-    Raises
-    ------
-    ChangeRefused : something else was committed since they began.
-    StorePermissionError, StoreError : the store cannot be written; it is as it was.
-    """
-    if store.snapshot().version != changes.base.version:
-        raise ChangeRefused(
-            "the store has changed since the transaction began",
-            "Load files before or after a transaction, not inside.",
-        )
-    delta, manifest = changes.delta, changes.base.manifest
-    if delta is changes.base.delta:
-        return changes.base
-    size = manifest.vertex_count + manifest.edge_count
-    if delta.size > max(MOST_CHANGES, PART_OF_BASE * size):
-        return rewrite(store, changes.view, progress)
-    base = manifest.files if manifest.delta is None else manifest.files[: manifest.delta.file]
-    version = manifest.version + 1
-    sections, record = deltas.sections_of(delta)
-    with written_or_removed(store, version) as writer:
-        inline = b""
-        if sum(section.data.nbytes for section in sections) <= MOST_INLINE:
-            inline = packed(sections)
-        else:
-            writer.place(sections)
-            writer.flush()
-        changed = replace(
-            manifest,
-            version=version,
-            files=(*base, *writer.records),
-            delta=replace(record, file=len(base)),
-            inline=inline,
-        )
-        return store.commit(changed, delta)
-
-
-def compact(store: Store, progress: Progress | None = None, budget: int | None = None) -> Snapshot:
-    """Write the base anew with all changes, and number its vertices anew. What `progress` raises stops it; the store is
-    as it was. Readers are not disturbed. budget : as of `gdb.storage.runs.Room`."""
-    with store.writer():
-        snapshot = store.snapshot()
-        if snapshot.manifest.delta is None:
-            return snapshot
-        return rewrite(store, snapshot, progress, budget)
 
 
 def _last(keys: U32 | U64) -> tuple[U64, I64]:

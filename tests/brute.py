@@ -20,9 +20,13 @@ def embeddings(query: QueryGraph, graph: SmallGraph) -> list[Embedding]:
     for vids in itertools.product(*candidates):
         if query.mode.nodes_differ and len(set(vids)) < len(vids):
             continue
-        choices = [_matches(edge, vids, graph) for edge in query.edges]
+        if any(vids[u] == vids[v] for u, v in query.apart):
+            continue
+        if any(_matches(edge, vids, graph) for edge in query.negated):
+            continue
+        choices = [_choices(edge, vids, graph) for edge in query.edges]
         for eids in itertools.product(*choices):
-            if (query.mode.edges_differ or query.mode.nodes_differ) and len(set(eids)) < len(eids):
+            if (query.mode.edges_differ or query.mode.nodes_differ) and _repeats(query, eids):
                 continue
             if query.mode.induced and not _induced(vids, eids, graph):
                 continue
@@ -54,11 +58,23 @@ def _matches(edge: QueryEdge, vids: tuple[int, ...], graph: SmallGraph) -> list[
     return found
 
 
+def _choices(edge: QueryEdge, vids: tuple[int, ...], graph: SmallGraph) -> list[int]:
+    found = _matches(edge, vids, graph)
+    return [-1] * bool(found) if edge.exists else found
+
+
+def _repeats(query: QueryGraph, eids: tuple[int, ...]) -> bool:
+    """Whether two query edges of one MATCH have the same data edge."""
+    bound = [
+        (edge.clause, eid) for edge, eid in zip(query.edges, eids, strict=True) if not edge.exists
+    ]
+    return len(set(bound)) < len(bound)
+
+
 def _induced(vids: tuple[int, ...], eids: tuple[int, ...], graph: SmallGraph) -> bool:
     inside = set(vids)
-    return {e for e, (_, s, t) in enumerate(graph.edges) if s in inside and t in inside} == set(
-        eids
-    )
+    held = {e for e, (_, s, t) in enumerate(graph.edges) if s in inside and t in inside}
+    return held == set(eids) - {-1}
 
 
 def automorphisms(query: QueryGraph) -> list[Embedding]:
@@ -68,10 +84,24 @@ def automorphisms(query: QueryGraph) -> list[Embedding]:
     for image in itertools.permutations(range(n)):
         if any(_colour(query, u) != _colour(query, image[u]) for u in range(n)):
             continue
+        if not _keeps(query, image):
+            continue
         for edges in itertools.permutations(range(m)):
             if all(_same(query.edges[e], query.edges[edges[e]], image) for e in range(m)):
                 found.append((image, edges))
     return found
+
+
+def _keeps(query: QueryGraph, image: tuple[int, ...]) -> bool:
+    """Whether a permutation of the vertices keeps the pairs that differ and the anti-edges."""
+    apart = {frozenset(pair) for pair in query.apart}
+    if {frozenset(image[v] for v in pair) for pair in apart} != apart:
+        return False
+    k = len(query.negated)
+    return any(
+        all(_same(query.negated[e], query.negated[to[e]], image) for e in range(k))
+        for to in itertools.permutations(range(k))
+    )
 
 
 def _colour(query: QueryGraph, v: int) -> object:
@@ -81,6 +111,8 @@ def _colour(query: QueryGraph, v: int) -> object:
 
 def _same(edge: QueryEdge, other: QueryEdge, image: tuple[int, ...]) -> bool:
     if (sorted(edge.types), edge.predicate) != (sorted(other.types), other.predicate):
+        return False
+    if edge.exists != other.exists:
         return False
     ends = (image[edge.source], image[edge.target])
     there = (other.source, other.target)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 from hypothesis import strategies as st
 
@@ -69,10 +71,32 @@ def queries(draw: st.DrawFn, edge_count: int = 14, vertex_count: int = 7) -> Que
         eids, predicate = None, ""
         if draw(st.integers(0, 9)) == 9:
             predicate, eids = "p", np.arange(0, edge_count, 2, dtype=np.int64)
+        exists = draw(st.integers(0, 9)) == 9
+        wanted = draw(st.booleans()) and not exists
+        if exists:
+            eids, predicate = None, ""
         edges.append(
-            QueryEdge(source, target, types, direction, None, draw(st.booleans()), eids, predicate)
+            QueryEdge(
+                *(source, target, types, direction, None, wanted, eids, predicate), exists=exists
+            )
         )
-    return QueryGraph(tuple(vertices), tuple(edges), draw(st.sampled_from(MODES)))
+    mode = draw(st.sampled_from(MODES))
+    if not mode.nodes_differ and draw(st.booleans()):  # several MATCH
+        edges = [replace(edge, clause=draw(st.integers(0, 1))) for edge in edges]
+    vertex = st.integers(0, n - 1)
+    pairs = draw(st.lists(st.tuples(vertex, vertex), max_size=draw(st.sampled_from([0, 0, 2]))))
+    negated = []
+    for _ in range(draw(st.sampled_from([0, 0, 0, 1, 2]))):
+        types = draw(st.sampled_from([(), ("R",), ("S",), ("R", "U"), ("U",), ("X",)]))
+        direction = draw(st.sampled_from([Direction.OUT, Direction.ANY]))
+        negated.append(QueryEdge(draw(vertex), draw(vertex), types, direction))
+    return QueryGraph(
+        tuple(vertices),
+        tuple(edges),
+        mode,
+        apart=tuple((u, v) for u, v in pairs if u != v),
+        negated=tuple(negated),
+    )
 
 
 @st.composite

@@ -10,11 +10,12 @@ from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from gdb.errors import LimitExceeded, SyntaxProblem
+from gdb.errors import LimitExceeded, NotSupported, SyntaxProblem
 from gdb.executor.tail import Tail, same
 from gdb.language import functions, pushdown
 from gdb.language.canonical import canonical, numbered
-from gdb.language.clauses import Query, Simple
+from gdb.language.clauses import Match, Query, Simple
+from gdb.language.existence import EdgeTest, edge_test, told_apart
 from gdb.language.projection import project
 from gdb.language.pushdown import Conditions
 from gdb.language.refusals import check, refuse_clauses
@@ -167,18 +168,38 @@ def _bind(
     query: Simple, snapshot: Snapshot, params: Mapping[str, Value], default_mode: MatchMode
 ) -> BoundQuery:
     scope = Scope(query.text, snapshot, params)
-    scope.add(query.match)
-    pushed, rest = pushdown.distribute(scope, _conditions(scope, query))
+    mode = _mode(query, default_mode)
+    written: list[Expression] = []
+    tests: list[EdgeTest] = []
+    for clause, match in enumerate(query.matches):
+        scope.add(match, clause)
+        asked, others = _conditions(scope, match, default_mode)
+        tests += asked
+        written += others
+    pushed, rest = pushdown.distribute(scope, written)
+    apart, rest = told_apart(scope, rest)
+    for test in tests:
+        scope.tested_types += test.types
+        scope.tested_labels += [name for term in test.labels for name in term]
+        if test.end is None:
+            element = Element("vertex", test.start, scope.vertices[test.start].place)
+            pushed.setdefault(element, Conditions()).on_edges.append(test)
+    between = [test.edge for test in tests if test.end is not None]
     scope.warn_of_unknown_names()
     tail = project(scope, query.returning, rest)
     wanted = {ref.index for ref in tail.columns if ref.element == "edge"}
     texts, renamed = _compared(scope, rest)
     graph = QueryGraph(
         tuple(_vertex(scope, k, pushed) for k in range(len(scope.vertices))),
-        tuple(_edge(scope, k, pushed, k in wanted) for k in range(len(scope.edges))),
-        query.match.mode or default_mode,
+        (
+            *(_edge(scope, k, pushed, k in wanted) for k in range(len(scope.edges))),
+            *(edge for edge in between if edge.exists),
+        ),
+        mode,
         texts,
         renamed,
+        apart,
+        tuple(edge for edge in between if not edge.exists),
     )
     warnings = tuple(scope.warnings)
     return BoundQuery(
@@ -213,18 +234,48 @@ def _returned(query: Simple) -> list[Expression]:
     return found + [count for count in (returning.skip, returning.limit) if count is not None]
 
 
-def _conditions(scope: Scope, query: Simple) -> list[Expression]:
-    """The property maps and the WHERE, in parts that must all be true, with their names and parameters known."""
-    written = list(scope.conditions)
-    if query.match.where is not None:
-        written.append(query.match.where)
+def _mode(query: Simple, default: MatchMode) -> MatchMode:
+    """The mode of all MATCH.
+
+    Raises
+    ------
+    NotSupported : they have several, or one that concerns the nodes of each.
+    """
+    first, *others = query.matches
+    mode = first.mode or default
+    for match in others:
+        if (match.mode or default) != mode or mode.nodes_differ:
+            raise problem(
+                NotSupported,
+                query.text,
+                match.place,
+                "a second MATCH in this mode is not supported yet.",
+                "Write all patterns in one MATCH, separated by commas.",
+            )
+    return mode
+
+
+def _conditions(
+    scope: Scope, match: Match, default: MatchMode
+) -> tuple[list[EdgeTest], list[Expression]]:
+    """The property maps and the WHERE of a MATCH that was just added, in parts that must all be true, with their names
+    and parameters known; apart from these what is asked of edges."""
+    written, scope.conditions = scope.conditions, []
+    if match.where is not None:
+        written.append(match.where)
+    tests: list[EdgeTest] = []
     found: list[Expression] = []
     for condition in written:
-        measure(condition, query.text)
-        for part in conjuncts(resolve(condition, scope.lookup)):
-            _check(scope, part)
-            found.append(part)
-    return found
+        measure(condition, scope.text)
+        for part in conjuncts(condition):
+            test = edge_test(scope, part, default)
+            if test is not None:
+                tests.append(test)
+                continue
+            resolved = resolve(part, scope.lookup)
+            _check(scope, resolved)
+            found.append(resolved)
+    return tests, found
 
 
 def _check(scope: Scope, condition: Expression) -> None:
@@ -267,5 +318,6 @@ def _edge(
         allowed = pushdown.allowed_edges(scope, element, conditions)
         text = pushdown.predicate(scope, conditions)
     return QueryEdge(
-        edge.source, edge.target, types, edge.direction, edge.name, wanted, allowed, text
+        *(edge.source, edge.target, types, edge.direction, edge.name, wanted, allowed, text),
+        clause=edge.clause,
     )

@@ -70,7 +70,7 @@ def canonical(
     Examples
     --------
     >>> from gdb.language.parser import parse
-    >>> canonical(parse("MATCH (a) WHERE 30 < 5 AND 2 > 1 RETURN a").match.where, {})
+    >>> canonical(parse("MATCH (a) WHERE 30 < 5 AND 2 > 1 RETURN a").simple.matches[0].where, {})
     '(1 < 2) AND (30 < 5)'
     """
     return _Writer(parameters, named).text(expression)

@@ -241,21 +241,22 @@ class Query:
 
     @property
     def simple(self) -> Simple | None:
-        """The query, where it is one MATCH and RETURN."""
-        if len(self.parts) != 1 or len(self.parts[0]) != 2:
+        """The query, where it is one or several MATCH, none of them optional, and RETURN."""
+        if len(self.parts) != 1 or len(self.parts[0]) < 2:
             return None
-        first, last = self.parts[0]
-        if isinstance(first, Match) and not first.optional and isinstance(last, Return):
-            return Simple(self.text, first, last, self.explain, self.profile)
-        return None
+        *first, last = self.parts[0]
+        matches = tuple(c for c in first if isinstance(c, Match) and not c.optional)
+        if len(matches) < len(first) or not isinstance(last, Return):
+            return None
+        return Simple(self.text, matches, last, self.explain, self.profile)
 
 
 @dataclass(frozen=True, slots=True)
 class Simple:
-    """A query that is one MATCH and RETURN: what `binder.bind` reads."""
+    """A query that is MATCH, once or more often, and RETURN: what `binder.bind` reads."""
 
     text: str = field(compare=False)
-    match: Match
+    matches: tuple[Match, ...]
     returning: Return
     explain: bool = False
     profile: bool = False

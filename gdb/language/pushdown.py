@@ -18,6 +18,7 @@ from sqlglot import exp
 from gdb.language import functions
 from gdb.language.canonical import canonical, conjunction
 from gdb.language.columns import ElementColumns, Parameters
+from gdb.language.existence import EdgeTest, with_edge
 from gdb.language.resolve import elements, is_id, parameters
 from gdb.language.scalar import Translator
 from gdb.language.scope import Scope, has_labels
@@ -51,7 +52,7 @@ IdTerms = Parameter | tuple[Literal | Parameter, ...]
 
 @dataclass(slots=True)
 class Conditions:
-    """What was found for one element: on its id, and on its properties.
+    """What was found for one element: on its id, on its properties, and of a vertex on its edges.
 
     answer : what passes those on its properties, once they were evaluated, i64[k] ascending.
     among : the groups that a vertex may be in, and their id spaces, once they were asked for.
@@ -59,6 +60,7 @@ class Conditions:
 
     on_id: list[tuple[Expression, IdTerms]] = field(default_factory=list)
     on_properties: list[Expression] = field(default_factory=list)
+    on_edges: list[EdgeTest] = field(default_factory=list)
     answer: I64 | None = None
     among: tuple[tuple[int, ...], tuple[str, ...]] | None = None
 
@@ -76,7 +78,7 @@ class Conditions:
             return self
         stale = any(name in changed for c in self.on_properties for name, _ in parameters(c))
         answer = None if stale else self.answer
-        return Conditions(self.on_id, self.on_properties, answer, self.among)
+        return Conditions(self.on_id, self.on_properties, self.on_edges, answer, self.among)
 
 
 def distribute(
@@ -106,9 +108,8 @@ def distribute(
 
 def predicate(scope: Scope, conditions: Conditions) -> str:
     """The text by which alike vertices and edges are known: the conditions without the element's name."""
-    return conjunction(
-        canonical(condition, scope.parameters, lambda _: "") for condition in conditions.all()
-    )
+    texts = [canonical(condition, scope.parameters, lambda _: "") for condition in conditions.all()]
+    return conjunction([*texts, *(test.text for test in conditions.on_edges)])
 
 
 # ---- which conditions ----------------------------------------------------------------------------
@@ -211,6 +212,7 @@ def allowed_vertices(
             scope = scope if values is None else scope.with_parameters(values)
             conditions.answer = _with_properties(scope, groups, conditions.on_properties)
         parts.append(conditions.answer)
+    parts += [with_edge(scope.snapshot, test) for test in conditions.on_edges]
     return _common(parts).astype(np.uint32)
 
 

@@ -6,7 +6,9 @@ from collections.abc import Iterator
 
 from gdb.errors import NotSupported
 from gdb.language.clauses import Clause, Match, Query, Return, Simple
+from gdb.language.existence import is_edge_test
 from gdb.language.report import problem
+from gdb.language.resolve import conjuncts
 from gdb.language.syntax import (
     Case,
     Expression,
@@ -49,7 +51,7 @@ _KINDS: dict[type[Expression], tuple[str, str]] = {
 
 
 def refuse_clauses(query: Query) -> NotSupported:
-    """The error for a query that is not one MATCH and RETURN, at the first clause that is too many."""
+    """The error for a query that is not MATCH and RETURN, at the first clause that is something else."""
     if len(query.parts) > 1:
         what, place = "UNION", query.parts[1][0].place
     else:
@@ -60,15 +62,15 @@ def refuse_clauses(query: Query) -> NotSupported:
 
 def _first_other(clauses: tuple[Clause, ...]) -> Clause:
     for number, clause in enumerate(clauses):
-        wanted = Return if number else Match
-        if not isinstance(clause, wanted) or (isinstance(clause, Match) and clause.optional):
+        plain = isinstance(clause, Match) and not clause.optional
+        if not plain and (not number or not isinstance(clause, Return)):
             return clause
     return clauses[-1]
 
 
 def _shown(clause: Clause) -> str:
     if isinstance(clause, Match):
-        return "OPTIONAL MATCH" if clause.optional else "a second MATCH"
+        return "OPTIONAL MATCH" if clause.optional else "MATCH without RETURN"
     if isinstance(clause, Return):
         return "RETURN without MATCH"
     return type(clause).__name__.removesuffix("Subquery").removesuffix("Procedure").upper()
@@ -81,8 +83,9 @@ def check(query: Simple) -> None:
     ------
     NotSupported : with the place.
     """
-    for path in query.match.patterns:
-        _check_path(query.text, path)
+    for match in query.matches:
+        for path in match.patterns:
+            _check_path(query.text, path)
     for expression in _expressions(query):
         check_expression(query.text, expression)
     for count in (query.returning.skip, query.returning.limit):
@@ -120,11 +123,13 @@ def refused(part: Expression) -> tuple[str, str] | None:
 
 
 def _expressions(query: Simple) -> Iterator[Expression]:
-    for path in query.match.patterns:
-        for element in _elements(path):
-            yield from (value for _, value in element.properties)
-    if query.match.where is not None:
-        yield query.match.where
+    """All that is to be translated; a pattern in WHERE that belongs to the query graph is not."""
+    for match in query.matches:
+        for path in match.patterns:
+            for element in _elements(path):
+                yield from (value for _, value in element.properties)
+        if match.where is not None:
+            yield from (part for part in conjuncts(match.where) if not is_edge_test(part))
     yield from (item.expression for item in query.returning.items)
     yield from (item.expression for item in query.returning.order)
 

@@ -45,7 +45,7 @@ class Vertex:
 
 @dataclass(slots=True)
 class Edge:
-    """A query edge from vertex `source` to vertex `target`; direction OUT or ANY."""
+    """A query edge from vertex `source` to vertex `target`; direction OUT or ANY; of the MATCH number `clause`."""
 
     name: str | None
     place: Place
@@ -53,6 +53,7 @@ class Edge:
     target: int
     types: tuple[Name, ...]
     direction: Direction
+    clause: int = 0
 
 
 class Scope:
@@ -67,6 +68,8 @@ class Scope:
         self.names: dict[str, Element] = {}
         self.conditions: list[Expression] = []  # from property maps; elements, no variables
         self.tests: list[HasLabels] = []  # of WHERE, wherever they stand in it
+        self.tested_labels: list[Name] = []  # of patterns in WHERE
+        self.tested_types: list[Name] = []
         self.warnings: list[str] = []
         self._types: dict[tuple[Element, str], Type] = {}
 
@@ -78,18 +81,19 @@ class Scope:
 
     # ---- patterns ---------------------------------------------------------------------------------
 
-    def add(self, match: Match) -> None:
-        """Number the vertices and edges of all patterns.
+    def add(self, match: Match, clause: int = 0) -> None:
+        """Number the vertices and edges of all patterns of the MATCH number `clause`.
 
         Raises
         ------
         SyntaxProblem : a relationship named twice, or one name for a node and a relationship.
+        NotSupported : a relationship of an earlier MATCH.
         LimitExceeded : too many of them.
         """
         for path in match.patterns:
             at = [self._vertex(node) for node in path.nodes]
             for k, relationship in enumerate(path.relationships):
-                self._edge(relationship, at[k], at[k + 1])
+                self._edge(relationship, at[k], at[k + 1], clause)
         if len(self.vertices) > limits.MAX_PATTERN_VERTICES:
             raise LimitExceeded(
                 f"the pattern has {len(self.vertices)} nodes, more than the limit of "
@@ -117,13 +121,21 @@ class Scope:
         self._map(known, node.properties)
         return known.index
 
-    def _edge(self, relationship: RelationshipPattern, left: int, right: int) -> None:
+    def _edge(self, relationship: RelationshipPattern, left: int, right: int, clause: int) -> None:
         variable = relationship.variable
         element = Element("edge", len(self.edges), relationship.place)
         if variable is not None:
             known = self.names.get(variable.text)
             if known is not None and known.kind == "vertex":
                 raise self._one_name(variable, "node")
+            if known is not None and self.edges[known.index].clause < clause:
+                raise problem(
+                    NotSupported,
+                    self.text,
+                    variable.place,
+                    f"the relationship '{variable.text}' of an earlier MATCH is not supported yet.",
+                    "Match it once.",
+                )
             if known is not None:
                 raise problem(
                     SyntaxProblem,
@@ -142,6 +154,7 @@ class Scope:
                 left if back else right,
                 relationship.types,
                 Direction.OUT if back else relationship.direction,
+                clause,
             )
         )
         self._map(element, relationship.properties)
@@ -322,7 +335,8 @@ class Scope:
     def warn_of_unknown_names(self) -> None:
         """One warning for each label and type of the pattern and of WHERE that the store has not."""
         labels = [name for v in self.vertices for term in v.labels for name in term]
-        types = [name for edge in self.edges for name in edge.types]
+        labels += self.tested_labels
+        types = [name for edge in self.edges for name in edge.types] + self.tested_types
         for test in self.tests:
             of_node = isinstance(test.subject, Element) and test.subject.kind == "vertex"
             (labels if of_node else types).extend(name for term in test.labels for name in term)

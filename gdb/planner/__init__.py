@@ -13,7 +13,7 @@ from gdb.executor import nest_passes
 from gdb.executor.plan import Notes, Plan, Twin, verify
 from gdb.planner import cost
 from gdb.planner.decompose import Decomposition, decompose
-from gdb.planner.distinct import Conditions, conditions, surely_different, with_twins_bound
+from gdb.planner.distinct import Conditions, clauses, conditions, surely_different, with_twins_bound
 from gdb.planner.order import components, independent_last, matching_order, written_order
 from gdb.planner.phases import build
 from gdb.planner.problem import Problem, conditions_of, problem_of
@@ -151,6 +151,7 @@ def _assembled(
         estimates=cost.estimates(query, order),
         warnings=_warnings(query),
         switched_off=switched_off,
+        several=len({e for e in clauses(query) if e >= 0}) > 1,
     )
     plan = Plan(
         len(query.candidates),

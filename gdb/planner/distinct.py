@@ -20,7 +20,7 @@ class Conditions:
     vertices : pairs of query vertices whose data vertices must differ.
     edges : pairs of query edges whose data edges must be compared by edge id.
     apart : comparisons of vertex pairs. bound : query edges that need an edge id.
-    between : view, u, v, count (INDUCED).
+    between : view as seen from u, u, v, count (INDUCED, anti-edges).
     """
 
     vertices: frozenset[tuple[int, int]]
@@ -42,21 +42,48 @@ def conditions(query: Resolved, parallel: dict[int, int]) -> Conditions:
         for f in range(len(query.edges)):
             for e in range(f):
                 # where nodes differ, edges with different ends do
-                if not mode.nodes_differ or ends[e] == ends[f]:
+                close = not mode.nodes_differ or ends[e] == ends[f]
+                if close and _compared(query, e, f):
                     _edges_differ(query, e, f, vertices, edges, apart)
     if mode.nodes_differ:
         n = len(query.candidates)
         vertices |= {(u, v) for v in range(n) for u in range(v) if not _apart_anyway(query, u, v)}
+    told = {(min(pair), max(pair)) for pair in query.graph.apart}
+    vertices |= {(u, v) for u, v in told if not _apart_anyway(query, u, v)}
     bound = {e for pair in edges for e in pair}
     for e, edge in enumerate(query.edges):
         asked = query.graph.edges[e]
         simple = query.view(edge.spec(edge.source)).simple
-        if asked.wanted or asked.allowed is not None or not simple:
+        if not asked.exists and (asked.wanted or asked.allowed is not None or not simple):
             bound.add(e)
     between = _induced(query) if mode.induced else ()
+    anti = [x for x in query.negated if x.types is not None]
+    between += tuple((x.spec(x.source), x.source, x.target, 0) for x in anti)
     return Conditions(
         frozenset(vertices), frozenset(edges), tuple(apart), frozenset(bound), between
     )
+
+
+def clauses(query: Resolved) -> tuple[int, ...]:
+    """For each query edge the MATCH within which it has to differ from others; -1 where there is no other that
+    could be the same data edge, so that it makes no difference in which one it stands."""
+    asked, edges = query.graph.edges, query.edges
+    if not query.graph.mode.edges_differ or len({x.clause for x in asked}) == 1:
+        return (0,) * len(edges)
+
+    def alone(e: int) -> bool:
+        return not any(
+            f != e and _compared(query, e, f) and _together(edges[e], edges[f]) is not None
+            for f in range(len(edges))
+        )
+
+    return tuple(-1 if alone(e) else x.clause for e, x in enumerate(asked))
+
+
+def _compared(query: Resolved, e: int, f: int) -> bool:
+    """Whether "relationships differ" is about these two query edges."""
+    x, y = query.graph.edges[e], query.graph.edges[f]
+    return x.clause == y.clause and not x.exists and not y.exists
 
 
 def with_twins_bound(found: Conditions, twins: tuple[Twin, ...]) -> Conditions:
@@ -143,7 +170,8 @@ def surely_different(query: Resolved, u: int, v: int) -> bool:
     one data edge if their other ends were the same, unless parallel edges exist.
     """
     mode = query.graph.mode
-    if mode.nodes_differ or _apart_anyway(query, u, v):
+    told = (u, v) in query.graph.apart or (v, u) in query.graph.apart
+    if mode.nodes_differ or told or _apart_anyway(query, u, v):
         return True
     if not mode.edges_differ:
         return False
@@ -152,7 +180,8 @@ def surely_different(query: Resolved, u: int, v: int) -> bool:
         spec = query.edges[e].spec(w)
         for f in query.incident(v):
             edge = query.edges[f]
-            if e != f and edge.other(v) == w and edge.spec(w) == spec and query.view(spec).simple:
+            alike = edge.other(v) == w and edge.spec(w) == spec and query.view(spec).simple
+            if e != f and alike and _compared(query, e, f):
                 return True
     return False
 
@@ -166,7 +195,10 @@ def _induced(query: Resolved) -> tuple[tuple[ViewSpec, int, int, int], ...]:
     n = len(query.candidates)
     for v in range(n):
         for u in range(v + 1):
-            held = sum(1 for x in query.edges if {x.source, x.target} == {u, v})
+            held = sum(
+                {x.source, x.target} == {u, v} and not asked.exists
+                for x, asked in zip(query.edges, query.graph.edges, strict=True)
+            )
             implied = (u == v and not view.loops and held == 0) or (held == 1 and view.simple)
             if not implied:
                 found.append((spec, u, v, held))

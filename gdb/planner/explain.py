@@ -56,6 +56,7 @@ def explain(plan: Plan, graph: GraphSource, options: Options, bound: Bound | Non
         f"leaves: {_names(notes.leaves, name)}",
         f"matching order: {_names(plan.order, name)}",
         _restrictions(plan),
+        *(["relationships differ within each MATCH only"] if notes.several else []),
         *(f"warning: {w}" for w in notes.warnings),
     ]
     if notes.switched_off:
@@ -135,7 +136,8 @@ def _phase(phase: Phase, plan: Plan, expected: dict[int, float]) -> list[str]:
         case Apart(a=a, b=b, c=c, d=d):
             return [f"keep apart ({name[a]}, {name[b]}) and ({name[c]}, {name[d]})"]
         case Between(view=w, source=s, target=t, count=n):
-            return [f"exactly {n} edges {name[s]}{_view(plan.views[w])}{name[t]}"]
+            number = f"exactly {n} edges" if n else "no edge"
+            return [f"{number} {name[s]}{_view(plan.views[w])}{name[t]}"]
 
 
 def _label(plan: Plan, vertex: int) -> str:
@@ -238,7 +240,9 @@ def _base(nest: LoopNest, k: int, plan: Plan) -> str:
 def _check(nest: LoopNest, check: Member, plan: Plan) -> str:
     source, target = _variable(nest, check.source, plan), _variable(nest, check.target, plan)
     shown = f"{source}{_view(plan.views[check.view])}{target}"
-    return shown if check.most > UNLIMITED else f"{check.most} edges {shown}"
+    if check.most > UNLIMITED:
+        return shown
+    return f"{check.most} edges {shown}" if check.most else f"no edge {shown}"
 
 
 def _cut(nest: LoopNest, cut: Slice, differs: tuple[int, ...], plan: Plan) -> str:

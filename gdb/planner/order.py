@@ -83,8 +83,8 @@ def _next(query: Resolved, left: set[int], bound: set[int], component: frozenset
 def independent_last(
     query: Resolved, order: tuple[int, ...], kept: int | None = None
 ) -> tuple[int, ...]:
-    """For counting: an order that ends with two vertices that no edge joins, so that both are
-    counted and none looped over; `kept` is neither.
+    """For counting: an order that ends with two vertices that no edge and no anti-edge joins, so that
+    both are counted and none looped over; `kept` is neither.
 
     The pair is the latest in `order` whose removal leaves the other vertices of its component
     joined. Sets are computed as early as their operands are bound, so a vertex that comes last
@@ -98,7 +98,8 @@ def independent_last(
         for before in sorted(order, key=lambda v: -place[v]):
             if kept in (before, last):
                 continue
-            if place[before] < place[last] and before not in query.neighbours(last):
+            tied = before in query.neighbours(last) or query.barred(before, last)
+            if place[before] < place[last] and not tied:
                 rest = joined(query, [v for v in order if v not in (last, before)])
                 if rest is not None and _hangs(query, rest, before) and _hangs(query, rest, last):
                     return (*rest, before, last)

@@ -96,16 +96,19 @@ class _Builder:
             ends = {apart.a, apart.b, apart.c, apart.d}
             if ends <= set(self.bound) and ends & set(vertices):
                 self.phases.append(apart)
-        self._induced(vertices)
+        self._between(vertices)
         for e in sorted(self.conditions.bound):
             if self.query.graph.edges[e].allowed is not None:
                 self.bind_edge(e)
 
-    def _induced(self, vertices: list[int]) -> None:
+    def _between(self, vertices: list[int]) -> None:
+        """Hold the number of edges between two vertices that are now bound to what it has to be."""
         for spec, u, v, held in self.conditions.between:
             if {u, v} <= set(self.bound) and {u, v} & set(vertices):
-                first, last = sorted((u, v), key=self.bound.index)
-                self.phases.append(Between(self.view(spec), first, last, held))
+                if self.bound.index(v) < self.bound.index(u):
+                    u, v = v, u
+                    spec = ViewSpec(spec.types, spec.direction.flipped)
+                self.phases.append(Between(self.view(spec), u, v, held))
 
     def bind_edge(self, e: int) -> None:
         """Bind a query edge whose ends are bound, once."""

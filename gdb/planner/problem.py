@@ -61,8 +61,10 @@ def problem_of(query: Resolved, conditions: Conditions) -> Problem | None:
         if edge.source == edge.target or not view.simple or view.loops:
             return None
     pairs = frozenset((min(p), max(p)) for p in conditions.vertices)
-    graph = replace(query.graph, mode=_PLAIN, symmetric_under=(), renamed=None)
-    return Problem(replace(query, graph=graph), pairs)
+    graph = replace(
+        query.graph, mode=_PLAIN, symmetric_under=(), renamed=None, apart=(), negated=()
+    )
+    return Problem(replace(query, graph=graph, negated=()), pairs)
 
 
 def conditions_of(apart: Pairs) -> Conditions:

@@ -62,12 +62,13 @@ _NONE = ("",)  # no edge type has the empty name, so this view has no rows
 
 @dataclass(frozen=True, slots=True)
 class Resolved:
-    """A query graph over one snapshot."""
+    """A query graph over one snapshot. negated : its anti-edges."""
 
     graph: QueryGraph
     source: PlannerSource
     candidates: tuple[Candidates, ...]
     edges: tuple[Edge, ...]
+    negated: tuple[Edge, ...] = ()
     _incident: list[list[int]] = field(init=False, repr=False, compare=False)
     _near: list[frozenset[int]] = field(init=False, repr=False, compare=False)
     _views: dict[ViewSpec, Adjacency] = field(
@@ -89,6 +90,10 @@ class Resolved:
         if spec not in self._views:
             self._views[spec] = self.source.adjacency(spec.types, spec.direction)
         return self._views[spec]
+
+    def barred(self, u: int, v: int) -> bool:
+        """Whether an anti-edge joins two query vertices."""
+        return any({x.source, x.target} == {u, v} for x in self.negated)
 
     def incident(self, vertex: int) -> list[int]:
         """Query edges at a query vertex, self-loops once."""
@@ -115,7 +120,8 @@ def resolve(graph: QueryGraph, source: PlannerSource) -> Resolved:
     labelled = _by_label(source)
     candidates = tuple(_candidates(v, _ranges(v.labels, source, labelled)) for v in graph.vertices)
     edges = tuple(_edge(e, known) for e in graph.edges)
-    return Resolved(graph, source, candidates, edges)
+    negated = tuple(_edge(e, known) for e in graph.negated)
+    return Resolved(graph, source, candidates, edges, negated)
 
 
 def _edge(edge: QueryEdge, known: dict[str, bool]) -> Edge:

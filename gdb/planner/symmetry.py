@@ -14,6 +14,7 @@ from dataclasses import dataclass
 
 from gdb.errors import LimitExceeded
 from gdb.executor.plan import Twin
+from gdb.planner.distinct import clauses
 from gdb.planner.resolve import Resolved
 from gdb.storage.adjacency import Direction
 
@@ -36,9 +37,9 @@ class Symmetry:
 
 
 class Automorphisms:
-    """Searches automorphisms of a query graph: vertex permutations that keep labels, predicates and
-    edges, the pairs `apart` (both ways round), which have to differ where others need not, and the pairs `order`, of
-    whose vids the first is the larger."""
+    """Searches automorphisms of a query graph: vertex permutations that keep labels, predicates, edges and
+    anti-edges, the query's pairs that differ and the pairs `apart` (both ways round), which have to where others need
+    not, and the pairs `order`, of whose vids the first is the larger."""
 
     def __init__(
         self,
@@ -46,7 +47,9 @@ class Automorphisms:
         apart: frozenset[tuple[int, int]] = frozenset(),
         order: frozenset[tuple[int, int]] = frozenset(),
     ) -> None:
-        self.query, self.apart, self.order = query, apart, order
+        told = query.graph.apart
+        self.apart = apart | frozenset(told) | {(v, u) for u, v in told}
+        self.query, self.order, self.clauses = query, order, clauses(query)
         self.n = len(query.candidates)
         mode = query.graph.mode
         self.texts = frozenset(query.graph.symmetric_under) if mode.distinct else frozenset()
@@ -68,7 +71,8 @@ class Automorphisms:
 
     def _related(self, u: int, v: int) -> bool:
         ordered = (u, v) in self.order or (v, u) in self.order
-        return u == v or v in self.query.neighbours(u) or (u, v) in self.apart or ordered
+        joined = v in self.query.neighbours(u) or self.query.barred(u, v)
+        return u == v or joined or (u, v) in self.apart or ordered
 
     def _signature(self, u: int, v: int, named: set[int]) -> Signature:
         """The edges between two vertices as seen from u, in an order that does not depend on the
@@ -78,6 +82,10 @@ class Automorphisms:
             edge = self.query.edges[e]
             if edge.other(u) == v and (u != v or edge.source == edge.target):
                 found.append(self._edge_colour(e, u, named))
+        for edge, asked in zip(self.query.negated, self.query.graph.negated, strict=True):
+            if {edge.source, edge.target} == {u, v}:
+                way = "loop" if u == v else edge.spec(u).direction.value
+                found.append(("none", tuple(sorted(set(asked.types))), way))
         if (u, v) in self.apart:
             found.append(("apart",))
         if (u, v) in self.order:
@@ -94,7 +102,8 @@ class Automorphisms:
         parallel = [f for f, x in enumerate(self.query.edges) if {x.source, x.target} == ends]
         alone = e if e in named and len(parallel) > 1 else -1
         way = "loop" if edge.source == edge.target else edge.spec(u).direction.value
-        return (tuple(sorted(set(asked.types))), way, asked.predicate, alone)
+        types = tuple(sorted(set(asked.types)))
+        return (types, way, asked.predicate, alone, asked.exists, self.clauses[e])
 
     def onto(self, other: Automorphisms) -> bool:
         """Whether some isomorphism takes this query graph to another."""
@@ -252,6 +261,8 @@ def parallel_twins(query: Resolved) -> dict[int, int]:
     before: dict[int, int] = {}
     last: dict[tuple[object, ...], int] = {}
     for e, edge in enumerate(query.edges):
+        if query.graph.edges[e].exists:
+            continue
         low = min(edge.source, edge.target)
         ends = (low, max(edge.source, edge.target))
         at = low if edge.direction is Direction.ANY else edge.source

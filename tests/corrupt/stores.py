@@ -15,7 +15,8 @@ from unittest.mock import patch
 import numpy as np
 
 import gdb
-from gdb.storage import segment, transaction
+from gdb.storage import commit as committing
+from gdb.storage import segment
 from gdb.storage.adjacency import Direction
 from gdb.storage.build import write_graph
 from gdb.storage.model import Column, EdgeTable, GraphTables, VertexTable
@@ -72,9 +73,9 @@ def write(folder: Path, seed: int = 1, *, name: str = BASE) -> None:
     finally:
         segment.PACK_BYTES = packed
     if name != BASE:
-        most = transaction.MOST_INLINE if name == INSIDE else 0
+        most = committing.MOST_INLINE if name == INSIDE else 0
         with (
-            patch.object(transaction, "MOST_INLINE", most),
+            patch.object(committing, "MOST_INLINE", most),
             gdb.connect(folder) as db,
             db.transaction() as tx,
         ):

@@ -15,17 +15,19 @@ from unittest.mock import patch
 
 import numpy as np
 
-from gdb.storage import runs, segment, transaction
+from gdb.storage import commit as committing
+from gdb.storage import runs, segment
 from gdb.storage.backup import backup
 from gdb.storage.build import read_tables, write_graph
+from gdb.storage.commit import commit as commit_changes
+from gdb.storage.commit import compact
 from gdb.storage.exporter import export
 from gdb.storage.importer import load
 from gdb.storage.model import Column, EdgeTable, GraphTables, VertexTable
 from gdb.storage.snapshot import Snapshot
 from gdb.storage.steps import Steps
 from gdb.storage.store import Store
-from gdb.storage.transaction import Changes, compact
-from gdb.storage.transaction import commit as commit_changes
+from gdb.storage.transaction import Changes
 from tests.crash.disk import Image, Operation
 from tests.crash.recorder import Killed, Recorder, keep_all, restore
 from tests.unit.storage.naive import Key, Naive
@@ -152,8 +154,8 @@ def transact(number: int, *, inline: bool) -> Step:
     """Add, change and remove something of `graph(1)`, as a delta in the manifest or in a file of its own."""
 
     def run(store: Store, root: Path) -> None:
-        most = transaction.MOST_INLINE if inline else 0
-        with patch.object(transaction, "MOST_INLINE", most), store.writer():
+        most = committing.MOST_INLINE if inline else 0
+        with patch.object(committing, "MOST_INLINE", most), store.writer():
             changes = Changes(store.snapshot())
             new = changes.add_vertices(("T",), "", Column.from_list([f"t{number}"]), {})
             old = changes.find([f"1-{number}", f"1-{number + 1}"], "")

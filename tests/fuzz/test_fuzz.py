@@ -1,7 +1,11 @@
 """A sample of each suite; `make unique` runs thousands of cases."""
 
+from __future__ import annotations
+
 import pytest
 
+from gdb.rows.graph import Graph
+from gdb.rows.matching import _Matching
 from tests.fuzz.__main__ import SUITES
 from tests.fuzz.cases import run
 
@@ -14,3 +18,20 @@ def test_the_answers_are_those_of_brute_force(name: str, cases: int) -> None:
     tried, failures = run(suite, range(1_000_000), cases)
     assert tried == cases
     assert not failures, str(failures[0])
+
+
+@pytest.mark.parametrize(
+    ("name", "seed", "owner", "step", "instead"),
+    [
+        ("unique", 5, _Matching, "_differ", True),  # the relationships of two components may be one
+        ("writes", 0, Graph, "_rename", None),  # relationships are lost at a node with new labels
+    ],
+)
+def test_a_step_left_out_is_seen(
+    name: str, seed: int, owner: type, step: str, instead: object, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """seed : one that sees it."""
+    suite, _ = SUITES[name]
+    assert any(outcome is None for outcome in suite(seed))
+    monkeypatch.setattr(owner, step, lambda *_: instead)
+    assert any(outcome for outcome in suite(seed))

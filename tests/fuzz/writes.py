@@ -9,88 +9,18 @@ from __future__ import annotations
 import random
 import shutil
 import tempfile
-from collections import Counter
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
 from pathlib import Path
 
 import gdb
 from tests.fuzz.cases import Failure
+from tests.fuzz.model import Edge, Model, Properties, Refused, content, ends_of
 
 STEPS = 12
 MOST_NODES = 9
-Properties = dict[str, int]
 Rows = list[tuple[object, ...]] | None
 Statement = tuple[str, Callable[["Model"], Rows]]
 """A text, and what it does to the model: the rows that it returns, None where none are asked."""
-
-
-class Refused(Exception):
-    """The statement must fail."""
-
-
-@dataclass(slots=True)
-class Edge:
-    """a, b : k of its ends."""
-
-    type: str
-    a: int
-    b: int
-    own: Properties
-
-
-@dataclass(slots=True)
-class Model:
-    """nodes : k -> labels and the other properties."""
-
-    nodes: dict[int, tuple[set[str], Properties]] = field(default_factory=dict)
-    edges: list[Edge] = field(default_factory=list)
-    next: int = 0
-
-    def copy(self) -> Model:
-        nodes = {k: (set(labels), dict(own)) for k, (labels, own) in self.nodes.items()}
-        return Model(nodes, [Edge(e.type, e.a, e.b, dict(e.own)) for e in self.edges], self.next)
-
-    def fresh(self) -> int:
-        self.next += 1
-        return self.next
-
-    def content(self) -> object:
-        nodes = {k: (frozenset(ls), frozenset(own.items())) for k, (ls, own) in self.nodes.items()}
-        return nodes, Counter((e.type, *_ends(e), frozenset(e.own.items())) for e in self.edges)
-
-    def at(self, k: int) -> list[Edge]:
-        return [edge for edge in self.edges if k in (edge.a, edge.b)]
-
-    def delete(self, k: int, detach: bool) -> None:
-        if detach:
-            self.edges = [edge for edge in self.edges if k not in (edge.a, edge.b)]
-        elif self.at(k):
-            raise Refused
-        del self.nodes[k]
-
-
-def _ends(edge: Edge) -> tuple[int, int]:
-    return (min(edge.a, edge.b), max(edge.a, edge.b)) if edge.type == "U" else (edge.a, edge.b)
-
-
-def content(db: gdb.Database) -> object:
-    """The same of a database, by queries."""
-    nodes = {}
-    for k, labels, own in db.execute("MATCH (n) RETURN n.k, labels(n), n").fetchall():
-        kept = {key: value for key, value in own.properties.items() if key != "k"}
-        nodes[k] = frozenset(labels), frozenset(kept.items())
-    edges: Counter[object] = Counter()
-    found = db.execute("MATCH (a)-[r]->(b) RETURN r, a.k, b.k").fetchall()
-    seen = set()
-    for r, a, b in found:
-        if r.type == "U":  # found from either end
-            if r in seen:
-                continue
-            seen.add(r)
-        ends = _ends(Edge(r.type, a, b, {}))
-        edges[(r.type, *ends, frozenset(r.properties.items()))] += 1
-    return nodes, edges
 
 
 class _Maker:
@@ -231,6 +161,7 @@ class _Maker:
     def merge_link(self, model: Model) -> Statement:
         """One for each pair that has none; of undirected arrows either direction is one."""
         type_, w = self.type(), self.x()
+        # which way one without an arrow is made depends on which row comes first: then one of two rows only
         arrow, label = self.draw.choice([">", ""]), self.draw.choice("AB")
 
         def apply(m: Model) -> Rows:
@@ -238,7 +169,7 @@ class _Maker:
             starts = [k for k, (labels, _) in m.nodes.items() if "A" in labels]
             ends = [k for k, (labels, _) in m.nodes.items() if label in labels]
             for a in starts:
-                for b in ends:
+                for b in [k for k in ends if arrow or a < k]:
                     either = type_ == "U" or not arrow
                     pairs = {(a, b), (b, a)} if either else {(a, b)}
                     found = [e for e in m.edges if e.type == type_ and (e.a, e.b) in pairs]
@@ -250,7 +181,7 @@ class _Maker:
             return None
 
         return (
-            f"MATCH (a:A), (b:{label}) MERGE (a)-[r:{type_}]-{arrow}(b) "
+            f"MATCH (a:A), (b:{label}) {'' if arrow else 'WHERE a.k < b.k '}MERGE (a)-[r:{type_}]-{arrow}(b) "
             f"ON CREATE SET r.w = {w} ON MATCH SET r.x = {w}",
             apply,
         )
@@ -334,9 +265,9 @@ class _Maker:
         head = f"MATCH (a {{k: {a}}})-[r:{type_}]->(b {{k: {b}}}) WHERE {filter_} WITH r LIMIT 1 "
 
         def like(m: Model) -> Edge:
-            ends = _ends(edge)
+            ends = ends_of(edge)
             return next(
-                e for e in m.edges if e.type == type_ and _ends(e) == ends and e.own.get("w") == w
+                e for e in m.edges if e.type == type_ and ends_of(e) == ends and e.own.get("w") == w
             )
 
         def apply(m: Model) -> Rows:
@@ -422,8 +353,8 @@ class _Maker:
 
 
 def _same(one: Edge, other: Edge) -> bool:
-    return (one.type, _ends(one), one.own.get("w")) == (
-        *(other.type, _ends(other)),
+    return (one.type, ends_of(one), one.own.get("w")) == (
+        *(other.type, ends_of(other)),
         other.own.get("w"),
     )
 

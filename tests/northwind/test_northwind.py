@@ -92,5 +92,5 @@ def same(left: object, right: object) -> bool:
 
 
 def rough(row: object) -> str:
-    """To sort by: the text with numbers of a few digits."""
-    return re.sub(r"\d+\.\d+", lambda found: f"{float(found[0]):.3g}", repr(row))
+    """To sort by: the text with numbers of seven digits."""
+    return re.sub(r"\d+\.\d+", lambda found: f"{float(found[0]):.7g}", repr(row))

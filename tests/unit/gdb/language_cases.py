@@ -24,9 +24,10 @@ from gdb.language.canonical import canonical, labels_text
 from gdb.language.clauses import Query, Simple
 from gdb.language.printer import printed
 from gdb.language.syntax import Expression, Name, PathPattern
-from gdb.storage.adjacency import Direction
+from gdb.storage.adjacency import Adjacency, Direction
 from gdb.storage.model import I64
 from gdb.storage.snapshot import Snapshot
+from tests.small_graph import SmallGraph
 from tests.unit.executor.small_snapshot import SmallSnapshot
 
 QUERIES = Path(__file__).parents[2] / "queries"
@@ -113,13 +114,15 @@ def tree(query: Query) -> str:
     simple = query.simple
     if simple is None or _refused(simple):
         return printed(query)
-    match, returning = simple.match, simple.returning
+    returning = simple.returning
     lines = ["explain"] if query.explain else ["profile"] if query.profile else []
-    if match.mode is not None:
-        lines.append(f"mode {_MODES[match.mode]}")
-    lines += [_path(path) for path in match.patterns]
-    if match.where is not None:
-        lines.append(f"where {expression(match.where)}")
+    for number, match in enumerate(simple.matches):
+        lines += ["match"] if number else []
+        if match.mode is not None:
+            lines.append(f"mode {_MODES[match.mode]}")
+        lines += [_path(path) for path in match.patterns]
+        if match.where is not None:
+            lines.append(f"where {expression(match.where)}")
     star = ["*"] if returning.everything else []
     items = [f"{expression(i.expression)} as {i.name!r}" for i in returning.items]
     lines.append(f"return {'distinct ' * returning.distinct}{', '.join(star + items)}")
@@ -177,6 +180,10 @@ class NamedSnapshot(SmallSnapshot):
     def find_many(self, ids: list[int | str], id_space: str = "") -> I64:
         return np.array([self.ids.index(i) if i in self.ids else -1 for i in ids], np.int64)
 
+    def adjacency(self, types: tuple[str, ...], direction: Direction) -> Adjacency:
+        ends = [(("KNOWS", "LIKES")[k > 2], k, k + 1) for k in range(5)]
+        return SmallGraph([()] * 6, ends).adjacency(types, direction)
+
 
 def snapshot() -> Snapshot:
     return cast(Snapshot, NamedSnapshot())
@@ -196,8 +203,13 @@ def bound(query: BoundQuery) -> str:
         predicate = f"  where {edge.predicate}" if edge.predicate else ""
         lines.append(
             f"e{k} v{edge.source} {edge.direction} v{edge.target} {edge.name or '_'}{types}"
-            f"{'  wanted' * edge.wanted}{predicate}{allowed}"
+            f"{'  wanted' * edge.wanted}{predicate}{allowed}{'  exists' * edge.exists}"
+            f"{f'  in MATCH {edge.clause + 1}' if edge.clause else ''}"
         )
+    for edge in query.graph.negated:
+        types = f":{'|'.join(edge.types)}" if edge.types else ""
+        lines.append(f"no edge v{edge.source} {edge.direction} v{edge.target}{types}")
+    lines += [f"v{u} is not v{v}" for u, v in query.graph.apart]
     lines += [f"keeps {text}" for text in query.graph.symmetric_under]
     tail = query.tail
     for ref in tail.columns:

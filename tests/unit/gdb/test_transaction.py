@@ -27,7 +27,7 @@ from gdb.errors import (
     StoreLocked,
     TypeProblem,
 )
-from gdb.storage import transaction
+from gdb.storage import commit as committing
 from gdb.transaction import Transaction
 
 
@@ -79,7 +79,7 @@ def test_nothing_of_a_delta_is_left_behind(
     db: gdb.Database, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Each commit replaces the delta's file, where it has one."""
-    monkeypatch.setattr(transaction, "MOST_INLINE", 0)
+    monkeypatch.setattr(committing, "MOST_INLINE", 0)
     for k in range(5):
         with db.transaction() as tx:
             tx.add_nodes("P", [f"n{k}"])
@@ -212,7 +212,7 @@ def test_a_label_moves_the_node_and_its_relationships(db: gdb.Database) -> None:
 
 
 def test_much_is_written_into_the_base(db: gdb.Database, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(transaction, "MOST_CHANGES", 50)
+    monkeypatch.setattr(committing, "MOST_CHANGES", 50)
     many = np.arange(100)
     with db.transaction() as tx:
         tx.add_nodes("N", many, id_space="n")

@@ -31,7 +31,7 @@ from hypothesis.stateful import (
 import gdb
 from gdb import Node, Relationship
 from gdb.errors import ChangeRefused
-from gdb.storage import transaction
+from gdb.storage import commit as committing
 from gdb.transaction import Transaction
 
 IDS = st.integers(0, 12)
@@ -139,7 +139,7 @@ class Machine(RuleBasedStateMachine):
     def commit(self) -> None:
         assert self.tx is not None
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(transaction, "MOST_CHANGES", self.threshold)
+            patch.setattr(committing, "MOST_CHANGES", self.threshold)
             self.tx.__exit__(None, None, None)
         self.done["commits"] += 1
         self.tx, self.committed = None, self.model

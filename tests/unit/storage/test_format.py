@@ -18,11 +18,13 @@ import numpy as np
 import pytest
 
 from gdb.errors import CorruptStore, StoreVersionError
-from gdb.storage import manifest, transaction
+from gdb.storage import commit as committing
+from gdb.storage import manifest
 from gdb.storage.build import write_graph
+from gdb.storage.commit import commit
 from gdb.storage.model import Column, EdgeTable, GraphTables, PropertyValue, VertexTable
 from gdb.storage.store import Store
-from gdb.storage.transaction import Changes, commit
+from gdb.storage.transaction import Changes
 from gdb.values.duration import Duration
 from gdb.values.temporal import Date, DateTime, LocalDateTime, LocalTime, Time
 
@@ -220,7 +222,7 @@ def test_a_reader_written_from_the_text_reads_a_delta(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, inline: bool
 ) -> None:
     """The base as it was, and every member of the delta, in the manifest or in a file of its own."""
-    monkeypatch.setattr(transaction, "MOST_INLINE", 1 << 18 if inline else 0)
+    monkeypatch.setattr(committing, "MOST_INLINE", 1 << 18 if inline else 0)
     tables = GraphTables(
         (VertexTable(("A",), "", np.arange(6), {"x": Column.from_list(list(range(6)))}),),
         (

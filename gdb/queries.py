@@ -1,0 +1,221 @@
+"""What a Database is asked: queries, their plans, and what the graph holds."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, TypeVar
+
+from gdb import options
+from gdb.errors import Cancelled, ChangeRefused, ReadOnlyError
+from gdb.interrupt import run_beside
+from gdb.pipeline import Request, answer, explained, on_device
+from gdb.result import DeviceColumns, Result
+from gdb.schema import Schema, schema_of
+from gdb.statements import Statements
+from gdb.work import Work
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from gdb.dbapi import Cursor
+    from gdb.query_graph import MatchMode
+    from gdb.storage.snapshot import StoreStats
+    from gdb.storage.store import Store
+    from gdb.storage.transaction import Changes
+
+T = TypeVar("T")
+
+
+class Queries:
+    """The part of a Database that answers. See `gdb.api.Database`, which opens the store.
+
+    mode : of a MATCH that names none. import_root : where files that LOAD CSV reads must lie, None for any.
+    """
+
+    def __init__(
+        self, store: Store, mode: MatchMode, *, read_only: bool, import_root: Path | None
+    ) -> None:
+        self._store, self._mode = store, mode
+        self._read_only, self._import_root = read_only, import_root
+        self._work = Work()
+        self._statements = Statements()
+        self._events: list[threading.Event] = []  # of queries that have ended
+
+    def execute(
+        self,
+        text: str,
+        parameters: Mapping[str, object] | None = None,
+        *,
+        device: str = "auto",
+        memory: int | str | None = None,
+        timeout: float | None = None,
+        match: str | None = None,
+        threads: int = 0,
+    ) -> Result:
+        """Run one query. What was understood and planned of its text is kept, for when it comes again with the same
+        or with other parameters.
+
+        Parameters
+        ----------
+        text : a Cypher query (docs/LANGUAGE.md); EXPLAIN before it gives the plan instead.
+        parameters : values for $name in the text: numbers, booleans, strings, dates, datetimes, timedeltas, None, lists
+            of these.
+        device : "auto", "cpu", "cuda", "cuda:N", or several GPUs: "cuda:0,1", each of which holds the graph.
+        memory : budget in bytes, or as in "8GB"; None for none.
+        timeout : seconds; None for none.
+        match : mode of a MATCH that names none, instead of the database's.
+        threads : 0 for one on each core.
+
+        Raises
+        ------
+        SyntaxProblem, NameProblem, TypeProblem, NotSupported, LimitExceeded : the query cannot be understood.
+        Cancelled : Ctrl-C, `interrupt` or `close`; what ran has stopped.
+        QueryTimeout, OutOfBudget, DeviceError, RunError : it cannot be finished.
+        ClosedError : the database is closed.
+        """
+        request = self._request(text, parameters, device, memory, timeout, match, threads)
+        cancel = request.cancel
+        try:
+            return self._work.do(
+                lambda: answer(request, self._store.snapshot(), self._statements, self._change),
+                cancel,
+            )
+        except KeyboardInterrupt:  # it came when the answer was ready
+            raise Cancelled("the query was cancelled.") from None
+        finally:
+            if not cancel.is_set():
+                self._events.append(cancel)
+
+    def cursor(self) -> Cursor:
+        """A cursor of PEP 249 (`gdb.dbapi`), which pandas.read_sql(query, db) and polars.read_database(query, db) ask
+        for."""
+        from gdb.dbapi import Cursor
+
+        return Cursor(self)
+
+    def device_columns(
+        self,
+        text: str,
+        parameters: Mapping[str, object] | None = None,
+        *,
+        device: str = "cuda",
+        memory: int | str | None = None,
+        timeout: float | None = None,
+        match: str | None = None,
+    ) -> DeviceColumns:
+        """Run one query on a GPU and leave its rows there, as arrays for CuPy, PyTorch, cuDF and whatever else takes
+        `__cuda_array_interface__` or DLPack.
+
+        The query returns nodes, relationships or their ids, and nothing else; LIMIT and DISTINCT of one node may
+        stand. A column holds what `id()` gives, int64: the user's ids of nodes (as `Node.id`), the numbers of
+        relationships (as `Relationship.id`).
+
+        Parameters
+        ----------
+        device : "cuda" or "cuda:N". memory : budget in bytes, rows and what the query needs on the GPU beside them.
+        The others are those of `execute`.
+
+        Raises
+        ------
+        NotSupported : the answer is not columns of ids. TypeProblem : the ids are strings.
+        DeviceError : there is no such GPU, or the rows do not fit it. OutOfBudget : they do not fit `memory`.
+        All that `execute` raises.
+
+        Examples
+        --------
+        >>> found = db.device_columns("MATCH (a)-->(b) RETURN id(a), b")  # doctest: +SKIP
+        >>> torch.from_dlpack(found["id(a)"]), cupy.asarray(found["b"])  # doctest: +SKIP
+        """
+        request = self._request(text, parameters, device, memory, timeout, match, 0)
+        return self._work.do(
+            lambda: on_device(request, self._store.snapshot(), self._statements), request.cancel
+        )
+
+    def explain(
+        self,
+        text: str,
+        parameters: Mapping[str, object] | None = None,
+        *,
+        device: str = "auto",
+        memory: int | str | None = None,
+        timeout: float | None = None,
+        match: str | None = None,
+        threads: int = 0,
+    ) -> str:
+        """The plan of a query, for a person to read; arguments and errors as `execute`."""
+        request = self._request(text, parameters, device, memory, timeout, match, threads)
+        return self._work.do(lambda: explained(request, self._store.snapshot()), request.cancel)
+
+    def _request(
+        self,
+        text: str,
+        parameters: Mapping[str, object] | None,
+        device: str,
+        memory: int | str | None,
+        timeout: float | None,
+        match: str | None,
+        threads: int,
+    ) -> Request:
+        options.query_text(text, device)
+        return Request(
+            text,
+            options.checked_parameters(parameters),
+            self._mode if match is None else options.match_mode(match),
+            self._event(),
+            device=device,
+            threads=options.thread_count(threads),
+            memory=options.memory_bytes(memory),
+            timeout=options.timeout_seconds(timeout),
+            import_root=self._import_root,
+        )
+
+    def _change(self, work: Callable[[Changes], T]) -> T:
+        """Do some work in a transaction of its own, which is committed when the work ends well."""
+        from gdb.storage.commit import commit
+        from gdb.storage.transaction import Changes
+
+        if self._read_only:
+            raise ReadOnlyError(
+                f"{self!r} was opened read-only.", "Open it with gdb.connect(path) to change it."
+            )
+        self._refuse_inside()
+        self._statements.clear()  # or they would hold the snapshot, and so its files
+        with self._store.writer():
+            changes = Changes(self._store.snapshot())
+            found = work(changes)
+            commit(self._store, changes)
+        return found
+
+    def _event(self) -> threading.Event:
+        """An event for a query: one that an earlier query needed no longer, for to make one takes 4 us."""
+        try:
+            return self._events.pop()
+        except IndexError:
+            return threading.Event()
+
+    def _refuse_inside(self) -> None:
+        if self._store.writes_here:
+            raise ChangeRefused(
+                "a transaction of this thread is open",
+                "End it first: it and this cannot both write.",
+            )
+
+    # ---- about the graph ---------------------------------------------------------------------------
+
+    def schema(self) -> Schema:
+        """Labels, relationship types and properties; `str()` of it is a table."""
+        return self._work.do(lambda: schema_of(self._store.snapshot()))
+
+    def stats(self) -> StoreStats:
+        """Vertices, edges and bytes, and for each partition its rows, intervals, edges and bytes."""
+        return self._work.do(lambda: self._store.snapshot().stats())
+
+    def check(self) -> None:
+        """Read every file of the store and compare its checksum.
+
+        Raises
+        ------
+        CorruptStore : a file is not the one that was committed; the message names it.
+        """
+        self._work.do(lambda: self._store.snapshot().check(), None, run_beside)
