@@ -10,7 +10,8 @@ READERS ?= 8
 RUN_SECONDS ?= 60
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test crash cycle model unique corrupt check format bench bench-long gpu-test gpu-sanitize gpu-bench clean
+.PHONY: help demo test crash cycle model unique corrupt check tck fuzz-language format bench bench-long \
+	gpu-test gpu-sanitize gpu-bench clean
 
 help: ## show this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -45,6 +46,12 @@ check: $(STAMP) ## format, lint, types, and which room may import which
 	$(BIN)/mypy
 	$(BIN)/mypy benchmarks
 	$(BIN)/lint-imports
+
+tck: $(STAMP) ## the openCypher TCK, where ../shared/tck is: a table, and what differs from tests/tck/known.txt
+	PYTHONPATH=. $(BIN)/python -m tests.tck.scenarios
+
+fuzz-language: $(STAMP) ## 100,000 queries, valid and broken: a result or an error with its place, nothing else
+	PYTHONPATH=. $(BIN)/python -m tests.fuzz.language --number 100000
 
 corrupt: $(STAMP) ## damage stores in every way, make every call of a commit fail; two hours; prints the tables
 	PYTHONPATH=. $(BIN)/python -m tests.corrupt.table

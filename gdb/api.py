@@ -48,7 +48,8 @@ def connect(
     create : make the folder where it does not exist (never with read_only).
     match : the mode of a MATCH that names none: "DIFFERENT EDGES" (openCypher's), "DIFFERENT NODES", "REPEATABLE
         ELEMENTS", "SUBGRAPHS" or "INDUCED".
-    import_root : a folder; `load` refuses files that lie outside of it, also by `..` or symbolic links. None: any file.
+    import_root : a folder; `load` and LOAD CSV refuse files that lie outside of it, also by `..` or symbolic links.
+        None: any file.
 
     Raises
     ------

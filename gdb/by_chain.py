@@ -73,7 +73,7 @@ def answered(
         return Result.of_lines("plan", lines, Summary(dict(clock.seconds), "cpu", len(lines)))
     answer = found.answer
     summary = Summary(
-        *(clock.seconds, "cpu", len(answer), context.embeddings), evaluator="duckdb", why=why
+        clock.seconds, "cpu", len(answer), context.embeddings, evaluator="duckdb", why=why
     )
     every = tuple(dict.fromkeys((*warnings, *chain.warnings)))
     return Result(ColumnAnswer(answer, snapshot), warnings=every, summary=summary)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, TypeAlias
 
 from gdb.errors import ReadOnlyError
@@ -57,6 +57,9 @@ def answered(
 
     found, context = clock.step("run", run)
     rows = clock.step("tail", lambda: _given(found))
+    if context.handled > LARGE and not writes(query):
+        told = f"{context.handled:,} rows went through Python, which is slow: {why}"
+        warnings = (*warnings, told)
     summary = Summary(
         clock.seconds,
         "cpu",
@@ -106,8 +109,11 @@ def _ran(
     return run(context, query), context
 
 
-def plan_lines(query: Query, why: str) -> list[str]:
-    """What EXPLAIN says of such a query."""
+def plan_lines(query: Query, why: str, parameters: Mapping[str, object]) -> list[str]:
+    """What EXPLAIN says of such a query. Raises QueryError where it cannot be run."""
+    from gdb.language.checks import check
+
+    check(query, parameters)
     lines = [f"clause by clause, over rows: {why}"]
     for number, clauses in enumerate(query.parts):
         if number:

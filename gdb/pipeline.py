@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from gdb.errors import (
@@ -16,6 +17,7 @@ from gdb.errors import (
     DeviceError,
     LimitExceeded,
     NotSupported,
+    QueryError,
     QueryTimeout,
     TypeProblem,
 )
@@ -264,7 +266,8 @@ def _understood(
     try:
         bound = clock.step("bind", lambda: bind(query, snapshot, request.parameters, request.mode))
         check(query, request.parameters)
-    except (NotSupported, TypeProblem) as refused:
+    except QueryError as refused:
+        # rows may do it all the same; where nothing can, their check tells what is wrong
         return f"DuckDB cannot do this: {refused.message}"
     plan = clock.step("plan", lambda: _planned(request, bound, snapshot))
     return bound, plan
@@ -286,7 +289,7 @@ def _by_rows(
         return found
     why = found
     if query.explain:
-        lines = plan_lines(query, why)
+        lines = plan_lines(query, why, request.parameters)
         return Result.of_lines("plan", lines, Summary(dict(clock.seconds), "", len(lines)))
     return answered(request, query, snapshot, clock, why, change)
 

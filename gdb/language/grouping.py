@@ -39,6 +39,7 @@ class Grouping:
         self.others = False  # whether an aggregate is another than count(*)
         self._keys: list[exp.Expr] = []
         self._aggregates: list[exp.Expr] = []
+        self._gathers = False  # whether an aggregate stands in the SQL: those of null are constants
 
     def text(self, expression: Expression) -> str:
         return canonical(expression, self.inner.scope.parameters)
@@ -70,6 +71,7 @@ class Grouping:
         key = self.text(expression)
         if key not in self.aggregates:
             typed = functions.aggregate(expression, argument, text)
+            self._gathers |= argument is None or not argument.is_null or is_count(expression)
             name = f"a{len(self._aggregates)}"
             self._aggregates.append(exp.alias_(typed.sql, name, copy=False))
             self.aggregates[key] = Typed(exp.column(name), typed.type)
@@ -83,8 +85,10 @@ class Grouping:
     def select(self, source: exp.Select) -> exp.Select:
         """The SELECT over `source` (which has FROM and WHERE); keys are grouped by their position."""
         columns = [*self._keys, *self._aggregates]
-        # aggregates of null alone leave none, and there is one row all the same
-        source.set("expressions", columns or [exp.alias_(exp.Count(this=exp.Star()), "k0")])
+        if not self._keys and not self._gathers:
+            # aggregates of null leave none in the SQL, and there is one row all the same
+            columns.append(exp.alias_(exp.Count(this=exp.Star()), "k0"))
+        source.set("expressions", columns)
         if self._keys:
             positions = [exp.Literal.number(k + 1) for k in range(len(self._keys))]
             source = source.group_by(*positions, copy=False)

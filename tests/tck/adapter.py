@@ -41,7 +41,7 @@ class Session:
         except GdbError:
             changes = False
         before = self._state() if changes else {}
-        found = self.db.execute(query, dict(params), device="cpu", timeout=15)
+        found = self.db.execute(query, dict(params), device="cpu", timeout=120)
         rows = [[_value(cell) for cell in row] for row in found]
         effects = _between(before, self._state()) if changes else {}
         done = found.summary.effects

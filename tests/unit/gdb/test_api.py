@@ -383,3 +383,38 @@ def test_a_failed_import_leaves_the_store_as_it_was(store: Path, files: Path) ->
         with pytest.raises(errors.ImportFailed):
             db.load(files / "bad.txt", type="E")
         assert db.execute("MATCH ()-->() RETURN count(*)").scalar() == 5
+
+
+def test_what_sql_has_not_is_done_row_by_row() -> None:
+    """date() without a value was refused, as if nobody had it."""
+    with gdb.connect() as db:
+        db.execute("CREATE (:A {name: 'xax'})")
+        assert db.execute("MATCH (n) WHERE date() > date('2000-01-01') RETURN count(*)").scalar()
+        assert db.execute("MATCH (n) RETURN trim(n.name, 'x')").scalar() == "a"
+        assert db.execute("MATCH (n) RETURN power(size(n.name), 2)").scalar() == 9.0
+
+
+@pytest.mark.parametrize("query", ["MATCH (n) RETURN size()", "UNWIND [1] AS x RETURN size()"])
+def test_explain_refuses_what_cannot_be_run(query: str) -> None:
+    with gdb.connect() as db:
+        with pytest.raises(errors.SyntaxProblem, match=r"size\(\) takes 1 value, not 0"):
+            db.execute(query)
+        with pytest.raises(errors.SyntaxProblem, match=r"size\(\) takes 1 value, not 0"):
+            db.execute(f"EXPLAIN {query}")
+        with pytest.raises(errors.SyntaxProblem, match=r"size\(\) takes 1 value, not 0"):
+            db.explain(query)
+
+
+def test_load_csv_stays_inside_of_the_import_root(tmp_path: Path) -> None:
+    (tmp_path / "in").mkdir()
+    for name in ("in/a.csv", "out.csv"):
+        (tmp_path / name).write_text("x\n1\n")
+    query = "LOAD CSV WITH HEADERS FROM $file AS line RETURN line.x"
+    with gdb.connect(import_root=tmp_path / "in") as db:
+        assert db.execute(query, {"file": "a.csv"}).fetchall() == [("1",)]
+        assert db.execute(query, {"file": "file:///a.csv"}).fetchall() == [("1",)]
+        for name in ("../out.csv", "file:///../out.csv"):
+            with pytest.raises(errors.ArgumentProblem, match="outside of the import root"):
+                db.execute(query, {"file": name})
+        with pytest.raises(errors.ArgumentProblem, match="No such file"):
+            db.execute(query, {"file": str(tmp_path / "out.csv")})

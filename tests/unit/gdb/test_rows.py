@@ -200,3 +200,11 @@ def test_the_memory_of_a_part_is_used_again(graph: Database) -> None:
     for _ in range(3):
         graph.execute(request)
     assert sorted(map(repr, kept.fetchall())) == sorted(map(repr, first))
+
+
+def test_an_aggregate_of_what_no_node_has_is_one_row() -> None:
+    """Such an aggregate is null in the SQL, where nothing else would say that all rows are one group."""
+    with gdb.connect() as db:
+        assert db.execute("MATCH (n) RETURN avg(n.age)").fetchall() == [(None,)]
+        db.execute("CREATE (), ()")
+        assert db.execute("MATCH (n) RETURN avg(n.age) - 1, max(n.x)").fetchall() == [(None, None)]

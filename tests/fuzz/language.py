@@ -1,0 +1,173 @@
+"""Ask queries at random and judge what comes: a result, or an error of gdb whose place lies in the text.
+
+    make fuzz-language                       100,000 of them
+    python -m tests.fuzz.language --number 1000 --seed 7
+
+An InternalError, any other exception, a query that runs longer than its timeout, and a query that is not read back from
+its printed text are failures; each is shown with its number, and the exit code is 1. `--seed S --first N --number 1`
+asks it again.
+"""
+
+from __future__ import annotations
+
+import argparse
+import faulthandler
+import sys
+import time
+import traceback
+import warnings
+from collections import Counter
+from dataclasses import dataclass, field
+from random import Random
+
+import gdb
+from gdb.errors import GdbError, InternalError, QueryError
+from gdb.language.parser import parse
+from gdb.language.printer import printed
+from tests.fuzz.queries import GRAPH, PARAMETERS, Maker, broken
+
+TIMEOUT = 5.0  # seconds that a query may run
+SLACK = 5.0  # more that it may take to stop, on a machine that does other things as well
+WRITES = 20  # after so many changes the graph is made anew
+BROKEN = 0.4  # part of the texts that are broken
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """A query that ended as none may."""
+
+    number: int
+    text: str
+    why: str
+
+    def __str__(self) -> str:
+        return f"--first {self.number}: {self.why}\n    {self.text!r}"
+
+
+@dataclass
+class Run:
+    """Asks queries `first`, `first + 1`, ... of a seed. A query depends on its number alone, not on those before."""
+
+    seed: int
+    counts: Counter[str] = field(default_factory=Counter)
+    failures: list[Failure] = field(default_factory=list)
+    _db: gdb.Database | None = None
+    _changed: int = 0
+
+    def ask(self, first: int, number: int) -> None:
+        """Ask so many."""
+        try:
+            for n in range(first, first + number):
+                text, whole = query(self.seed, n)
+                self._one(n, text, whole)
+        finally:
+            self.close()
+
+    def close(self) -> None:
+        if self._db is not None:
+            self._db.close()
+            self._db = None
+
+    def _one(self, number: int, text: str, whole: bool) -> None:
+        kind = "valid" if whole else "broken"
+        why = unlike(text)
+        begun = time.monotonic()
+        try:
+            found = self._graph().execute(text, PARAMETERS, device="cpu", timeout=TIMEOUT)
+            found.fetchall()
+            self.counts[f"{kind}: answered"] += 1
+            self._changed += found.summary.effects is not None
+        except InternalError as error:
+            why = f"{type(error).__name__}: {error}"
+        except GdbError as error:
+            self.counts[f"{kind}: {type(error).__name__}"] += 1
+            why = why or misplaced(error, text)
+        except Exception:
+            why = traceback.format_exc()
+            self.close()
+        seconds = time.monotonic() - begun
+        if not why and seconds > TIMEOUT + SLACK:
+            why = f"it took {seconds:.1f} s, and its timeout was {TIMEOUT:g} s"
+        if why:
+            self.counts["failures"] += 1
+            self.failures.append(Failure(number, text, why))
+
+    def _graph(self) -> gdb.Database:
+        if self._changed >= WRITES:
+            self.close()
+        if self._db is None:
+            self._db = gdb.connect()
+            self._db.execute(GRAPH)
+            self._changed = 0
+        return self._db
+
+
+def query(seed: int, number: int) -> tuple[str, bool]:
+    """A text, and whether it is as the grammar made it."""
+    random = Random(f"{seed} {number}")
+    text = Maker(random).query()
+    if random.random() < BROKEN:
+        return broken(text, random), False
+    return text, True
+
+
+def misplaced(error: GdbError, text: str) -> str:
+    """What is wrong with the place of an error; empty where nothing is. It may lie just behind the end."""
+    if not isinstance(error, QueryError) or error.line is None or error.column is None:
+        return ""
+    lines = text.splitlines() or [""]
+    here = f"{type(error).__name__} at line {error.line}, column {error.column}"
+    if not 1 <= error.line <= len(lines):
+        return f"{here}: there are {len(lines)} lines"
+    if not 1 <= error.column <= len(lines[error.line - 1]) + 1:
+        return f"{here}: that line has {len(lines[error.line - 1])} characters"
+    return ""
+
+
+def unlike(text: str) -> str:
+    """How a query differs from what is read from its printed text; empty where it does not, or is no query."""
+    try:
+        read = parse(text)
+    except GdbError:
+        return ""
+    except Exception:
+        return traceback.format_exc()
+    shown = printed(read)
+    try:
+        again = parse(shown)
+    except Exception as error:
+        return f"printed as {shown!r}, which is refused: {error}"
+    return "" if again == read else f"printed as {shown!r}, which is read as something else"
+
+
+def main(line: list[str] | None = None) -> int:
+    """Ask, print what came. 1 where something failed."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--number", type=int, default=1000, help="(default: 1000)")
+    parser.add_argument("--seed", type=int, default=0, help="(default: 0)")
+    parser.add_argument("--first", type=int, default=0, help="number of the first (default: 0)")
+    arguments = parser.parse_args(line)
+    run, begun = Run(arguments.seed), time.monotonic()
+    last = arguments.first + arguments.number
+    shown = 0
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for first in range(arguments.first, last, 1000):
+            # a query that hangs is shown by where it hangs
+            faulthandler.dump_traceback_later(600, exit=True)
+            run.ask(first, min(1000, last - first))
+            for failure in run.failures[shown:]:
+                print(failure, flush=True)
+            shown = len(run.failures)
+    faulthandler.cancel_dump_traceback_later()
+    seconds = time.monotonic() - begun
+    for name, count in sorted(run.counts.items()):
+        print(f"{count:8,} {name}")
+    print(f"{arguments.number:,} queries of seed {arguments.seed} in {seconds:.0f} s")
+    return int(bool(run.failures))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
