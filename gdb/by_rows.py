@@ -69,9 +69,6 @@ def answered(
         evaluator="rows",
         why=why,
     )
-    if context.handled > LARGE and not writes(query):
-        told = f"{context.handled:,} rows went through Python, which is slow: {why}"
-        warnings = (*warnings, told)
     return Result(RowAnswer(found.columns, rows), warnings=warnings, summary=summary)
 
 
