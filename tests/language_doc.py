@@ -25,7 +25,9 @@ LANGUAGE = Path(__file__).parents[1] / "docs" / "LANGUAGE.md"
 _BLOCK = re.compile(r"(<!-- graph -->\n\n)?^```cypher\n(.*?)^```\n", re.MULTILINE | re.DOTALL)
 _TABLE = re.compile(r"\n((?:\|.*\n)+)")
 _ERROR = re.compile(r"\n```text\n(.*?)```\n", re.DOTALL)
-_CALLS = re.compile(r"^\| call(?:, x from (?P<over>[^|]+))? \|.*\n\|[-|]+\n(?P<rows>(?:\|.*\n)+)", re.MULTILINE)
+_CALLS = re.compile(
+    r"^\| call(?:, x from (?P<over>[^|]+))? \|.*\n\|[-|]+\n(?P<rows>(?:\|.*\n)+)", re.MULTILINE
+)
 
 
 @dataclass(frozen=True)
