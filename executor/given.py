@@ -82,6 +82,7 @@ def restaged(
         work,
         stage.vids,
         stage.restricted,
+        stage.values,
         stage.idle,
         units,
     )

@@ -19,6 +19,7 @@ from gdb.executor.plan import (
     Between,
     BindEdge,
     Candidates,
+    Compare,
     Eliminate,
     Extend,
     Plan,
@@ -106,7 +107,33 @@ class PairsApart:
     either_way: bool
 
 
-Check = Member | PairsApart
+@dataclass(frozen=True, slots=True)
+class Within:
+    """The value of level `right` less that of level `left`, by the arrays of comparison `number` of the plan, is within
+    [least, most], and neither is missing."""
+
+    left: int
+    right: int
+    least: int
+    most: int
+    number: int
+
+
+Check = Member | PairsApart | Within
+
+
+def _levels_of(checks: tuple[Check, ...]) -> set[int]:
+    """The levels that some checks read."""
+    found: set[int] = set()
+    for check in checks:
+        match check:
+            case Member(source=s, target=t):
+                found |= {s, t}
+            case PairsApart(a=a, b=b, c=c, d=d):
+                found |= {a, b, c, d}
+            case Within(left=a, right=b):
+                found |= {a, b}
+    return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,14 +170,7 @@ class VertexLevel:
         """Levels that this level depends on without looking through sets."""
         operands = (self.base, *self.sources, *self.anti)
         found = {o.b for o in operands if o.kind is Kind.ROW}
-        found |= {*self.cut.below, *self.cut.above, *self.differs}
-        for check in self.checks:
-            match check:
-                case Member(source=s, target=t):
-                    found |= {s, t}
-                case PairsApart(a=a, b=b, c=c, d=d):
-                    found |= {a, b, c, d}
-        return found
+        return found | {*self.cut.below, *self.cut.above, *self.differs} | _levels_of(self.checks)
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,7 +178,7 @@ class EdgeLevel:
     """Bind query edge `edge` to each data edge of `view` between levels `source` and `target`.
 
     differs, above : edge levels whose edge id must be another, must be smaller. allowed : test
-        against the edge's bitset.
+        against the edge's bitset. checks : what an edge id must pass besides.
     """
 
     edge: int
@@ -168,9 +188,10 @@ class EdgeLevel:
     differs: tuple[int, ...] = ()
     above: tuple[int, ...] = ()
     allowed: bool = False
+    checks: tuple[Check, ...] = ()
 
     def reads(self) -> set[int]:
-        return {self.source, self.target, *self.differs, *self.above}
+        return {self.source, self.target, *self.differs, *self.above} | _levels_of(self.checks)
 
 
 Level = VertexLevel | EdgeLevel
@@ -231,6 +252,7 @@ def lower(plan: Plan, last_vids: tuple[int, ...]) -> LoopNest:
     at: dict[int, int] = {}
     edge_at: dict[int, int] = {}
     below = _closure(plan)
+    compared = 0
     for phase in plan.phases:
         match phase:
             case Scan(vertex=v, rules=rules):
@@ -252,6 +274,11 @@ def lower(plan: Plan, last_vids: tuple[int, ...]) -> LoopNest:
             case Apart(a=a, b=b, c=c, d=d, either_way=e):
                 deepest = max(at[a], at[b], at[c], at[d])
                 _attach(levels, PairsApart(at[a], at[b], at[c], at[d], e), deepest)
+            case Compare(least=least, most=most):
+                left = (edge_at if phase.left_is_edge else at)[phase.left]
+                right = (edge_at if phase.right_is_edge else at)[phase.right]
+                _attach(levels, Within(left, right, least, most, compared), max(left, right))
+                compared += 1
             case BindEdge():
                 edge_at[phase.edge] = len(levels)
                 levels.append(_edge_level(phase, at, edge_at))
@@ -308,7 +335,7 @@ def _slice(candidates: Candidates, step: Step, last: int) -> Slice:
 
 def _attach(levels: list[Level], check: Check, at: int) -> None:
     level = levels[at]
-    if not isinstance(level, VertexLevel):
+    if isinstance(level, EdgeLevel) and not isinstance(check, Within):
         raise InternalError(f"A check hangs on an edge level: {check}.", "Please report it.")
     levels[at] = replace(level, checks=(*level.checks, check))
 
@@ -350,8 +377,7 @@ def verify(nest: LoopNest) -> LoopNest:
         require(all(b <= op.depth for b in bounds), f"set {k} is cut by a later level")
         ready[k] = op.depth
     for k, level in enumerate(nest.levels):
-        checked = {k} if isinstance(level, VertexLevel) else set()
-        late = {r for r in level.reads() - checked if r >= k}
+        late = {r for r in level.reads() - {k} if r >= k}
         require(not late, f"level {k} reads later levels {sorted(late)}")
         if isinstance(level, VertexLevel) and level.base.kind is Kind.SET:
             known = ready.get(level.base.a, UNBOUNDED)

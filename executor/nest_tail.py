@@ -86,7 +86,7 @@ def _forest(nest: LoopNest, start: int, back: tuple[int, ...], *, trees: bool) -
     for k in members:
         level = nest.levels[k]
         if isinstance(level, EdgeLevel):
-            if any(r >= start for r in level.reads()):
+            if any(start <= r != k for r in level.reads()):
                 return None
             continue
         if any(o.b >= start for o in level.anti):

@@ -162,7 +162,41 @@ class Between:
     count: int
 
 
-Phase = Scan | Extend | Eliminate | BindEdge | Apart | Between
+@dataclass(frozen=True, slots=True)
+class Compare:
+    """Keep embeddings in which the value of `right` less that of `left` is within [least, most], and neither is
+    missing (`gdb.query_graph.Compared`).
+
+    left, right : query vertices, or with `left_is_edge`, `right_is_edge` bound query edges.
+    left_values, right_values : i64 for every vid, or edge id; `MISSING` for none.
+    """
+
+    left: int
+    right: int
+    left_is_edge: bool
+    right_is_edge: bool
+    least: int
+    most: int
+    left_values: npt.NDArray[np.int64] = field(compare=False)
+    right_values: npt.NDArray[np.int64] = field(compare=False)
+    text: str = ""
+
+    @property
+    def vertices(self) -> set[int]:
+        """The query vertices that it reads."""
+        sides = (self.left, self.left_is_edge), (self.right, self.right_is_edge)
+        return {element for element, is_edge in sides if not is_edge}
+
+    @property
+    def edges(self) -> set[int]:
+        """The bound query edges that it reads."""
+        sides = (self.left, self.left_is_edge), (self.right, self.right_is_edge)
+        return {element for element, is_edge in sides if is_edge}
+
+
+MISSING = -(1 << 63)  # the value of an element that has none
+
+Phase = Scan | Extend | Eliminate | BindEdge | Apart | Between | Compare
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,7 +214,7 @@ class Notes:
     estimates : expected partial embeddings after each vertex of the order, from mean degrees.
     steps : expected steps of the CPU's kernel for the plan and its terms, from sampled walks; None where the
         stage is too small to be worth it. bound : from the same walks, how often each loop is bound.
-    several : relationships differ within each of several MATCH only, and there are some that do not have to.
+    several : there are query edges of different MATCH that may be the same data edge.
     """
 
     core: tuple[int, ...] = ()
@@ -247,6 +281,11 @@ class Plan:
         return tuple(found)
 
     @property
+    def compares(self) -> tuple[Compare, ...]:
+        """Its comparisons of values, in their order."""
+        return tuple(p for p in self.phases if isinstance(p, Compare))
+
+    @property
     def bound_edges(self) -> tuple[int, ...]:
         """Query edges that have a column of edge ids, in binding order."""
         return tuple(p.edge for p in self.phases if isinstance(p, BindEdge))
@@ -271,6 +310,8 @@ def _flow(phase: Phase) -> tuple[set[int], set[int]]:
             return {s, t}, set()
         case Apart(a=a, b=b, c=c, d=d):
             return {a, b, c, d}, set()
+        case Compare():
+            return phase.vertices, set()
 
 
 def verify(plan: Plan) -> Plan:
@@ -303,6 +344,8 @@ def verify(plan: Plan) -> Plan:
                 _require(e not in bound_edges, plan, f"phase {k} binds edge {e} twice")
                 _require({*d, *a} <= bound_edges, plan, f"phase {k} reads unbound edges")
                 bound_edges.add(e)
+            case Compare():
+                _require(phase.edges <= bound_edges, plan, f"phase {k} reads unbound edges")
             case _:
                 pass
     _require(bound == set(range(plan.vertices)), plan, "not every query vertex is bound")

@@ -30,6 +30,7 @@ class Prepared:
         i64[r]; work : their sum.
     vids : number of data vertices.
     restricted : some list is cut at a bound vertex.
+    values : of each comparison of the plan those of its left and its right side.
     idle : for each backend what waits to be used again, its workers or stages.
     """
 
@@ -46,6 +47,7 @@ class Prepared:
     work: int
     vids: int
     restricted: bool
+    values: tuple[I64, ...] = ()
     idle: dict[str, list[object]] = field(default_factory=lambda: {"cpu": [], "gpu": []})
     units: dict[int, list[tuple[int, int]]] = field(default_factory=dict)
 
@@ -60,7 +62,7 @@ class Prepared:
     @property
     def kept_bytes(self) -> int:
         """Bytes of memory that this stage keeps besides the graph, waiting workers included."""
-        own: list[npt.NDArray[np.generic]] = [*self.bit_sets, *self.lists]
+        own: list[npt.NDArray[np.generic]] = [*self.bit_sets, *self.lists, *self.values]
         own += [self.roots, self.weights]
         waiting = [getattr(worker, "bytes", 0) for known in self.idle.values() for worker in known]
         return sum(array.nbytes for array in own) + sum(waiting)
@@ -146,6 +148,7 @@ def prepare(plan: Plan, graph: GraphSource) -> Prepared:
             graph.vertex_count,
             any(_cuts(x) for x in (*nest.levels, *nest.sets, *nest.tail)),
         ),
+        values=tuple(v for c in plan.compares for v in (c.left_values, c.right_values)),
     )
 
 

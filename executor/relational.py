@@ -18,6 +18,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, TypeVar
 
 import duckdb
+import numpy as np
 
 from gdb.errors import (
     Cancelled,
@@ -32,6 +33,7 @@ from gdb.executor.arrow import Array, ArrowStream, read_stream
 
 if TYPE_CHECKING:
     from gdb.executor.tail import Value
+    from gdb.storage.model import I64
 
 T = TypeVar("T")
 
@@ -88,6 +90,65 @@ def query(
         ) from None
     finally:
         connection.close()
+
+
+class Session:
+    """A connection for several statements, whose temporary tables go with it.
+
+    memory, cancel, deadline : as `query` has them. The methods raise what `query` raises.
+    """
+
+    def __init__(
+        self, memory: int | None, cancel: threading.Event | None, deadline: float | None
+    ) -> None:
+        self._connection = _connect(memory)
+        self._cancel, self._deadline = cancel, deadline
+
+    def __enter__(self) -> Session:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._connection.close()
+
+    def table(self, name: str, sql: str, parameters: Mapping[str, Value]) -> None:
+        """Make a temporary table of a SELECT. name : generated, never the user's."""
+        text = f"CREATE TEMP TABLE {name} AS {sql}"
+        values = dict(parameters) or None
+        self._run(lambda: self._connection.execute(text, values))
+
+    def taken(self, name: str, data: ArrowStream) -> None:
+        """Make a temporary table of an Arrow relation."""
+        self._connection.register(f"{name}_given", data)
+        try:
+            self.table(name, f"SELECT * FROM {name}_given", {})
+        finally:
+            self._connection.unregister(f"{name}_given")
+
+    def count(self, name: str) -> int:
+        """The rows of a table."""
+        (row,) = self._connection.execute(f"SELECT count(*) FROM {name}").fetchall()
+        return int(row[0])
+
+    def distinct(self, table: str, column: str) -> I64:
+        """The distinct values of a BIGINT column, ascending, without null, i64[n]."""
+        sql = f"SELECT DISTINCT {column} AS v FROM {table} WHERE {column} IS NOT NULL"
+        found: dict[str, I64] = self._run(lambda: self._connection.execute(sql).fetchnumpy())
+        return np.sort(np.asarray(found["v"], np.int64))
+
+    def answer(self, sql: str, parameters: Mapping[str, Value]) -> Array:
+        """Run a SELECT, as `query`."""
+        values = dict(parameters)
+        return self._run(lambda: read_stream(_typed(self._connection.sql(sql, params=values))))
+
+    def _run(self, work: Callable[[], T]) -> T:
+        try:
+            return _stoppable(work, self._connection.interrupt, self._cancel, self._deadline)
+        except duckdb.Error as error:
+            raise _translated(error, self._cancel, self._deadline) from None
+        except UnicodeEncodeError:
+            raise TypeProblem(
+                "a string of the query is not valid Unicode (it holds a lone surrogate)."
+            ) from None
 
 
 def _connect(memory: int | None) -> duckdb.DuckDBPyConnection:

@@ -28,6 +28,7 @@ from gdb.executor.nest import (
     SetOp,
     Slice,
     VertexLevel,
+    Within,
 )
 from gdb.executor.plan import Plan
 from gdb.storage.adjacency import Adjacency
@@ -133,7 +134,7 @@ class Role(IntEnum):
 
 class CheckField(IntEnum):
     """Columns of the check table. Member: view, source, target, least, most. PairsApart: a, b, c,
-    d, either way."""
+    d, either way. Within: left, right, least, most, number. IS_PAIRS : 0, 1, 2 for them."""
 
     IS_PAIRS = 0
     A = 1
@@ -298,6 +299,8 @@ class _Encoder:
         match check:
             case Member(view=w, source=s, target=t, least=least, most=most):
                 self.checks.append([0, w, s, t, least, most])
+            case Within(left=left, right=right, least=least, most=most, number=number):
+                self.checks.append([2, left, right, least, most, number])
             case _:
                 self.checks.append([1, check.a, check.b, check.c, check.d, int(check.either_way)])
 
@@ -328,12 +331,12 @@ class _Encoder:
         start = len(self.checks)
         if isinstance(level, VertexLevel):
             head = [0, *self.operand(level.base), *self.cut(level.cut), *self.refer(level.differs)]
-            for check in level.checks:
-                self.check(check)
         else:
             bits = self.bits(-1 - level.edge) if level.allowed else -1
             head = [1, int(Kind.ROW), level.view, level.source, level.target, 0, bits, 0, 0]
             head += [*self.refer(level.above), *self.refer(level.differs)]
+        for check in level.checks:
+            self.check(check)
         at = [i for i, op in enumerate(self.nest.sets) if op.depth == k]
         sets = [at[0], at[-1] + 1] if at else [0, 0]
         row = [*head, start, len(self.checks), *sets, column]

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from gdb.storage.snapshot import Snapshot
     from gdb.storage.transaction import Changes
 
+LARGE = 10_000
+"""Rows from which on a query that reads says why it ran in Python."""
 Change: TypeAlias = "Callable[[Callable[[Changes], Answered]], Answered]"
 """Does some work inside a transaction, which is committed when the work ends well."""
 Answered: TypeAlias = "tuple[Answer, Context]"
@@ -55,6 +57,9 @@ def answered(
 
     found, context = clock.step("run", run)
     rows = clock.step("tail", lambda: _given(found))
+    if context.handled > LARGE and not writes(query):
+        told = f"{context.handled:,} rows went through Python, which is slow: {why}"
+        warnings = (*warnings, told)
     summary = Summary(
         clock.seconds,
         "cpu",
@@ -64,6 +69,9 @@ def answered(
         evaluator="rows",
         why=why,
     )
+    if context.handled > LARGE and not writes(query):
+        told = f"{context.handled:,} rows went through Python, which is slow: {why}"
+        warnings = (*warnings, told)
     return Result(RowAnswer(found.columns, rows), warnings=warnings, summary=summary)
 
 

@@ -229,11 +229,12 @@ def _picks(statement: Statement, snapshot: Snapshot) -> list[Pick]:
 def explained(request: Request, snapshot: Snapshot) -> str:
     """The plan of a query as text, whether or not it begins with EXPLAIN."""
     query = _parsed(request)
-    understood = _understood(request, query, snapshot, Clock(request.cancel, request.timeout))
+    clock = Clock(request.cancel, request.timeout)
+    understood = _understood(request, query, snapshot, clock)
     if isinstance(understood, str):
-        from gdb.by_rows import plan_lines
-
-        return "\n".join(plan_lines(query, understood, request.parameters))
+        asked = replace(query, explain=True)
+        found = _by_rows(request, asked, snapshot, clock, understood, None)
+        return "\n".join(str(line) for (line,) in found)
     return "\n".join(_explained(request, *understood, snapshot))
 
 
@@ -280,8 +281,13 @@ def _by_rows(
     why: str,
     change: Change | None,
 ) -> Result:
+    from gdb import by_chain
     from gdb.by_rows import answered, plan_lines
 
+    found = by_chain.answered(request, query, snapshot, clock, why)
+    if isinstance(found, Result):
+        return found
+    why = found
     if query.explain:
         lines = plan_lines(query, why, request.parameters)
         return Result.of_lines("plan", lines, Summary(dict(clock.seconds), "", len(lines)))

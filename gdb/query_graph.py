@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
+from gdb.executor.plan import Compare
 from gdb.storage.adjacency import Direction
 
 
@@ -95,6 +96,7 @@ class QueryGraph:
         SUBGRAPHS an automorphism counts only if it maps the texts onto themselves.
     apart : pairs of query vertices that differ, whatever the mode.
     negated : edges that no data edge may match (anti-edges); of them only ends, types and direction count.
+    compared : values of two elements that are compared.
     """
 
     vertices: tuple[QueryVertex, ...]
@@ -104,3 +106,4 @@ class QueryGraph:
     renamed: Renamed | None = field(default=None, compare=False)
     apart: tuple[tuple[int, int], ...] = ()
     negated: tuple[QueryEdge, ...] = ()
+    compared: tuple[Compare, ...] = ()

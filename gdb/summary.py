@@ -34,8 +34,8 @@ class Summary:
     effects : what a query that writes changed, see `gdb.rows.graph.Effects`; None where it only read.
     kernel_seconds, moved_bytes : on a GPU, the time in its kernels by its own clock, and what was copied to it (nothing
         where the graph and the query's tables were there already).
-    evaluator : "duckdb" where the query was one pattern and a relational tail, which columns go through; "rows" where
-        it ran clause by clause over rows, and `why`; "" where nothing ran.
+    evaluator : "duckdb" where the query ran over columns: as one pattern and a relational tail, or, where there is a
+        `why`, clause by clause; "rows" where it ran clause by clause over rows, and `why`; "" where nothing ran.
     """
 
     seconds: Mapping[str, float] = field(default_factory=dict)

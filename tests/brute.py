@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import itertools
 
+from gdb.executor.plan import MISSING, Compare
 from gdb.query_graph import QueryEdge, QueryGraph
 from gdb.storage.adjacency import Direction
 from tests.small_graph import SmallGraph
@@ -27,6 +28,8 @@ def embeddings(query: QueryGraph, graph: SmallGraph) -> list[Embedding]:
         choices = [_choices(edge, vids, graph) for edge in query.edges]
         for eids in itertools.product(*choices):
             if (query.mode.edges_differ or query.mode.nodes_differ) and _repeats(query, eids):
+                continue
+            if not all(_holds(compare, vids, eids) for compare in query.compared):
                 continue
             if query.mode.induced and not _induced(vids, eids, graph):
                 continue
@@ -58,6 +61,13 @@ def _matches(edge: QueryEdge, vids: tuple[int, ...], graph: SmallGraph) -> list[
     return found
 
 
+def _holds(compare: Compare, vids: tuple[int, ...], eids: tuple[int, ...]) -> bool:
+    left = compare.left_values[(eids if compare.left_is_edge else vids)[compare.left]]
+    right = compare.right_values[(eids if compare.right_is_edge else vids)[compare.right]]
+    there = left != MISSING and right != MISSING
+    return bool(there and compare.least <= right - left <= compare.most)
+
+
 def _choices(edge: QueryEdge, vids: tuple[int, ...], graph: SmallGraph) -> list[int]:
     found = _matches(edge, vids, graph)
     return [-1] * bool(found) if edge.exists else found
@@ -86,7 +96,11 @@ def automorphisms(query: QueryGraph) -> list[Embedding]:
             continue
         if not _keeps(query, image):
             continue
+        if any(image[v] != v for compare in query.compared for v in compare.vertices):
+            continue
         for edges in itertools.permutations(range(m)):
+            if any(edges[e] != e for compare in query.compared for e in compare.edges):
+                continue
             if all(_same(query.edges[e], query.edges[edges[e]], image) for e in range(m)):
                 found.append((image, edges))
     return found

@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 from hypothesis import strategies as st
 
+from gdb.executor.plan import MISSING, Compare
 from gdb.query_graph import (
     DIFFERENT_EDGES,
     DIFFERENT_NODES,
@@ -46,7 +47,9 @@ def graphs(draw: st.DrawFn) -> SmallGraph:
 
 
 @st.composite
-def queries(draw: st.DrawFn, edge_count: int = 14, vertex_count: int = 7) -> QueryGraph:
+def queries(
+    draw: st.DrawFn, edge_count: int = 14, vertex_count: int = 7, *, compares: bool = False
+) -> QueryGraph:
     n = draw(st.sampled_from([2, 3, 4, 3, 2, 1]))
     label = st.sampled_from([(), (), (), (), (("A",),), (("B",),), (("A", "B"),), (("A",), ("B",))])
     vertices = []
@@ -96,10 +99,39 @@ def queries(draw: st.DrawFn, edge_count: int = 14, vertex_count: int = 7) -> Que
         mode,
         apart=tuple((u, v) for u, v in pairs if u != v),
         negated=tuple(negated),
+        compared=draw(comparisons(n, edges, vertex_count, edge_count)) if compares else (),
     )
 
 
 @st.composite
-def cases(draw: st.DrawFn) -> tuple[SmallGraph, QueryGraph]:
+def comparisons(
+    draw: st.DrawFn, n: int, edges: list[QueryEdge], vertex_count: int, edge_count: int
+) -> tuple[Compare, ...]:
+    """Up to two comparisons of vertices and edges by small numbers, some of them missing."""
+    known = [(k, False) for k in range(n)]
+    known += [(k, True) for k, edge in enumerate(edges) if not edge.exists]
+    found: list[Compare] = []
+    for _ in range(draw(st.sampled_from([0, 0, 0, 1, 2])) if len(known) > 1 else 0):
+        (left, left_is_edge), (right, right_is_edge) = draw(
+            st.lists(st.sampled_from(known), min_size=2, max_size=2, unique=True)
+        )
+        value = st.sampled_from([0, 1, 2, 3, MISSING])
+        several = st.lists(value, min_size=15, max_size=15).map(lambda v: np.array(v, np.int64))
+        sides = [
+            draw(several)[: edge_count if e else vertex_count]
+            for e in (left_is_edge, right_is_edge)
+        ]
+        least, most = draw(
+            st.sampled_from([(-(1 << 62), 0), (1, 1 << 62), (0, 1), (0, 0), (-2, 1)])
+        )
+        found.append(
+            Compare(left, right, left_is_edge, right_is_edge, least, most, *sides, "compared")
+        )
+    return tuple(found)
+
+
+@st.composite
+def cases(draw: st.DrawFn, *, compares: bool = False) -> tuple[SmallGraph, QueryGraph]:
+    """compares : values of elements may be compared, which is done on the CPU only."""
     graph = draw(graphs())
-    return graph, draw(queries(graph.edge_count, graph.vertex_count))
+    return graph, draw(queries(graph.edge_count, graph.vertex_count, compares=compares))

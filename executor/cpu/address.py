@@ -71,7 +71,8 @@ M_BYTES, M_STAMP, M_LIST, M_START, M_END = range(5)
 N_MARK = 5
 # the table of addresses whose own address every function gets
 P_LEVELS, P_SETS, P_REFS, P_CHECKS, P_NODES, P_VIEWS, P_SIMPLE, P_LISTS, P_BITS = range(9)
-P_V, P_SET_LENGTH, P_BUFFER, P_STAMPS, P_MARKS, P_STATES, P_BOUND = range(9, 16)
+P_V, P_SET_LENGTH, P_BUFFER, P_STAMPS, P_MARKS, P_STATES, P_BOUND, P_VALUES = range(9, 17)
+MISSING = -(1 << 63)  # `gdb.executor.plan.MISSING`
 LARGEST = 4.0e18  # floats above this may stand for counts over 2^63
 GALLOP = 16  # one list this much longer than the other: search it instead of merging
 LOOK_UP = 64  # a list up to this much longer than a marked one: look all of it up, do not search

@@ -22,6 +22,7 @@ from gdb.executor.cpu.address import (
     L_DIFFERS_END,
     L_EDGE,
     L_LO,
+    MISSING,
     N_CHECK,
     N_LEVEL,
     N_VIEW,
@@ -30,6 +31,7 @@ from gdb.executor.cpu.address import (
     P_LEVELS,
     P_REFS,
     P_V,
+    P_VALUES,
     P_VIEWS,
     V_EIDS,
     Pointers,
@@ -49,12 +51,29 @@ from gdb.machine.memory import load_i64, load_u32, store_i64
 
 
 @compiled
+def is_within(p: Pointers, row: int) -> bool:
+    """Whether the values of two levels differ by what check `row` says."""
+    v = load_i64(p, P_V)
+    values = load_i64(p, P_VALUES) + load_i64(row, C_E) * 16
+    left = load_i64(load_i64(values, 0), load_i64(v, load_i64(row, C_A)))
+    right = load_i64(load_i64(values, 1), load_i64(v, load_i64(row, C_B)))
+    if left == MISSING or right == MISSING:
+        return False
+    difference = right - left
+    return difference >= load_i64(row, C_C) and difference <= load_i64(row, C_D)
+
+
+@compiled
 def passes(p: Pointers, d: int, x: int) -> bool:
     """Whether the checks of level d hold with its vertex at x."""
     v = load_i64(p, P_V)
     store_i64(v, d, x)
     for c in range(level(p, d, L_CHECK), level(p, d, L_CHECK_END)):
         row = load_i64(p, P_CHECKS) + c * N_CHECK * 8
+        if load_i64(row, C_PAIRS) == 2:
+            if not is_within(p, row):
+                return False
+            continue
         a, b = load_i64(row, C_A), load_i64(v, load_i64(row, C_B))
         e = load_i64(v, load_i64(row, C_C))
         if load_i64(row, C_PAIRS) == 1:

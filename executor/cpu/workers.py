@@ -91,6 +91,7 @@ class Worker:
             np.empty(tables.buffer, np.uint32),
             np.zeros(n, np.int64),
             *(self._marks(), self._states(), self.bound),
+            np.array([x.ctypes.data for x in prepared.values] or [0], np.int64),
         )
         self.kept += arrays
         self.pointers = np.array([x.ctypes.data for x in arrays], np.int64)

@@ -15,6 +15,7 @@ from gdb.executor.tail import Tail, same
 from gdb.language import functions, pushdown
 from gdb.language.canonical import canonical, numbered
 from gdb.language.clauses import Match, Query, Simple
+from gdb.language.compared import compared
 from gdb.language.existence import EdgeTest, edge_test, told_apart
 from gdb.language.projection import project
 from gdb.language.pushdown import Conditions
@@ -26,9 +27,13 @@ from gdb.language.syntax import Element, Expression, HasLabels, walk
 from gdb.query_graph import MatchMode, QueryEdge, QueryGraph, QueryVertex, Renamed
 
 if TYPE_CHECKING:
+    from gdb.executor.plan import Compare
     from gdb.executor.tail import Value
     from gdb.storage.adjacency import I64, U32
     from gdb.storage.snapshot import Snapshot
+
+
+_FEW = 64  # candidates of one vertex: what matches is soon listed, and columns are not read for it
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -178,6 +183,7 @@ def _bind(
         written += others
     pushed, rest = pushdown.distribute(scope, written)
     apart, rest = told_apart(scope, rest)
+    compares: tuple[Compare, ...] = ()
     for test in tests:
         scope.tested_types += test.types
         scope.tested_labels += [name for term in test.labels for name in term]
@@ -186,11 +192,15 @@ def _bind(
             pushed.setdefault(element, Conditions()).on_edges.append(test)
     between = [test.edge for test in tests if test.end is not None]
     scope.warn_of_unknown_names()
+    vertices = tuple(_vertex(scope, k, pushed) for k in range(len(scope.vertices)))
+    few = any(v.allowed is not None and len(v.allowed) <= _FEW for v in vertices)
+    if not few and not mode.distinct:
+        compares, rest = compared(scope, rest)
     tail = project(scope, query.returning, rest)
     wanted = {ref.index for ref in tail.columns if ref.element == "edge"}
     texts, renamed = _compared(scope, rest)
     graph = QueryGraph(
-        tuple(_vertex(scope, k, pushed) for k in range(len(scope.vertices))),
+        vertices,
         (
             *(_edge(scope, k, pushed, k in wanted) for k in range(len(scope.edges))),
             *(edge for edge in between if edge.exists),
@@ -200,6 +210,7 @@ def _bind(
         renamed,
         apart,
         tuple(edge for edge in between if not edge.exists),
+        compares,
     )
     warnings = tuple(scope.warnings)
     return BoundQuery(

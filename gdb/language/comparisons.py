@@ -21,6 +21,7 @@ from gdb.language.types import (
     Type,
     Typed,
     call,
+    is_null,
     joined,
     negated,
     null_or_false,
@@ -84,7 +85,13 @@ def _guarded(operator: Comparator, left: Typed, right: Typed, node: exp.Expr) ->
             suspect = left
     if _never_nan(suspect):
         return node
+    other = left if suspect is right else right
     nan = call("isnan", suspect.sql.copy())
+    if other.constant is None:  # beside null a NaN is null as well
+        there = exp.Not(this=is_null(other.sql.copy()))
+        answer = exp.true() if operator is Comparator.UNEQUAL else exp.false()
+        test = exp.And(this=nan, expression=there)
+        return exp.Case(ifs=[exp.If(this=test, true=answer)], default=node)
     if operator is Comparator.UNEQUAL:
         return exp.Or(this=operand(node), expression=nan)
     return exp.And(this=operand(node), expression=negated(nan))

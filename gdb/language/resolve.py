@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 from gdb import limits
 from gdb.errors import LimitExceeded
@@ -22,6 +22,7 @@ from gdb.language.syntax import (
     Parameter,
     PatternComprehension,
     Place,
+    Property,
     Quantified,
     Reduce,
     Variable,
@@ -101,6 +102,16 @@ def measure(expression: Expression, text: str) -> None:
         if isinstance(part, ListLiteral):
             inner = tuple(item for item in inner if not isinstance(item, Literal))
         waiting.extend((child, depth + 1) for child in inner)
+
+
+def properties(expressions: Iterable[Expression]) -> frozenset[tuple[str, str]]:
+    """The properties of variables that some expressions mention: name and key."""
+    return frozenset(
+        (part.subject.name, part.key.text)
+        for expression in expressions
+        for part in walk(expression)
+        if isinstance(part, Property) and isinstance(part.subject, Variable)
+    )
 
 
 def parameters(expression: Expression) -> tuple[tuple[str, Place], ...]:

@@ -291,6 +291,10 @@ class Scope:
             )
         return Type(common)
 
+    def stored_kinds(self, element: Element, key: str) -> frozenset[StoreKind]:
+        """The types that the store has for a property, wherever this element may have it."""
+        return frozenset(keys[key] for _, keys in self._parts(element) if key in keys)
+
     def _parts(self, element: Element) -> list[tuple[str, Mapping[str, StoreKind]]]:
         """The groups or edge types that an element may belong to: how to show each, and its keys."""
         if element.kind == "vertex":

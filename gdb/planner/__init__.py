@@ -13,7 +13,13 @@ from gdb.executor import nest_passes
 from gdb.executor.plan import Notes, Plan, Twin, verify
 from gdb.planner import cost
 from gdb.planner.decompose import Decomposition, decompose
-from gdb.planner.distinct import Conditions, clauses, conditions, surely_different, with_twins_bound
+from gdb.planner.distinct import (
+    Conditions,
+    conditions,
+    may_repeat,
+    surely_different,
+    with_twins_bound,
+)
 from gdb.planner.order import components, independent_last, matching_order, written_order
 from gdb.planner.phases import build
 from gdb.planner.problem import Problem, conditions_of, problem_of
@@ -151,7 +157,7 @@ def _assembled(
         estimates=cost.estimates(query, order),
         warnings=_warnings(query),
         switched_off=switched_off,
-        several=len({e for e in clauses(query) if e >= 0}) > 1,
+        several=may_repeat(query),
     )
     plan = Plan(
         len(query.candidates),
@@ -165,7 +171,8 @@ def _assembled(
         notes=notes,
         tail=tail,
     )
-    by_degree = counting and "orientation" not in switched_off and not plan.bound_edges
+    by_degree = counting and "orientation" not in switched_off
+    by_degree = by_degree and not plan.bound_edges and not plan.compares
     return verify(replace(plan, ranked=by_degree and _gains_by_rank(query, broken)))
 
 

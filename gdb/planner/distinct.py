@@ -56,6 +56,7 @@ def conditions(query: Resolved, parallel: dict[int, int]) -> Conditions:
         simple = query.view(edge.spec(edge.source)).simple
         if not asked.exists and (asked.wanted or asked.allowed is not None or not simple):
             bound.add(e)
+    bound |= {e for c in query.graph.compared for e in c.edges}
     between = _induced(query) if mode.induced else ()
     anti = [x for x in query.negated if x.types is not None]
     between += tuple((x.spec(x.source), x.source, x.target, 0) for x in anti)
@@ -78,6 +79,22 @@ def clauses(query: Resolved) -> tuple[int, ...]:
         )
 
     return tuple(-1 if alone(e) else x.clause for e, x in enumerate(asked))
+
+
+def may_repeat(query: Resolved) -> bool:
+    """Whether two query edges could be the same data edge, and may because they stand in different MATCH."""
+    if not query.graph.mode.edges_differ:
+        return False
+    known = [
+        (x, asked.clause)
+        for x, asked in zip(query.edges, query.graph.edges, strict=True)
+        if not asked.exists
+    ]
+    return any(
+        one != other and _together(x, y) is not None
+        for k, (x, one) in enumerate(known)
+        for y, other in known[:k]
+    )
 
 
 def _compared(query: Resolved, e: int, f: int) -> bool:

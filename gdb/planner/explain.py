@@ -7,6 +7,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from gdb.executor.nest import (
+    Check,
     EdgeLevel,
     Formula,
     Kind,
@@ -15,13 +16,16 @@ from gdb.executor.nest import (
     Op,
     Operand,
     Order,
+    PairsApart,
     Slice,
     VertexLevel,
+    Within,
 )
 from gdb.executor.plan import (
     Apart,
     Between,
     BindEdge,
+    Compare,
     Eliminate,
     Extend,
     Phase,
@@ -138,6 +142,8 @@ def _phase(phase: Phase, plan: Plan, expected: dict[int, float]) -> list[str]:
         case Between(view=w, source=s, target=t, count=n):
             number = f"exactly {n} edges" if n else "no edge"
             return [f"{number} {name[s]}{_view(plan.views[w])}{name[t]}"]
+        case Compare(text=text):
+            return [f"compare {text}"]
 
 
 def _label(plan: Plan, vertex: int) -> str:
@@ -229,12 +235,18 @@ def _base(nest: LoopNest, k: int, plan: Plan) -> str:
     level = nest.levels[k]
     if isinstance(level, EdgeLevel):
         ends = _variable(nest, level.source, plan), _variable(nest, level.target, plan)
-        return f"edges({ends[0]}{_view(plan.views[level.view])}{ends[1]})"
+        text = f"edges({ends[0]}{_view(plan.views[level.view])}{ends[1]})"
+        return text + _checks(nest, level.checks, plan)
     text = _operand(nest, level.base, plan) + _cut(nest, level.cut, level.differs, plan)
-    checks = [_check(nest, c, plan) for c in level.checks if isinstance(c, Member)]
-    pairs = len(level.checks) - len(checks)
-    checks += [f"{pairs} pairs apart"] if pairs else []
-    return text + (f" if {' and '.join(checks)}" if checks else "")
+    return text + _checks(nest, level.checks, plan)
+
+
+def _checks(nest: LoopNest, checks: tuple[Check, ...], plan: Plan) -> str:
+    shown = [_check(nest, c, plan) for c in checks if isinstance(c, Member)]
+    pairs = sum(isinstance(c, PairsApart) for c in checks)
+    shown += [f"{pairs} pairs apart"] if pairs else []
+    shown += [plan.compares[c.number].text for c in checks if isinstance(c, Within)]
+    return f" if {' and '.join(shown)}" if shown else ""
 
 
 def _check(nest: LoopNest, check: Member, plan: Plan) -> str:

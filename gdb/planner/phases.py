@@ -10,6 +10,7 @@ from gdb.executor.plan import (
     Arc,
     Between,
     BindEdge,
+    Compare,
     Eliminate,
     Extend,
     Phase,
@@ -48,6 +49,7 @@ class _Builder:
     bound: list[int] = field(default_factory=list)
     matched: set[int] = field(default_factory=set)
     named: list[int] = field(default_factory=list)
+    compared: list[Compare] = field(default_factory=list)
 
     def view(self, spec: ViewSpec) -> int:
         if spec not in self.views:
@@ -97,9 +99,19 @@ class _Builder:
             if ends <= set(self.bound) and ends & set(vertices):
                 self.phases.append(apart)
         self._between(vertices)
+        self._compare()
+        told = {e for c in self.query.graph.compared for e in c.edges}
         for e in sorted(self.conditions.bound):
-            if self.query.graph.edges[e].allowed is not None:
+            if self.query.graph.edges[e].allowed is not None or e in told:
                 self.bind_edge(e)
+
+    def _compare(self) -> None:
+        """Compare the values of elements of which the second was just bound."""
+        for c in self.query.graph.compared:
+            ready = c.vertices <= set(self.bound) and c.edges <= set(self.named)
+            if ready and not any(c is known for known in self.compared):
+                self.compared.append(c)
+                self.phases.append(c)
 
     def _between(self, vertices: list[int]) -> None:
         """Hold the number of edges between two vertices that are now bound to what it has to be."""
@@ -133,6 +145,7 @@ class _Builder:
             )
         )
         self.named.append(e)
+        self._compare()
 
 
 def build(

@@ -56,6 +56,8 @@ def problem_of(query: Resolved, conditions: Conditions) -> Problem | None:
     may be matched more than once."""
     if conditions.apart or conditions.between or conditions.bound or conditions.edges:
         return None
+    if query.graph.compared:
+        return None
     for edge in query.edges:
         view = query.view(edge.spec(edge.source))
         if edge.source == edge.target or not view.simple or view.loops:

@@ -50,6 +50,9 @@ class Automorphisms:
         told = query.graph.apart
         self.apart = apart | frozenset(told) | {(v, u) for u, v in told}
         self.query, self.order, self.clauses = query, order, clauses(query)
+        # what is compared with another is like nothing else
+        self.compared = frozenset(v for c in query.graph.compared for v in c.vertices)
+        self.compared_edges = frozenset(e for c in query.graph.compared for e in c.edges)
         self.n = len(query.candidates)
         mode = query.graph.mode
         self.texts = frozenset(query.graph.symmetric_under) if mode.distinct else frozenset()
@@ -67,7 +70,8 @@ class Automorphisms:
         vertex = self.query.graph.vertices[v]
         labels = frozenset(frozenset(alternatives) for alternatives in vertex.labels)
         around = Counter(self.signature[v][u] for u in range(self.n) if u != v)
-        return (labels, vertex.predicate, self.signature[v][v], frozenset(around.items()))
+        own = v if v in self.compared else -1
+        return (labels, vertex.predicate, self.signature[v][v], frozenset(around.items()), own)
 
     def _related(self, u: int, v: int) -> bool:
         ordered = (u, v) in self.order or (v, u) in self.order
@@ -100,7 +104,7 @@ class Automorphisms:
         edge, asked = self.query.edges[e], self.query.graph.edges[e]
         ends = {edge.source, edge.target}
         parallel = [f for f, x in enumerate(self.query.edges) if {x.source, x.target} == ends]
-        alone = e if e in named and len(parallel) > 1 else -1
+        alone = e if e in self.compared_edges or (e in named and len(parallel) > 1) else -1
         way = "loop" if edge.source == edge.target else edge.spec(u).direction.value
         types = tuple(sorted(set(asked.types)))
         return (types, way, asked.predicate, alone, asked.exists, self.clauses[e])

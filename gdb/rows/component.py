@@ -17,8 +17,10 @@ from gdb.executor import run as executor
 from gdb.executor.embeddings import Embeddings, Wanted
 from gdb.language import pushdown
 from gdb.language.canonical import canonical, numbered
+from gdb.language.columns import EmbeddingColumns, Parameters
 from gdb.language.mentions import mentioned
 from gdb.language.resolve import elements, resolve
+from gdb.language.scalar import Translator
 from gdb.language.scope import Edge as ScopeEdge
 from gdb.language.scope import Scope
 from gdb.language.scope import Vertex as ScopeVertex
@@ -62,6 +64,29 @@ def matched(
     return run.table(conditions, bound_vertices, bound_edges, later)
 
 
+def pushable(
+    context: Context, pattern: Pattern, component: Component, conditions: Sequence[Condition]
+) -> tuple[Condition, ...]:
+    """Those of some conditions on one element each that `matched` applies, as far as their texts tell."""
+    run = _Run(context, pattern, component)
+    _, left = run.distributed(conditions)
+    return tuple(one for one in conditions if one not in left and run.typed(one))
+
+
+def question(
+    context: Context,
+    pattern: Pattern,
+    component: Component,
+    conditions: Sequence[Condition],
+    bound_vertices: Mapping[str, U32],
+    bound_edges: Mapping[str, I64],
+) -> tuple[QueryGraph, tuple[Condition, ...]]:
+    """What `matched` asks the executors, vertices and edges in the component's order, and the conditions that are not
+    in it."""
+    run = _Run(context, pattern, component)
+    return run.graph(conditions, bound_vertices, bound_edges)
+
+
 class _Run:
     def __init__(self, context: Context, pattern: Pattern, component: Component) -> None:
         self.context, self.pattern, self.component = context, pattern, component
@@ -88,7 +113,16 @@ class _Run:
         bound_edges: Mapping[str, I64],
         later: Sequence[Condition],
     ) -> Table:
-        pushed, left = self._distributed(conditions)
+        return self._rows(*self.graph(conditions, bound_vertices, bound_edges, later))
+
+    def graph(
+        self,
+        conditions: Sequence[Condition],
+        bound_vertices: Mapping[str, U32],
+        bound_edges: Mapping[str, I64],
+        later: Sequence[Condition] = (),
+    ) -> tuple[QueryGraph, tuple[Condition, ...]]:
+        pushed, left = self.distributed(conditions)
         allowed: dict[Element, tuple[I64, str]] = {}
         for element, (of, several) in pushed.items():
             try:
@@ -106,7 +140,7 @@ class _Run:
         graph = QueryGraph(tuple(vertices), tuple(edges), self.pattern.mode)
         if graph.mode.distinct:
             graph = self._compared(graph, [*left, *later])
-        return self._rows(graph, left)
+        return graph, tuple(left)
 
     def _compared(self, graph: QueryGraph, conditions: Sequence[Condition]) -> QueryGraph:
         """The query graph that has only those symmetries which conditions keep. What no text tells, such as EXISTS, is
@@ -137,7 +171,7 @@ class _Run:
         texts = renamed((*range(len(graph.vertices)),), (*range(len(graph.edges)),))
         return replace(graph, symmetric_under=tuple(sorted(texts)), renamed=renamed)
 
-    def _distributed(
+    def distributed(
         self, conditions: Sequence[Condition]
     ) -> tuple[dict[Element, tuple[list[Condition], Conditions]], list[Condition]]:
         found: dict[Element, tuple[list[Condition], Conditions]] = {}
@@ -157,6 +191,17 @@ class _Run:
                 several.on_id.extend(one.on_id)
                 several.on_properties.extend(one.on_properties)
         return found, left
+
+    def typed(self, condition: Condition) -> bool:
+        """Whether a condition is one over columns."""
+        parameters = Parameters()
+        columns = EmbeddingColumns(self.scope, parameters)
+        try:
+            resolved = resolve(condition.expression, self.scope.lookup)
+            Translator(self.scope, columns, parameters).condition(resolved)
+        except QueryError:
+            return False
+        return True
 
     def _allowed(self, element: Element, conditions: Conditions) -> I64:
         if element.kind == "vertex":

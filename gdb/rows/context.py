@@ -24,7 +24,7 @@ class Context:
     """The run of one query, row by row.
 
     parameters : as values of the language. plain : as the caller gave them, for what is evaluated over columns.
-    options : how patterns are run. embeddings : how many they had.
+    options : how patterns are run. embeddings : how many they had. handled : rows that went into clauses.
     import_root : the folder in which files that are read must lie, None for any.
     """
 
@@ -37,6 +37,7 @@ class Context:
     evaluator: Evaluator = field(init=False)
     deadline: float | None = None
     embeddings: int = 0
+    handled: int = 0
     cancel: threading.Event | None = None
     import_root: Path | None = None
     _numbers: int = 0

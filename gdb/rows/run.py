@@ -136,6 +136,7 @@ class Runner:
         table = Table(start.names, [dict(row) for row in start.rows])
         for clause in clauses:
             self.context.pulse()
+            self.context.handled += len(table.rows)
             table = self._clause(clause, table)
         return table
 

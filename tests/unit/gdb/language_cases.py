@@ -210,6 +210,12 @@ def bound(query: BoundQuery) -> str:
         types = f":{'|'.join(edge.types)}" if edge.types else ""
         lines.append(f"no edge v{edge.source} {edge.direction} v{edge.target}{types}")
     lines += [f"v{u} is not v{v}" for u, v in query.graph.apart]
+    for one in query.graph.compared:
+        left, right = "ve"[one.left_is_edge], "ve"[one.right_is_edge]
+        lines.append(
+            f"{one.least} <= {right}{one.right} - {left}{one.left} <= {one.most}  {one.text}"
+            f"  {one.left_values.tolist()} {one.right_values.tolist()}"
+        )
     lines += [f"keeps {text}" for text in query.graph.symmetric_under]
     tail = query.tail
     for ref in tail.columns:

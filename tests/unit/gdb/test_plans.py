@@ -24,13 +24,14 @@ PLANS = Path(__file__).resolve().parents[2] / "plans"
 def db(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Database]:
     """Two labels, a directed simple type R, a directed type M with parallel edges, an undirected U."""
     folder = tmp_path_factory.mktemp("plans")
-    nodes = "".join(f"{k},{'A' if k % 3 else 'B'}\n" for k in range(60))
-    (folder / "nodes.csv").write_text(":ID,:LABEL\n" + nodes)
+    nodes = "".join(f"{k},{'A' if k % 3 else 'B'},{k % 7}\n" for k in range(60))
+    (folder / "nodes.csv").write_text(":ID,:LABEL,x:int\n" + nodes)
     lines = []
     for k in range(60):
-        lines += [f"{k},{(k * 7 + j * j) % 60},R\n" for j in range(1, 4) if (j * j + 6 * k) % 60]
-        lines += [f"{k},{(k + 1) % 60},M\n", f"{k},{(k + 1) % 60},M\n"]
-    (folder / "edges.csv").write_text(":START_ID,:END_ID,:TYPE\n" + "".join(lines))
+        near = [j for j in range(1, 4) if (j * j + 6 * k) % 60]
+        lines += [f"{k},{(k * 7 + j * j) % 60},R,{k * j % 50}\n" for j in near]
+        lines += [f"{k},{(k + 1) % 60},M,\n", f"{k},{(k + 1) % 60},M,\n"]
+    (folder / "edges.csv").write_text(":START_ID,:END_ID,:TYPE,t:int\n" + "".join(lines))
     ring = "".join(f"{k},{(k + j) % 60}\n" for k in range(60) for j in (1, 2, 3))
     (folder / "ring.csv").write_text(":START_ID,:END_ID\n" + ring)
     with gdb.connect() as made:

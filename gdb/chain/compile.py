@@ -1,0 +1,207 @@
+"""From clauses to a chain: each clause makes a relation of the one before it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+from typing import Literal as OneOf
+
+from gdb.chain.asking import Asked
+from gdb.chain.columns import RelationColumns, looked_up
+from gdb.chain.matching import matched
+from gdb.chain.projecting import projected
+from gdb.chain.relation import UNIT, Builder, Held, Relation, selected
+from gdb.chain.steps import Chain
+from gdb.chain.translate import ChainTranslator
+from gdb.errors import LimitExceeded, NotSupported
+from gdb.executor.tail import Output
+from gdb.language.clauses import CallSubquery, Clause, Match, Query, Return, Unwind, With
+from gdb.language.mentions import of_query
+from gdb.language.report import problem
+from gdb.language.resolve import properties
+from gdb.language.syntax import Expression
+from gdb.language.types import NULL, Kind, Type, written
+
+if TYPE_CHECKING:
+    from gdb.executor.tail import Value
+    from gdb.rows.context import Context
+
+
+def compiled(context: Context, query: Query, values: Mapping[str, Value]) -> Chain:
+    """A query that reads, as a chain.
+
+    Parameters
+    ----------
+    context : of the run that may follow; only the names of its snapshot are read.
+    values : of the parameters, as the caller gave them.
+
+    Raises
+    ------
+    QueryError : mostly NotSupported: it is not for columns; the message says why.
+    """
+    builder = Builder(context, values)
+    try:
+        return _compiled(builder, query)
+    except (RecursionError, LimitExceeded) as error:
+        place = query.parts[0][0].place
+        raise problem(NotSupported, query.text, place, f"too deep for columns: {error}") from None
+
+
+def _compiled(builder: Builder, query: Query) -> Chain:
+    found = [_clauses(builder, clauses, UNIT) for clauses in query.parts]
+    first = found[0]
+    if len(found) == 1:
+        columns = [f"{held.column} AS o{k}" for k, held in enumerate(first.names.values())]
+        sql = f"SELECT {', '.join(columns)} FROM {first.from_}"
+        if first.order is not None:
+            sql += f" ORDER BY {first.order}"
+        types = [held.type for held in first.names.values()]
+    else:
+        sql, types = _united(builder, query, found)
+    outputs = tuple(
+        Output(name, _KINDS.get(type_.kind, "value"))
+        for name, type_ in zip(first.names, types, strict=True)
+    )
+    warnings = tuple(builder.scope.warnings)
+    return Chain(tuple(builder.steps), sql, builder.used(sql), outputs, warnings)
+
+
+_KINDS: Mapping[Kind, OneOf["node", "relationship"]] = {
+    Kind.NODE: "node",
+    Kind.RELATIONSHIP: "relationship",
+}
+
+
+def _united(builder: Builder, query: Query, found: Sequence[Relation]) -> tuple[str, list[Type]]:
+    """The SELECT of UNION, and the types of its columns."""
+    names, place = list(found[0].names), query.parts[1][0].place
+    types: list[Type] = []
+    for name in names:
+        several = {side.names[name].type for side in found} - {NULL}
+        if len(several) > 1:
+            raise builder.refuse(place, f"UNION of several types of '{name}' is")
+        types.append(several.pop() if several else NULL)
+    sides = []
+    for side in found:
+        columns = [
+            f"{'NULL' if side.names[name].type == NULL else side.names[name].column} AS o{k}"
+            for k, name in enumerate(names)
+        ]
+        sides.append(f"SELECT {', '.join(columns)} FROM {side.from_}")
+    sql = sides[0]
+    for every, other in zip(query.all, sides[1:], strict=True):
+        sql = f"{sql} {'UNION ALL' if every else 'UNION'} {other}"
+    return sql, types
+
+
+def _clauses(builder: Builder, clauses: Sequence[Clause], start: Relation) -> Relation:
+    """The relation that some clauses, of which the last is RETURN, make of one."""
+    relation = start
+    for k, clause in enumerate(clauses):
+        live = _live(clauses[k + 1 :])
+        match clause:
+            case Match():
+                known = set(relation.names) | _named(clause)
+                builder.wishes = _wishes(clauses[k + 1 :])
+                relation = matched(builder, relation, clause, known if live is None else live)
+            case Unwind():
+                relation = _unwound(builder, relation, clause)
+            case With(projection=projection, where=where):
+                relation = projected(builder, relation, projection, where)
+            case Return():
+                relation = projected(builder, relation, clause, None)
+            case CallSubquery():
+                relation = _called(builder, relation, clause)
+            case _:
+                raise builder.refuse(clause.place, f"{type(clause).__name__} is")
+        if live is not None:
+            relation = relation if isinstance(clause, Return) else relation.only(live)
+    if not isinstance(clauses[-1], Return):
+        raise builder.refuse(clauses[-1].place, "a query without RETURN is")
+    return relation
+
+
+def _live(clauses: Sequence[Clause]) -> frozenset[str] | None:
+    """The names that some clauses may ask for; None for all."""
+    for clause in clauses:
+        projection = clause.projection if isinstance(clause, With) else clause
+        if isinstance(projection, Return):
+            if projection.everything:
+                return None
+            break
+        if isinstance(clause, CallSubquery):
+            return None
+    return of_query(Query("", (tuple(clauses),)))
+
+
+def _wishes(clauses: Sequence[Clause]) -> frozenset[tuple[str, str]]:
+    """The properties that some clauses ask for, as far as the first that projects."""
+    found: list[Expression] = []
+    for clause in clauses:
+        match clause:
+            case Match(where=where) if where is not None:
+                found.append(where)
+            case Unwind(list=values):
+                found.append(values)
+            case With() | Return():
+                projection = clause.projection if isinstance(clause, With) else clause
+                found += [item.expression for item in projection.items]
+                found += [item.expression for item in projection.order]
+                break
+    return properties(found)
+
+
+def _named(clause: Match) -> set[str]:
+    from gdb.language.mentions import of_pattern
+
+    return {name for path in clause.patterns for name in of_pattern(path)}
+
+
+def _unwound(builder: Builder, relation: Relation, clause: Unwind) -> Relation:
+    """UNWIND: a row for each item; rows keep the order of the items."""
+    asked = Asked(builder, relation)
+    (expression,) = asked.answered([clause.list])
+    relation = asked.relation
+    columns = RelationColumns(builder, relation.names)
+    typed = ChainTranslator(builder, columns).typed(expression)
+    if typed.kind in (Kind.NODE, Kind.RELATIONSHIP):
+        raise builder.refuse(clause.place, f"UNWIND of {typed.kind} is")
+    item, sql = typed.type, written(typed.sql)
+    if typed.kind is Kind.LIST:
+        item = Type(typed.type.item or Kind.NULL)
+    elif typed.is_null:
+        sql = "CAST([] AS BIGINT[])"
+    else:
+        sql = f"CASE WHEN {sql} IS NULL THEN [] ELSE [{sql}] END"
+    relation, source = looked_up(builder, relation, columns)
+    column = builder.fresh("u")
+    inner = selected([*relation.columns, f"unnest({sql}) AS {column}"], source)
+    name = clause.variable.text
+    names = {n: h for n, h in relation.names.items() if n != name and not n.startswith(" ")}
+    names[name] = Held(column, item)
+    rest = tuple(hidden for hidden in relation.hidden if hidden != relation.order)
+    found = replace(relation, source=inner, table=False, names=names, hidden=rest, order=None)
+    if relation.order is None and relation != UNIT:
+        return found
+    number = builder.fresh("n")
+    sql = selected([*found.columns, f"row_number() OVER () AS {number}"], f"({inner})")
+    return replace(found, source=sql, hidden=(*rest, number), order=number)
+
+
+def _called(builder: Builder, relation: Relation, clause: CallSubquery) -> Relation:
+    """CALL { } of a query that sees nothing of the rows: run once, and joined with all of them."""
+    query = clause.query
+    first = query.parts[0][0]
+    sees = clause.imports or (clause.imports is None and isinstance(first, With))
+    sees = sees and not _takes_nothing(relation)
+    if sees or clause.optional or len(query.parts) > 1:
+        raise builder.refuse(clause.place, "a CALL { } that sees the rows, or with UNION, is")
+    inner = _clauses(builder, query.parts[0], UNIT)
+    columns = [*relation.columns, *inner.columns]
+    sql = selected(columns, f"{relation.from_}, {inner.from_}")
+    return replace(relation, source=sql, table=False, names={**relation.names, **inner.names})
+
+
+def _takes_nothing(relation: Relation) -> bool:
+    return not relation.names

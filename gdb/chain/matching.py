@@ -1,0 +1,316 @@
+"""MATCH and OPTIONAL MATCH of a chain: each connected component becomes a table, which is joined with the rows."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from gdb.chain.asking import Asked, asks
+from gdb.chain.columns import RelationColumns
+from gdb.chain.relation import UNIT, Builder, Held, Relation, selected
+from gdb.chain.steps import Found
+from gdb.chain.translate import ChainTranslator
+from gdb.errors import QueryError
+from gdb.executor.tail import ColumnRef
+from gdb.language.columns import STORE_KIND
+from gdb.language.resolve import properties
+from gdb.language.scope import Edge as ScopeEdge
+from gdb.language.scope import Vertex as ScopeVertex
+from gdb.language.syntax import (
+    Element,
+    HasLabels,
+    Name,
+    NodePattern,
+    PathPattern,
+    RelationshipPattern,
+    Variable,
+)
+from gdb.language.types import NODE, RELATIONSHIP, Kind
+from gdb.rows.component import pushable
+from gdb.rows.pattern import HIDDEN, Component, Condition, Pattern, pattern_of
+from gdb.storage.adjacency import Direction
+
+if TYPE_CHECKING:
+    from gdb.language.clauses import Match
+
+
+def matched(builder: Builder, relation: Relation, clause: Match, live: Collection[str]) -> Relation:
+    """The rows that MATCH makes of a relation. live : the names that somebody asks for after it.
+
+    Raises
+    ------
+    QueryError : it is not for columns.
+    """
+    return _Matching(builder, clause, live).run(relation)
+
+
+def read(builder: Builder, clause: Match) -> Pattern:
+    """The pattern of a clause, if it is one that is joined from components."""
+    for path in clause.patterns:
+        _check(builder, path)
+    mode = clause.mode or builder.context.mode
+    if mode.nodes_differ or mode.distinct or mode.induced:
+        raise builder.refuse(clause.place, "this match mode is")
+    pattern = pattern_of(builder.text, clause.patterns, clause.where, mode)
+    if pattern.routes:
+        raise builder.refuse(clause.place, "a name for a whole path is")
+    for edge in pattern.long:
+        raise builder.refuse(edge.place, "a relationship of variable length is")
+    return pattern
+
+
+def _check(builder: Builder, path: PathPattern) -> None:
+    parts: tuple[NodePattern | RelationshipPattern, ...] = (*path.nodes, *path.relationships)
+    for part in parts:
+        if part.given is not None:
+            raise builder.refuse(part.place, "a parameter for a whole property map is")
+
+
+_SHORT = (Kind.INTEGER, Kind.FLOAT, Kind.BOOLEAN, Kind.DATE, Kind.DATETIME)
+
+
+@dataclass(slots=True)
+class Part:
+    """A component with the table that it becomes.
+
+    columns : of the elements that are wanted. own : the conditions that the executors apply.
+    stored : what is taken from the store for new elements.
+    """
+
+    component: Component
+    table: str
+    columns: dict[str, str]
+    own: tuple[Condition, ...]
+    stored: dict[str, list[ColumnRef]]
+
+
+class _Matching:
+    def __init__(self, builder: Builder, clause: Match, live: Collection[str]) -> None:
+        self.builder, self.clause = builder, clause
+        self.live = frozenset(live)
+        self.wishes: frozenset[tuple[str, str]] = frozenset()
+        self.pattern = read(builder, clause)
+        self.components = self.pattern.components()
+
+    def run(self, relation: Relation) -> Relation:
+        pattern, optional = self.pattern, self.clause.optional
+        bound = {n for n in (*pattern.vertices, *pattern.edges) if n in relation.names}
+        self._check_bound(relation, bound)
+        fresh = self._numbered(bound)
+        reach = {*relation.names, *fresh}
+        pushed = [self._pushed(component, bound) for component in self.components]
+        taken = [condition for some in pushed for condition in some]
+        rest = [c for c in pattern.conditions if c not in taken]
+        late = [c for c in rest if asks(c.expression)]
+        soon = [c for c in rest if c not in late]
+        asked = {name for c in rest for name in c.names} & reach
+        self.wishes = self.builder.wishes | properties(c.expression for c in rest)
+        wanted = (self.live | asked) & reach
+        if optional and late:
+            return self._numbered_optional(relation, wanted)
+        relation = relation.only(wanted | bound)
+        if bound:
+            relation = self.builder.made(relation)
+        differing = self._differing()
+        parts = [
+            self._part(component, own, relation, fresh, wanted | {e for p in differing for e in p})
+            for component, own in zip(self.components, pushed, strict=True)
+        ]
+        joined = self._joined(relation, parts, fresh, soon, differing)
+        if late:
+            named = joined.only(n for n in joined.names if not n.startswith(HIDDEN))
+            joined = Asked(self.builder, named).filtered([c.expression for c in late])
+        return joined.only(self.live)
+
+    def _check_bound(self, relation: Relation, bound: Collection[str]) -> None:
+        for name in bound:
+            kind = "vertex" if name in self.pattern.vertices else "edge"
+            element = relation.names[name].element
+            if element is None or element.kind != kind:
+                raise self.builder.refuse(self.clause.place, f"'{name}' of this kind is")
+
+    def _numbered(self, bound: Collection[str]) -> dict[str, Element]:
+        """The new elements, known to the scope."""
+        scope, pattern = self.builder.scope, self.pattern
+        found: dict[str, Element] = {}
+        for name, vertex in pattern.vertices.items():
+            if name not in bound:
+                labels = [*vertex.labels, *self._labels(name)]
+                found[name] = Element("vertex", len(scope.vertices), vertex.place)
+                scope.vertices.append(ScopeVertex(name, vertex.place, labels))
+        for name, edge in pattern.edges.items():
+            if name not in bound:
+                types = tuple(Name(type_, edge.place) for type_ in edge.types)
+                found[name] = Element("edge", len(scope.edges), edge.place)
+                scope.edges.append(ScopeEdge(name, edge.place, 0, 0, types, Direction.ANY))
+        return found
+
+    def _labels(self, name: str) -> list[tuple[Name, ...]]:
+        """What WHERE says of a new vertex's labels."""
+        return [
+            term
+            for condition in self.pattern.conditions
+            if isinstance(condition.expression, HasLabels)
+            and isinstance(condition.expression.subject, Variable)
+            and condition.expression.subject.name == name
+            for term in condition.expression.labels
+        ]
+
+    def _pushed(self, component: Component, bound: Collection[str]) -> tuple[Condition, ...]:
+        names = {*component.vertices, *component.edges} - set(bound)
+        own = [c for c in self.pattern.conditions if len(c.names) == 1 and c.names <= names]
+        own = [c for c in own if not asks(c.expression)]
+        return pushable(self.builder.context, self.pattern, component, own)
+
+    def _differing(self) -> list[tuple[str, str]]:
+        """Relationships of several components that could be the same."""
+        if not self.pattern.mode.edges_differ:
+            return []
+        found: list[tuple[str, str]] = []
+        for k, component in enumerate(self.components):
+            for other in self.components[k + 1 :]:
+                for a in component.edges:
+                    for b in other.edges:
+                        types, more = self.pattern.edges[a].types, self.pattern.edges[b].types
+                        if not types or not more or set(types) & set(more):
+                            found.append((a, b))
+        return found
+
+    def _part(
+        self,
+        component: Component,
+        own: tuple[Condition, ...],
+        relation: Relation,
+        fresh: dict[str, Element],
+        wanted: Collection[str],
+    ) -> Part:
+        builder, bound = self.builder, relation.names
+        names = (*component.vertices, *component.edges)
+        columns = {n: builder.fresh("x") for n in names if n in wanted or n in bound}
+        held = {
+            n: (relation.source, relation.names[n].column) for n in component.vertices if n in bound
+        }
+        held |= {
+            n: (relation.source, relation.names[n].column) for n in component.edges if n in bound
+        }
+        table = builder.fresh("f")
+        stored = {n: self._stored(n, fresh[n]) for n in names if n in fresh and n in columns}
+        refs = [
+            replace(
+                ref,
+                index=component.edges.index(n)
+                if n in component.edges
+                else component.vertices.index(n),
+            )
+            for n, several in stored.items()
+            for ref in several
+        ]
+        what = ", ".join(n for n in names if not n.startswith(" ")) or "no name"
+        builder.steps.append(
+            Found(
+                *(table, self.pattern, component, own, held, columns, tuple(refs)),
+                what=f"match {what}",
+            )
+        )
+        return Part(component, table, columns, own, stored)
+
+    def _stored(self, name: str, element: Element) -> list[ColumnRef]:
+        """The properties of a new element that are taken from the store at once: those of which nearly as many values
+        are asked for as there are rows, or short ones."""
+        found = []
+        for key in sorted(key for wished, key in self.wishes if wished == name):
+            try:
+                type_ = self.builder.scope.property_type(element, Name(key, element.place))
+            except QueryError:
+                continue
+            short = type_.kind in _SHORT or (element.kind == "edge" and type_.kind is Kind.STRING)
+            if short:
+                column, kind = self.builder.fresh("c"), STORE_KIND[type_]
+                found.append(ColumnRef(column, element.kind, 0, key, "property", kind))
+        return found
+
+    def _joined(
+        self,
+        relation: Relation,
+        parts: Sequence[Part],
+        fresh: dict[str, Element],
+        conditions: Sequence[Condition],
+        differing: Sequence[tuple[str, str]],
+    ) -> Relation:
+        names = dict(relation.names)
+        tests: list[str] = []
+        columns: dict[str, str] = {}
+        for part in parts:
+            for name, column in part.columns.items():
+                columns[name] = column
+                if name in names:
+                    tests.append(f"{names[name].column} = {column}")
+        for name, element in fresh.items():
+            if name in columns:
+                (part,) = (part for part in parts if name in part.columns)
+                type_ = NODE if element.kind == "vertex" else RELATIONSHIP
+                column = columns[name]
+                stored = {(r.what, r.key): r.name for r in part.stored.get(name, ())}
+                names[name] = Held(column, type_, element, (part.table, column), stored)
+        tests += [f"{columns[a]} <> {columns[b]}" for a, b in differing]
+        asked = RelationColumns(self.builder, names)
+        translator = ChainTranslator(self.builder, asked)
+        tests += [translator.tested(c.expression) for c in conditions]
+        if asked.asked_of(relation):
+            relation = self.builder.made(relation)
+        made = [self._with_looks(part, fresh, asked) for part in parts]
+        held = {n: relation.names.get(n, held) for n, held in names.items()}
+        before = f"(SELECT * FROM {relation.from_}{''.join(asked.joins(relation))})"
+        mine = [c for n in fresh if n in held for c in (held[n].column, *held[n].stored.values())]
+        every = [*relation.columns, *mine]
+        where = " AND ".join(f"({test})" for test in tests) or "true"
+        if self.clause.optional:
+            inside = made[0] if len(made) == 1 else f"(SELECT * FROM {', '.join(made)})"
+            source = f"{before} LEFT JOIN {inside} ON {where}"
+            return replace(relation, source=selected(every, source), names=held, table=False)
+        if relation == UNIT:
+            if len(parts) == 1 and not tests and not asked.asks():
+                return replace(relation, source=parts[0].table, names=held, table=True)
+            sources = made
+        else:
+            sources = [before, *made]
+        source = selected(every, ", ".join(sources), tests)
+        return replace(relation, source=source, names=held, table=False)
+
+    def _with_looks(self, part: Part, fresh: dict[str, Element], asked: RelationColumns) -> str:
+        joins = [
+            asked.join_of(element, part.columns[name], (part.table, part.columns[name]))
+            for name, element in fresh.items()
+            if name in part.columns
+        ]
+        found = "".join(join for join in joins if join is not None)
+        return f"(SELECT * FROM {part.table}{found})" if found else part.table
+
+    def _numbered_optional(self, relation: Relation, wanted: Collection[str]) -> Relation:
+        """OPTIONAL MATCH with conditions that ask for patterns: matched as MATCH, and joined by the rows' numbers."""
+        builder, number = self.builder, self.builder.fresh("n")
+        columns = [*relation.columns, f"row_number() OVER () AS {number}"]
+        counted = replace(
+            relation,
+            source=selected(columns, relation.from_),
+            table=False,
+            hidden=(*relation.hidden, number),
+        )
+        counted = builder.made(counted)
+        inner = replace(self.clause, optional=False)
+        found = matched(builder, counted, inner, {*self.live, *wanted})
+        fresh = [held for n, held in found.names.items() if n not in relation.names]
+        new = [c for one in fresh for c in (one.column, *one.stored.values())]
+        other = builder.fresh("n")
+        new = list(dict.fromkeys(new))
+        rows = selected([f"{number} AS {other}", *new], found.from_)
+        every = [*relation.columns, *new]
+        source = f"{counted.source} LEFT JOIN ({rows}) ON {number} = {other}"
+        names = {n: h for n, h in found.names.items() if n not in relation.names}
+        return replace(
+            relation,
+            source=selected(every, source),
+            names={**counted.names, **names},
+            table=False,
+        )

@@ -1,0 +1,122 @@
+"""Relations of a chain while it is compiled: their SQL, and the typed names that the user sees in them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+from gdb.chain.steps import Made, Step
+from gdb.errors import NotSupported
+from gdb.language.columns import Parameters
+from gdb.language.report import problem
+from gdb.language.scope import Scope
+
+if TYPE_CHECKING:
+    from gdb.executor.tail import Value
+    from gdb.language.columns import What
+    from gdb.language.syntax import Element, Place
+    from gdb.language.types import Type
+    from gdb.rows.context import Context
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """What a name stands for: a column.
+
+    element : the query vertex or edge of the scope that it is; None for other values.
+    origin : a table, and the column in it, that has all its values; None where there is none yet.
+    stored : columns of what was taken from the store for it when it was matched, by what and key.
+    """
+
+    column: str
+    type: Type
+    element: Element | None = None
+    origin: tuple[str, str] | None = None
+    stored: Mapping[tuple[What, str | None], str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Relation:
+    """Rows.
+
+    source : a table's name, or a SELECT. names : in the order in which they came. hidden : columns that every row
+        keeps through all clauses: numbers of rows. order : the one of them that says in which order the rows are.
+    """
+
+    source: str
+    names: Mapping[str, Held] = field(default_factory=dict)
+    table: bool = False
+    hidden: tuple[str, ...] = ()
+    order: str | None = None
+
+    @property
+    def from_(self) -> str:
+        """As it stands behind FROM."""
+        return self.source if self.table else f"({self.source})"
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        held = [c for one in self.names.values() for c in (one.column, *one.stored.values())]
+        return tuple(dict.fromkeys((*held, *self.hidden)))
+
+    def only(self, live: Iterable[str]) -> Relation:
+        """With fewer names."""
+        kept = frozenset(live)
+        return replace(self, names={n: held for n, held in self.names.items() if n in kept})
+
+
+UNIT = Relation("SELECT 1 AS one")
+"""One row without names."""
+
+
+class Builder:
+    """What all parts of the compilation share.
+
+    scope : every element that any clause names is numbered in it, whichever clause it stands in.
+    wishes : the properties that clauses behind a MATCH ask for before rows are projected: name and key.
+    """
+
+    def __init__(self, context: Context, values: Mapping[str, Value]) -> None:
+        self.context = context
+        self.text = context.text
+        self.scope = Scope(context.text, context.graph.snapshot, values)
+        self.parameters = Parameters()
+        self.steps: list[Step] = []
+        self.wishes: frozenset[tuple[str, str]] = frozenset()
+        self._count = 0
+
+    def fresh(self, letter: str) -> str:
+        """A name that nothing else has."""
+        self._count += 1
+        return f"{letter}{self._count}"
+
+    def used(self, sql: str) -> dict[str, Value]:
+        """The parameters that a text mentions."""
+        names = sorted(set(re.findall(r"\$(p\d+)", sql)))
+        return {name: self.parameters.values[name] for name in names}
+
+    def made(self, relation: Relation, what: str = "") -> Relation:
+        """The relation as a table."""
+        if relation.table:
+            return relation
+        name = self.fresh("r")
+        columns = relation.columns
+        sql = f"SELECT {', '.join(columns) or '1 AS one'} FROM ({relation.source})"
+        self.steps.append(Made(name, sql, self.used(sql), what))
+        names = {
+            n: held if held.element is None else replace(held, origin=(name, held.column))
+            for n, held in relation.names.items()
+        }
+        return replace(relation, source=name, table=True, names=names)
+
+    def refuse(self, place: Place, what: str) -> NotSupported:
+        """Why a part of the query is not for columns."""
+        return problem(NotSupported, self.text, place, f"{what} not covered over columns.")
+
+
+def selected(columns: Sequence[str], source: str, where: Sequence[str] = ()) -> str:
+    """A SELECT."""
+    sql = f"SELECT {', '.join(dict.fromkeys(columns)) or '1 AS one'} FROM {source}"
+    return f"{sql} WHERE {' AND '.join(f'({part})' for part in where)}" if where else sql

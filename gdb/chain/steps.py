@@ -1,0 +1,69 @@
+"""The steps of a chain, in the order in which they run. All names in them are made up: r1, f2, v3, ...; never the
+user's."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, TypeAlias
+
+if TYPE_CHECKING:
+    from gdb.executor.tail import ColumnRef, Output, Value
+    from gdb.rows.pattern import Component, Condition, Pattern
+
+
+@dataclass(frozen=True, slots=True)
+class Made:
+    """A relation becomes a table. rows : a message for PROFILE, what the rows are."""
+
+    name: str
+    sql: str
+    parameters: Mapping[str, Value] = field(default_factory=dict, compare=False)
+    what: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A component of a pattern is matched, and becomes a table.
+
+    conditions : of one element each, that the executors apply. bound : what elements may be: by the pattern's name, a
+        table and its column of vids or edge ids. columns : the wanted elements and their columns in the table.
+    values : what is taken from the store for them.
+    once : nothing but the distinct values of the one wanted vertex are asked for.
+    """
+
+    name: str
+    pattern: Pattern
+    component: Component
+    conditions: tuple[Condition, ...]
+    bound: Mapping[str, tuple[str, str]]
+    columns: Mapping[str, str]
+    values: tuple[ColumnRef, ...] = ()
+    once: bool = False
+    what: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Looked:
+    """Properties, ids, labels or types of the elements that stand in a column of a table become a table, one row for
+    each element, with the element in the column `key`."""
+
+    name: str
+    table: str
+    column: str
+    key: str
+    columns: tuple[ColumnRef, ...]
+
+
+Step: TypeAlias = Made | Found | Looked
+
+
+@dataclass(frozen=True, slots=True)
+class Chain:
+    """A compiled query. sql : the last SELECT, which gives o0, o1, ... warnings : of names that the store has not."""
+
+    steps: tuple[Step, ...]
+    sql: str
+    parameters: Mapping[str, Value]
+    outputs: tuple[Output, ...]
+    warnings: tuple[str, ...] = ()
