@@ -60,7 +60,9 @@ def fill(db: gdb.Database) -> None:
             ids = np.arange(k * NODES // 2, (k + 1) * NODES // 2)
             tx.add_nodes(f"L{k}", ids, {"x": random.integers(0, 100, len(ids))})
         ends = random.integers(0, NODES, (2, NODES * DEGREE))
-        tx.add_relationships("T", *ends, {"since": random.integers(0, 10, ends.shape[1])})
+        tx.add_relationships(
+            "T", ends[0], ends[1], {"since": random.integers(0, 10, ends.shape[1])}
+        )
 
 
 def timed(work: Callable[[], object], repeat: int) -> float:
