@@ -61,7 +61,7 @@ def fill(db: gdb.Database) -> None:
             tx.add_nodes(f"L{k}", ids, {"x": random.integers(0, 100, len(ids))})
         ends = random.integers(0, NODES, (2, NODES * DEGREE))
         tx.add_relationships(
-            "T", ends[0], ends[1], {"since": random.integers(0, 10, ends.shape[1])}
+            "T", ends[0], ends[1], {"since": random.integers(0, 10, NODES * DEGREE)}
         )
 
 
