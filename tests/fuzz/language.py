@@ -24,7 +24,9 @@ import gdb
 from gdb.errors import GdbError, InternalError, QueryError
 from gdb.language.parser import parse
 from gdb.language.printer import printed
-from tests.fuzz.queries import GRAPH, PARAMETERS, Maker, broken
+from tests.fuzz.breaking import broken
+from tests.fuzz.people import GRAPH, PARAMETERS
+from tests.fuzz.queries import Maker
 
 TIMEOUT = 5.0  # seconds that a query may run
 SLACK = 5.0  # more that it may take to stop, on a machine that does other things as well

@@ -1,4 +1,4 @@
-"""Queries at random: from a grammar over a small graph, and texts made from them by breaking them.
+"""Queries at random, from a grammar over a small graph.
 
 The grammar knows the variables that stand before a clause and what they are, so that most of its queries run; that a
 query is refused is no failure. All randomness comes from the `Random` that is given.
@@ -6,27 +6,12 @@ query is refused is no failure. All randomness comes from the `Random` that is g
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from random import Random
 
 from gdb.language.signatures import AGGREGATES, FUNCTIONS
 
-GRAPH = """
-CREATE (a:Person {name: 'Ada', age: 36, born: date('1985-12-10'), tags: ['x', 'y']}),
-       (b:Person:Admin {name: 'Bob', age: 41, score: 1.5}), (c:Person {name: 'Çem'}),
-       (d:City {name: 'Dijon', ok: true}), (e {score: 0.5}),
-       (a)-[:KNOWS {since: 2001}]->(b), (b)-[:KNOWS {since: 2009}]->(c), (c)-[:KNOWS]->(a), (b)-[:KNOWS]->(a),
-       (a)-[:LIVES_IN]->(d), (b)-[:LIVES_IN {since: 2010}]->(d), (e)-[:LIVES_IN]->(e)
-"""
-PARAMETERS: dict[str, object] = {
-    "n": 2,
-    "name": "Ada",
-    "list": [1, 2.5, None, "x"],
-    "map": {"name": "Ada", "age": 36},
-    "none": None,
-}
 LABELS = ("Person", "Admin", "City", "Nobody")
 TYPES = ("KNOWS", "LIVES_IN", "HATES")
 KEYS = ("name", "age", "score", "born", "tags", "ok", "since", "missing")
@@ -501,38 +486,3 @@ class Maker:
 
 _LENGTHS = ("*", "*1..2", "*0..", "*2", "*..3", "*1..")
 _TESTS = ("STARTS WITH", "ENDS WITH", "CONTAINS", "=~")
-
-# ---- breaking texts ------------------------------------------------------------------------------
-
-_TOKEN = re.compile(r"\s+|'[^']*'|\w+|.", re.DOTALL)
-_WORDS = (
-    *("MATCH", "WITH", "RETURN", "WHERE", "AS", "NOT", "AND", "CASE", "END", "CREATE", "UNION"),
-    *("(", ")", "[", "]", "{", "}", "|", "..", "*", "-", "->", "<-", "'", '"', "`", "$", ":", "/*"),
-    *("//", "\\", "\n", "0", "1e400", "99999999999999999999", "null", "é", "\ud7ff", "\U0001f600"),
-    *("\x00", "\u2028", "count(*)", "EXISTS {", "shortestPath(", "ORDER BY", "LIMIT", "; RETURN 1"),
-)
-
-
-def broken(text: str, random: Random) -> str:
-    """The text with one to three tokens taken away, doubled, exchanged or put in; or with some bytes at random."""
-    if random.random() < 0.15:
-        data = bytearray(text.encode())
-        for _ in range(random.randint(1, 4)):
-            data[random.randrange(len(data))] = random.randrange(256)
-        return data.decode("utf-8", "replace")
-    tokens = _TOKEN.findall(text)
-    for _ in range(random.choice((1, 1, 1, 2, 3))):
-        at = random.randrange(len(tokens))
-        match random.randrange(5):
-            case 0 if len(tokens) > 1:
-                del tokens[at]
-            case 1:
-                tokens.insert(at, tokens[at])
-            case 2:
-                other = random.randrange(len(tokens))
-                tokens[at], tokens[other] = tokens[other], tokens[at]
-            case 3:
-                tokens[at] = random.choice(_WORDS)
-            case _:
-                tokens.insert(at, random.choice(_WORDS))
-    return "".join(tokens)

@@ -10,7 +10,8 @@ import gdb
 from gdb.errors import InternalError, SyntaxProblem
 from tests.fuzz import language
 from tests.fuzz.language import Run, misplaced, query, unlike
-from tests.fuzz.queries import GRAPH, PARAMETERS, Maker
+from tests.fuzz.people import GRAPH, PARAMETERS
+from tests.fuzz.queries import Maker
 
 ASKED = 1500
 

@@ -59,6 +59,14 @@ def test_there_are_twenty() -> None:
     assert len(read()) == 20
 
 
+def test_those_of_the_documentation_are_among_them(repository: Path) -> None:
+    text = (repository / "docs" / "EXAMPLES.md").read_text(encoding="utf-8")
+    shown = re.findall(r"^\*\*(.*?)\*\*.*?^```cypher\n(.*?)\n```", text, re.MULTILINE | re.DOTALL)
+    known = {one.title.removesuffix(" (in order)"): one.cypher for one in read()}
+    assert len(shown) == 3
+    assert {title: known.get(title) for title, _ in shown} == dict(shown)
+
+
 @pytest.mark.parametrize("question", read(), ids=lambda one: one.title)
 def test_the_answer_is_that_of_sql(
     shop: tuple[gdb.Database, duckdb.DuckDBPyConnection], question: Question
