@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import replace
 
 import numpy as np
 
@@ -289,7 +290,33 @@ class _Builder:
                 part += int(edge_type.directed)
             part += int(not edge_type.directed)
         labels = tuple(frozenset(key[0]) for key in self._keys)
-        return genmap(groups, labels, shares, degrees)
+        order = self._by_id()
+        if order is None:
+            return genmap(groups, labels, shares, degrees)
+        shares.bits = shares.bits[order]
+        found = genmap(groups, labels, shares, degrees[order])
+        vids = np.empty_like(found.vids)
+        vids[order] = found.vids
+        return replace(found, vids=vids)
+
+    def _by_id(self) -> I64 | None:
+        """The vertices, each group's in the order of their ids where these are integers, i64[n]; None where they are
+        in it. So vertices of one degree are numbered alike in whatever order an import met them."""
+        order: I64 | None = None
+        for tables in self._members:
+            ids = [self._vertices[table].ids for table in tables]
+            numbers = [own for own in ids if isinstance(own, np.ndarray)]
+            if len(numbers) < len(ids):
+                continue
+            values = numbers[0] if len(numbers) == 1 else np.concatenate(numbers)
+            if (values[1:] > values[:-1]).all():
+                continue
+            parts = [np.arange(self._starts[t], self._starts[t + 1]) for t in tables]
+            rows = parts[0] if len(parts) == 1 else np.concatenate(parts)
+            if order is None:
+                order = np.arange(self._count, dtype=np.int64)
+            order[rows] = rows[np.argsort(values, kind="stable")]
+        return order
 
     # ---- vertices -------------------------------------------------------------------------------
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from gdb.errors import DeviceError
@@ -21,7 +20,6 @@ if TYPE_CHECKING:
     from gdb.executor.gpu.stage import Stage
 
 WORTH = 0.005  # seconds on the GPU from which a stage gets its own kernel; to compile it takes a core 1 s or more
-SLOWER = 1.2  # how much longer than the generic kernel a special one may take and still be taken for quicker
 _CONSTANTS = (
     *(Job.LOOPS, Job.COUNTING, Job.NODE_COUNT, Job.LEVEL_COUNT, Job.STATE_WORDS, Job.CUT_NODE),
     *(Job.FILTER_BITS, Job.FILTER_WORDS, Job.ONCE, Job.PAIRS),
@@ -30,32 +28,6 @@ _TABLES = (
     *(Job.LEVELS, Job.SETS, Job.REFS, Job.CHECKS, Job.NODES),
     *(Job.SIMPLE, Job.SCRATCH_AT, Job.SPREAD_AT, Job.FILTER_AT),
 )
-
-
-@dataclass(slots=True)
-class Pace:
-    """Which of a stage's two kernels is the quicker, by the seconds of the quickest whole run of each; None before one.
-
-    Special code is not always quicker: of some nests (the house on a graph of a few large hubs) it takes three times as
-    long as the generic kernel, which keeps fewer registers busy.
-    """
-
-    generic: float | None = None
-    own: float | None = None
-
-    @property
-    def prefers_own(self) -> bool:
-        """Whether the special kernel is to run: also where only one of them is known."""
-        return self.generic is None or self.own is None or self.own <= SLOWER * self.generic
-
-    def ran(self, seconds: float, own: bool) -> None:
-        """One of them did a whole run."""
-        known = self.own if own else self.generic
-        best = seconds if known is None else min(known, seconds)
-        if own:
-            self.own = best
-        else:
-            self.generic = best
 
 
 class Kernel:

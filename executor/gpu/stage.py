@@ -127,10 +127,6 @@ class Stage:
         self.accounted = self.moved_bytes = 0
         self.seconds = 0.0
         self.special: special.Kernel | None = None
-        self.pace = special.Pace()
-        self.spent: dict[
-            bool, float
-        ] = {}  # seconds of this run's launches, by whether the kernel was special
 
     # ---- placing ---------------------------------------------------------------------------------
 
@@ -364,7 +360,6 @@ class Stage:
         (self.header.data + 8 * first).memset_async(0, size)
         if fresh:
             self.rows = self.total = 0
-            self.spent = {}
             for array in (self.idle, self.seen, self.tallies):
                 if array is not None:
                     array.data.memset_async(0, array.nbytes)
@@ -374,9 +369,7 @@ class Stage:
         if out is not None:
             numbers[Job.OUT_VIDS], numbers[Job.OUT_EIDS] = out.vids, out.eids
             numbers[Job.CAPACITY] = out.capacity
-        own = self.own()
-        function = own or compiler.generic(self.ordinal, render.ENTRY)
-        blocks, shared = -(-self.warps // _WARPS_IN_BLOCK), self.shared
+        function, blocks, shared = self.function(), -(-self.warps // _WARPS_IN_BLOCK), self.shared
         self.limits[:] = fresh, steps, nanoseconds
         clock = memory.Clock()
         self.call.launch(function, blocks, shared)
@@ -392,15 +385,8 @@ class Stage:
         )
         self.total = low + (high << 32)
         seconds = clock.seconds()
-        self._note(seconds, own is not None, done=not counters[Header.UNFINISHED])
-        return not counters[Header.UNFINISHED], bool(counters[Header.OVERFLOWED]), seconds
-
-    def _note(self, seconds: float, own: bool, *, done: bool) -> None:
-        """A launch took so long; where one kernel did a whole run, how long it takes is known."""
         self.seconds += seconds
-        self.spent[own] = self.spent.get(own, 0.0) + seconds
-        if done and len(self.spent) == 1:
-            self.pace.ran(self.spent[own], own)
+        return not counters[Header.UNFINISHED], bool(counters[Header.OVERFLOWED]), seconds
 
     @property
     def narrow(self) -> bool:
@@ -411,13 +397,12 @@ class Stage:
         )
         return max(longest, self._buffer()) < 1 << 30
 
-    def own(self) -> Function | None:
-        """The stage's own kernel where it has one, and that is not the slower one; it is asked for once it is worth
-        it."""
+    def function(self) -> Function:
+        """The kernel to launch: the stage's own where it has one, which is asked for once it is worth it."""
         if self.special is None and self.seconds > special.WORTH:
             self.special = special.kernel_of(self)
         own = self.special.function if self.special is not None else None
-        return own if self.pace.prefers_own else None
+        return own or compiler.generic(self.ordinal, render.ENTRY)
 
     def _shared_bytes(self) -> int:
         own = 8 * (self.words + len(layout.Tail) * len(self.tables.nodes))

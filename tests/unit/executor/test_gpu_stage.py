@@ -7,7 +7,7 @@ import pytest
 
 from gdb import planner
 from gdb.executor.embeddings import NO_COLUMNS
-from gdb.executor.gpu import layout, special, stage
+from gdb.executor.gpu import compiler, layout, special, stage
 from gdb.executor.prepare import Prepared, prepare
 from gdb.query_graph import SUBGRAPHS, QueryEdge, QueryGraph, QueryVertex
 from tests.small_graph import SmallGraph
@@ -65,13 +65,12 @@ def test_a_stage_asks_for_its_own_kernel_once(monkeypatch: pytest.MonkeyPatch) -
     own, asked = special.Kernel.__new__(special.Kernel), []
     own.function = None
     monkeypatch.setattr(special, "kernel_of", lambda placed: asked.append(placed) or own)
+    monkeypatch.setattr(compiler, "generic", lambda ordinal, name: (ordinal, name))
     placed = stage.Stage(prepared(TRIANGLE), stage.Share(0), NO_COLUMNS)
-    assert placed.own() is None
+    generic = placed.function()
     assert not asked
     placed.seconds = 2 * special.WORTH
-    assert placed.own() is placed.own() is None
+    assert placed.function() == placed.function() == generic
     assert asked == [placed]
     monkeypatch.setattr(own, "function", print)
-    assert placed.own() is print
-    placed.pace = special.Pace(generic=1.0, own=2.0)
-    assert placed.own() is None
+    assert placed.function() is print
