@@ -24,9 +24,9 @@ import numpy as np
 import gdb
 import graphs
 import results
-from gdb import Node, Relationship, pipeline
+from gdb import pipeline
+from gdb.entities import Cell
 from gdb.errors import QueryTimeout
-from gdb.executor.tail import Value
 from peers.report import figures
 
 FILES = {
@@ -41,7 +41,7 @@ PATTERNS = {
     "4-clique": "(a)-[]-(b)-[]-(c)-[]-(d)-[]-(a)-[]-(c), (b)-[]-(d)",
 }
 T = TypeVar("T")
-Row: TypeAlias = "tuple[Value | Node | Relationship, ...]"
+Row: TypeAlias = "tuple[Cell, ...]"
 
 
 def timed(work: Callable[[], T], runs: int) -> tuple[T, float]:
