@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from gdb.storage.manifest import ColumnRecord
-from gdb.storage.model import DTYPES, I64, ITEM_OF, U8, Bools, Column, Kind
+from gdb.storage.model import DTYPES, I64, ITEM_OF, TEXT_KINDS, U8, Bools, Column, Kind
 from gdb.storage.runs import Piece, Pieces, Room
 from gdb.storage.segment import Data, Section, SectionKind, Streamed
 
@@ -68,7 +68,7 @@ class _Growing:
         dtype: np.dtype[np.generic] = np.dtype(DTYPES[item or self.kind])
         sections = [Section(SectionKind.VALUES, Streamed(dtype, self.values, self._values))]
         offsets = valid = -1
-        if item or self.kind == "string":
+        if item or self.kind in TEXT_KINDS:
             offsets = first + len(sections)
             kind = SectionKind.LIST_OFFSETS if item else SectionKind.STRING_OFFSETS
             data = Streamed(_I64, self.rows + 1, lambda: self._offsets(lambda c: c.offsets))
