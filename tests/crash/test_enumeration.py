@@ -15,7 +15,7 @@ import pytest
 from gdb.storage import manifest
 from gdb.storage.files import MANIFEST, Files
 from gdb.storage.manifest import Manifest
-from tests.crash.disk import Acknowledged, Created, Order, Removed, Written
+from tests.crash.disk import Acknowledged, Created, Order, Removed, Renamed, Written
 from tests.crash.explore import BOTH, Failure, explore, sites
 from tests.crash.recorder import keep_all
 from tests.crash.workloads import (
@@ -220,8 +220,9 @@ def test_a_version_that_is_lost_or_wrong_would_be_seen(root: Root) -> None:
     told = [op for op in tape.operations if isinstance(op, Acknowledged)]
     assert [op.version for op in told] == [0, 1, 2, 3]
     # told too early: before the last commit's switch
-    early = tape.operations.index(told[-1])
-    operations = [*tape.operations[: early - 3], told[-1], *tape.operations[early - 3 :]]
+    switches = [k for k, op in enumerate(tape.operations) if isinstance(op, Renamed)]
+    early = switches[-1]
+    operations = [*tape.operations[:early], told[-1], *tape.operations[early:]]
     assert missed(Tape(operations, tape.began, tape.expected), Order.PREFIX, 60)
     # the content of another version
     versions = tape.expected.versions
