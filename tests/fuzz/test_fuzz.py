@@ -11,7 +11,7 @@ from tests.fuzz.cases import run
 
 
 @pytest.mark.parametrize(
-    ("name", "cases"), [("unique", 300), ("paths", 150), ("clauses", 120), ("writes", 60)]
+    ("name", "cases"), [("unique", 150), ("paths", 80), ("clauses", 60), ("writes", 30)]
 )
 def test_the_answers_are_those_of_brute_force(name: str, cases: int) -> None:
     suite, _ = SUITES[name]

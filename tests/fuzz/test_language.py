@@ -13,7 +13,7 @@ from tests.fuzz.language import Run, misplaced, query, unlike
 from tests.fuzz.people import GRAPH, PARAMETERS
 from tests.fuzz.queries import Maker
 
-ASKED = 1500
+ASKED = 500
 
 
 @pytest.mark.parametrize("part", range(3))
