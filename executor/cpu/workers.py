@@ -138,7 +138,7 @@ class Worker:
         prepared = self.prepared
         views = np.zeros((max(len(prepared.views), 1), address.N_VIEW), np.int64)
         for i, view in enumerate(prepared.views):
-            views[i] = _view_row(view, prepared.eids[i], restricted=prepared.restricted)
+            views[i] = view_row(view, prepared.eids[i], restricted=prepared.restricted)
         simple = np.array([int(v.simple) for v in prepared.views] or [1], np.int64)
         lists = [(x.ctypes.data, len(x)) for x in prepared.lists]
         bits = [b.ctypes.data for b in prepared.bit_sets]
@@ -228,7 +228,7 @@ def scratch_bytes(prepared: Prepared) -> int:
     return 4 * prepared.tables.buffer + prepared.vids * vids
 
 
-def _view_row(view: Adjacency, eids: I64 | None, *, restricted: bool) -> list[int]:
+def view_row(view: Adjacency, eids: I64 | None, *, restricted: bool) -> list[int]:
     has = len(view.first) > 0
     return [
         *_lists_of(view),

@@ -26,7 +26,7 @@ from gdb.language.scope import Scope
 from gdb.language.scope import Vertex as ScopeVertex
 from gdb.language.syntax import Element, Expression, Name, Variable
 from gdb.query_graph import QueryEdge, QueryGraph, QueryVertex
-from gdb.rows.pattern import Component, Condition, Pattern
+from gdb.rows.pattern import Component, Condition, Edge, Pattern
 from gdb.storage.adjacency import I64, U32, Direction
 
 if TYPE_CHECKING:
@@ -85,6 +85,24 @@ def question(
     in it."""
     run = _Run(context, pattern, component)
     return run.graph(conditions, bound_vertices, bound_edges)
+
+
+def admitted_edges(
+    context: Context, pattern: Pattern, edge: Edge
+) -> tuple[I64 | None, tuple[Expression, ...]]:
+    """The ids of the relationships that a path of variable length may use by its conditions, ascending, None for all;
+    and the conditions that are not in it, for they need dynamic types or more than the relationship."""
+    mine = [Condition(c, mentioned(c)) for c in edge.conditions]
+    own = [c for c in mine if c.names == {edge.name}]
+    if not own:
+        return None, edge.conditions
+    single = replace(edge, length=None, conditions=())
+    ends = tuple(dict.fromkeys(edge.ends))
+    vertices = {name: replace(pattern.vertices[name], labels=()) for name in ends}
+    small = replace(pattern, vertices=vertices, edges={edge.name: single}, routes=[], conditions=[])
+    graph, left = question(context, small, Component(ends, (edge.name,)), own, {}, {})
+    rest = [c.expression for c in mine if c not in own or c in left]
+    return graph.edges[0].allowed, tuple(rest)
 
 
 class _Run:

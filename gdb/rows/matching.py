@@ -62,9 +62,9 @@ class _Matching:
                 components.remove(component)
                 table = self._joined(component, table)
                 continue
-            edge = next(e for e in long if self.bound & set(e.ends))
-            if edge.selector is not None:  # both ends are bound first
-                edge = next((e for e in long if set(e.ends) <= self.bound), edge)
+            # shortest paths come last: they are looked for among those that the rest of the pattern leaves
+            ready = [e for e in long if self.bound & set(e.ends)]
+            edge = min(ready, key=lambda e: e.selector is not None)
             long.remove(edge)
             table = self._walked(edge, table)
         for route in self.pattern.routes if table else ():
@@ -84,7 +84,7 @@ class _Matching:
                 return component
         for edge in long:
             ready = set(edge.ends) & self.bound
-            if ready and (edge.selector is None or len({*edge.ends} - self.bound) == 0):
+            if ready and edge.selector is None:
                 return None
         # one that a path leads to is reached by it, and matched as bound
         ends = {end for edge in long for end in edge.ends}
@@ -185,10 +185,16 @@ class _Matching:
     # ---- paths -----------------------------------------------------------------------------------
 
     def _walked(self, edge: Edge, table: list[Numbered]) -> list[Numbered]:
-        others = [name for name in self.pattern.edges if name in self.bound and name != edge.name]
+        edges = self.pattern.edges.values()
+        others = [e for e in edges if e.name in self.bound and e.name != edge.name]
         if not self.pattern.mode.edges_differ:
             others = []
-        made = walked(self.context, self.pattern, edge, table, others, frozenset(self.bound))
+        # of two shortest paths none goes before the other: each is looked for, then they must differ
+        apart = [e for e in others if edge.selector is None or e.selector is None]
+        names, bound = [e.name for e in apart], frozenset(self.bound)
+        made = walked(self.context, self.pattern, edge, table, names, bound)
+        if len(apart) < len(others):
+            made = [one for one in made if self._differ(one[1])]
         self.bound |= {edge.name, *edge.ends}
         return self._filtered(made)
 

@@ -1,71 +1,89 @@
-"""Relationships of variable length: walked from each row's vertex, depth first, or breadth first for shortest paths.
+"""Relationships of variable length over rows: all rows at once are handed to the walkers of `gdb.executor.cpu`.
 
 A path is a trail unless the pattern says otherwise: no relationship twice, none that the clause uses elsewhere.
+Conditions on its relationships become a set of edges that it may use, before it is walked.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from gdb.errors import TypeProblem
+from gdb.executor.cpu import nearest, walkers
+from gdb.executor.scheduler import Budget
+from gdb.executor.walk import (
+    Conditions,
+    Differ,
+    Paths,
+    Question,
+    Taken,
+    bits_of,
+    steps,
+    together,
+)
+from gdb.language.mentions import mentioned
 from gdb.language.report import problem
-from gdb.language.syntax import PathMode
+from gdb.language.syntax import PathMode, Selector
+from gdb.rows.component import admitted_edges
 from gdb.rows.pattern import Edge, Pattern, Vertex
+from gdb.storage.adjacency import I64
 from gdb.values.elements import NodeValue, RelationshipValue
 
 if TYPE_CHECKING:
+    from gdb.language.syntax import LabelTerms
     from gdb.rows.context import Context
-    from gdb.rows.graph import Graph
+    from gdb.storage.snapshot import Snapshot
     from gdb.values.kinds import Row, Value
 
-Step = tuple[int, int]
-"""An edge id and the vid that it leads to."""
-Trail = tuple[int, ...]
-"""The edge ids of a path."""
-_PULSE = 4096  # steps between two looks at the clock
-
-
-class _Steps:
-    """The edges that may be followed from a vertex, looked up once for each."""
-
-    def __init__(self, graph: Graph, edge: Edge, forward: bool) -> None:
-        snapshot = graph.snapshot
-        direction = edge.direction if forward else edge.direction.flipped
-        known = {type_.name for type_ in snapshot.edge_types}
-        self._none = bool(edge.types) and not known & set(edge.types)
-        self._view = snapshot.adjacency(edge.types, direction)
-        self._eids = snapshot.eids(edge.types, direction)
-        self._known: dict[int, list[Step]] = {}
-
-    def of(self, vid: int) -> list[Step]:
-        found = self._known.get(vid)
-        if found is None:
-            row = -1 if self._none else int(self._view.rows_of(np.array([vid], np.uint32))[0])
-            found = []
-            if row >= 0:
-                start, stop = self._view.offsets[row], self._view.offsets[row + 1]
-                eids, others = self._eids[start:stop], self._view.neighbours[start:stop]
-                found = list(zip(eids.tolist(), others.tolist(), strict=True))
-            self._known[vid] = found
-        return found
+Numbered = tuple[int, "Row"]
+_DIFFER = {
+    PathMode.WALK: Differ.NOTHING,
+    PathMode.TRAIL: Differ.EDGES,
+    PathMode.ACYCLIC: Differ.VERTICES,
+}
+_CHUNK = 1 << 14  # paths that are made into values between two looks at the clock
 
 
 def walked(
     context: Context,
     pattern: Pattern,
     edge: Edge,
-    table: Sequence[tuple[int, Row]],
+    table: Sequence[Numbered],
     others: Sequence[str],
     bound: frozenset[str],
-) -> list[tuple[int, Row]]:
+) -> list[Numbered]:
     """The rows extended by every path of an edge, of which one end is bound.
 
     others : names of relationships that the path may not use.
     """
     return _Walk(context, pattern, edge, others, bound).rows(table)
+
+
+def conditions_of(context: Context) -> Conditions:
+    """Under which conditions a query's walks go on."""
+    options = context.options
+    return Conditions(context.pulse, Budget(options.memory), options.threads)
+
+
+def differ_of(mode: PathMode) -> Differ:
+    """What a path mode keeps from repeating."""
+    return _DIFFER[mode]
+
+
+def labelled(snapshot: Snapshot, labels: LabelTerms) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
+    """Whether each vid has some label of every term, bool[vids]."""
+    found = np.ones(snapshot.vertex_count, np.bool_)
+    for term in labels:
+        some = np.zeros(snapshot.vertex_count, np.bool_)
+        for name in term:
+            for start, stop in snapshot.label_ranges(name.text):
+                some[start:stop] = True
+        found &= some
+    return found
 
 
 class _Walk:
@@ -77,212 +95,154 @@ class _Walk:
         others: Sequence[str],
         bound: frozenset[str],
     ) -> None:
+        assert edge.length is not None
         self.context, self.edge, self.others, self.bound = context, edge, others, bound
-        self.graph = context.graph
+        self.graph, self.snapshot = context.graph, context.graph.snapshot
         self.forward = edge.left in bound
         self.begin, self.end = edge.ends if self.forward else edge.ends[::-1]
         self.target: Vertex = pattern.vertices[self.end]
-        self.steps = _Steps(self.graph, edge, self.forward)
-        self.tests = [context.evaluator.condition(c) for c in edge.conditions]
-        assert edge.length is not None
-        self.low, self.high = edge.length.low, edge.length.high
-        self.count = 0
+        self.conditions = conditions_of(context)
+        allowed, left = admitted_edges(context, pattern, edge)
+        direction = edge.direction if self.forward else edge.direction.flipped
+        self.steps = steps(self.snapshot, edge.types, direction, allowed)
+        self.tests = [context.evaluator.condition(c) for c in left]
+        self.mentions = frozenset(name for c in left for name in mentioned(c)) - {edge.name}
+        self.known: dict[int, bool] = {}
 
-    def rows(self, table: Sequence[tuple[int, Row]]) -> list[tuple[int, Row]]:
-        made: list[tuple[int, Row]] = []
-        for number, row in table:
-            start = row[self.begin]
-            if not isinstance(start, NodeValue):
+    def rows(self, table: Sequence[Numbered]) -> list[Numbered]:
+        for _, row in table:
+            if not isinstance(row[self.begin], NodeValue):
                 raise problem(
                     *(TypeProblem, self.context.text, self.edge.place),
                     f"'{self.begin}' is no node here, so that no path begins at it.",
                 )
-            goal = self._goal(row)
-            if goal is False:
-                continue
-            begin = int(self.graph.vids([start])[0])
-            for trail, end in self._paths(begin, goal, row):
-                relationships = self.graph.relationships(np.array(trail, np.int64))
-                if not self.forward:
-                    relationships = relationships[::-1]
-                found: Value = relationships[0] if self.edge.alone else [*relationships]
-                if self.edge.name in self.bound and row[self.edge.name] != found:
-                    continue
-                (node,) = self.graph.nodes(np.array([end], np.uint32))
-                made.append((number, {**row, self.edge.name: found, self.end: node}))
-        return made
+        bound = self.end in self.bound
+        rows = [one for one in table if not bound or isinstance(one[1][self.end], NodeValue)]
+        if not rows:
+            return []
+        question = self._question(rows)
+        if not self.tests:
+            return list(self._made(self._paths(question), rows))
+        if self.mentions & rows[0][1].keys():  # what may be used is another for each row
+            parts = [self._tested(question, k, row) for k, (_, row) in enumerate(rows)]
+            return list(self._made(together(parts), rows))
+        return list(self._made(self._paths(self._admitted(question, rows[0][1])), rows))
 
-    def _goal(self, row: Row) -> int | bool | None:
-        """The vid that paths end at; None for any, False where there can be none."""
-        if self.end not in self.bound:
-            return None
-        end = row[self.end]
-        return int(self.graph.vids([end])[0]) if isinstance(end, NodeValue) else False
+    # ---- the question ----------------------------------------------------------------------------
 
-    def _paths(self, begin: int, goal: int | None, row: Row) -> Iterator[tuple[Trail, int]]:
-        used = self._used(row)
-        steps = self._following(row, used)
-        selector = self.edge.selector
-        if selector is None:
-            yield from self._depth_first(begin, goal, steps)
-        elif self.low <= 1 and goal is not None and (goal != begin or self.low == 0):
-            yield from self._shortest(begin, goal, steps)
-        else:
-            yield from self._selected(begin, goal, steps)
+    def _question(self, rows: Sequence[Numbered]) -> Question:
+        length, snapshot = self.edge.length, self.snapshot
+        assert length is not None
+        ends = None
+        if self.end not in self.bound and self.target.labels:
+            ends = np.packbits(labelled(snapshot, self.target.labels), bitorder="little")
+        question = Question(
+            *(self.steps, snapshot.vertex_count, snapshot.edge_count),
+            *(self.graph.vids(self._nodes(rows, self.begin)), length.low, length.high),
+            differ_of(self.edge.mode),
+            goals=self.graph.vids(self._nodes(rows, self.end)) if self.end in self.bound else None,
+            ends=ends,
+        )
+        used = [self._used(row) for _, row in rows] if self.others else []
+        if not any(used):
+            return question
+        counts = np.array([len(one) for one in used], np.int64)
+        return replace(
+            question,
+            used_at=np.concatenate([np.zeros(1, np.int64), np.cumsum(counts)]),
+            used=self.graph.eids([one for some in used for one in some]),
+        )
 
-    def _used(self, row: Row) -> frozenset[int]:
-        """The ids of the relationships that the clause uses elsewhere."""
-        ones: list[RelationshipValue] = []
+    def _nodes(self, rows: Sequence[Numbered], name: str) -> list[NodeValue]:
+        return [node for _, row in rows if isinstance(node := row[name], NodeValue)]
+
+    def _used(self, row: Row) -> list[RelationshipValue]:
+        """The relationships that the clause uses elsewhere."""
+        found: list[RelationshipValue] = []
         for name in self.others:
             value = row[name]
-            for one in value if isinstance(value, list) else [value]:
-                if isinstance(one, RelationshipValue):
-                    ones.append(one)
-        return frozenset(self.graph.eids(ones).tolist()) if ones else frozenset()
+            several = value if isinstance(value, list) else [value]
+            found += [one for one in several if isinstance(one, RelationshipValue)]
+        return found
 
-    def _following(self, row: Row, used: frozenset[int]) -> Callable[[int], list[Step]]:
-        """The steps from a vertex that the row admits."""
-        if not used and not self.tests:
-            return self.steps.of
-        known: dict[int, bool] = {}
+    def _paths(self, question: Question) -> Paths:
+        selector = self.edge.selector
+        if selector is not None:
+            count = selector.count
+            return nearest.selected(question, _taken(selector), count, self.conditions)
+        if question.goals is not None:
+            return nearest.to_goals(question, self.conditions)
+        return walkers.listed(question, self.conditions)
 
-        def admits(eid: int) -> bool:
-            if eid in used:
-                return False
-            if eid not in known:
-                (one,) = self.graph.relationships(np.array([eid], np.int64))
-                inner = {**row, self.edge.name: one}
-                known[eid] = all(test(inner) is True for test in self.tests)
-            return known[eid]
+    # ---- conditions that need the evaluator ------------------------------------------------------
 
-        return lambda vid: [step for step in self.steps.of(vid) if admits(step[0])]
+    def _tested(self, question: Question, number: int, row: Row) -> Paths:
+        """The paths of one row, whose conditions name what the row has."""
+        self.known = {}
+        one = question.of_rows(np.array([number], np.int64))
+        found = self._paths(self._admitted(one, row))
+        return found.renumbered(np.array([number], np.int64))
 
-    def _admits_end(self, vid: int, goal: int | None) -> bool:
-        if goal is not None:
-            return vid == goal
-        if not self.target.labels:
-            return True
-        (node,) = self.graph.nodes(np.array([vid], np.uint32))
-        return all(any(name.text in node.labels for name in term) for term in self.target.labels)
+    def _admitted(self, question: Question, row: Row) -> Question:
+        """The question whose steps are those that satisfy the conditions, as far as paths may come to them."""
+        view, eids, bits = self.steps.view, self.steps.eids, self.steps.allowed
+        seen = np.zeros(question.vids, np.bool_)
+        level, depth = np.unique(question.starts), 0
+        while len(level) and (question.high is None or depth < question.high):
+            seen[level] = True
+            at = view.rows_of(level)
+            at = at[at >= 0]
+            counts = view.offsets[at + 1] - view.offsets[at]
+            places = np.repeat(view.offsets[at] - np.cumsum(counts) + counts, counts)
+            places += np.arange(len(places))
+            if bits is not None:
+                places = places[(bits[eids[places] >> 3] >> (eids[places] & 7)) & 1 == 1]
+            passed = self._pass(eids[places], row)
+            level = np.unique(view.neighbours[places[passed]])
+            level, depth = level[~seen[level]], depth + 1
+        allowed = np.array([eid for eid, passes in self.known.items() if passes], np.int64)
+        mine = replace(self.steps, allowed=bits_of(allowed, question.edges))
+        return replace(question, steps=mine)
 
-    # ---- depth first -----------------------------------------------------------------------------
-
-    def _depth_first(
-        self, begin: int, goal: int | None, steps: Callable[[int], list[Step]]
-    ) -> Iterator[tuple[Trail, int]]:
-        """All paths from `low` to `high` long."""
-        mode = self.edge.mode
-        if self.low == 0 and self._admits_end(begin, goal):
-            yield (), begin
-        trail: list[int] = []
-        visited = [begin]
-        stack = [iter(steps(begin) if self.high != 0 else ())]
-        while stack:
-            self._count()
-            step = next(stack[-1], None)
-            if step is None:
-                stack.pop()
-                if trail:
-                    trail.pop()
-                    visited.pop()
-                continue
-            eid, vid = step
-            if mode is PathMode.TRAIL and eid in trail:
-                continue
-            if mode is PathMode.ACYCLIC and vid in visited:
-                continue
-            trail.append(eid)
-            visited.append(vid)
-            if len(trail) >= self.low and self._admits_end(vid, goal):
-                yield tuple(trail), vid
-            longer = self.high is None or len(trail) < self.high
-            stack.append(iter(steps(vid) if longer else ()))
-
-    def _count(self) -> None:
-        self.count += 1
-        if self.count % _PULSE == 0:
+    def _pass(self, eids: I64, row: Row) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
+        """Whether each edge satisfies the conditions, bool[n]."""
+        wanted = eids.tolist()
+        new = np.array(sorted({eid for eid in wanted if eid not in self.known}), np.int64)
+        for start in range(0, len(new), _CHUNK):
             self.context.pulse()
+            some = new[start : start + _CHUNK]
+            for eid, one in zip(some.tolist(), self.graph.relationships(some), strict=True):
+                inner = {**row, self.edge.name: one}
+                self.known[eid] = all(test(inner) is True for test in self.tests)
+        return np.array([self.known[eid] for eid in wanted], np.bool_)
 
-    # ---- shortest --------------------------------------------------------------------------------
+    # ---- rows ------------------------------------------------------------------------------------
 
-    def _shortest(
-        self, begin: int, goal: int, steps: Callable[[int], list[Step]]
-    ) -> Iterator[tuple[Trail, int]]:
-        """The paths that the selector takes, between two vertices: breadth first up to the goal, then back."""
-        selector = self.edge.selector
-        assert selector is not None
-        if selector.count > 1:
-            yield from self._selected(begin, goal, steps)
-            return
-        if begin == goal:
-            yield (), begin
-            return
-        before: dict[int, list[Step]] = {begin: []}
-        level, depth = [begin], 0
-        while level and goal not in before and (self.high is None or depth < self.high):
-            depth += 1
-            following: dict[int, list[Step]] = {}
-            for vid in level:
-                self._count()
-                for eid, other in steps(vid):
-                    if other not in before:
-                        following.setdefault(other, []).append((eid, vid))
-            before |= following
-            level = list(following)
-        if goal not in before:
-            return
-        every = selector.kind == "ALL SHORTEST"
-        waiting: list[tuple[int, Trail]] = [(goal, ())]
-        while waiting:
-            vid, trail = waiting.pop()
-            if vid == begin:
-                yield trail, goal
-                if not every:
-                    return
-                continue
-            for eid, previous in before[vid]:
-                waiting.append((previous, (eid, *trail)))
+    def _made(self, paths: Paths, rows: Sequence[Numbered]) -> Iterator[Numbered]:
+        """The rows with a list of relationships and the node at the end."""
+        order = np.argsort(paths.rows, kind="stable")
+        name = self.edge.name
+        for start in range(0, len(order), _CHUNK):
+            self.context.pulse()
+            some = order[start : start + _CHUNK]
+            counts = paths.lengths[some]
+            at = np.repeat(paths.offsets[some] - np.cumsum(counts) + counts, counts)
+            eids = paths.eids[at + np.arange(len(at))]
+            relationships = self.graph.relationships(eids)
+            nodes = self.graph.nodes(paths.ends[some])
+            begin = 0
+            for place, count, node in zip(
+                paths.rows[some].tolist(), counts.tolist(), nodes, strict=True
+            ):
+                number, row = rows[place]
+                mine: list[Value] = [*relationships[begin : begin + count]]
+                begin += count
+                if not self.forward:
+                    mine.reverse()
+                found: Value = mine[0] if self.edge.alone else mine
+                if name not in self.bound or row[name] == found:
+                    yield number, {**row, name: found, self.end: node}
 
-    def _selected(
-        self, begin: int, goal: int | None, steps: Callable[[int], list[Step]]
-    ) -> Iterator[tuple[Trail, int]]:
-        """Of all paths to each end, in order of length, those that the selector takes."""
-        selector = self.edge.selector
-        assert selector is not None
-        by_end: dict[int, list[Trail]] = {}
-        for trail, end in self._breadth_first(begin, goal, steps):
-            taken = by_end.setdefault(end, [])
-            if selector.kind == "ALL SHORTEST":
-                if taken and len(trail) > len(taken[0]):
-                    if goal is not None:
-                        return
-                    continue
-            elif len(taken) >= selector.count:
-                if goal is not None:
-                    return
-                continue
-            taken.append(trail)
-            yield trail, end
 
-    def _breadth_first(
-        self, begin: int, goal: int | None, steps: Callable[[int], list[Step]]
-    ) -> Iterator[tuple[Trail, int]]:
-        """All paths, shorter ones first."""
-        mode = self.edge.mode
-        level: list[tuple[Trail, tuple[int, ...]]] = [((), (begin,))]
-        depth = 0
-        while level:
-            following: list[tuple[Trail, tuple[int, ...]]] = []
-            for trail, visited in level:
-                if depth >= self.low and self._admits_end(visited[-1], goal):
-                    yield trail, visited[-1]
-                if self.high is not None and depth >= self.high:
-                    continue
-                self._count()
-                for eid, vid in steps(visited[-1]):
-                    if mode is PathMode.TRAIL and eid in trail:
-                        continue
-                    if mode is PathMode.ACYCLIC and vid in visited:
-                        continue
-                    following.append(((*trail, eid), (*visited, vid)))
-            level, depth = following, depth + 1
+def _taken(selector: Selector) -> Taken:
+    return Taken.SHORTEST if selector.kind == "ALL SHORTEST" else Taken.FIRST

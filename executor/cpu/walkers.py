@@ -1,0 +1,335 @@
+"""Walkers over a graph, each with its stack and buffers, and their work on a pool of threads.
+
+A work unit is a range of rows; between launches of about 10 ms a walker looks whether it may go on, and hands over what
+it has found.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import deque
+from collections.abc import Callable
+from concurrent.futures import Future
+from typing import TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+from gdb.executor.cpu import paths, reach
+from gdb.executor.cpu.workers import view_row
+from gdb.executor.scheduler import helpers_of_all, units
+from gdb.executor.walk import Conditions, Differ, Paths, Question, Steps, together
+from gdb.machine.cores import cores
+from gdb.storage.adjacency import I64, U32
+
+STEPS = 2_000_000  # of a launch: about 10 ms
+CAPACITY = 1 << 16  # paths in a buffer
+EDGE_CAPACITY = 1 << 18  # edges of the paths in it
+SHALLOW = 64  # vertices of the first stack; a deeper walk gets a larger one
+SEARCHED = 12  # edges of a path that are looked through; longer ones mark what they have
+WORTH_A_THREAD = 20_000  # expected steps
+Part = TypeVar("Part")
+
+
+def address(array: npt.NDArray[np.generic] | None) -> int:
+    """Where an array lies; 0 for none."""
+    return 0 if array is None or not array.size else int(array.ctypes.data)
+
+
+class Walker:
+    """One thread's place in the paths of a question; what it is given stays its own until it is done.
+
+    keeps : what of the paths is kept (`paths.LIST`, ...). most : paths of a row after which it is left.
+    """
+
+    def __init__(self, question: Question, keeps: int, most: int | None = None) -> None:
+        self.question, self.keeps = question, keeps
+        self.row = _question(question, keeps, most)
+        self.state = np.zeros(reach.STATE, np.int64)
+        self._arrays: dict[int, npt.NDArray[np.generic]] = {}
+        sizes = {paths.OUT_ROWS: np.int64, paths.OUT_ENDS: np.uint32, paths.OUT_NUMBERS: np.int64}
+        for place, kind in sizes.items():
+            self._give(place, np.empty(CAPACITY, kind))
+        self.state[paths.CAPACITY] = CAPACITY
+        if keeps == paths.LIST:
+            self._make_edges(EDGE_CAPACITY)
+        if keeps == paths.TALLIES:
+            self._give(paths.TALLY, np.zeros(question.vids, np.int64))
+            self._give(paths.TOUCHED_VIDS, np.zeros(question.vids, np.uint32))
+        high = question.high
+        self._make_stack(SHALLOW if high is None else min(high + 2, SHALLOW))
+        if question.differ is not Differ.NOTHING and (high is None or high > SEARCHED):
+            size = question.edges if question.differ is Differ.EDGES else question.vids
+            self._give(paths.BITS, np.zeros(size // 8 + 1, np.uint8))
+
+    def _give(self, place: int, array: npt.NDArray[np.generic]) -> None:
+        self._arrays[place] = array
+        self.state[place] = array.ctypes.data
+
+    def _make_edges(self, size: int) -> None:
+        self._give(paths.OUT_EIDS, np.empty(size, np.int64))
+        self.state[paths.EDGE_CAPACITY] = size
+
+    def _make_stack(self, size: int) -> None:
+        for place in (paths.AT, paths.END, paths.VIDS, paths.EIDS):
+            made = np.zeros(size, np.int64)
+            if place in self._arrays:
+                made[: len(self._arrays[place])] = self._arrays[place]
+            self._give(place, made)
+        self.state[paths.ROOM] = size
+
+    def near(self, distances: U32 | None, far: int) -> None:
+        """Go only where the goal is near enough; far : at least so many steps are what distances do not know."""
+        self.row[paths.NEAR], self.row[paths.FAR] = address(distances), far
+
+    def exactly(self, length: int, most: int | None) -> None:
+        """Give only paths of that length, and no more than so many of a row."""
+        self.row[paths.LOW] = self.row[paths.HIGH] = length
+        self.row[paths.MOST] = -1 if most is None else most
+
+    def run(self, begin: int, end: int, look: Callable[[], None]) -> list[Paths]:
+        """Walk from the rows [begin, end); `look` is called between launches."""
+        state = self.state
+        state[[paths.ROW, paths.LAST, paths.DEPTH]] = begin, end, -1
+        state[[paths.PRUNED, paths.LONGEST]] = 0
+        found: list[Paths] = []
+        q, s = self.row.ctypes.data, state.ctypes.data
+        while True:
+            look()
+            status = paths.walk(q, s, STEPS)
+            if status == paths.DEEP:
+                self._make_stack(2 * int(state[paths.ROOM]))
+            elif status == paths.FULL and not state[paths.COUNT]:
+                self._make_edges(2 * int(state[paths.EDGE_CAPACITY]))
+            elif status in (paths.FULL, paths.DONE):
+                found.append(self._taken())
+            if status == paths.DONE:
+                return found
+
+    def _taken(self) -> Paths:
+        """What is in the buffers, which are empty then. Where no edges are kept, offsets are the numbers instead."""
+        state, arrays = self.state, self._arrays
+        n, m = int(state[paths.COUNT]), int(state[paths.EDGES])
+        state[[paths.COUNT, paths.EDGES]] = 0
+        numbers = arrays[paths.OUT_NUMBERS][:n]
+        offsets = np.concatenate([np.zeros(1, np.int64), np.cumsum(numbers)])
+        eids = arrays[paths.OUT_EIDS][:m].copy() if self.keeps == paths.LIST else offsets[:0]
+        ends = arrays[paths.OUT_ENDS][:n].astype(np.uint32)
+        return Paths(arrays[paths.OUT_ROWS][:n].astype(np.int64), ends, offsets, eids)
+
+    @property
+    def pruned(self) -> bool:
+        """Whether the last run left something out because the goal was too far from it."""
+        return bool(self.state[paths.PRUNED])
+
+    @property
+    def longest(self) -> int:
+        """How many edges it went in the last run."""
+        return int(self.state[paths.LONGEST])
+
+
+def _question(question: Question, keeps: int, most: int | None) -> I64:
+    """The question as the kernel reads it, i64; the addresses are the question's own arrays."""
+    row = np.zeros(paths.QUESTION + 16, np.int64)
+    row[paths.LOW] = question.low
+    row[paths.HIGH] = -1 if question.high is None else question.high
+    row[paths.DIFFER], row[paths.SIDES] = question.differ, question.steps.sides
+    row[paths.STARTS], row[paths.GOALS] = address(question.starts), address(question.goals)
+    row[paths.USED_AT], row[paths.USED] = address(question.used_at), address(question.used)
+    row[paths.ALLOWED], row[paths.ENDS] = address(question.steps.allowed), address(question.ends)
+    row[paths.KEEPS], row[paths.MOST] = keeps, -1 if most is None else most
+    view = view_row(question.steps.view, question.steps.eids, restricted=False)
+    row[paths.QUESTION : paths.QUESTION + len(view)] = view
+    row[paths.VIEW] = row.ctypes.data + 8 * paths.QUESTION
+    return row
+
+
+class Searcher:
+    """One thread's place in the breadth-first searches of a question.
+
+    width : rows that are searched from together, as if they were one. most : ends of a row after which it is left.
+    """
+
+    def __init__(self, question: Question, width: int, most: int | None) -> None:
+        self.question = question
+        self.row = _question(question, paths.LENGTHS, most)
+        self.state = np.zeros(reach.STATE, np.int64)
+        vids = max(question.vids, 1)
+        self._arrays: dict[int, npt.NDArray[np.generic]] = {
+            **{
+                place: np.zeros(vids, np.uint32)
+                for place in (reach.DISTANCE, reach.SOURCE, reach.BRANCH, reach.QUEUE)
+            },
+            reach.AGAIN: np.zeros(vids, np.uint8),
+            paths.OUT_ROWS: np.empty(CAPACITY, np.int64),
+            paths.OUT_ENDS: np.empty(CAPACITY, np.uint32),
+        }
+        for place, array in self._arrays.items():
+            self.state[place] = array.ctypes.data
+        self.state[paths.CAPACITY], self.state[reach.WIDTH] = CAPACITY, width
+        self.state[reach.CLOSED] = _closed(question.steps, question.differ)
+
+    def run(self, begin: int, end: int, look: Callable[[], None]) -> list[tuple[I64, U32]]:
+        """Search from the rows [begin, end)."""
+        state = self.state
+        state[[paths.ROW, paths.LAST]] = begin, end
+        found: list[tuple[I64, U32]] = []
+        while True:
+            look()
+            status = reach.reach(self.row.ctypes.data, state.ctypes.data, STEPS)
+            if status in (paths.FULL, paths.DONE):
+                n = int(state[paths.COUNT])
+                state[paths.COUNT] = 0
+                rows = self._arrays[paths.OUT_ROWS][:n].astype(np.int64)
+                found.append((rows, self._arrays[paths.OUT_ENDS][:n].astype(np.uint32)))
+            if status == paths.DONE:
+                return found
+
+
+def _closed(steps: Steps, differ: Differ) -> int:
+    if differ is Differ.VERTICES:
+        return reach.NEVER
+    both = differ is Differ.EDGES and steps.sides == paths.BOTH_SIDES
+    return reach.BRANCHES if both else reach.ANY_EDGE
+
+
+# ---- on all threads ----------------------------------------------------------------------------------
+
+
+def listed(question: Question, conditions: Conditions) -> Paths:
+    """All paths, with their edges.
+
+    Raises
+    ------
+    OutOfBudget; what `conditions.look` raises.
+    """
+    parts = _walked(question, paths.LIST, conditions)
+    return together(parts)
+
+
+def measured(question: Question, conditions: Conditions) -> tuple[I64, U32, I64]:
+    """Of all paths the row, the end and the length; i64[n], u32[n], i64[n]. Raises as `listed`."""
+    return _numbers(_walked(question, paths.LENGTHS, conditions))
+
+
+def tallied(question: Question, conditions: Conditions) -> tuple[I64, U32, I64]:
+    """How many paths of each row end at each vertex where any does: row, end, number; i64[n], u32[n], i64[n]. Raises as
+    `listed`."""
+    return _numbers(_walked(question, paths.TALLIES, conditions))
+
+
+def numbered(question: Question, conditions: Conditions) -> tuple[I64, I64]:
+    """How many paths each row has that has any: row, number; i64[n] each. Raises as `listed`."""
+    rows, _, numbers = _numbers(_walked(question, paths.NUMBERS, conditions))
+    return rows, numbers
+
+
+def reached(
+    question: Question,
+    conditions: Conditions,
+    *,
+    as_one: bool = False,
+    most: int | None = None,
+) -> tuple[I64, U32]:
+    """Where the paths of each row end, each vertex once: row, end; i64[n], u32[n]. Raises as `listed`.
+
+    as_one : where those of any row end; the row is 0. most : no more than so many ends are needed.
+    The question must be `reachable`, and have no goals.
+    """
+    assert question.reachable
+    assert question.goals is None
+    # a start is reached from another start by a path that the search from all takes for one from itself
+    alone = question.differ is Differ.VERTICES and question.low > 0
+    width = question.rows if as_one and not alone else 1
+    assert width == 1 or question.used_at is None
+    size = 17 * question.vids
+    conditions.budget.take(size, "the marks of a search")
+
+    def work() -> Callable[[int, int], list[tuple[I64, U32]]]:
+        searcher = Searcher(question, max(width, 1), most)
+        return lambda begin, end: searcher.run(begin, end, conditions.look)
+
+    parts = _on_threads(question, work, conditions, whole=width > 1)
+    none = np.zeros(0, np.int64), np.zeros(0, np.uint32)
+    rows = np.concatenate([none[0], *(part[0] for part in parts)])
+    ends = np.concatenate([none[1], *(part[1] for part in parts)])
+    if as_one and width == 1:
+        ends = np.unique(ends)
+        rows = np.zeros(len(ends), np.int64)
+    return rows, ends
+
+
+def _numbers(parts: list[Paths]) -> tuple[I64, U32, I64]:
+    rows = np.concatenate([np.zeros(0, np.int64), *(part.rows for part in parts)])
+    ends = np.concatenate([np.zeros(0, np.uint32), *(part.ends for part in parts)])
+    return rows, ends, np.concatenate([np.zeros(0, np.int64), *(part.lengths for part in parts)])
+
+
+def _walked(question: Question, keeps: int, conditions: Conditions) -> list[Paths]:
+    def work() -> Callable[[int, int], list[Paths]]:
+        walker = Walker(question, keeps)
+
+        def run(begin: int, end: int) -> list[Paths]:
+            found = walker.run(begin, end, conditions.look)
+            size = sum(20 * len(part.rows) + part.eids.nbytes for part in found)
+            conditions.budget.take(size, "the paths that it found")
+            return found
+
+        return run
+
+    return _on_threads(question, work, conditions)
+
+
+def _on_threads(
+    question: Question,
+    work: Callable[[], Callable[[int, int], list[Part]]],
+    conditions: Conditions,
+    *,
+    whole: bool = False,
+) -> list[Part]:
+    """What workers make of all rows. work : makes a worker, which takes a range of rows. whole : of all at once."""
+    weights = _weights(question)
+    threads = conditions.threads or cores()
+    if whole or float(weights.sum()) < WORTH_A_THREAD:
+        threads = 1
+    queue = deque(units(weights, threads))
+    threads = min(threads, len(queue))
+    found: list[Part] = []
+    lock = threading.Lock()
+    failed = threading.Event()
+
+    def run() -> None:
+        worker = work()
+        while not failed.is_set():
+            try:
+                begin, end = queue.popleft()
+            except IndexError:
+                return
+            try:
+                parts = worker(begin, end)
+            except BaseException:
+                failed.set()
+                raise
+            with lock:
+                found.extend(parts)
+
+    helpers: list[Future[None]] = [helpers_of_all().submit(run) for _ in range(threads - 1)]
+    try:
+        run()
+    finally:
+        for helper in helpers:
+            if not helper.cancel():
+                helper.exception()
+    for helper in helpers:
+        if not helper.cancelled():
+            helper.result()
+    return found
+
+
+def _weights(question: Question) -> I64:
+    """About how many steps each row takes, i64[rows]."""
+    view = question.steps.view
+    degrees = view.degrees_of(question.starts)
+    mean = max(len(view.neighbours) / max(view.rows, 1), 1.0)
+    deeper = 3 if question.high is None else max(min(question.high, 4) - 1, 0)
+    return (degrees * min(mean**deeper, 1e6)).astype(np.int64) + 1
