@@ -17,6 +17,7 @@ import numpy.typing as npt
 
 from gdb.executor.cpu import paths
 from gdb.executor.scheduler import Budget
+from gdb.executor.tables import bitset
 from gdb.storage.adjacency import I64, U32, Adjacency, Direction
 
 if TYPE_CHECKING:
@@ -71,7 +72,7 @@ def steps(
     allowed : the ids of those that may be used, None for all.
     """
     named = [t for t in graph.edge_types if not types or t.name in types]
-    bits = None if allowed is None else bits_of(allowed, graph.edge_count)
+    bits = None if allowed is None else bitset(allowed, graph.edge_count)
     if not named:
         nothing, none = _nothing(direction), np.zeros(0, np.int64)
         return Steps(nothing, none, nothing, none, paths.ONE_SIDE)
@@ -93,13 +94,6 @@ def _nothing(direction: Direction) -> Adjacency:
     return Adjacency(
         (), direction, none, none, none, np.zeros(1, np.int64), none, True, False, 0
     )
-
-
-def bits_of(members: npt.NDArray[np.integer], size: int) -> U8:
-    """A bit for each number below `size`, u8[size / 8 + 1]: whether it is among the members."""
-    flags = np.zeros(8 * (size // 8 + 1), np.bool_)
-    flags[members] = True
-    return np.packbits(flags, bitorder="little")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -127,6 +121,11 @@ class Question:
     @property
     def rows(self) -> int:
         return len(self.starts)
+
+    @property
+    def impossible(self) -> bool:
+        """Whether no path can be as long as it must."""
+        return self.high is not None and self.high < self.low
 
     @property
     def reachable(self) -> bool:

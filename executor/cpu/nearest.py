@@ -104,6 +104,8 @@ def selected(question: Question, taken: Taken, count: int, conditions: Condition
     OutOfBudget; what `conditions.look` raises.
     """
     assert question.goals is not None
+    if question.impossible:
+        return together([])
     starts, goals = question.starts, question.goals
     turned = len(np.unique(starts)) < len(np.unique(goals))
     if turned:
@@ -231,6 +233,8 @@ def near_goals(question: Question, conditions: Conditions) -> Iterator[tuple[I64
 
 def to_goals(question: Question, conditions: Conditions) -> Paths:
     """All paths of a question that has goals, with their edges. Raises as `walkers.listed`."""
+    if question.impossible:
+        return together([])
     walker_of: Walker | None = None
     found: list[Paths] = []
     order = np.argsort(question.goals if question.goals is not None else [], kind="stable")

@@ -288,6 +288,8 @@ def _on_threads(
     whole: bool = False,
 ) -> list[Part]:
     """What workers make of all rows. work : makes a worker, which takes a range of rows. whole : of all at once."""
+    if question.impossible:
+        return []
     weights = _weights(question)
     threads = conditions.threads or cores()
     if whole or float(weights.sum()) < WORTH_A_THREAD:

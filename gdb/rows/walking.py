@@ -15,13 +15,13 @@ import numpy as np
 from gdb.errors import TypeProblem
 from gdb.executor.cpu import nearest, walkers
 from gdb.executor.scheduler import Budget
+from gdb.executor.tables import bitset
 from gdb.executor.walk import (
     Conditions,
     Differ,
     Paths,
     Question,
     Taken,
-    bits_of,
     steps,
     together,
 )
@@ -201,7 +201,7 @@ class _Walk:
             level = np.unique(view.neighbours[places[passed]])
             level, depth = level[~seen[level]], depth + 1
         allowed = np.array([eid for eid, passes in self.known.items() if passes], np.int64)
-        mine = replace(self.steps, allowed=bits_of(allowed, question.edges))
+        mine = replace(self.steps, allowed=bitset(allowed, question.edges))
         return replace(question, steps=mine)
 
     def _pass(self, eids: I64, row: Row) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
