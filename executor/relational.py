@@ -13,7 +13,7 @@ import tempfile
 import threading
 import time
 import uuid
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, TypeVar
 
@@ -134,6 +134,14 @@ class Session:
         sql = f"SELECT DISTINCT {column} AS v FROM {table} WHERE {column} IS NOT NULL"
         found: dict[str, I64] = self._run(lambda: self._connection.execute(sql).fetchnumpy())
         return np.sort(np.asarray(found["v"], np.int64))
+
+    def distinct_rows(self, table: str, columns: Sequence[str]) -> list[I64]:
+        """The distinct rows of some BIGINT columns without null, a column each, i64[n]."""
+        known = " AND ".join(f"{column} IS NOT NULL" for column in columns)
+        picked = ", ".join(f"{column} AS v{k}" for k, column in enumerate(columns))
+        sql = f"SELECT DISTINCT {picked} FROM {table} WHERE {known}"
+        found: dict[str, I64] = self._run(lambda: self._connection.execute(sql).fetchnumpy())
+        return [np.asarray(found[f"v{k}"], np.int64) for k in range(len(columns))]
 
     def answer(self, sql: str, parameters: Mapping[str, Value]) -> Array:
         """Run a SELECT, as `query`."""

@@ -10,7 +10,7 @@ from dataclasses import replace
 
 from gdb.chain.columns import RelationColumns, looked_up
 from gdb.chain.relation import Builder, Held, Relation, selected
-from gdb.chain.steps import Found
+from gdb.chain.steps import Found, Keep
 from gdb.chain.translate import ChainTranslator
 from gdb.language.clauses import Match, Return
 from gdb.language.mentions import of_pattern, of_query
@@ -85,7 +85,7 @@ class Asked:
         number, hidden = self.builder.fresh("q"), self.relation.hidden
         fast = self._by_ends(matches, kind, number)
         if fast is None:
-            rows, on = self._by_number(matches, number, mentioned)
+            rows, on = self._by_number(matches, kind, number, mentioned)
         else:
             rows, on = fast
         relation = self.relation
@@ -110,6 +110,8 @@ class Asked:
             return None
         builder, names = self.builder, self.relation.names
         pattern = read(builder, matches[0])
+        if pattern.long:
+            return None
         (component, *others) = pattern.components()
         own = (*component.vertices, *component.edges)
         shared = [name for name in own if name in names]
@@ -143,7 +145,7 @@ class Asked:
         return rows, " AND ".join(on)
 
     def _by_number(
-        self, matches: Sequence[Match], number: str, mentioned: frozenset[str]
+        self, matches: Sequence[Match], kind: str, number: str, mentioned: frozenset[str]
     ) -> tuple[str, str]:
         """The numbers for each row, which is numbered first; and how to join them."""
         from gdb.chain.matching import matched
@@ -158,12 +160,15 @@ class Asked:
             hidden=(*relation.hidden, row),
         )
         counted = builder.made(counted)
-        inner = counted.only(mentioned)
+        inner = replace(counted.only(mentioned), times=None)
         for k, clause in enumerate(matches):
-            live = mentioned if k < len(matches) - 1 else frozenset[str]()
-            inner = matched(builder, inner, clause, live)
+            live, keep = mentioned, Keep.EACH
+            if k == len(matches) - 1:
+                live, keep = frozenset[str](), Keep.ONCE if kind == "EXISTS" else Keep.COUNTED
+            inner = matched(builder, inner, clause, live, keep)
         other = builder.fresh("n")
-        rows = f"SELECT {row} AS {other}, count(*) AS {number} FROM {inner.from_} GROUP BY {row}"
+        many = "count(*)" if inner.times is None else f"CAST(sum({inner.times}) AS BIGINT)"
+        rows = f"SELECT {row} AS {other}, {many} AS {number} FROM {inner.from_} GROUP BY {row}"
         self.relation = counted
         return rows, f"{row} = {other}"
 

@@ -10,6 +10,7 @@ from typing import Literal as OneOf
 from gdb.chain.asking import Asked
 from gdb.chain.columns import RelationColumns, looked_up
 from gdb.chain.matching import matched
+from gdb.chain.paths import keep_for
 from gdb.chain.projecting import projected
 from gdb.chain.relation import UNIT, Builder, Held, Relation, selected
 from gdb.chain.steps import Chain
@@ -105,7 +106,9 @@ def _clauses(builder: Builder, clauses: Sequence[Clause], start: Relation) -> Re
             case Match():
                 known = set(relation.names) | _named(clause)
                 builder.wishes = _wishes(clauses[k + 1 :])
-                relation = matched(builder, relation, clause, known if live is None else live)
+                keep = keep_for(clauses[k + 1] if k + 1 < len(clauses) else None)
+                names = known if live is None else live
+                relation = matched(builder, relation, clause, names, keep)
             case Unwind():
                 relation = _unwound(builder, relation, clause)
             case With(projection=projection, where=where):

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from gdb.chain.asking import Asked, asks
 from gdb.chain.columns import RelationColumns
+from gdb.chain.paths import Part, Paths, alike, check, folded, rivals
 from gdb.chain.relation import UNIT, Builder, Held, Relation, selected
-from gdb.chain.steps import Found
+from gdb.chain.steps import Found, Keep
 from gdb.chain.translate import ChainTranslator
 from gdb.errors import QueryError
 from gdb.executor.tail import ColumnRef
@@ -26,7 +27,7 @@ from gdb.language.syntax import (
     RelationshipPattern,
     Variable,
 )
-from gdb.language.types import NODE, RELATIONSHIP, Kind
+from gdb.language.types import INTEGER, NODE, RELATIONSHIP, Kind
 from gdb.rows.component import pushable
 from gdb.rows.pattern import HIDDEN, Component, Condition, Pattern, pattern_of
 from gdb.storage.adjacency import Direction
@@ -35,14 +36,21 @@ if TYPE_CHECKING:
     from gdb.language.clauses import Match
 
 
-def matched(builder: Builder, relation: Relation, clause: Match, live: Collection[str]) -> Relation:
-    """The rows that MATCH makes of a relation. live : the names that somebody asks for after it.
+def matched(
+    builder: Builder,
+    relation: Relation,
+    clause: Match,
+    live: Collection[str],
+    keep: Keep = Keep.EACH,
+) -> Relation:
+    """The rows that MATCH makes of a relation. live : the names that somebody asks for after it. keep : what is asked of
+    the rows.
 
     Raises
     ------
     QueryError : it is not for columns.
     """
-    return _Matching(builder, clause, live).run(relation)
+    return _Matching(builder, clause, live, keep).run(relation)
 
 
 def read(builder: Builder, clause: Match) -> Pattern:
@@ -53,10 +61,7 @@ def read(builder: Builder, clause: Match) -> Pattern:
     if mode.nodes_differ or mode.distinct or mode.induced:
         raise builder.refuse(clause.place, "this match mode is")
     pattern = pattern_of(builder.text, clause.patterns, clause.where, mode)
-    if pattern.routes:
-        raise builder.refuse(clause.place, "a name for a whole path is")
-    for edge in pattern.long:
-        raise builder.refuse(edge.place, "a relationship of variable length is")
+    check(builder, pattern)
     return pattern
 
 
@@ -70,35 +75,24 @@ def _check(builder: Builder, path: PathPattern) -> None:
 _SHORT = (Kind.INTEGER, Kind.FLOAT, Kind.BOOLEAN, Kind.DATE, Kind.DATETIME)
 
 
-@dataclass(slots=True)
-class Part:
-    """A component with the table that it becomes.
-
-    columns : of the elements that are wanted. own : the conditions that the executors apply.
-    stored : what is taken from the store for new elements.
-    """
-
-    component: Component
-    table: str
-    columns: dict[str, str]
-    own: tuple[Condition, ...]
-    stored: dict[str, list[ColumnRef]]
-
-
 class _Matching:
-    def __init__(self, builder: Builder, clause: Match, live: Collection[str]) -> None:
-        self.builder, self.clause = builder, clause
+    def __init__(
+        self, builder: Builder, clause: Match, live: Collection[str], keep: Keep
+    ) -> None:
+        self.builder, self.clause, self.keep = builder, clause, keep
         self.live = frozenset(live)
         self.wishes: frozenset[tuple[str, str]] = frozenset()
         self.pattern = read(builder, clause)
         self.components = self.pattern.components()
+        self.asked: frozenset[str] | set[str] = frozenset()
 
     def run(self, relation: Relation) -> Relation:
         pattern, optional = self.pattern, self.clause.optional
         bound = {n for n in (*pattern.vertices, *pattern.edges) if n in relation.names}
         self._check_bound(relation, bound)
         fresh = self._numbered(bound)
-        reach = {*relation.names, *fresh}
+        long, paths = self.pattern.long, self.pattern.routes
+        reach = {*relation.names, *fresh, *(e.name for e in long), *(p.name for p in paths)}
         pushed = [self._pushed(component, bound) for component in self.components]
         taken = [condition for some in pushed for condition in some]
         rest = [c for c in pattern.conditions if c not in taken]
@@ -106,22 +100,55 @@ class _Matching:
         soon = [c for c in rest if c not in late]
         asked = {name for c in rest for name in c.names} & reach
         self.wishes = self.builder.wishes | properties(c.expression for c in rest)
-        wanted = (self.live | asked) & reach
+        self.asked = wanted = (self.live | asked) & reach
         if optional and late:
             return self._numbered_optional(relation, wanted)
         relation = relation.only(wanted | bound)
         if bound:
             relation = self.builder.made(relation)
         differing = self._differing()
-        parts = [
-            self._part(component, own, relation, fresh, wanted | {e for p in differing for e in p})
-            for component, own in zip(self.components, pushed, strict=True)
-        ]
+        parts = self._parts(relation, fresh, pushed, wanted, differing)
         joined = self._joined(relation, parts, fresh, soon, differing)
         if late:
             named = joined.only(n for n in joined.names if not n.startswith(HIDDEN))
             joined = Asked(self.builder, named).filtered([c.expression for c in late])
         return joined.only(self.live)
+
+    def _parts(
+        self,
+        relation: Relation,
+        fresh: dict[str, Element],
+        pushed: Sequence[tuple[Condition, ...]],
+        wanted: Collection[str],
+        differing: Sequence[tuple[str, str]],
+    ) -> list[Part]:
+        """The tables of the components, and of the relationships of variable length."""
+        pattern, long = self.pattern, self.pattern.long
+        needed = {*wanted, *(e for pair in differing for e in pair)}
+        needed |= {other.name for edge in long for other in rivals(pattern, edge)} - {
+            edge.name for edge in long
+        }
+        measured = {e for r in pattern.routes if r.name in needed for e in r.edges} | needed
+        ends = {end for edge in long for end in edge.ends}
+        own: dict[str, tuple[Condition, ...]] = {}
+        parts: list[Part] = []
+        for component, conditions in zip(self.components, pushed, strict=True):
+            if folded(pattern, component, relation.names):
+                own[component.vertices[0]] = conditions
+            elif not self._known(component, relation, ends):
+                parts.append(self._part(component, conditions, relation, fresh, needed | ends))
+        stored = {
+            n: self._stored(n, fresh[n]) for n in pattern.vertices if n in own and n in needed
+        }
+        paths = Paths(self.builder, pattern, own, measured, self.keep)
+        return [*parts, *paths.parts(relation, parts, stored)]
+
+    def _known(self, component: Component, relation: Relation, ends: Collection[str]) -> bool:
+        """Whether a component says nothing new: a vertex of the rows at which paths end."""
+        (vertex, *more) = component.vertices
+        if more or component.edges or vertex not in relation.names or vertex not in ends:
+            return False
+        return not self.pattern.vertices[vertex].labels
 
     def _check_bound(self, relation: Relation, bound: Collection[str]) -> None:
         for name in bound:
@@ -142,7 +169,8 @@ class _Matching:
         for name, edge in pattern.edges.items():
             if name not in bound:
                 types = tuple(Name(type_, edge.place) for type_ in edge.types)
-                found[name] = Element("edge", len(scope.edges), edge.place)
+                if edge.length is None:
+                    found[name] = Element("edge", len(scope.edges), edge.place)
                 scope.edges.append(ScopeEdge(name, edge.place, 0, 0, types, Direction.ANY))
         return found
 
@@ -172,8 +200,7 @@ class _Matching:
             for other in self.components[k + 1 :]:
                 for a in component.edges:
                     for b in other.edges:
-                        types, more = self.pattern.edges[a].types, self.pattern.edges[b].types
-                        if not types or not more or set(types) & set(more):
+                        if alike(self.pattern.edges[a], self.pattern.edges[b]):
                             found.append((a, b))
         return found
 
@@ -213,7 +240,7 @@ class _Matching:
                 what=f"match {what}",
             )
         )
-        return Part(component, table, columns, own, stored)
+        return Part(table, columns, stored)
 
     def _stored(self, name: str, element: Element) -> list[ColumnRef]:
         """The properties of a new element that are taken from the store at once: those of which nearly as many values
@@ -241,36 +268,47 @@ class _Matching:
         names = dict(relation.names)
         tests: list[str] = []
         columns: dict[str, str] = {}
+        owner: dict[str, Part] = {}
         for part in parts:
             for name, column in part.columns.items():
-                columns[name] = column
                 if name in names:
                     tests.append(f"{names[name].column} = {column}")
+                elif name in columns:
+                    tests.append(f"{columns[name]} = {column}")
+                columns.setdefault(name, column)
+                owner.setdefault(name, part)
         for name, element in fresh.items():
             if name in columns:
-                (part,) = (part for part in parts if name in part.columns)
+                part, column = owner[name], columns[name]
                 type_ = NODE if element.kind == "vertex" else RELATIONSHIP
-                column = columns[name]
                 stored = {(r.what, r.key): r.name for r in part.stored.get(name, ())}
                 names[name] = Held(column, type_, element, (part.table, column), stored)
+        lengths = {name: one for part in parts for name, one in part.lengths.items()}
+        names |= {name: Held(one, INTEGER, measured="size") for name, one in lengths.items()}
+        routes = self._routes(lengths)
+        names |= {name: Held(one, INTEGER, measured="length") for name, (one, _) in routes.items()}
         tests += [f"{columns[a]} <> {columns[b]}" for a, b in differing]
         asked = RelationColumns(self.builder, names)
         translator = ChainTranslator(self.builder, asked)
         tests += [translator.tested(c.expression) for c in conditions]
         if asked.asked_of(relation):
             relation = self.builder.made(relation)
-        made = [self._with_looks(part, fresh, asked) for part in parts]
+        made = [self._with_looks(part, fresh, asked, owner) for part in parts]
+        made = self._with_routes(made, routes)
         held = {n: relation.names.get(n, held) for n, held in names.items()}
         before = f"(SELECT * FROM {relation.from_}{''.join(asked.joins(relation))})"
-        mine = [c for n in fresh if n in held for c in (held[n].column, *held[n].stored.values())]
+        new = [n for n in names if n not in relation.names]
+        mine = [c for n in new for c in (held[n].column, *held[n].stored.values())]
         every = [*relation.columns, *mine]
+        relation, times = self._times(relation, parts)
+        every += times
         where = " AND ".join(f"({test})" for test in tests) or "true"
         if self.clause.optional:
             inside = made[0] if len(made) == 1 else f"(SELECT * FROM {', '.join(made)})"
             source = f"{before} LEFT JOIN {inside} ON {where}"
             return replace(relation, source=selected(every, source), names=held, table=False)
         if relation == UNIT:
-            if len(parts) == 1 and not tests and not asked.asks():
+            if len(parts) == 1 and not tests and not asked.asks() and not routes:
                 return replace(relation, source=parts[0].table, names=held, table=True)
             sources = made
         else:
@@ -278,11 +316,47 @@ class _Matching:
         source = selected(every, ", ".join(sources), tests)
         return replace(relation, source=source, names=held, table=False)
 
-    def _with_looks(self, part: Part, fresh: dict[str, Element], asked: RelationColumns) -> str:
+    def _routes(self, lengths: Mapping[str, str]) -> dict[str, tuple[str, str]]:
+        """A column for the length of each path that is asked for, and its SQL."""
+        found: dict[str, tuple[str, str]] = {}
+        for route in self.pattern.routes:
+            if route.name in self.asked:
+                single = sum(edge not in lengths for edge in route.edges)
+                terms = [lengths[edge] for edge in route.edges if edge in lengths]
+                found[route.name] = self.builder.fresh("d"), " + ".join([*terms, str(single)])
+        return found
+
+    def _with_routes(
+        self, made: list[str], routes: Mapping[str, tuple[str, str]]
+    ) -> list[str]:
+        if not routes:
+            return made
+        columns = ", ".join(f"{sql} AS {column}" for column, sql in routes.values())
+        return [f"(SELECT *, {columns} FROM {', '.join(made)})"]
+
+    def _times(self, relation: Relation, parts: Sequence[Part]) -> tuple[Relation, list[str]]:
+        """The relation with how often each row counts, and the column of it."""
+        own = [part.times for part in parts if part.times is not None]
+        if not own:
+            return relation, []
+        column = own[0]
+        sql = column
+        if self.clause.optional or len(own) > 1:
+            column = self.builder.fresh("t")
+            sql = " * ".join(f"coalesce({one}, 1)" for one in own) + f" AS {column}"
+        return replace(relation, hidden=(*relation.hidden, column), times=column), [sql]
+
+    def _with_looks(
+        self,
+        part: Part,
+        fresh: dict[str, Element],
+        asked: RelationColumns,
+        owner: Mapping[str, Part],
+    ) -> str:
         joins = [
             asked.join_of(element, part.columns[name], (part.table, part.columns[name]))
             for name, element in fresh.items()
-            if name in part.columns
+            if owner.get(name) is part
         ]
         found = "".join(join for join in joins if join is not None)
         return f"(SELECT * FROM {part.table}{found})" if found else part.table

@@ -165,7 +165,7 @@ class _Projection:
         count = len(written_)
         for call, name in aggregates.items():
             assert isinstance(call, Call)
-            typed = translator.aggregated(call, relation.order)
+            typed = translator.aggregated(call, relation.order, relation.times)
             column = builder.fresh("a")
             names[name] = Held(column, typed.type)
             written_.append(f"{written(typed.sql)} AS {column}")

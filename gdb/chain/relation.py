@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from gdb.chain.steps import Made, Step
 from gdb.errors import NotSupported
@@ -28,6 +28,8 @@ class Held:
     element : the query vertex or edge of the scope that it is; None for other values.
     origin : a table, and the column in it, that has all its values; None where there is none yet.
     stored : columns of what was taken from the store for it when it was matched, by what and key.
+    measured : the function that its column is the value of: `length` of a path, `size` of a list of relationships, of
+        which nothing else is known.
     """
 
     column: str
@@ -35,6 +37,7 @@ class Held:
     element: Element | None = None
     origin: tuple[str, str] | None = None
     stored: Mapping[tuple[What, str | None], str] = field(default_factory=dict)
+    measured: Literal["length", "size"] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +46,7 @@ class Relation:
 
     source : a table's name, or a SELECT. names : in the order in which they came. hidden : columns that every row
         keeps through all clauses: numbers of rows. order : the one of them that says in which order the rows are.
+    times : the one of them that says how many rows each stands for; None where it is one.
     """
 
     source: str
@@ -50,6 +54,7 @@ class Relation:
     table: bool = False
     hidden: tuple[str, ...] = ()
     order: str | None = None
+    times: str | None = None
 
     @property
     def from_(self) -> str:

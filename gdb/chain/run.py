@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from gdb.chain.steps import Chain, Found, Looked, Made
+from gdb.chain.steps import Chain, Found, Looked, Made, Step, Walked
+from gdb.chain.walked import Members, walked
 from gdb.errors import NotSupported
 from gdb.executor import arrow
 from gdb.executor import run as executor
@@ -56,6 +57,9 @@ def ran(context: Context, chain: Chain, memory: int | None, profile: bool = Fals
                     session.table(step.name, step.sql, step.parameters)
                 case Found():
                     run.find(step)
+                case Walked():
+                    members = Members(context, run.values)
+                    session.taken(step.name, walked(context, session, members, step))
                 case Looked():
                     run.look(step)
             if profile:
@@ -70,7 +74,7 @@ def ran(context: Context, chain: Chain, memory: int | None, profile: bool = Fals
     return Ran(TailResult(chain.outputs, table), lines)
 
 
-def _shown(step: Made | Found | Looked) -> str:
+def _shown(step: Step) -> str:
     if isinstance(step, Looked):
         keys = ", ".join(ref.key or ref.what for ref in step.columns)
         return f"look up {keys} of {step.table}"
@@ -83,7 +87,8 @@ class _Run:
         self.snapshot = context.graph.snapshot
         self._known: dict[tuple[str, str], I64] = {}
 
-    def _values(self, table: str, column: str) -> I64:
+    def values(self, table: str, column: str) -> I64:
+        """The distinct values of a column, ascending, looked up once."""
         place = table, column
         if place not in self._known:
             self._known[place] = self.session.distinct(table, column)
@@ -93,7 +98,7 @@ class _Run:
 
     def find(self, step: Found) -> None:
         component = step.component
-        bound = {name: self._values(*place) for name, place in step.bound.items()}
+        bound = {name: self.values(*place) for name, place in step.bound.items()}
         names = list(step.columns)
         if any(not len(values) for values in bound.values()):
             self.session.taken(step.name, self._none(step))
@@ -145,7 +150,7 @@ class _Run:
     # ---- values ----------------------------------------------------------------------------------
 
     def look(self, step: Looked) -> None:
-        values = self._values(step.table, step.column)
+        values = self.values(step.table, step.column)
         if step.columns[0].element == "vertex":
             vids = values.astype(np.uint32)[:, np.newaxis]
             some = Embeddings(vids, unbound_edges(len(values), 0))

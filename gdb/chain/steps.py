@@ -5,11 +5,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from enum import Enum
 from typing import TYPE_CHECKING, TypeAlias
 
 if TYPE_CHECKING:
     from gdb.executor.tail import ColumnRef, Output, Value
-    from gdb.rows.pattern import Component, Condition, Pattern
+    from gdb.rows.pattern import Component, Condition, Edge, Pattern
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +56,52 @@ class Looked:
     columns: tuple[ColumnRef, ...]
 
 
-Step: TypeAlias = Made | Found | Looked
+class Keep(Enum):
+    """What is asked of the rows that a clause makes: each of them; how many there are of each kind; only which kinds."""
+
+    EACH = "each"
+    COUNTED = "counted"
+    ONCE = "once"
+
+
+@dataclass(frozen=True, slots=True)
+class End:
+    """What a vertex at an end of a relationship of variable length may be: what stands in a column of a table, or where
+    there is none what satisfies its labels and conditions."""
+
+    name: str
+    place: tuple[str, str] | None = None
+    conditions: tuple[Condition, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Walked:
+    """The ends of a relationship of variable length become a table.
+
+    left, right : its ends. keep : whether every path is a row, or all with the same ends are one.
+    columns : the wanted vertices and their columns in the table. values : what is taken from the store for them; vertex
+        0 is the left one.
+    used : columns of relationships that the paths may not use, in `used_table`, which has an end as well, and as they
+        are called here.
+    length, times : columns for how long a path is, and for how many there are; None where they are not asked for.
+    """
+
+    name: str
+    pattern: Pattern
+    edge: Edge
+    left: End
+    right: End
+    keep: Keep
+    columns: Mapping[str, str]
+    values: tuple[ColumnRef, ...] = ()
+    used: Mapping[str, str] = field(default_factory=dict)
+    length: str | None = None
+    times: str | None = None
+    used_table: str | None = None
+    what: str = ""
+
+
+Step: TypeAlias = Made | Found | Walked | Looked
 
 
 @dataclass(frozen=True, slots=True)

@@ -40,6 +40,7 @@ from gdb.language.syntax import (
 )
 from gdb.language.types import (
     BOOLEAN,
+    INTEGER,
     NULL,
     SCALARS,
     Kind,
@@ -83,7 +84,8 @@ class ChainTranslator(Translator):
     def _check(self, expression: Expression) -> None:
         """Refuse what no columns have, before its names are looked for."""
         for part in walk(expression):
-            found = None if isinstance(part, (Case, Index, Slice)) else refused(part)
+            known = isinstance(part, (Case, Index, Slice)) or self._measure(part) is not None
+            found = None if known else refused(part)
             if found is not None:
                 raise self.builder.refuse(part.place, found[0])
 
@@ -92,10 +94,26 @@ class ChainTranslator(Translator):
         self._check(expression)
         return written(self.condition(rebuilt(expression, self._resolved)))
 
+    def _measure(self, part: Expression) -> Variable | None:
+        """The name whose column is the value of length(path) or size(relationships)."""
+        match part:
+            case Call(function=function, arguments=(Variable() as of,)):
+                held = self.names.get(of.name)
+                if held is not None and held.measured == function.text.lower():
+                    return of
+        return None
+
     def _resolved(self, part: Expression) -> Expression | None:
+        measure = self._measure(part)
+        if measure is not None:
+            return measure
         if not isinstance(part, Variable):
             return None
         held = self.names.get(part.name)
+        if held is not None and held.measured:
+            path = held.measured == "length"
+            what = "a name for a whole path" if path else "a list of relationships"
+            raise self.builder.refuse(part.place, f"{what}, but for its {held.measured}, is")
         if held is None:
             raise self.builder.refuse(part.place, f"'{part.name}' as a name of its own is")
         if held.element is None:
@@ -240,11 +258,17 @@ class ChainTranslator(Translator):
             raise self.builder.refuse(expression.place, f"{shown}() of {given or 'nothing'} is")
         return found
 
-    def aggregated(self, expression: Call, order: str | None) -> Typed:
-        """SQL of an aggregate. order : the column by which collect() is to gather."""
+    def aggregated(
+        self, expression: Call, order: str | None, times: str | None = None
+    ) -> Typed:
+        """SQL of an aggregate. order : the column by which collect() is to gather. times : that says how often a row
+        counts."""
         name = expression.function.text.lower()
         if name not in functions.AGGREGATES:
             raise self.builder.refuse(expression.place, f"{name}() is")
+        if expression.star and times is not None:
+            every = cast(call("coalesce", call("sum", exp.column(times)), _zero()), "BIGINT")
+            return Typed(every, INTEGER)
         if expression.star:
             return functions.aggregate(expression, None, self.scope.text)
         if len(expression.arguments) != 1:
@@ -253,7 +277,7 @@ class ChainTranslator(Translator):
         if name in ("sum", "avg") and argument.kind is Kind.FLOAT and not expression.distinct:
             function = "fsum" if name == "sum" else "favg"
             sql = call(function, argument.sql)
-            zero = cast(exp.Literal.number(0), "DOUBLE")
+            zero = cast(_zero(), "DOUBLE")
             # of no value at all the sum is the integer 0, and a column has one type
             return Typed(call("coalesce", sql, zero) if name == "sum" else sql, argument.type)
         found = functions.aggregate(expression, argument, self.scope.text)
@@ -267,3 +291,7 @@ class ChainTranslator(Translator):
             kind = sql_type(found.type)
             return Typed(chosen(f"coalesce({gathered}, CAST([] AS {kind}))"), found.type)
         return found
+
+
+def _zero() -> exp.Expr:
+    return exp.Literal.number(0)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from gdb.errors import QueryError
+from gdb.errors import NotSupported, QueryError
 from gdb.executor import run as executor
 from gdb.executor.embeddings import Embeddings, Wanted
 from gdb.language import pushdown
@@ -96,13 +96,51 @@ def admitted_edges(
     own = [c for c in mine if c.names == {edge.name}]
     if not own:
         return None, edge.conditions
+    graph, left = question(context, *_of_one(pattern, edge), own, {}, {})
+    rest = [c.expression for c in mine if c not in own or c in left]
+    return graph.edges[0].allowed, tuple(rest)
+
+
+def admissible(context: Context, pattern: Pattern, edge: Edge) -> bool:
+    """Whether `admitted_edges` leaves no condition, as far as their texts tell."""
+    mine = [Condition(c, mentioned(c)) for c in edge.conditions]
+    own = [c for c in mine if c.names == {edge.name}]
+    return len(pushable(context, *_of_one(pattern, edge), own)) == len(mine)
+
+
+def _of_one(pattern: Pattern, edge: Edge) -> tuple[Pattern, Component]:
+    """A pattern of one relationship, between nodes of any kind, of those that a path may have."""
     single = replace(edge, length=None, conditions=())
     ends = tuple(dict.fromkeys(edge.ends))
     vertices = {name: replace(pattern.vertices[name], labels=()) for name in ends}
     small = replace(pattern, vertices=vertices, edges={edge.name: single}, routes=[], conditions=[])
-    graph, left = question(context, small, Component(ends, (edge.name,)), own, {}, {})
-    rest = [c.expression for c in mine if c not in own or c in left]
-    return graph.edges[0].allowed, tuple(rest)
+    return small, Component(ends, (edge.name,))
+
+
+def candidates(
+    context: Context, pattern: Pattern, vertex: str, conditions: Sequence[Condition]
+) -> I64 | None:
+    """The vids that a query vertex may be by its labels and conditions, ascending, None for all.
+
+    Raises
+    ------
+    NotSupported : a condition turned out to need dynamic types.
+    """
+    graph, left = question(context, pattern, Component((vertex,), ()), conditions, {}, {})
+    if left:
+        raise NotSupported("a condition of a pattern asks for values of any type.")
+    (found,) = graph.vertices
+    vids = None if found.allowed is None else found.allowed.astype(np.int64)
+    if not found.labels:
+        return vids
+    snapshot = context.graph.snapshot
+    flags = np.ones(snapshot.vertex_count, np.bool_)
+    for term in found.labels:
+        some = np.zeros_like(flags)
+        for start, stop in (r for label in term for r in snapshot.label_ranges(label)):
+            some[start:stop] = True
+        flags &= some
+    return np.flatnonzero(flags) if vids is None else vids[flags[vids]]
 
 
 class _Run:

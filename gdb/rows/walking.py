@@ -28,15 +28,13 @@ from gdb.executor.walk import (
 from gdb.language.mentions import mentioned
 from gdb.language.report import problem
 from gdb.language.syntax import PathMode, Selector
-from gdb.rows.component import admitted_edges
-from gdb.rows.pattern import Edge, Pattern, Vertex
+from gdb.rows.component import admitted_edges, candidates
+from gdb.rows.pattern import Edge, Pattern
 from gdb.storage.adjacency import I64
 from gdb.values.elements import NodeValue, RelationshipValue
 
 if TYPE_CHECKING:
-    from gdb.language.syntax import LabelTerms
     from gdb.rows.context import Context
-    from gdb.storage.snapshot import Snapshot
     from gdb.values.kinds import Row, Value
 
 Numbered = tuple[int, "Row"]
@@ -74,18 +72,6 @@ def differ_of(mode: PathMode) -> Differ:
     return _DIFFER[mode]
 
 
-def labelled(snapshot: Snapshot, labels: LabelTerms) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
-    """Whether each vid has some label of every term, bool[vids]."""
-    found = np.ones(snapshot.vertex_count, np.bool_)
-    for term in labels:
-        some = np.zeros(snapshot.vertex_count, np.bool_)
-        for name in term:
-            for start, stop in snapshot.label_ranges(name.text):
-                some[start:stop] = True
-        found &= some
-    return found
-
-
 class _Walk:
     def __init__(
         self,
@@ -100,7 +86,7 @@ class _Walk:
         self.graph, self.snapshot = context.graph, context.graph.snapshot
         self.forward = edge.left in bound
         self.begin, self.end = edge.ends if self.forward else edge.ends[::-1]
-        self.target: Vertex = pattern.vertices[self.end]
+        self.pattern, self.target = pattern, pattern.vertices[self.end]
         self.conditions = conditions_of(context)
         allowed, left = admitted_edges(context, pattern, edge)
         direction = edge.direction if self.forward else edge.direction.flipped
@@ -135,7 +121,8 @@ class _Walk:
         assert length is not None
         ends = None
         if self.end not in self.bound and self.target.labels:
-            ends = np.packbits(labelled(snapshot, self.target.labels), bitorder="little")
+            vids = candidates(self.context, self.pattern, self.end, ())
+            ends = None if vids is None else bitset(vids, snapshot.vertex_count)
         question = Question(
             *(self.steps, snapshot.vertex_count, snapshot.edge_count),
             *(self.graph.vids(self._nodes(rows, self.begin)), length.low, length.high),
@@ -169,7 +156,7 @@ class _Walk:
         selector = self.edge.selector
         if selector is not None:
             count = selector.count
-            return nearest.selected(question, _taken(selector), count, self.conditions)
+            return nearest.selected(question, taken_by(selector), count, self.conditions)
         if question.goals is not None:
             return nearest.to_goals(question, self.conditions)
         return walkers.listed(question, self.conditions)
@@ -244,5 +231,6 @@ class _Walk:
                     yield number, {**row, name: found, self.end: node}
 
 
-def _taken(selector: Selector) -> Taken:
+def taken_by(selector: Selector) -> Taken:
+    """Which paths a selector takes."""
     return Taken.SHORTEST if selector.kind == "ALL SHORTEST" else Taken.FIRST
