@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from enum import IntEnum, StrEnum
-from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -91,9 +90,7 @@ def steps(
 def _nothing(direction: Direction) -> Adjacency:
     """Lists of neighbours where nothing has any."""
     none = np.zeros(0, np.uint32)
-    return Adjacency(
-        (), direction, none, none, none, np.zeros(1, np.int64), none, True, False, 0
-    )
+    return Adjacency((), direction, none, none, none, np.zeros(1, np.int64), none, True, False, 0)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -203,4 +200,4 @@ class Conditions:
     threads: int = 0
 
 
-UNHINDERED = Conditions(partial(int))
+UNHINDERED = Conditions(lambda: None)

@@ -15,7 +15,7 @@ import numpy as np
 
 from gdb.executor.cpu import paths, reach
 from gdb.executor.cpu.walkers import STEPS, Walker, _question, address
-from gdb.executor.walk import Conditions, Differ, Paths, Question, Taken, together
+from gdb.executor.walk import Conditions, Paths, Question, Taken, together
 from gdb.storage.adjacency import I64, U32
 
 FAR = 3  # from this length on it is worth knowing what is near a goal
@@ -188,8 +188,7 @@ class _Selecting:
         """The paths of a row that have a length, as many as are wanted."""
         self.walker.near(self.back.distances, paths.UNKNOWN)
         self.walker.exactly(length, most)
-        for part in self.walker.run(row, row + 1, self.conditions.look):
-            self.conditions.budget.take(20 * len(part.rows) + part.eids.nbytes, "the paths")
+        for part in self.walker.run(row, row + 1, self.conditions):
             yield part.renumbered(self.order)
 
     def _deepening(self, row: int, length: int) -> Iterator[Paths]:
@@ -221,14 +220,20 @@ def near_goals(question: Question, conditions: Conditions) -> Iterator[tuple[I64
     if not len(goals) or (high is not None and high < FAR):
         yield order, None, 0
         return
-    back = Side(replace(question, steps=question.steps.flipped, used_at=None, used=None), conditions)
+    back = Side(
+        replace(question, steps=question.steps.flipped, used_at=None, used=None), conditions
+    )
     cuts = (np.flatnonzero(np.diff(goals)) + 1).tolist()
     for begin, end in zip([0, *cuts], [*cuts, len(goals)], strict=True):
         back.begin(int(goals[begin]), 0)
         most = None if high is None else high // 2
         back.exhaust(most)
         reached = back.frontier == 0  # there is nothing beyond
-        yield order[begin:end], back.distances, paths.UNKNOWN if reached or most is None else most + 1
+        yield (
+            order[begin:end],
+            back.distances,
+            paths.UNKNOWN if reached or most is None else most + 1,
+        )
 
 
 def to_goals(question: Question, conditions: Conditions) -> Paths:
@@ -244,10 +249,6 @@ def to_goals(question: Question, conditions: Conditions) -> Paths:
         walker_of.near(distances, far)
         if not len(rows):
             continue
-        for part in walker_of.run(int(rows[0]), int(rows[-1]) + 1, conditions.look):
-            conditions.budget.take(20 * len(part.rows) + part.eids.nbytes, "the paths")
+        for part in walker_of.run(int(rows[0]), int(rows[-1]) + 1, conditions):
             found.append(part.renumbered(order))
     return together(found)
-
-
-__all__ = ["Differ", "near_goals", "selected", "to_goals"]

@@ -256,9 +256,7 @@ def _plain(q: int) -> bool:
         return False
     free = load_i64(q, ALLOWED) == 0 and load_i64(q, USED_AT) == 0 and load_i64(q, NEAR) == 0
     differ = load_i64(q, DIFFER)
-    alike = differ == ANYTHING or (
-        differ == EDGES_DIFFER and load_i64(q, SIDES) != MIXED_SIDES
-    )
+    alike = differ == ANYTHING or (differ == EDGES_DIFFER and load_i64(q, SIDES) != MIXED_SIDES)
     return free and alike and load_i64(q, ENDS) == 0 and load_i64(q, GOALS) == 0
 
 

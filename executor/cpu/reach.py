@@ -38,9 +38,22 @@ from gdb.machine.memory import load_i64, load_u8, load_u32, store_i64, store_u8,
 
 # more of a search's state, i64[STATE], behind what a walker has; addresses of DISTANCE, SOURCE, BRANCH, QUEUE u32[vids]
 # and AGAIN u8[vids]; WIDTH : rows that are searched from together; CLOSED : what counts as a way back
-HEAD, TAIL, PHASE, REACHED, WIDTH, CLOSED, DISTANCE, SOURCE, BRANCH, QUEUE, AGAIN, STOP, OTHER, MET = range(
-    30, 44
-)
+(
+    HEAD,
+    TAIL,
+    PHASE,
+    REACHED,
+    WIDTH,
+    CLOSED,
+    DISTANCE,
+    SOURCE,
+    BRANCH,
+    QUEUE,
+    AGAIN,
+    STOP,
+    OTHER,
+    MET,
+) = range(30, 44)
 STATE = 44
 NEVER, ANY_EDGE, BRANCHES = range(3)
 FRESH, SEARCHING, GIVING = range(3)

@@ -87,33 +87,36 @@ class Walker:
         self.row[paths.LOW] = self.row[paths.HIGH] = length
         self.row[paths.MOST] = -1 if most is None else most
 
-    def run(self, begin: int, end: int, look: Callable[[], None]) -> list[Paths]:
-        """Walk from the rows [begin, end); `look` is called between launches."""
+    def run(self, begin: int, end: int, conditions: Conditions) -> list[Paths]:
+        """Walk from the rows [begin, end)."""
         state = self.state
         state[[paths.ROW, paths.LAST, paths.DEPTH]] = begin, end, -1
         state[[paths.PRUNED, paths.LONGEST]] = 0
         found: list[Paths] = []
         q, s = self.row.ctypes.data, state.ctypes.data
         while True:
-            look()
+            conditions.look()
             status = paths.walk(q, s, STEPS)
             if status == paths.DEEP:
                 self._make_stack(2 * int(state[paths.ROOM]))
             elif status == paths.FULL and not state[paths.COUNT]:
                 self._make_edges(2 * int(state[paths.EDGE_CAPACITY]))
             elif status in (paths.FULL, paths.DONE):
-                found.append(self._taken())
+                found.append(self._taken(conditions))
             if status == paths.DONE:
                 return found
 
-    def _taken(self) -> Paths:
+    def _taken(self, conditions: Conditions) -> Paths:
         """What is in the buffers, which are empty then. Where no edges are kept, offsets are the numbers instead."""
         state, arrays = self.state, self._arrays
         n, m = int(state[paths.COUNT]), int(state[paths.EDGES])
+        conditions.budget.take(20 * n + 8 * m, "the paths that it found")
         state[[paths.COUNT, paths.EDGES]] = 0
         numbers = arrays[paths.OUT_NUMBERS][:n]
         offsets = np.concatenate([np.zeros(1, np.int64), np.cumsum(numbers)])
-        eids = arrays[paths.OUT_EIDS][:m].copy() if self.keeps == paths.LIST else offsets[:0]
+        eids = offsets[:0]
+        if self.keeps == paths.LIST:
+            eids = arrays[paths.OUT_EIDS][:m].astype(np.int64)
         ends = arrays[paths.OUT_ENDS][:n].astype(np.uint32)
         return Paths(arrays[paths.OUT_ROWS][:n].astype(np.int64), ends, offsets, eids)
 
@@ -169,16 +172,17 @@ class Searcher:
         self.state[paths.CAPACITY], self.state[reach.WIDTH] = CAPACITY, width
         self.state[reach.CLOSED] = _closed(question.steps, question.differ)
 
-    def run(self, begin: int, end: int, look: Callable[[], None]) -> list[tuple[I64, U32]]:
+    def run(self, begin: int, end: int, conditions: Conditions) -> list[tuple[I64, U32]]:
         """Search from the rows [begin, end)."""
         state = self.state
         state[[paths.ROW, paths.LAST]] = begin, end
         found: list[tuple[I64, U32]] = []
         while True:
-            look()
+            conditions.look()
             status = reach.reach(self.row.ctypes.data, state.ctypes.data, STEPS)
             if status in (paths.FULL, paths.DONE):
                 n = int(state[paths.COUNT])
+                conditions.budget.take(12 * n, "what it reached")
                 state[paths.COUNT] = 0
                 rows = self._arrays[paths.OUT_ROWS][:n].astype(np.int64)
                 found.append((rows, self._arrays[paths.OUT_ENDS][:n].astype(np.uint32)))
@@ -247,7 +251,7 @@ def reached(
 
     def work() -> Callable[[int, int], list[tuple[I64, U32]]]:
         searcher = Searcher(question, max(width, 1), most)
-        return lambda begin, end: searcher.run(begin, end, conditions.look)
+        return lambda begin, end: searcher.run(begin, end, conditions)
 
     parts = _on_threads(question, work, conditions, whole=width > 1)
     none = np.zeros(0, np.int64), np.zeros(0, np.uint32)
@@ -268,14 +272,7 @@ def _numbers(parts: list[Paths]) -> tuple[I64, U32, I64]:
 def _walked(question: Question, keeps: int, conditions: Conditions) -> list[Paths]:
     def work() -> Callable[[int, int], list[Paths]]:
         walker = Walker(question, keeps)
-
-        def run(begin: int, end: int) -> list[Paths]:
-            found = walker.run(begin, end, conditions.look)
-            size = sum(20 * len(part.rows) + part.eids.nbytes for part in found)
-            conditions.budget.take(size, "the paths that it found")
-            return found
-
-        return run
+        return lambda begin, end: walker.run(begin, end, conditions)
 
     return _on_threads(question, work, conditions)
 

@@ -76,9 +76,7 @@ _SHORT = (Kind.INTEGER, Kind.FLOAT, Kind.BOOLEAN, Kind.DATE, Kind.DATETIME)
 
 
 class _Matching:
-    def __init__(
-        self, builder: Builder, clause: Match, live: Collection[str], keep: Keep
-    ) -> None:
+    def __init__(self, builder: Builder, clause: Match, live: Collection[str], keep: Keep) -> None:
         self.builder, self.clause, self.keep = builder, clause, keep
         self.live = frozenset(live)
         self.wishes: frozenset[tuple[str, str]] = frozenset()
@@ -326,9 +324,7 @@ class _Matching:
                 found[route.name] = self.builder.fresh("d"), " + ".join([*terms, str(single)])
         return found
 
-    def _with_routes(
-        self, made: list[str], routes: Mapping[str, tuple[str, str]]
-    ) -> list[str]:
+    def _with_routes(self, made: list[str], routes: Mapping[str, tuple[str, str]]) -> list[str]:
         if not routes:
             return made
         columns = ", ".join(f"{sql} AS {column}" for column, sql in routes.values())

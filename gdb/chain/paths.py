@@ -41,7 +41,8 @@ def keep_for(clause: Clause | None) -> Keep:
     projection = clause.projection if isinstance(clause, With) else clause
     if not isinstance(projection, Return):
         return Keep.EACH
-    every = [item.expression for item in (*projection.items, *projection.order)]
+    every = [item.expression for item in projection.items]
+    every += [item.expression for item in projection.order]
     if any(map(asks, every)):
         return Keep.EACH
     aggregates = [part for e in every for part in walk(e) if is_aggregate(part)]

@@ -258,9 +258,7 @@ class ChainTranslator(Translator):
             raise self.builder.refuse(expression.place, f"{shown}() of {given or 'nothing'} is")
         return found
 
-    def aggregated(
-        self, expression: Call, order: str | None, times: str | None = None
-    ) -> Typed:
+    def aggregated(self, expression: Call, order: str | None, times: str | None = None) -> Typed:
         """SQL of an aggregate. order : the column by which collect() is to gather. times : that says how often a row
         counts."""
         name = expression.function.text.lower()

@@ -1,4 +1,4 @@
-"""The run of a step that walks relationships of variable length: where paths begin and end, and what is kept of them."""
+"""The run of a step that walks: where its paths begin and end, and what is kept of them."""
 
 from __future__ import annotations
 
@@ -96,9 +96,7 @@ def walked(context: Context, session: Session, members: Members, step: Walked) -
 
 
 class _Walking:
-    def __init__(
-        self, context: Context, session: Session, members: Members, step: Walked
-    ) -> None:
+    def __init__(self, context: Context, session: Session, members: Members, step: Walked) -> None:
         self.context, self.session, self.step = context, session, step
         self.snapshot = context.graph.snapshot
         self.conditions: Conditions = conditions_of(context)
@@ -160,16 +158,16 @@ class _Walking:
             as_one, most = not wants_start, None if wants_end else 1
             rows, last = walkers.reached(question, self.conditions, as_one=as_one, most=most)
             side = last.astype(np.int64)
-            return Ends(begin[rows] if wants_start else None, side if wants_end else None, len(rows))
+            return Ends(
+                begin[rows] if wants_start else None, side if wants_end else None, len(rows)
+            )
         if self.step.length is None and keep is not Keep.EACH:
             return self._counted(question, begin, wants_start, wants_end)
         rows, last, numbers = walkers.measured(question, self.conditions)
         side = last.astype(np.int64)
         return Ends(begin[rows], side, len(rows), numbers)
 
-    def _counted(
-        self, question: Question, begin: I64, wants_start: bool, wants_end: bool
-    ) -> Ends:
+    def _counted(self, question: Question, begin: I64, wants_start: bool, wants_end: bool) -> Ends:
         if not wants_end:
             rows, numbers = walkers.numbered(question, self.conditions)
             if wants_start:

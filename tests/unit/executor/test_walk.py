@@ -179,9 +179,7 @@ def _dense() -> Question:
     edges = [("R", a, b) for a in range(30) for b in range(30)]
     graph = SmallGraph([()] * 30, edges)
     starts = np.arange(30, dtype=np.uint32)
-    return Question(
-        steps(graph, (), Direction.OUT), 30, 900, starts, 1, 30, Differ.VERTICES
-    )
+    return Question(steps(graph, (), Direction.OUT), 30, 900, starts, 1, 30, Differ.VERTICES)
 
 
 def test_a_walk_without_end_is_stopped() -> None:
@@ -237,5 +235,5 @@ def test_last_edges_are_counted_without_a_look(monkeypatch: pytest.MonkeyPatch) 
     looks: list[None] = []
     walkers.numbered(question, Conditions(lambda: looks.append(None)))
     assert len(looks) < 5
-    assert paths.ONE_SIDE == question.steps.sides
+    assert question.steps.sides == paths.ONE_SIDE
     assert len(ends) == 1000

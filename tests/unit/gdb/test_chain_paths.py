@@ -1,0 +1,224 @@
+"""Relationships of variable length over columns give what they give over rows: random graphs, patterns and tails."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from collections.abc import Iterator
+
+import pytest
+
+import gdb
+from gdb import Database, by_chain, errors
+from gdb.executor.cpu import walkers
+from tests.chain_queries import graph_queries
+from tests.unit.gdb.test_chain import Ways
+
+SEEDS, QUERIES = 10, 40
+LENGTHS = ("*1..2", "*1..2", "*1..3", "*0..2", "*0..1", "*2..2", "*2..3", "*0..0", "*3..2")
+TAILS = (
+    *("RETURN count(*)", "RETURN a.k, count(*)", "RETURN b.k, count(*) AS n", "RETURN a.k, b.k"),
+    *("RETURN a.k, b.k, count(*)", "RETURN DISTINCT a.k", "RETURN DISTINCT b", "RETURN count(b)"),
+    *("RETURN DISTINCT a.k, b.k", "RETURN a.k, count(DISTINCT b)", "RETURN count(DISTINCT a)"),
+    "RETURN a.k, count(*), max(b.k), collect(DISTINCT b.k)",
+    "RETURN labels(b), count(*), count(DISTINCT a.i)",
+    "WITH b, count(*) AS n WHERE n > 1 RETURN b.k, n",
+    "WITH DISTINCT a, b MATCH (b)-[q]->(c) RETURN a.k, c.k, q",
+    "WITH a, b MATCH (b)-[*1..2]->(c) RETURN a.k, c.k, count(*)",
+    "RETURN a.k + b.k AS s, sum(b.k), count(*)",
+    "RETURN a.s, b.s ORDER BY a.s, b.s",
+    "RETURN DISTINCT b.k AS k ORDER BY k LIMIT 2",
+)
+MEASURES = (
+    *("RETURN a.k, b.k, {}", "RETURN {}, count(*)", "RETURN a.k, min({}), count(*)"),
+    *("WITH a, {} AS n WHERE n > 1 RETURN a.k, n", "RETURN DISTINCT {}", "RETURN sum({})"),
+)
+
+
+def query(draw: random.Random) -> str:
+    """A query with a path of variable length, `a` and `b` at its ends."""
+    if draw.random() < 0.15:
+        return _asked(draw)
+    before = draw.choice(["", "", "", "MATCH (a:A) ", "MATCH (a)-[q]->(b) ", "MATCH (a), (b:B) "])
+    if before and draw.random() < 0.5:
+        before += "WITH a, b " if "b" in before else "WITH a "
+    optional = "OPTIONAL " if draw.random() < 0.2 else ""
+    r, p = draw.choice([("", ""), ("", ""), ("r", ""), ("", "p"), ("r", "p")])
+    mode = draw.choice(["", "", "", "", "TRAIL", "ACYCLIC", "ANY SHORTEST", "ALL SHORTEST"])
+    nodes = [f"(a{_labels(draw)})", f"(b{_labels(draw)})"]
+    if mode not in ("ANY SHORTEST", "ALL SHORTEST") and draw.random() < 0.1:
+        mode = "WALK"
+    lengths = (*LENGTHS, "*", "*0..") if "SHORTEST" in mode else LENGTHS
+    path = nodes[0] + _long(draw, r, lengths) + nodes[1]
+    measures = [f"size({r})"] * bool(r) + [f"length({p})"] * bool(p)
+    chance = draw.random()
+    if "SHORTEST" not in mode and chance < 0.3:
+        hop = draw.choice(["-[:K]->", "-[h:L]->", "<-[:K]-", "-[:L]-"])
+        path = f"(c){hop}{path}" if chance < 0.2 else f"{path}{hop}(c)"
+    if p:
+        path = f"{p} = {mode} {path}"
+    else:
+        path = f"{mode} {path}"
+    if chance > 0.9:
+        path = f"(c)-[:L]->(a), {path}"
+    where = draw.choice(["", "", "", " WHERE a.i < b.i", " WHERE b.i > 0", " WHERE a.b OR b.b"])
+    tail = draw.choice(TAILS)
+    if measures and draw.random() < 0.7:
+        tail = draw.choice(MEASURES).format(draw.choice(measures))
+    return f"{before}{optional}MATCH {path}{where} {tail}"
+
+
+def _labels(draw: random.Random) -> str:
+    return draw.choice(["", "", ":A", ":B", ":A|B", " {i: 1}"])
+
+
+def _long(draw: random.Random, name: str, lengths: tuple[str, ...] = LENGTHS) -> str:
+    types = draw.choice(["", ":K", ":K", ":L", ":K|L"])
+    held = draw.choice(["", "", "", " {w: 1}"])
+    inner = f"[{name}{types}{draw.choice(lengths)}{held}]"
+    return draw.choice([f"-{inner}->", f"<-{inner}-", f"-{inner}-"])
+
+
+def _asked(draw: random.Random) -> str:
+    """A path inside an expression."""
+    end = draw.choice(["()", "(:B)", "(b)", "(c {i: 1})"])
+    first = "MATCH (a), (b:A)" if end == "(b)" else "MATCH (a)"
+    inner = f"(a){_long(draw, '', ('*1..2', '*0..1', '*2..2', '*1..3'))}{end}"
+    return draw.choice(
+        [
+            f"{first} WHERE EXISTS {{ {inner} }} RETURN a.k",
+            f"{first} WHERE NOT {inner} RETURN a.k, count(*)",
+            f"{first} RETURN a.k, COUNT {{ {inner} }} AS n",
+            f"{first} RETURN a.k, EXISTS {{ MATCH {inner} MATCH (a)-->(x) RETURN x }} AS n",
+        ]
+    )
+
+
+@pytest.mark.parametrize("seed", range(SEEDS))
+def test_random_paths(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    tally: Counter[str] = Counter()
+    with gdb.connect() as db:
+        for text, values in graph_queries(random.Random(seed)):
+            db.execute(text, values)
+        ways = Ways(db, monkeypatch)
+        for number in range(QUERIES):
+            text = query(random.Random(f"paths {seed} {number}"))
+            tally[ways.both(text, "ORDER" in text)] += 1
+    assert tally["columns"] >= 0.6 * QUERIES, tally
+
+
+@pytest.fixture
+def ways(monkeypatch: pytest.MonkeyPatch) -> Iterator[Ways]:
+    with gdb.connect() as db:
+        db.execute(
+            "CREATE (a:P {name: 'a'}), (b:P:Q {name: 'b'}), (c:P {name: 'c'}), (t:T {name: 't'}),"
+            " (a)-[:K {w: 1}]->(b), (b)-[:K {w: 2}]->(c), (c)-[:K {w: 1}]->(a), (a)-[:L]->(t)"
+        )
+        yield Ways(db, monkeypatch)
+
+
+COVERED = [
+    "MATCH (a:P)-[:K*1..3]->(b) RETURN a.name, b.name",
+    "MATCH (a:P {name: 'a'})-[*]->(b) RETURN DISTINCT b.name",
+    "MATCH (a:P)-[r:K*1..2 {w: 1}]->(b) RETURN a.name, b.name, size(r) AS n",
+    "MATCH p = (a:P)-[:K*1..2]->(b)-[:L]->(t) RETURN a.name, length(p)",
+    "MATCH (a)-[:K]->(b)-[:K*1..2]->(c) RETURN a.name, c.name, count(*)",
+    "MATCH (a)-[:L]->(t), (a)-[:K*1..2]->(b)-[:K]->(c) RETURN b.name, c.name",
+    "MATCH (a)-[:K*1..2]->(b)-[:L*0..1]->(c) RETURN a.name, c.name, count(*)",
+    "MATCH (a)-[:K*]->(a) RETURN a.name, count(*)",
+    "MATCH (a:P), (b:Q) MATCH p = shortestPath((a)-[:K*]-(b)) RETURN a.name, length(p)",
+    "MATCH p = allShortestPaths((a:P)-[*]-(b:P)) WHERE a <> b RETURN count(*)",
+    "MATCH (a:P) WHERE EXISTS { (a)-[:K*2]->(:Q) } RETURN a.name",
+    "MATCH (a:P) WHERE NOT (a)-[:K*1..2]->(:T) RETURN a.name",
+    "MATCH (a:P) OPTIONAL MATCH p = (a)-[:L*1..2]->(t) RETURN a.name, t.name, length(p)",
+    "MATCH p = (a:P)-[:K]->(b) RETURN a.name, length(p)",
+    "MATCH (a:P) WITH a MATCH p = WALK (a)-[:K*4]->(b) RETURN a.name, b.name, count(*)",
+]
+
+
+@pytest.mark.parametrize("text", COVERED)
+def test_covered(ways: Ways, text: str) -> None:
+    assert ways.both(text) == "columns"
+
+
+REFUSED = {
+    "MATCH p = (a:P)-[:K*1..2]->(b) RETURN nodes(p)": "a name for a whole path, but for its length",
+    "MATCH (a:P)-[r:K*1..2]->(b) RETURN r": "a list of relationships, but for its size",
+    "MATCH (a)-[:K*1..2]->(b)-[:K*1..2]->(c) RETURN c.name": "must differ from others",
+    "MATCH (a)-[:K]->(b), (c)-[:K*1..2]->(d) RETURN d.name": "must differ from others",
+    "MATCH ACYCLIC (a)-[:K*1..2]->(b)-[:L]->(c) RETURN c.name": "ACYCLIC of several",
+    "MATCH (a:P) WITH a, a.x AS x MATCH (a)-[:K*1..2 {w: x}]->(b) RETURN b.name": "such a condition",
+}
+
+
+@pytest.mark.parametrize("text", REFUSED)
+def test_refused_with_the_reason(ways: Ways, text: str) -> None:
+    assert ways.both(text) == "rows"
+    assert REFUSED[text] in ways.db.explain(text).splitlines()[0]
+
+
+def test_distinct_ends_are_searched_and_not_listed(
+    ways: Ways, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of a graph with 10^12 trails: nobody could list them."""
+    ways.db.execute("UNWIND range(1, 40) AS k CREATE (:N {k: k})")
+    ways.db.execute("MATCH (a:N), (b:N) CREATE (a)-[:E]->(b)")
+    for name in ("measured", "tallied", "listed", "numbered"):
+        monkeypatch.delattr(walkers, name)
+    n = "MATCH (a:N {k: 1})-[:E*1..12]->(b)"
+    assert ways.columns(f"{n} RETURN count(DISTINCT b)").scalar() == 40
+    assert len(ways.columns(f"{n} RETURN DISTINCT b.k").fetchall()) == 40
+    text = "MATCH (a:N) WHERE EXISTS { (a)-[:E*1..12]->(:N {k: 7}) } RETURN count(*)"
+    assert ways.columns(text).scalar() == 40
+    assert ways.ran == 3
+
+
+def test_many_paths_are_counted_and_not_listed(ways: Ways) -> None:
+    """10^11 of them, in a moment."""
+    ways.db.execute("UNWIND range(1, 60) AS k CREATE (:N {k: k})")
+    ways.db.execute("MATCH (a:N), (b:N) WHERE a.k <> b.k CREATE (a)-[:E]->(b)")
+    text = "MATCH REPEATABLE ELEMENTS (a:N)-[:E*4]->(b) RETURN count(*)"
+    assert (
+        ways.columns(
+            text,
+        ).scalar()
+        == 60 * 59**4
+    )
+    text = "MATCH (a:N)-[:E*3]->(b) RETURN count(*)"
+    # all walks but those that use an edge twice, which is one there and back and there again
+    assert ways.columns(text).scalar() == 60 * 59**3 - 60 * 59
+    assert ways.ran == 2
+
+
+def test_a_walk_is_stopped(ways: Ways) -> None:
+    ways.patch.setattr(by_chain, "SMALL", 0)
+    ways.db.execute("UNWIND range(1, 40) AS k CREATE (:N {k: k})")
+    ways.db.execute("MATCH (a:N), (b:N) CREATE (a)-[:E]->(b)")
+    for text in (
+        "MATCH (a:N)-[:E*1..30]->(b) RETURN b.k, count(*)",
+        "MATCH p = (a:N)-[:E*1..30]->(b:P) RETURN nodes(p)",
+    ):
+        with pytest.raises(errors.QueryTimeout):
+            ways.db.execute(text, timeout=0.3)
+    with pytest.raises(errors.OutOfBudget):
+        ways.db.execute("MATCH (a:N)-[r:E*1..30]->(b) RETURN size(r)", memory="20MB")
+
+
+def test_undirected_types_of_an_import(tmp_path: object, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A type without direction is found by each arrow; beside one with a direction ends are counted, not searched."""
+    with gdb.connect() as db:
+        _imported(db)
+        ways = Ways(db, monkeypatch)
+        for types in (":U", ":K", ":U|K", ""):
+            for arrow in ("-[{}*1..3]->", "<-[{}*1..2]-", "-[{}*]-"):
+                path = f"MATCH (a){arrow.format(types)}(b)"
+                for tail in ("RETURN count(*)", "RETURN DISTINCT b", "RETURN DISTINCT a, b"):
+                    assert ways.both(f"{path} {tail}") == "columns"
+
+
+def _imported(db: Database) -> None:
+    import pandas
+
+    ends = pandas.DataFrame({"source": [1, 2, 3, 1], "target": [2, 3, 1, 4]})
+    db.load(edges=ends, type="U", directed=False, missing_ends="create")
+    db.execute("MATCH (a), (b) WHERE id(a) = 4 AND id(b) IN [1, 3] CREATE (a)-[:K]->(b)")
