@@ -1,7 +1,7 @@
 """What is asked of the walkers: paths of variable length from given vertices, and what they answer.
 
-`gdb.executor.cpu.walkers` lists and counts such paths, `gdb.executor.cpu.nearest` finds shortest ones. What they mean is
-defined by the plain walk in tests/walks.py, against which they are tested.
+`gdb.executor.cpu.walkers` lists and counts such paths, `gdb.executor.cpu.nearest` finds shortest ones. What they mean
+is defined by the plain walk in tests/walks.py, against which they are tested.
 """
 
 from __future__ import annotations
@@ -152,8 +152,8 @@ class Question:
 class Paths:
     """Paths that were found, in no promised order.
 
-    rows : the row that each is of, i64[n]. ends : u32[n]. offsets : path k has the edges eids[offsets[k]:offsets[k + 1]],
-    in its order; i64[n + 1], i64[].
+    rows : the row that each is of, i64[n]. ends : u32[n].
+    offsets : path k has the edges eids[offsets[k]:offsets[k + 1]], in its order; i64[n + 1], i64[].
     """
 
     rows: I64

@@ -2,14 +2,15 @@
 
 How far vertices are from the goal is found breadth first: from both ends at once where a row is alone with its ends,
 else once for all rows that share one. A walker then follows only steps that bring it nearer, so that it takes no longer
-than its paths are. The paths between two ends in order of length come from walkers that give paths of exactly one length,
-for each length in turn, and leave what is too far from the goal to come to it in time.
+than its paths are. The paths between two ends in order of length come from walkers that give paths of one length, for
+each length in turn, and leave what is too far from the goal to come to it in time.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from itertools import pairwise
 
 import numpy as np
 
@@ -133,7 +134,7 @@ class _Selecting:
         question, goals = self.question, self.goals
         cuts = np.flatnonzero(np.diff(goals)) + 1
         bounds = [0, *cuts.tolist(), question.rows] if question.rows else [0]
-        for begin, end in zip(bounds, bounds[1:], strict=False):
+        for begin, end in pairwise(bounds):
             if question.used_at is not None:  # each row has edges of its own
                 for row in range(begin, end):
                     yield from self._group(row, row + 1)

@@ -34,16 +34,22 @@ UNKNOWN = (1 << 32) - 1
 
 
 @inlined
+def _among(values: int, at: int, end: int, x: int) -> bool:
+    """Whether x stands in an i64 array from one place to another."""
+    while at < end:
+        if load_i64(values, at) == x:
+            return True
+        at += 1
+    return False
+
+
+@inlined
 def used(q: int, row: int, eid: int) -> bool:
     """Whether the clause uses an edge elsewhere, in this row."""
     starts = load_i64(q, USED_AT)
     if starts == 0:
         return False
-    eids = load_i64(q, USED)
-    for k in range(load_i64(starts, row), load_i64(starts, row + 1)):
-        if load_i64(eids, k) == eid:
-            return True
-    return False
+    return _among(load_i64(q, USED), load_i64(starts, row), load_i64(starts, row + 1), eid)
 
 
 @inlined
@@ -84,16 +90,8 @@ def _on_stack(q: int, s: int, depth: int, eid: int, vid: int) -> bool:
     if bits != 0:
         return has_bit(bits, eid if differ == EDGES_DIFFER else vid) == 1
     if differ == EDGES_DIFFER:
-        eids = load_i64(s, EIDS)
-        for k in range(depth):
-            if load_i64(eids, k) == eid:
-                return True
-        return False
-    vids = load_i64(s, VIDS)
-    for k in range(depth + 1):
-        if load_i64(vids, k) == vid:
-            return True
-    return False
+        return _among(load_i64(s, EIDS), 0, depth, eid)
+    return _among(load_i64(s, VIDS), 0, depth + 1, vid)
 
 
 @inlined

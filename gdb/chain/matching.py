@@ -43,8 +43,9 @@ def matched(
     live: Collection[str],
     keep: Keep = Keep.EACH,
 ) -> Relation:
-    """The rows that MATCH makes of a relation. live : the names that somebody asks for after it. keep : what is asked of
-    the rows.
+    """The rows that MATCH makes of a relation.
+
+    live : the names that somebody asks for after it. keep : what is asked of the rows.
 
     Raises
     ------

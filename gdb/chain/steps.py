@@ -57,7 +57,7 @@ class Looked:
 
 
 class Keep(Enum):
-    """What is asked of the rows that a clause makes: each of them; how many there are of each kind; only which kinds."""
+    """What is asked of the rows that a clause makes: each; how many there are of each kind; only which kinds."""
 
     EACH = "each"
     COUNTED = "counted"
