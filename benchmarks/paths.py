@@ -207,43 +207,48 @@ def values_of(query: Query, of: Asked) -> list[dict[str, Any]]:
     return [{name: value for name, value in every.items() if f"${name}" in text}]
 
 
-def work(system: str, folder: Path, repeat: int) -> None:
-    """In a process of its own: load where nothing is given, else answer; JSON lines."""
-    if repeat == 0:
+def work(system: str, folder: Path, number: int, repeat: int) -> None:
+    """In a process of its own: load where no query is given, else answer it; the answer and the median as JSON."""
+    if number < 0:
         STARTED[system](folder, True)
         return
-    run = STARTED[system](folder, False)
+    run, query = STARTED[system](folder, False), QUERIES[number]
     of = Asked(**json.loads((folder / "asked.json").read_text(encoding="utf-8")))
-    for number, query in enumerate(QUERIES):
-        if system == "DuckDB" and query.sql is None:
-            continue
-        seconds: list[float] = []
-        for _ in range(repeat + 1):
-            begin = time.perf_counter()
-            found = [run(query, values) for values in values_of(query, of)]
-            seconds.append(time.perf_counter() - begin)
-        total = sum(sum(answer) for answer in found)
-        print(json.dumps([number, total, seconds[0], statistics.median(seconds[1:])]), flush=True)
+    seconds: list[float] = []
+    for _ in range(repeat + 1):
+        begin = time.perf_counter()
+        found = [run(query, values) for values in values_of(query, of)]
+        seconds.append(time.perf_counter() - begin)
+    total = sum(sum(answer) for answer in found)
+    print(json.dumps([total, statistics.median(seconds[1:])]), flush=True)
 
 
 def measured(
     system: str, folder: Path, repeat: int, timeout: float
-) -> dict[int, tuple[int, float, float]]:
-    """Of each query the answer, the first seconds and the median of the others."""
+) -> dict[int, tuple[int, float]]:
+    """Of each query that was answered in time the answer, and the median of seconds."""
     command = [sys.executable, __file__, "--work", system, "--folder", str(folder)]
-    subprocess.run([*command, "--repeat", "0"], check=True)
-    process = subprocess.Popen(
-        [*command, "--repeat", str(repeat)], stdout=subprocess.PIPE, text=True
-    )
-    found: dict[int, tuple[int, float, float]] = {}
-    try:
-        output, _ = process.communicate(timeout=timeout * len(QUERIES))
-    except subprocess.TimeoutExpired:
-        process.kill()
-        output, _ = process.communicate()
-    for line in output.splitlines():
-        number, total, first, again = json.loads(line)
-        found[number] = total, first, again
+    command += ["--repeat", str(repeat)]
+    subprocess.run([*command, "--number", "-1"], check=True)
+    found: dict[int, tuple[int, float]] = {}
+    for number, query in enumerate(QUERIES):
+        if system == "DuckDB" and query.sql is None:
+            continue
+        try:
+            ran = subprocess.run(
+                [*command, "--number", str(number)],
+                capture_output=True,
+                text=True,
+                timeout=timeout,
+            )
+        except subprocess.TimeoutExpired:
+            print(f"{system}: {query.name}: over {timeout:g} s", file=sys.stderr)
+            continue
+        if ran.returncode:
+            print(f"{system}: {query.name}: {ran.stderr.strip()[-300:]}", file=sys.stderr)
+            continue
+        total, again = json.loads(ran.stdout.splitlines()[-1])
+        found[number] = total, again
     return found
 
 
@@ -263,7 +268,7 @@ def compared(kind: str, arguments: argparse.Namespace) -> tuple[str, bool]:
     rows, right = [], True
     for number, query in enumerate(QUERIES):
         ours = found["gdb"].get(number)
-        times = {s: found[s][number][2] for s in systems if number in found[s]}
+        times = {s: found[s][number][1] for s in systems if number in found[s]}
         answers = {found[s][number][0] for s in systems if number in found[s]}
         right = right and len(answers) == 1
         best = min((t for s, t in times.items() if s != "gdb"), default=float("nan"))
@@ -285,13 +290,14 @@ def main(line: list[str] | None = None) -> int:
     add("--edges", type=int, default=1_000_000)
     add("--system", nargs="+", default=list(SYSTEMS), choices=SYSTEMS)
     add("--repeat", type=int, default=5, help="(default: 5)")
-    add("--timeout", type=float, default=60.0, help="seconds for each query (default: 60)")
+    add("--timeout", type=float, default=60.0, help="seconds for all times of a query (default: 60)")
     add("--save", action="store_true", help="write the section in RESULTS.md")
     add("--folder", type=Path, help=argparse.SUPPRESS)
     add("--work", choices=SYSTEMS, help=argparse.SUPPRESS)
+    add("--number", type=int, default=-1, help=argparse.SUPPRESS)
     arguments = parser.parse_args(line)
     if arguments.work:
-        work(arguments.work, arguments.folder, arguments.repeat)
+        work(arguments.work, arguments.folder, arguments.number, arguments.repeat)
         return 0
     tables, right = [], True
     for kind in arguments.graph:

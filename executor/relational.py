@@ -43,6 +43,7 @@ _shared: dict[
 ] = {}  # process id -> DuckDB, for queries without a budget of their own
 _waiting: dict[int, ThreadPoolExecutor] = {}  # process id -> threads, as for DuckDB itself
 _POLL_SECONDS = 0.02
+_FEW = 10_000  # rows that are read again sooner than they are copied
 _AT_ONCE = 64  # queries in their relational part; more of them wait
 
 # DuckDB's own types become the language's, so that an answer holds int64, float64, bool and string.
@@ -116,8 +117,11 @@ class Session:
         values = dict(parameters) or None
         self._run(lambda: self._connection.execute(text, values))
 
-    def taken(self, name: str, data: ArrowStream) -> None:
-        """Make a temporary table of an Arrow relation."""
+    def taken(self, name: str, data: Array) -> None:
+        """Make a temporary table of an Arrow relation; one of few rows is read where it lies."""
+        if len(data) <= _FEW:
+            self._connection.register(name, data)
+            return
         self._connection.register(f"{name}_given", data)
         try:
             self.table(name, f"SELECT * FROM {name}_given", {})
