@@ -290,7 +290,9 @@ def main(line: list[str] | None = None) -> int:
     add("--edges", type=int, default=1_000_000)
     add("--system", nargs="+", default=list(SYSTEMS), choices=SYSTEMS)
     add("--repeat", type=int, default=5, help="(default: 5)")
-    add("--timeout", type=float, default=60.0, help="seconds for all times of a query (default: 60)")
+    add(
+        "--timeout", type=float, default=60.0, help="seconds for all times of a query (default: 60)"
+    )
     add("--save", action="store_true", help="write the section in RESULTS.md")
     add("--folder", type=Path, help=argparse.SUPPRESS)
     add("--work", choices=SYSTEMS, help=argparse.SUPPRESS)

@@ -19,7 +19,7 @@ from gdb.result import ColumnAnswer, Result
 from gdb.summary import Summary
 
 if TYPE_CHECKING:
-    from gdb.chain.steps import Chain
+    from gdb.chain.steps import Chain, Walked
     from gdb.language.clauses import Query
     from gdb.pipeline import Clock, Request
     from gdb.rows.context import Context
@@ -113,7 +113,7 @@ def _context(request: Request, snapshot: Snapshot, clock: Clock) -> Context:
 
 def plan_lines(query: Query, chain: Chain, why: str) -> Sequence[str]:
     """What EXPLAIN says of a chain."""
-    from gdb.chain.steps import Found, Looked
+    from gdb.chain.steps import Found, Looked, Walked
 
     patterns = sum(isinstance(step, Found) for step in chain.steps)
     looks = sum(isinstance(step, Looked) for step in chain.steps)
@@ -121,8 +121,22 @@ def plan_lines(query: Query, chain: Chain, why: str) -> Sequence[str]:
         f"clause by clause, over columns (DuckDB): {why}",
         f"{patterns} patterns matched, {looks} columns of elements looked up",
     ]
+    lines += [_walk_line(step) for step in chain.steps if isinstance(step, Walked)]
     for number, clauses in enumerate(query.parts):
         if number:
             lines.append("UNION ALL" if query.all[number - 1] else "UNION")
         lines += [f"  {clause_text(clause)}" for clause in clauses]
     return lines
+
+
+def _walk_line(step: Walked) -> str:
+    """What a walk keeps of its paths."""
+    from gdb.chain.steps import Keep
+
+    if step.edge.selector is not None:
+        return f"{step.what}: shortest paths"
+    if step.times is not None:
+        return f"{step.what}: paths are counted, not listed"
+    if step.keep is Keep.ONCE and step.length is None:
+        return f"{step.what}: only where paths end"
+    return f"{step.what}: every path"

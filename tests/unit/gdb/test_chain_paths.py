@@ -157,6 +157,41 @@ def test_refused_with_the_reason(ways: Ways, text: str) -> None:
     assert REFUSED[text] in ways.db.explain(text).splitlines()[0]
 
 
+def test_explain_says_what_is_kept(ways: Ways) -> None:
+    ways.patch.setattr(by_chain, "SMALL", 0)
+    path = "MATCH (a:P)-[:K*1..3]->(b)"
+    for text, line in {
+        f"{path} RETURN a.name, b.name": "walk a to b: every path",
+        f"{path} RETURN a.name, count(*)": "walk a to b: paths are counted, not listed",
+        f"{path} RETURN DISTINCT b.name": "walk a to b: only where paths end",
+        "MATCH p = ANY SHORTEST (a:P)-[:K*]->(b) RETURN length(p)": "walk a to b: shortest paths",
+    }.items():
+        assert line in ways.db.explain(text).splitlines()
+
+
+ORDERS = {
+    "p = shortestPath((a {name: 'a'})-[:T*]->(b {name: 'b'})); (a)-[r:T*1..1]->(b)": [(2,)],
+    "p = shortestPath((a {name: 'a'})-[:T*]->(b {name: 'b'})); (a)-[r:T]->(b)": [(2,)],
+    "p = shortestPath((a {name: 'a'})-[:T*]->(b {name: 'b'})); (a)-[:T*2..2]->(b)": [(1,)],
+    "p = allShortestPaths((a {name: 'a'})-[:T*]->(b {name: 'b'})); (a)-[:T]->(c)-[:T]->(b)": [(1,)],
+    "p = shortestPath((a {name: 'a'})-[:T*]->(b {name: 'b'})); q = shortestPath((a)-[:T*]->(b))": [],
+}
+
+
+@pytest.mark.parametrize("text", ORDERS)
+def test_a_shortest_path_shares_no_relationship_in_either_order(ways: Ways, text: str) -> None:
+    """It is the shortest of those that the rest of the pattern leaves; two of them are each looked for alone."""
+    ways.db.execute("MATCH (n) DETACH DELETE n")
+    ways.db.execute(
+        "CREATE (a {name: 'a'})-[:T]->(b {name: 'b'}), (a)-[:T]->({name: 'c'})-[:T]->(b)"
+    )
+    parts = text.split("; ")
+    for patterns in (parts, parts[::-1]):
+        for run in (ways.rows, ways.columns):
+            found = run(f"MATCH {', '.join(patterns)} RETURN length(p)").fetchall()
+            assert found == ORDERS[text], patterns
+
+
 def test_distinct_ends_are_searched_and_not_listed(
     ways: Ways, monkeypatch: pytest.MonkeyPatch
 ) -> None:
