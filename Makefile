@@ -79,6 +79,7 @@ bench-long: $(STAMP) ## measure what takes an hour and more: large patterns, and
 	$(BIN)/python benchmarks/decomposition.py --save
 	$(or $(PEERS),$(BIN)/python) benchmarks/bulk.py --save
 	$(BIN)/python benchmarks/peers_cpu.py --save $(if $(PEERS),--peer-python $(PEERS))
+	$(or $(PEERS),$(BIN)/python) benchmarks/paths.py --save
 
 gpu-test: $(if $(filter $(BIN)/python,$(GPU_PYTHON)),$(STAMP)) ## the tests that need a CUDA device
 	PYTHON=$(GPU_PYTHON) scripts/gpu_test.sh
