@@ -3,7 +3,8 @@
 A path of at most n edges from a to another vertex is there if and only if a walk of at most n edges is, because the
 shortest walk has no vertex twice. Only whether a path leads back to its own start depends on what may repeat in it: in
 an undirected graph the shortest closed trail through a is found by branches (Itai and Rodeh, Finding a minimum circuit
-in a graph, SIAM J. Comput. 7, 1978): it consists of two paths of the search from a, which part at a, and the edge between their ends.
+in a graph, SIAM J. Comput. 7, 1978): it consists of two paths of the search from a, which part at a, and the edge
+between their ends.
 """
 
 from __future__ import annotations

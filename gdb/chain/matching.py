@@ -283,7 +283,11 @@ class _Matching:
                 stored = {(r.what, r.key): r.name for r in part.stored.get(name, ())}
                 names[name] = Held(column, type_, element, (part.table, column), stored)
         lengths = {name: one for part in parts for name, one in part.lengths.items()}
-        names |= {name: Held(one, INTEGER, measured="size") for name, one in lengths.items()}
+        names |= {
+            name: Held(one, INTEGER, measured="size")
+            for name, one in lengths.items()
+            if not self.pattern.edges[name].alone
+        }
         routes = self._routes(lengths)
         names |= {name: Held(one, INTEGER, measured="length") for name, (one, _) in routes.items()}
         tests += [f"{columns[a]} <> {columns[b]}" for a, b in differing]

@@ -7,28 +7,38 @@ ordinary conditions on those names.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from gdb.errors import NotSupported
 from gdb.language.mentions import mentioned
+from gdb.language.rebuild import rebuilt
 from gdb.language.report import problem
 from gdb.language.resolve import conjuncts
 from gdb.language.syntax import (
+    Call,
     Comparator,
     Comparison,
     Expression,
     LabelTerms,
     Length,
+    ListComprehension,
     Name,
     NodePattern,
+    Not,
     PathMode,
     PathPattern,
+    PatternComprehension,
+    PatternTest,
     Place,
     Property,
+    Quantified,
+    Reduce,
     RelationshipPattern,
     Selector,
+    Subquery,
     Variable,
+    walk,
 )
 from gdb.query_graph import MatchMode
 from gdb.storage.adjacency import Direction
@@ -36,6 +46,10 @@ from gdb.storage.adjacency import Direction
 if TYPE_CHECKING:
     from gdb.values.kinds import Row
 
+_WITH_NAMES = (
+    *(ListComprehension, PatternComprehension, PatternTest, Quantified, Reduce, Subquery),
+)
+"""Expressions that have names of their own, or that are not looked into."""
 HIDDEN = " "
 """What the names of anonymous elements begin with."""
 
@@ -182,10 +196,49 @@ class _Reader:
             self._path(path)
         if where is not None:
             self.written.append(where)
-        self.found.conditions = [
-            Condition(part, mentioned(part)) for whole in self.written for part in conjuncts(whole)
-        ]
+        parts = [part for whole in self.written for part in conjuncts(whole)]
+        parts = [part for part in parts if not self._of_each_step(part)]
+        self.found.conditions = [Condition(part, mentioned(part)) for part in parts]
         return self.found
+
+    def _of_each_step(self, part: Expression) -> bool:
+        """Whether a part of WHERE says of all relationships of a path what each must be; then it is a condition of
+        them, so that no path goes on over one that is not. (A shortest path is chosen before WHERE.)"""
+        match part:
+            case Quantified(quantifier="all" | "none" as every, variable=one, list=several):
+                edge = self._stepped(several)
+            case _:
+                return False
+        inner = tuple(walk(part.where))
+        if edge is None or not mentioned(part.where) <= {one.text}:
+            return False
+        if any(isinstance(one, _WITH_NAMES) for one in inner):
+            return False
+        name = edge.name
+
+        def renamed(of: Expression) -> Expression | None:
+            return Variable(name, of.place) if isinstance(of, Variable) else None
+
+        condition = rebuilt(part.where, renamed)
+        if every == "none":
+            condition = Not(condition, part.place)
+        self.found.edges[name] = replace(edge, conditions=(*edge.conditions, condition))
+        return True
+
+    def _stepped(self, several: Expression) -> Edge | None:
+        """The edge of variable length whose relationships a list is, or those of its path."""
+        match several:
+            case Variable(name=name):
+                edge = self.found.edges.get(name)
+            case Call(function=function, arguments=(Variable(name=name),)):
+                routes = [r for r in self.found.routes if r.name == name and len(r.edges) == 1]
+                if function.text.lower() != "relationships" or not routes:
+                    return None
+                edge = self.found.edges[routes[0].edges[0]]
+            case _:
+                return None
+        walks = edge is not None and edge.length is not None and edge.selector is None
+        return edge if walks and edge is not None and not edge.alone else None
 
     def _path(self, path: PathPattern) -> None:
         if path.selector is not None and len(path.relationships) != 1:

@@ -132,6 +132,9 @@ COVERED = [
     "MATCH (a:P) WHERE NOT (a)-[:K*1..2]->(:T) RETURN a.name",
     "MATCH (a:P) OPTIONAL MATCH p = (a)-[:L*1..2]->(t) RETURN a.name, t.name, length(p)",
     "MATCH p = (a:P)-[:K]->(b) RETURN a.name, length(p)",
+    "MATCH (a:P)-[r:K*1..3]->(b) WHERE all(x IN r WHERE x.w = 1) RETURN a.name, b.name",
+    "MATCH p = (a:P)-[:K*0..3]->(b) WHERE none(x IN relationships(p) WHERE x.w > 1) RETURN b.name",
+    "MATCH (a:P)-[r*1..3]-(b) WHERE all(x IN r WHERE x.w < 2) AND b.name <> 'a' RETURN b.name, size(r)",
     "MATCH (a:P) WITH a MATCH p = WALK (a)-[:K*4]->(b) RETURN a.name, b.name, count(*)",
 ]
 
@@ -146,6 +149,9 @@ REFUSED = {
     "MATCH (a:P)-[r:K*1..2]->(b) RETURN r": "a list of relationships, but for its size",
     "MATCH (a)-[:K*1..2]->(b)-[:K*1..2]->(c) RETURN c.name": "must differ from others",
     "MATCH (a)-[:K]->(b), (c)-[:K*1..2]->(d) RETURN d.name": "must differ from others",
+    "MATCH ANY SHORTEST (a)-[r:K]->(b) RETURN size([r.w]) AS n, r.w": "'r' as a name of its own",
+    "MATCH (a:P)-[r*1..3]->(b) WHERE any(x IN r WHERE x.w = 1) RETURN b.name": "",
+    "MATCH (a:P)-[r*1..2]->(b) WHERE all(x IN r WHERE x.w IN [y IN [1] | y]) RETURN b.name": "",
     "MATCH ACYCLIC (a)-[:K*1..2]->(b)-[:L]->(c) RETURN c.name": "ACYCLIC of several",
     "MATCH (a:P) WITH a, a.x AS x MATCH (a)-[:K*1..2 {w: x}]->(b) RETURN b.name": "such a condition",
 }
@@ -190,6 +196,19 @@ def test_a_shortest_path_shares_no_relationship_in_either_order(ways: Ways, text
         for run in (ways.rows, ways.columns):
             found = run(f"MATCH {', '.join(patterns)} RETURN length(p)").fetchall()
             assert found == ORDERS[text], patterns
+
+
+def test_a_condition_of_every_step_is_one_of_the_walk(ways: Ways) -> None:
+    """Of a graph with 10^12 trails, of which three have the wanted relationships only."""
+    ways.db.execute("UNWIND range(1, 40) AS k CREATE (:N {k: k})")
+    ways.db.execute(
+        "MATCH (a:N), (b:N) CREATE (a)-[:E {w: CASE WHEN b.k = a.k + 1 THEN 1 END}]->(b)"
+    )
+    path = "MATCH p = (a:N {k: 37})-[r:E*1..12]->(b)"
+    for where in ("all(x IN r WHERE x.w = 1)", "none(y IN relationships(p) WHERE y.w <> 1)"):
+        text = f"{path} WHERE {where} RETURN [n IN nodes(p) | n.k] AS ks"
+        found = ways.rows(text).fetchall()
+        assert sorted(found) == [([37, 38],), ([37, 38, 39],), ([37, 38, 39, 40],)]
 
 
 def test_distinct_ends_are_searched_and_not_listed(
