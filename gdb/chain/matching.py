@@ -264,33 +264,11 @@ class _Matching:
         conditions: Sequence[Condition],
         differing: Sequence[tuple[str, str]],
     ) -> Relation:
-        names = dict(relation.names)
-        tests: list[str] = []
-        columns: dict[str, str] = {}
-        owner: dict[str, Part] = {}
-        for part in parts:
-            for name, column in part.columns.items():
-                if name in names:
-                    tests.append(f"{names[name].column} = {column}")
-                elif name in columns:
-                    tests.append(f"{columns[name]} = {column}")
-                columns.setdefault(name, column)
-                owner.setdefault(name, part)
-        for name, element in fresh.items():
-            if name in columns:
-                part, column = owner[name], columns[name]
-                type_ = NODE if element.kind == "vertex" else RELATIONSHIP
-                stored = {(r.what, r.key): r.name for r in part.stored.get(name, ())}
-                names[name] = Held(column, type_, element, (part.table, column), stored)
-        lengths = {name: one for part in parts for name, one in part.lengths.items()}
-        names |= {
-            name: Held(one, INTEGER, measured="size")
-            for name, one in lengths.items()
-            if not self.pattern.edges[name].alone
-        }
-        routes = self._routes(lengths)
+        owner, tests = _owners(relation, parts)
+        names = self._held(relation, parts, fresh, owner)
+        routes = self._routes({n: one for part in parts for n, one in part.lengths.items()})
         names |= {name: Held(one, INTEGER, measured="length") for name, (one, _) in routes.items()}
-        tests += [f"{columns[a]} <> {columns[b]}" for a, b in differing]
+        tests += [f"{owner[a].columns[a]} <> {owner[b].columns[b]}" for a, b in differing]
         asked = RelationColumns(self.builder, names)
         translator = ChainTranslator(self.builder, asked)
         tests += [translator.tested(c.expression) for c in conditions]
@@ -318,6 +296,28 @@ class _Matching:
             sources = [before, *made]
         source = selected(every, ", ".join(sources), tests)
         return replace(relation, source=source, names=held, table=False)
+
+    def _held(
+        self,
+        relation: Relation,
+        parts: Sequence[Part],
+        fresh: dict[str, Element],
+        owner: Mapping[str, Part],
+    ) -> dict[str, Held]:
+        """What the names of the rows and of the new elements stand for."""
+        names = dict(relation.names)
+        for name, element in fresh.items():
+            if name in owner:
+                part = owner[name]
+                column = part.columns[name]
+                type_ = NODE if element.kind == "vertex" else RELATIONSHIP
+                stored = {(r.what, r.key): r.name for r in part.stored.get(name, ())}
+                names[name] = Held(column, type_, element, (part.table, column), stored)
+        for part in parts:
+            for name, length in part.lengths.items():
+                if not self.pattern.edges[name].alone:
+                    names[name] = Held(length, INTEGER, measured="size")
+        return names
 
     def _routes(self, lengths: Mapping[str, str]) -> dict[str, tuple[str, str]]:
         """A column for the length of each path that is asked for, and its SQL."""
@@ -389,3 +389,17 @@ class _Matching:
             names={**counted.names, **names},
             table=False,
         )
+
+
+def _owners(relation: Relation, parts: Sequence[Part]) -> tuple[dict[str, Part], list[str]]:
+    """The first table that has each element, and what makes the others agree with it and with the rows."""
+    owner: dict[str, Part] = {}
+    tests: list[str] = []
+    for part in parts:
+        for name, column in part.columns.items():
+            if name in relation.names:
+                tests.append(f"{relation.names[name].column} = {column}")
+            elif name in owner:
+                tests.append(f"{owner[name].columns[name]} = {column}")
+            owner.setdefault(name, part)
+    return owner, tests
