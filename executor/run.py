@@ -235,38 +235,71 @@ def rows(
 ) -> Found[Part]:
     """The embeddings of a plan for rows, twins written out, at most `limit` of them, in no promised order.
 
-    make : what to keep of some rows; called as they are found, from several threads. Their memory is used
-        again when it returns. It is called at least once, if need be with no rows.
+    make : what to keep of some rows, see `handed_over`. It is called at least once, if need be with no rows.
 
     Raises
     ------
     Cancelled, QueryTimeout, OutOfBudget, DeviceError.
     """
-    watch, budget = Watch(options.timeout, options.cancel, limit), Budget(options.memory)
     found: Found[Part] = Found()
     lock = threading.Lock()
+    budget = Budget(options.memory)
     row_bytes = 8 * (len(wanted.vertices) + len(wanted.edges))
+
+    def keep(part: Embeddings) -> None:
+        budget.take(len(part) * row_bytes, "its rows")
+        made = make(part)
+        with lock:
+            found.parts.append(made)
+
+    found.rows = handed_over(plan, graph, options, wanted, keep, limit, given, budget)
+    if not found.parts:
+        empty = np.zeros((0, plan.vertices), np.uint32)
+        found.parts.append(make(Embeddings(empty, unbound_edges(0, plan.edges))))
+    return found
+
+
+def handed_over(
+    plan: Plan,
+    graph: GraphSource,
+    options: Options,
+    wanted: Wanted,
+    take: Callable[[Embeddings], None],
+    limit: int | None = None,
+    given: Given | None = None,
+    budget: Budget | None = None,
+) -> int:
+    """Hand the embeddings of a plan for rows over as they are found, twins written out, at most `limit` of them, in no
+    promised order; how many there were.
+
+    take : gets some rows, at least one, in several threads; their memory is used again when it returns. While it waits,
+        so does the worker that found them, and no more are found than it takes.
+    budget : what else it is to account for; None for one of its own.
+
+    Raises
+    ------
+    Cancelled, QueryTimeout, OutOfBudget, DeviceError; what `take` raises.
+    """
+    watch, budget = Watch(options.timeout, options.cancel, limit), budget or Budget(options.memory)
+    lock = threading.Lock()
     wanted = wanted.under(plan.twins)
+    rows = 0
 
     def deliver(some: Embeddings) -> None:
+        nonlocal rows
         for twin in plan.twins or (None,):
             part = some if twin is None else replace(some, turned=twin)
             part = part.part(0, watch.grant(len(part)))
             if len(part):
-                budget.take(len(part) * row_bytes, "its rows")
-                made = make(part)
+                take(part)
                 with lock:
-                    found.parts.append(made)
-                    found.rows += len(part)
+                    rows += len(part)
 
     if limit != 0:
         _deliver(plan, graph, options, wanted, deliver, watch, budget, given)
     if options.profile is not None:
         options.profile.add(watch)
-    if not found.parts:
-        empty = np.zeros((0, plan.vertices), np.uint32)
-        found.parts.append(make(Embeddings(empty, unbound_edges(0, plan.edges))))
-    return found
+    return rows
 
 
 def _deliver(

@@ -144,6 +144,20 @@ def answer(
     return result
 
 
+def stated(
+    request: Request, snapshot: Snapshot, statements: Statements, clock: Clock
+) -> Statement | None:
+    """The query as a statement, kept or new; None where it is no single pattern, or asks for its plan."""
+    known = statements.find(_key(request), snapshot)
+    if known is not None:
+        return _with_values(request, known, snapshot, clock)
+    query = clock.step("parse", lambda: _parsed(request))
+    understood = _understood(request, query, snapshot, clock)
+    if isinstance(understood, str) or understood[0].explain or understood[0].profile:
+        return None
+    return Statement.of(*understood)
+
+
 def on_device(request: Request, snapshot: Snapshot, statements: Statements) -> DeviceColumns:
     """Run a query whose answer is columns of ids, and leave them on the GPU that the request names.
 
@@ -176,7 +190,7 @@ def on_device(request: Request, snapshot: Snapshot, statements: Statements) -> D
     picks = _picks(statement, snapshot)
     device = executor.choose(plan, request.device).device
     profile = executor.Profile()
-    options = _options(request, clock.left(), profile)
+    options = options_of(request, clock.left(), profile)
     found = clock.step(
         "run",
         lambda: executor.columns_on_gpu(
@@ -343,7 +357,7 @@ def _profiled(request: Request, statement: Statement, snapshot: Snapshot, clock:
 
     profile = executor.Profile(loops=True)
     summary = _run(request, statement, snapshot, clock, profile).summary
-    options = _options(request, None)
+    options = options_of(request, None)
     lines = explain(statement.plan, snapshot, options, profile.bound).splitlines()
     steps = ", ".join(f"{step} {seconds * 1e3:.1f}" for step, seconds in summary.seconds.items())
     lines += [
@@ -369,7 +383,7 @@ def _run(
     device = executor.choose(plan, request.device).device
     if profile is None and device != "cpu":
         profile = executor.Profile()
-    options = _options(request, clock.left(), profile)
+    options = options_of(request, clock.left(), profile)
 
     numbers: I64 | None = None
 
@@ -397,7 +411,7 @@ def _run(
         lost = (f"{device} gave up, so the query ran on the CPU: {error}",)
         _log.warning(lost[0])
         device = "cpu"
-        options = _options(replace(request, device=device), clock.left(), profile)
+        options = options_of(replace(request, device=device), clock.left(), profile)
         parts, embeddings = clock.step("run", match)
     if isinstance(parts, int):
         answer = tails.finish(tail, parts)
@@ -445,7 +459,7 @@ def _counted(
 def _explained(request: Request, bound: BoundQuery, plan: Plan, snapshot: Snapshot) -> list[str]:
     from gdb.planner.explain import explain
 
-    lines = explain(plan, snapshot, _options(request, request.timeout)).splitlines()
+    lines = explain(plan, snapshot, options_of(request, request.timeout)).splitlines()
     known = "\n".join(lines)
     return [*lines, *(f"warning: {text}" for text in bound.warnings if text not in known)]
 
@@ -456,9 +470,10 @@ def _warnings(bound: BoundQuery, plan: Plan) -> tuple[str, ...]:
     return tuple(dict.fromkeys((*bound.warnings, *plan.notes.warnings)))
 
 
-def _options(
+def options_of(
     request: Request, timeout: float | None, profile: executor.Profile | None = None
 ) -> executor.Options:
+    """What a request says of its run."""
     return executor.Options(
         request.device, request.threads, request.memory, timeout, request.cancel, profile
     )
