@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from gdb.by_rows import Change
+    from gdb.copying import Load
     from gdb.executor.arrow import Array
     from gdb.executor.given import Given
     from gdb.executor.gpu.rows import Pick
@@ -56,7 +57,8 @@ class Request:
     """One query as it was asked, its arguments checked (`gdb.options`).
 
     memory : bytes, None for no budget. timeout : seconds from the start, None for none.
-    import_root : the folder in which files that it reads must lie, None for any.
+    import_root : the folder in which files that it reads must lie, None for any. load : `Database.load`, which COPY is;
+        None where nothing can be loaded.
     """
 
     text: str
@@ -68,6 +70,7 @@ class Request:
     memory: int | None = None
     timeout: float | None = None
     import_root: Path | None = None
+    load: Load | None = None
 
 
 @dataclass(slots=True)
@@ -125,6 +128,10 @@ def answer(
     known = statements.find(key, snapshot)
     if known is None:
         query = clock.step("parse", lambda: _parsed(request))
+        if query.copying is not None:
+            from gdb.copying import copied
+
+            return copied(request, query, query.copying, clock)
         understood = _understood(request, query, snapshot, clock)
         if isinstance(understood, str):
             return _by_rows(request, query, snapshot, clock, understood, change)
@@ -243,6 +250,8 @@ def _picks(statement: Statement, snapshot: Snapshot) -> list[Pick]:
 def explained(request: Request, snapshot: Snapshot) -> str:
     """The plan of a query as text, whether or not it begins with EXPLAIN."""
     query = _parsed(request)
+    if query.copying is not None:
+        raise NotSupported("COPY has no plan.", "Run it with execute().")
     clock = Clock(request.cancel, request.timeout)
     understood = _understood(request, query, snapshot, clock)
     if isinstance(understood, str):
@@ -275,6 +284,8 @@ def _understood(
     from gdb.language.binder import bind
     from gdb.language.checks import check
 
+    if query.copying is not None:
+        return "it imports files"
     if query.simple is None:
         return "it is more than MATCH and RETURN"
     try:

@@ -19,6 +19,7 @@ from gdb.work import Work
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from gdb.copying import Load
     from gdb.dbapi import Cursor
     from gdb.query_graph import MatchMode
     from gdb.storage.snapshot import StoreStats
@@ -214,7 +215,12 @@ class Queries:
             memory=options.memory_bytes(memory),
             timeout=options.timeout_seconds(timeout),
             import_root=self._import_root,
+            load=self._loads(),
         )
+
+    def _loads(self) -> Load | None:
+        """What COPY does; None where nothing can be loaded."""
+        return None
 
     def _change(self, work: Callable[[Changes], T]) -> T:
         """Do some work in a transaction of its own, which is committed when the work ends well."""
