@@ -96,7 +96,6 @@ class Choice:
 
 _CUDA = re.compile(r"cuda:\d{1,4}(,\d{1,4})*")
 _ASKED_FOR = Choice("cpu", "asked for")
-_COMPARES = Choice("cpu", "values of two elements are compared on the CPU only")
 
 
 def choose(plan: Plan, device: str) -> Choice:
@@ -117,13 +116,11 @@ def choose(plan: Plan, device: str) -> Choice:
             require(ordinal)
         if len(set(choice.ordinals)) < len(choice.ordinals):
             raise DeviceError(f"A GPU is named twice in {device!r}.", "Name each one once.")
-        return _COMPARES if plan.compares else choice
+        return choice
     if name != "auto":
         raise DeviceError(
             f"There is no device {device!r}.", "Use auto, cpu, cuda, cuda:N or cuda:0,1,..."
         )
-    if plan.compares:
-        return _COMPARES
     sampled = plan.notes.steps
     expected = max(plan.notes.estimates, default=0.0) if sampled is None else sampled
     what = "partial embeddings" if sampled is None else "steps, by sampled walks,"
