@@ -149,7 +149,7 @@ def test_one_kernel_serves_all_bounds(
         assert known is not None
         kernels = kernels or len(special._kernels)
         assert len(special._kernels) == kernels
-    assert len(answers) > 2
+    assert len(answers) > 1
 
 
 def test_values_stay_on_the_device() -> None:
