@@ -21,6 +21,7 @@ from gdb.language.types import (
     Type,
     Typed,
     call,
+    cast,
     is_null,
     joined,
     negated,
@@ -32,6 +33,8 @@ from gdb.language.types import (
 
 if TYPE_CHECKING:
     from gdb.executor.tail import Value
+
+_WHOLE = 1 << 53  # from here on, not every integer is a float
 
 _NODES: dict[Comparator, type[exp.Binary]] = {
     Comparator.EQUAL: exp.EQ,
@@ -60,7 +63,32 @@ def compare(operator: Comparator, left: Typed, right: Typed) -> Typed:
             return Typed(null_or_true(left.sql, right.sql), BOOLEAN)
         return null()
     node: exp.Expr = _NODES[operator](this=operand(left.sql), expression=operand(right.sql))
+    if left.kind is not right.kind and not (_small(left) or _small(right)):
+        node = _exact(operator, left.sql, right.sql, node)
     return Typed(_guarded(operator, left, right, node), BOOLEAN)
+
+
+def _small(side: Typed) -> bool:
+    """A constant that a float is equal to only where it is the same number: beside it DuckDB, which makes floats of
+    integers to compare them, is right."""
+    value = side.constant.value if side.constant else None
+    return isinstance(value, (int, float)) and abs(value) < _WHOLE
+
+
+def _exact(operator: Comparator, left: exp.Expr, right: exp.Expr, node: exp.Expr) -> exp.Expr:
+    """An integer beside a float, or the other way round: where they are the same as floats, as integers."""
+    one, other = left.copy(), right.copy()
+    same = exp.EQ(this=cast(one, "DOUBLE"), expression=cast(other, "DOUBLE"))
+    large = exp.GTE(
+        this=call("abs", cast(other.copy(), "DOUBLE")), expression=exp.Literal.number(_WHOLE)
+    )
+    wide = exp.DataType.build("HUGEINT", dialect="duckdb")
+    exact = _NODES[operator](
+        this=exp.TryCast(this=one.copy(), to=wide),
+        expression=exp.TryCast(this=other.copy(), to=wide.copy()),
+    )
+    test = exp.And(this=same, expression=large)
+    return exp.Case(ifs=[exp.If(this=test, true=exact)], default=node)
 
 
 def alike(left: Kind, right: Kind, equality: bool) -> bool:

@@ -15,10 +15,17 @@ import numpy as np
 import numpy.typing as npt
 from sqlglot import exp
 
+from gdb.executor.predicates import (
+    matching_edges,
+    matching_vertices,
+    tested_edges,
+    tested_vertices,
+)
 from gdb.language import functions
 from gdb.language.canonical import canonical, conjunction
 from gdb.language.columns import ElementColumns, Parameters
 from gdb.language.existence import EdgeTest, with_edge
+from gdb.language.masking import masked
 from gdb.language.resolve import elements, is_id, parameters
 from gdb.language.scalar import Translator
 from gdb.language.scope import Scope, has_labels
@@ -268,8 +275,6 @@ def _with_id(
 
 def _with_properties(scope: Scope, groups: Sequence[int], conditions: Sequence[Expression]) -> I64:
     """One evaluation for all groups that answer alike to every label test among the conditions."""
-    from gdb.executor.predicates import matching_vertices  # needs DuckDB
-
     tests = [part for c in conditions for part in walk(c) if isinstance(part, HasLabels)]
     classes: dict[tuple[bool, ...], list[int]] = {}
     for group in groups:
@@ -279,25 +284,31 @@ def _with_properties(scope: Scope, groups: Sequence[int], conditions: Sequence[E
     found = [np.zeros(0, np.int64)]
     for alike in classes.values() or [[]]:
         names = scope.snapshot.groups[alike[0]].labels if alike else ()
+        test = masked(scope, conditions, names)
+        if test is not None:
+            found.append(tested_vertices(scope.snapshot, alike, test).astype(np.int64))
+            continue
         columns, values, sql = _condition(scope, conditions, names, len(classes) > 1)
         vids = matching_vertices(scope.snapshot, alike, columns.keys, sql, values)
         found.append(vids.astype(np.int64))
-    return np.sort(np.concatenate(found))
+    return found[1] if len(found) == 2 else np.sort(np.concatenate(found))
 
 
 def _edges_with_properties(scope: Scope, element: Element, conditions: Sequence[Expression]) -> I64:
     """One evaluation for all types; one for each type where the conditions ask for the type."""
-    from gdb.executor.predicates import matching_edges  # needs DuckDB
-
     types = scope.types(element.index)
     asks = any(isinstance(p, (HasLabels, Call)) for c in conditions for p in walk(c))
     found = [np.zeros(0, np.int64)]
     for alike in [(name,) for name in types] if asks else [types]:
+        test = masked(scope, conditions, alike)
+        if test is not None:
+            if alike:  # () would mean all types
+                found.append(tested_edges(scope.snapshot, alike, test))
+            continue
         columns, values, sql = _condition(scope, conditions, alike, asks)
-        if alike:  # () would mean all types
-            eids = matching_edges(scope.snapshot, alike, columns.keys, sql, values)
-            found.append(eids)
-    return np.sort(np.concatenate(found))
+        if alike:
+            found.append(matching_edges(scope.snapshot, alike, columns.keys, sql, values))
+    return found[1] if len(found) == 2 else np.sort(np.concatenate(found))
 
 
 def _condition(
