@@ -319,5 +319,5 @@ def _condition(
     columns = ElementColumns(scope, values, names, casts)
     translator = Translator(scope, columns, values)
     parts = [translator.condition(condition) for condition in conditions]
-    condition = joined(exp.And, parts)
-    return columns, values.used(condition), written(condition)
+    condition = written(joined(exp.And, parts), last=True)
+    return columns, values.used(condition), condition

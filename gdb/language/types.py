@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date, datetime, timedelta
 from enum import StrEnum
+from functools import cache
 from typing import TYPE_CHECKING
 
 from sqlglot import exp
@@ -181,7 +182,13 @@ def call(function: str, *arguments: exp.Expr) -> exp.Expr:
 
 
 def cast(sql: exp.Expr, to: str) -> exp.Expr:
-    return exp.Cast(this=sql, to=exp.DataType.build(to, dialect="duckdb"))
+    return exp.Cast(this=sql, to=_data_type(to).copy())
+
+
+@cache
+def _data_type(name: str) -> exp.DataType:
+    """A type of DuckDB by its name, which sqlglot reads as a text of its own."""
+    return exp.DataType.build(name, dialect="duckdb")
 
 
 def is_null(sql: exp.Expr) -> exp.Expr:
@@ -212,6 +219,8 @@ def null_or_true(*operands: exp.Expr) -> exp.Expr:
     return exp.Case(ifs=[exp.If(this=test, true=exp.Null())], default=exp.true())
 
 
-def written(sql: exp.Expr) -> str:
-    """As DuckDB reads it."""
-    return sql.sql(dialect="duckdb", comments=False)
+def written(sql: exp.Expr, *, last: bool = False) -> str:
+    """As DuckDB reads it. last : the tree is not used again, so it need not stay as it is."""
+    if isinstance(sql, exp.Column):  # c0 and the like
+        return sql.name
+    return sql.sql(dialect="duckdb", comments=False, copy=not last)
