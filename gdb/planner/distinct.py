@@ -186,6 +186,13 @@ def surely_different(query: Resolved, u: int, v: int) -> bool:
     Besides labels and edges: in DIFFERENT EDGES two alike edges from a common neighbour w would be
     one data edge if their other ends were the same, unless parallel edges exist.
     """
+    found = query.different.get((u, v))
+    if found is None:
+        found = query.different[u, v] = _surely_different(query, u, v)
+    return found
+
+
+def _surely_different(query: Resolved, u: int, v: int) -> bool:
     mode = query.graph.mode
     told = (u, v) in query.graph.apart or (v, u) in query.graph.apart
     if mode.nodes_differ or told or _apart_anyway(query, u, v):

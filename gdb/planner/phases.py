@@ -64,11 +64,10 @@ class _Builder:
             source = edge.other(vertex)
             if source in self.bound and source != vertex:
                 found.append(_Way(source, e, edge.spec(source)))
-        return sorted(found, key=lambda w: (self._mean_degree(w.spec), self.bound.index(w.source)))
-
-    def _mean_degree(self, spec: ViewSpec) -> float:
-        view = self.query.view(spec)
-        return len(view.neighbours) / max(view.rows, 1)
+        if len(found) < 2:
+            return found
+        mean = self.query.mean_degree
+        return sorted(found, key=lambda w: (mean(w.spec), self.bound.index(w.source)))
 
     def scan(self, vertex: int) -> None:
         self.phases.append(Scan(vertex, self.rules[vertex]))
