@@ -101,7 +101,8 @@ def _forest(nest: LoopNest, start: int, back: tuple[int, ...], *, trees: bool) -
             if level.anti:
                 return None
             outer = [Operand(Kind.FREE, -1)]
-        bare[k] = replace(level, base=outer[0], sources=tuple(outer[1:]))
+        if inner:
+            bare[k] = replace(level, base=outer[0], sources=tuple(outer[1:]))
     if edges and (not trees or any(back[e.view] < 0 for e in edges)):
         return None
     return _Builder(nest, tuple(bare), start, edges, back)
