@@ -10,10 +10,9 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Protocol
 from typing import Literal as OneOf
 
-from sqlglot import exp
-
 from gdb.errors import InternalError
 from gdb.executor.tail import ColumnRef
+from gdb.language.nodes import exp
 from gdb.language.scope import Scope, has_labels
 from gdb.language.syntax import Element, LabelTerms, Name, Place
 from gdb.language.types import (

@@ -8,18 +8,18 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from functools import cache
 from typing import TYPE_CHECKING
 
-from sqlglot import exp
-
+from gdb.language.nodes import exp
 from gdb.language.syntax import Comparator
 from gdb.language.types import (
     BOOLEAN,
-    NUMBERS,
     SCALARS,
     Kind,
     Type,
     Typed,
+    alike,
     call,
     cast,
     is_null,
@@ -36,14 +36,22 @@ if TYPE_CHECKING:
 
 _WHOLE = 1 << 53  # from here on, not every integer is a float
 
-_NODES: dict[Comparator, type[exp.Binary]] = {
-    Comparator.EQUAL: exp.EQ,
-    Comparator.UNEQUAL: exp.NEQ,
-    Comparator.LESS: exp.LT,
-    Comparator.LESS_EQUAL: exp.LTE,
-    Comparator.GREATER: exp.GT,
-    Comparator.GREATER_EQUAL: exp.GTE,
-}
+
+@cache
+def _node(operator: Comparator) -> type[exp.Binary]:
+    match operator:
+        case Comparator.EQUAL:
+            return exp.EQ
+        case Comparator.UNEQUAL:
+            return exp.NEQ
+        case Comparator.LESS:
+            return exp.LT
+        case Comparator.LESS_EQUAL:
+            return exp.LTE
+        case Comparator.GREATER:
+            return exp.GT
+        case Comparator.GREATER_EQUAL:
+            return exp.GTE
 
 
 def null() -> Typed:
@@ -62,7 +70,7 @@ def compare(operator: Comparator, left: Typed, right: Typed) -> Typed:
         if operator is Comparator.UNEQUAL:
             return Typed(null_or_true(left.sql, right.sql), BOOLEAN)
         return null()
-    node: exp.Expr = _NODES[operator](this=operand(left.sql), expression=operand(right.sql))
+    node: exp.Expr = _node(operator)(this=operand(left.sql), expression=operand(right.sql))
     if left.kind is not right.kind and not (_small(left) or _small(right)):
         node = _exact(operator, left.sql, right.sql, node)
     return Typed(_guarded(operator, left, right, node), BOOLEAN)
@@ -83,19 +91,12 @@ def _exact(operator: Comparator, left: exp.Expr, right: exp.Expr, node: exp.Expr
         this=call("abs", cast(other.copy(), "DOUBLE")), expression=exp.Literal.number(_WHOLE)
     )
     wide = exp.DataType.build("HUGEINT", dialect="duckdb")
-    exact = _NODES[operator](
+    exact = _node(operator)(
         this=exp.TryCast(this=one.copy(), to=wide),
         expression=exp.TryCast(this=other.copy(), to=wide.copy()),
     )
     test = exp.And(this=same, expression=large)
     return exp.Case(ifs=[exp.If(this=test, true=exact)], default=node)
-
-
-def alike(left: Kind, right: Kind, equality: bool) -> bool:
-    """Whether values of two kinds can be compared: for equality, or for order."""
-    if left in NUMBERS and right in NUMBERS:
-        return True
-    return left is right and (equality or left in SCALARS)
 
 
 def _guarded(operator: Comparator, left: Typed, right: Typed, node: exp.Expr) -> exp.Expr:

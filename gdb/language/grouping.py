@@ -9,11 +9,10 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TypeGuard
 
-from sqlglot import exp
-
 from gdb.errors import SyntaxProblem
 from gdb.language import functions
 from gdb.language.canonical import canonical
+from gdb.language.nodes import exp
 from gdb.language.report import problem
 from gdb.language.scalar import Translator
 from gdb.language.syntax import (

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from gdb.executor import masks
 from gdb.executor.masks import Both, Either, Fixed, Negated, Test
-from gdb.language.comparisons import alike
 from gdb.language.scope import Scope, has_labels
 from gdb.language.syntax import (
     Call,
@@ -34,7 +33,7 @@ from gdb.language.syntax import (
     StringOperator,
     StringTest,
 )
-from gdb.language.types import Kind
+from gdb.language.types import Kind, alike
 from gdb.storage import temporal
 
 if TYPE_CHECKING:

@@ -12,14 +12,13 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Literal as OneOf
 
-from sqlglot import exp
-
 from gdb.errors import SyntaxProblem, TypeProblem
 from gdb.executor.tail import NUMBER, ColumnRef, Output, Tail
 from gdb.language import functions
 from gdb.language.clauses import Return, ReturnItem, SortItem
 from gdb.language.columns import EmbeddingColumns, Parameters
 from gdb.language.grouping import GroupedTranslator, Grouping, counts_rows, is_count
+from gdb.language.nodes import exp
 from gdb.language.report import problem
 from gdb.language.resolve import elements, is_id, measure, resolve
 from gdb.language.scalar import Translator
@@ -139,6 +138,8 @@ class _Projection:
     # ---- the three SELECTs -----------------------------------------------------------------------
 
     def tail(self) -> Tail:
+        if not self.order and self._counts_only(None):
+            return self._number_alone()
         translator: Translator = self.over_embeddings
         grouping = Grouping(self.over_embeddings) if self.grouping else None
         if grouping is not None:
@@ -177,6 +178,12 @@ class _Projection:
             self._tally(refs),
             _numbered(select) if counts else None,
         )
+
+    def _number_alone(self) -> Tail:
+        """The tail of `RETURN count(*)`: no SQL of it is ever run, and none has to be translated."""
+        select = "SELECT a0 AS o0 FROM (SELECT COUNT(*) AS a0 FROM embeddings) AS grouped"
+        outputs = (Output(self.items[0].name),)
+        return Tail((), self._cut(select), outputs=outputs, count_only=True)
 
     def _from_embeddings(self) -> str:
         where = "" if self.where is None else f" WHERE {written(self.where, last=True)}"

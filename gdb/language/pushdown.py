@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
-from sqlglot import exp
 
 from gdb.executor.predicates import (
     matching_edges,
@@ -26,6 +25,7 @@ from gdb.language.canonical import canonical, conjunction
 from gdb.language.columns import ElementColumns, Parameters
 from gdb.language.existence import EdgeTest, with_edge
 from gdb.language.masking import masked
+from gdb.language.nodes import exp
 from gdb.language.resolve import elements, is_id, parameters
 from gdb.language.scalar import Translator
 from gdb.language.scope import Scope, has_labels

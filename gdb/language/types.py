@@ -13,7 +13,7 @@ from enum import StrEnum
 from functools import cache
 from typing import TYPE_CHECKING
 
-from sqlglot import exp
+from gdb.language.nodes import exp
 
 if TYPE_CHECKING:
     from gdb.executor.tail import Value
@@ -155,23 +155,33 @@ def common_kind(kinds: Sequence[Kind] | set[Kind]) -> Kind | None:
     return distinct.pop() if len(distinct) == 1 and distinct <= set(SCALARS) else None
 
 
+def alike(left: Kind, right: Kind, equality: bool) -> bool:
+    """Whether values of two kinds can be compared: for equality, or for order."""
+    if left in NUMBERS and right in NUMBERS:
+        return True
+    return left is right and (equality or left in SCALARS)
+
+
 # ---- SQL nodes ----------------------------------------------------------------------------------
 
-_ATOMS = (
-    exp.Column,
-    exp.Paren,
-    exp.Func,
-    exp.Placeholder,
-    exp.Null,
-    exp.Boolean,
-    exp.Literal,
-    exp.Case,
-)
+
+@cache
+def _atoms() -> tuple[type[exp.Expr], ...]:
+    return (
+        exp.Column,
+        exp.Paren,
+        exp.Func,
+        exp.Placeholder,
+        exp.Null,
+        exp.Boolean,
+        exp.Literal,
+        exp.Case,
+    )
 
 
 def operand(sql: exp.Expr) -> exp.Expr:
     """In parentheses, unless it stands by itself."""
-    alone = isinstance(sql, _ATOMS) and not isinstance(
+    alone = isinstance(sql, _atoms()) and not isinstance(
         sql, exp.Connector
     )  # AND is a Func to sqlglot
     return sql if alone else exp.Paren(this=sql)
