@@ -14,17 +14,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from gdb.executor.predicates import (
-    matching_edges,
-    matching_vertices,
-    tested_edges,
-    tested_vertices,
-)
 from gdb.language import functions
 from gdb.language.canonical import canonical, conjunction
 from gdb.language.columns import ElementColumns, Parameters
 from gdb.language.existence import EdgeTest, with_edge
-from gdb.language.masking import masked
 from gdb.language.nodes import exp
 from gdb.language.resolve import elements, is_id, parameters
 from gdb.language.scalar import Translator
@@ -275,6 +268,9 @@ def _with_id(
 
 def _with_properties(scope: Scope, groups: Sequence[int], conditions: Sequence[Expression]) -> I64:
     """One evaluation for all groups that answer alike to every label test among the conditions."""
+    from gdb.executor.predicates import matching_vertices, tested_vertices  # ids take none of it
+    from gdb.language.masking import masked
+
     tests = [part for c in conditions for part in walk(c) if isinstance(part, HasLabels)]
     classes: dict[tuple[bool, ...], list[int]] = {}
     for group in groups:
@@ -296,6 +292,9 @@ def _with_properties(scope: Scope, groups: Sequence[int], conditions: Sequence[E
 
 def _edges_with_properties(scope: Scope, element: Element, conditions: Sequence[Expression]) -> I64:
     """One evaluation for all types; one for each type where the conditions ask for the type."""
+    from gdb.executor.predicates import matching_edges, tested_edges
+    from gdb.language.masking import masked
+
     types = scope.types(element.index)
     asks = any(isinstance(p, (HasLabels, Call)) for c in conditions for p in walk(c))
     found = [np.zeros(0, np.int64)]

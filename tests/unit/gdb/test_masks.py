@@ -15,7 +15,7 @@ from gdb.evaluator import Evaluator
 from gdb.executor import masks, predicates
 from gdb.executor.masks import Compared, Fixed, Test, Text, Within
 from gdb.executor.tail import Value
-from gdb.language import pushdown
+from gdb.language import masking
 from gdb.language.binder import BoundQuery, bind
 from gdb.language.parser import parse
 from gdb.query_graph import DIFFERENT_EDGES
@@ -186,16 +186,16 @@ def test_vertices(
     snapshot: tuple[random.Random, Snapshot], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     chance, graph = snapshot
-    every, compiled = nodes(graph), pushdown.masked
+    every, compiled = nodes(graph), masking.masked
     tests: list[Test | None] = []
     for _ in range(CONDITIONS):
         made = Conditions(chance)
         text = f"MATCH (a) WHERE {made.condition(chance.randrange(3))} RETURN count(*)"
         monkeypatch.setattr(
-            pushdown, "masked", lambda *given: tests.append(compiled(*given)) or tests[-1]
+            masking, "masked", lambda *given: tests.append(compiled(*given)) or tests[-1]
         )
         by_numpy = bound(text, graph, made.values).graph.vertices[0].allowed
-        monkeypatch.setattr(pushdown, "masked", lambda *_: None)
+        monkeypatch.setattr(masking, "masked", lambda *_: None)
         by_duckdb = bound(text, graph, made.values).graph.vertices[0].allowed
         where = parse(text).simple
         assert where is not None
@@ -238,10 +238,10 @@ def test_what_numpy_does(
         return by_duckdb(*given)  # type: ignore[arg-type]
 
     by_duckdb = predicates.matching_vertices
-    monkeypatch.setattr(pushdown, "matching_vertices", seen)
+    monkeypatch.setattr(predicates, "matching_vertices", seen)
     first = bound(text, graph, {}).graph.vertices[0].allowed
     assert asked == ([] if simple else ["duckdb"])
-    monkeypatch.setattr(pushdown, "masked", lambda *_: None)
+    monkeypatch.setattr(masking, "masked", lambda *_: None)
     again = bound(text, graph, {}).graph.vertices[0].allowed
     assert first is not None
     assert again is not None
@@ -257,7 +257,7 @@ def test_edges(
     _, graph = snapshot
     text = f"MATCH ()-[r]->() WHERE {condition} RETURN count(*)"
     first = bound(text, graph, {}).graph.edges[0].allowed
-    monkeypatch.setattr(pushdown, "masked", lambda *_: None)
+    monkeypatch.setattr(masking, "masked", lambda *_: None)
     again = bound(text, graph, {}).graph.edges[0].allowed
     assert first is not None
     assert again is not None
