@@ -125,8 +125,10 @@ def _edges_differ(
 ) -> None:
     """Add what keeps query edges e and f from sharing a data edge."""
     x, y = query.edges[e], query.edges[f]
+    if _never_same(query, x, y):
+        return
     both = _together(x, y)
-    if both is None or _never_same(query, x, y):
+    if both is None:
         return
     if not query.view(both).simple:
         edges.add((e, f))
