@@ -15,6 +15,7 @@ from gdb.language.nodes import exp
 from gdb.language.syntax import Comparator
 from gdb.language.types import (
     BOOLEAN,
+    NUMBERS,
     SCALARS,
     Kind,
     Type,
@@ -34,24 +35,7 @@ from gdb.language.types import (
 if TYPE_CHECKING:
     from gdb.executor.tail import Value
 
-_WHOLE = 1 << 53  # from here on, not every integer is a float
-
-
-@cache
-def _node(operator: Comparator) -> type[exp.Binary]:
-    match operator:
-        case Comparator.EQUAL:
-            return exp.EQ
-        case Comparator.UNEQUAL:
-            return exp.NEQ
-        case Comparator.LESS:
-            return exp.LT
-        case Comparator.LESS_EQUAL:
-            return exp.LTE
-        case Comparator.GREATER:
-            return exp.GT
-        case Comparator.GREATER_EQUAL:
-            return exp.GTE
+_EXACT = 1 << 53  # whole numbers below this are floats, and no others are rounded to them
 
 
 def null() -> Typed:
@@ -70,33 +54,46 @@ def compare(operator: Comparator, left: Typed, right: Typed) -> Typed:
         if operator is Comparator.UNEQUAL:
             return Typed(null_or_true(left.sql, right.sql), BOOLEAN)
         return null()
-    node: exp.Expr = _node(operator)(this=operand(left.sql), expression=operand(right.sql))
-    if left.kind is not right.kind and not (_small(left) or _small(right)):
-        node = _exact(operator, left.sql, right.sql, node)
+    node = _node(operator, left.sql, right.sql)
+    if {left.kind, right.kind} == set(NUMBERS) and not (_is_exact(left) or _is_exact(right)):
+        node = _exactly(operator, left, right, node)
     return Typed(_guarded(operator, left, right, node), BOOLEAN)
 
 
-def _small(side: Typed) -> bool:
-    """A constant that a float is equal to only where it is the same number: beside it DuckDB, which makes floats of
-    integers to compare them, is right."""
+def _node(operator: Comparator, left: exp.Expr, right: exp.Expr) -> exp.Expr:
+    return _class(operator)(this=operand(left), expression=operand(right))
+
+
+@cache
+def _class(operator: Comparator) -> type[exp.Binary]:
+    match operator:
+        case Comparator.EQUAL:
+            return exp.EQ
+        case Comparator.UNEQUAL:
+            return exp.NEQ
+        case Comparator.LESS:
+            return exp.LT
+        case Comparator.LESS_EQUAL:
+            return exp.LTE
+        case Comparator.GREATER:
+            return exp.GT
+        case Comparator.GREATER_EQUAL:
+            return exp.GTE
+
+
+def _is_exact(side: Typed) -> bool:
+    """Whether a constant is so small that rounding what it is compared with to a float changes nothing."""
     value = side.constant.value if side.constant else None
-    return isinstance(value, (int, float)) and abs(value) < _WHOLE
+    return isinstance(value, (int, float)) and abs(value) < _EXACT
 
 
-def _exact(operator: Comparator, left: exp.Expr, right: exp.Expr, node: exp.Expr) -> exp.Expr:
-    """An integer beside a float, or the other way round: where they are the same as floats, as integers."""
-    one, other = left.copy(), right.copy()
-    same = exp.EQ(this=cast(one, "DOUBLE"), expression=cast(other, "DOUBLE"))
-    large = exp.GTE(
-        this=call("abs", cast(other.copy(), "DOUBLE")), expression=exp.Literal.number(_WHOLE)
-    )
-    wide = exp.DataType.build("HUGEINT", dialect="duckdb")
-    exact = _node(operator)(
-        this=exp.TryCast(this=one.copy(), to=wide),
-        expression=exp.TryCast(this=other.copy(), to=wide.copy()),
-    )
-    test = exp.And(this=same, expression=large)
-    return exp.Case(ifs=[exp.If(this=test, true=exact)], default=node)
+def _exactly(operator: Comparator, left: Typed, right: Typed, node: exp.Expr) -> exp.Expr:
+    """The comparison of a whole number with a float, which DuckDB rounds the whole number to: where that makes them
+    equal, both are compared as whole numbers."""
+    whole, other = (left, right) if left.kind is Kind.INTEGER else (right, left)
+    same = _node(Comparator.EQUAL, cast(whole.sql.copy(), "DOUBLE"), other.sql.copy())
+    huge = [cast(side.sql.copy(), "HUGEINT", attempt=side is other) for side in (left, right)]
+    return exp.Case(ifs=[exp.If(this=same, true=_node(operator, *huge))], default=node)
 
 
 def _guarded(operator: Comparator, left: Typed, right: Typed, node: exp.Expr) -> exp.Expr:
