@@ -1,8 +1,8 @@
 """Conditions on one query vertex or edge: evaluated once over the store's columns, before matching (design.md §3).
 
 Three kinds are taken: label tests of vertices (they join the pattern's labels), `id(a) = ...` and `id(a) IN ...`
-(looked up in the id index), and everything that reads properties only. What could fail for an element that no match
-contains (a division) stays in the tail, so that matching decides what is read.
+(looked up in the id index, as is a property that holds the ids), and everything that reads properties only. What could
+fail for an element that no match contains (a division) stays in the tail, so that matching decides what is read.
 """
 
 from __future__ import annotations
@@ -143,25 +143,36 @@ def _safe_divisor(expression: Expression) -> bool:
 
 
 def _id_terms(scope: Scope, condition: Expression) -> IdTerms | None:
-    """What a condition compares an id with, if it is id(x) = constant or id(x) IN constants."""
+    """What a condition compares an id with, if it is id(x) = constant or id(x) IN constants, or the same of a property
+    that is the id."""
     match condition:
         case Comparison(operator=Comparator.EQUAL, left=left, right=right):
-            subject, given = (left, right) if is_id(left) else (right, left)
+            constant = isinstance(left, (Literal, Parameter))
+            subject, given = (right, left) if constant else (left, right)
             values = (given,)
         case In(item=subject, list=ListLiteral(items=values)):
             pass
         case In(item=subject, list=Parameter(name=name, place=place) as whole):
             value = scope.parameter(name, place)
-            return whole if is_id(subject) and isinstance(value, (list, tuple)) else None
+            return whole if isinstance(value, (list, tuple)) and _is_id(scope, subject) else None
         case _:
             return None
     constants = tuple(part for part in values if isinstance(part, (Literal, Parameter)))
-    if not is_id(subject) or len(constants) < len(values):
+    if len(constants) < len(values) or not _is_id(scope, subject):
         return None
     for part in constants:
         if isinstance(part, Parameter):
             scope.parameter(part.name, part.place)  # it has a value
     return constants
+
+
+def _is_id(scope: Scope, expression: Expression) -> bool:
+    """id(x), or a property that holds the id of every vertex that x can be."""
+    match expression:
+        case Property(subject=Element(kind="vertex", index=index), key=key):
+            groups = scope.groups(index)
+            return bool(groups) and all(scope.snapshot.is_id(k, key.text) for k in groups)
+    return is_id(expression)
 
 
 def _ids(terms: IdTerms, values: Mapping[str, Value]) -> tuple[int | str, ...]:
