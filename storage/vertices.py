@@ -312,7 +312,11 @@ def _same(column: Column | None, ids: Column | None) -> bool:
     first = slice(0, 64)  # nearly every other property differs here
     if not np.array_equal(column.values[first], ids.values[first]):
         return False
-    if column.offsets is not None and ids.offsets is not None and not np.array_equal(column.offsets, ids.offsets):
+    if (
+        column.offsets is not None
+        and ids.offsets is not None
+        and not np.array_equal(column.offsets, ids.offsets)
+    ):
         return False
     return np.array_equal(column.values, ids.values)
 

@@ -176,7 +176,9 @@ def _labels_or_mode(query: Resolved, u: int, v: int) -> bool:
 def _apart_anyway(query: Resolved, u: int, v: int) -> bool:
     """Whether labels, or an edge of a kind that has no self-loops, already keep two query vertices
     apart."""
-    return query.disjoint(u, v) or any(
+    if query.disjoint(u, v):
+        return True
+    return v in query.neighbours(u) and any(
         not query.view(query.edges[e].spec(u)).loops
         for e in query.incident(u)
         if query.edges[e].other(u) == v
@@ -201,7 +203,8 @@ def _surely_different(query: Resolved, u: int, v: int) -> bool:
     told = (u, v) in query.graph.apart or (v, u) in query.graph.apart
     if mode.nodes_differ or told or _apart_anyway(query, u, v):
         return True
-    if not mode.edges_differ:
+    far = not (query.neighbours(u) | {u}) & (query.neighbours(v) | {v})
+    if far or not mode.edges_differ:
         return False
     for e in query.incident(u):
         w = query.edges[e].other(u)

@@ -153,6 +153,8 @@ class Resolved:
     def disjoint(self, u: int, v: int) -> bool:
         """Whether no data vertex is a candidate of both."""
         ours, theirs = self.candidates[u].ranges, self.candidates[v].ranges
+        if ours == theirs:
+            return not ours
         return all(b <= c or d <= a for a, b in ours for c, d in theirs)
 
 
