@@ -328,7 +328,8 @@ def verify(plan: Plan) -> Plan:
 
     Runs between planner passes, so that a bad pass fails at the pass.
     """
-    _require(not plan.terms or plan.counting, plan, "rows cannot be corrected by terms")
+    if plan.terms and not plan.counting:
+        raise _invalid(plan, "rows cannot be corrected by terms")
     for _, term in plan.terms:
         verify(term)
     bound: set[int] = set()
@@ -336,35 +337,39 @@ def verify(plan: Plan) -> Plan:
     matched: set[int] = set()
     for k, phase in enumerate(plan.phases):
         reads, binds = _flow(phase)
-        _require(reads <= bound, plan, f"phase {k} reads unbound vertices {sorted(reads - bound)}")
-        _require(not binds & bound, plan, f"phase {k} binds {sorted(binds & bound)} twice")
+        if not reads <= bound:
+            raise _invalid(plan, f"phase {k} reads unbound vertices {sorted(reads - bound)}")
+        if binds & bound:
+            raise _invalid(plan, f"phase {k} binds {sorted(binds & bound)} twice")
         bound |= binds
         match phase:
             case Extend(pattern=p, steps=steps):
-                _require(0 <= p <= 7, plan, f"phase {k} has matching pattern {p}")
-                _require(
-                    len({s.vertex for s in steps}) == len(steps) > 0, plan, f"phase {k} binds twice"
-                )
+                if not 0 <= p <= 7:
+                    raise _invalid(plan, f"phase {k} has matching pattern {p}")
+                if not len(binds) == len(steps) > 0:
+                    raise _invalid(plan, f"phase {k} binds twice")
                 matched |= {s.edge for s in steps}
             case Eliminate(arcs=arcs):
                 matched |= {a.edge for a in arcs}
             case BindEdge(edge=e, differs=d, above=a):
-                _require(e not in bound_edges, plan, f"phase {k} binds edge {e} twice")
-                _require({*d, *a} <= bound_edges, plan, f"phase {k} reads unbound edges")
+                if e in bound_edges:
+                    raise _invalid(plan, f"phase {k} binds edge {e} twice")
+                if not {*d, *a} <= bound_edges:
+                    raise _invalid(plan, f"phase {k} reads unbound edges")
                 bound_edges.add(e)
             case Compare():
-                _require(phase.edges <= bound_edges, plan, f"phase {k} reads unbound edges")
+                if not phase.edges <= bound_edges:
+                    raise _invalid(plan, f"phase {k} reads unbound edges")
             case _:
                 pass
-    _require(bound == set(range(plan.vertices)), plan, "not every query vertex is bound")
-    _require(
-        matched | bound_edges == set(range(plan.edges)), plan, "not every query edge is matched"
-    )
+    if bound != set(range(plan.vertices)):
+        raise _invalid(plan, "not every query vertex is bound")
+    if matched | bound_edges != set(range(plan.edges)):
+        raise _invalid(plan, "not every query edge is matched")
     return plan
 
 
-def _require(holds: bool, plan: Plan, what: str) -> None:
-    if not holds:
-        raise InternalError(
-            f"The planner made an invalid plan: {what}. Plan: {plan.phases}", "Please report it."
-        )
+def _invalid(plan: Plan, what: str) -> InternalError:
+    return InternalError(
+        f"The planner made an invalid plan: {what}. Plan: {plan.phases}", "Please report it."
+    )

@@ -6,6 +6,7 @@ import logging
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from gdb import limits
 from gdb.errors import (
     Cancelled,
     DeviceError,
@@ -72,6 +73,7 @@ def answered(
         lines = [*plan_lines(query, chain, why), *found.lines]
         return Result.of_lines("plan", lines, Summary(dict(clock.seconds), "cpu", len(lines)))
     answer = found.answer
+    limits.check_rows(len(answer))
     summary = Summary(
         clock.seconds, "cpu", len(answer), context.embeddings, evaluator="duckdb", why=why
     )

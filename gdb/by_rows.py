@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, TypeAlias
 
+from gdb import limits
 from gdb.errors import ReadOnlyError
 from gdb.language.printer import clause_text
 from gdb.result import Result, Row, RowAnswer
@@ -103,7 +104,9 @@ def _ran(
         cancel=request.cancel,
         import_root=request.import_root,
     )
-    return run(context, query), context
+    found = run(context, query)
+    limits.check_rows(len(found.rows))  # before what it wrote is committed
+    return found, context
 
 
 def plan_lines(query: Query, why: str, parameters: Mapping[str, object]) -> list[str]:

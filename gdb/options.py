@@ -14,6 +14,7 @@ from pathlib import Path
 
 import numpy as np
 
+from gdb import limits
 from gdb.errors import NameProblem, NotAStore, QueryError, TypeProblem
 from gdb.executor.tail import Value
 from gdb.query_graph import (
@@ -140,14 +141,14 @@ def byte_count(name: str, value: int | str) -> int:
 
 
 def timeout_seconds(timeout: float | None) -> float | None:
-    """A time limit in seconds; None for none.
+    """A time limit in seconds, `limits.MAX_SECONDS` where none is given; None for none.
 
     Raises
     ------
     QueryError, TypeProblem : it is no positive number.
     """
     if timeout is None:
-        return None
+        return limits.MAX_SECONDS
     if isinstance(timeout, bool) or not isinstance(timeout, numbers.Real):
         raise TypeProblem(f"timeout= takes seconds, not {type(timeout).__name__}.")
     seconds = float(timeout)

@@ -11,6 +11,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
+from gdb import limits
 from gdb.errors import (
     Cancelled,
     CountOverflow,
@@ -37,7 +38,7 @@ if TYPE_CHECKING:
     from gdb.executor.given import Given
     from gdb.executor.gpu.rows import Pick
     from gdb.executor.plan import Plan
-    from gdb.executor.tail import Value
+    from gdb.executor.tail import Tail, Value
     from gdb.language.binder import BoundQuery
     from gdb.language.clauses import Query
     from gdb.query_graph import MatchMode
@@ -201,12 +202,13 @@ def on_device(request: Request, snapshot: Snapshot, statements: Statements) -> D
     found = clock.step(
         "run",
         lambda: executor.columns_on_gpu(
-            plan, snapshot, options, tail.wanted, picks, tail.row_limit, statement.given
+            plan, snapshot, options, tail.wanted, picks, _most_rows(tail), statement.given
         ),
     )
     if statement is not known:
         statements.keep(key, snapshot, statement)
     rows = found[0].shape[0]
+    limits.check_rows(rows)
     summary = Summary(
         *(clock.seconds, device, rows, rows, profile.kernel_seconds, profile.moved_bytes)
     )
@@ -409,7 +411,8 @@ def _run(
             number = executor.count_distinct(plan, snapshot, options, tail.once, given)
         else:
             part = partial(tails.part, tail, snapshot=snapshot)
-            found = executor.rows(plan, snapshot, options, tail.wanted, part, tail.row_limit, given)
+            most = _most_rows(tail)
+            found = executor.rows(plan, snapshot, options, tail.wanted, part, most, given)
             return found.parts, found.rows
         return number, number
 
@@ -438,6 +441,7 @@ def _run(
                 deadline=clock.deadline,
             ),
         )
+    limits.check_rows(len(answer))
     summary = Summary(clock.seconds, device, len(answer), embeddings, evaluator="duckdb")
     if profile is not None:
         summary = replace(
@@ -445,6 +449,15 @@ def _run(
         )
     warnings = (*_warnings(statement.bound, plan), *lost)
     return Result(ColumnAnswer(answer, snapshot), warnings=warnings, summary=summary)
+
+
+def _most_rows(tail: Tail) -> int | None:
+    """How many rows the executor has to give at most; where each is one of the result, one more than it may have is
+    enough to refuse it."""
+    if limits.MAX_ROWS is None or tail.direct is None:
+        return tail.row_limit
+    refused = limits.MAX_ROWS + 1
+    return refused if tail.row_limit is None else min(refused, tail.row_limit)
 
 
 def _counted(

@@ -15,10 +15,7 @@ import numpy as np
 from gdb import entities
 from gdb.entities import Cell, Node, Relationship
 from gdb.errors import GdbError, NotOneRow, TypeProblem
-from gdb.executor import arrow
-from gdb.executor.arrow import Array
 from gdb.executor.tail import Output, TailResult
-from gdb.export import exported
 from gdb.summary import Summary
 
 if TYPE_CHECKING:
@@ -27,6 +24,7 @@ if TYPE_CHECKING:
     import polars
     import pyarrow
 
+    from gdb.executor.arrow import Array
     from gdb.storage.snapshot import Snapshot
 
 Row: TypeAlias = tuple[Cell, ...]
@@ -76,6 +74,8 @@ class ColumnAnswer:
         if isinstance(self._answer.answer, int):
             yield [[self._answer.answer]]
             return
+        from gdb.executor import arrow  # here and below: a number needs no Arrow
+
         for chunk in self._answer.table.iter_chunks():
             yield [
                 self._column(output, arrow.child(chunk, index))
@@ -83,13 +83,20 @@ class ColumnAnswer:
             ]
 
     def exported(self) -> Array:
+        from gdb.export import exported
+
         return exported(self._answer.outputs, self._answer.table, self._snapshot)
 
     def batches(self, size: int) -> Iterator[Array]:
+        from gdb.executor import arrow
+        from gdb.export import exported
+
         for chunk in self._answer.table.iter_chunks():
             yield from arrow.pieces(exported(self._answer.outputs, chunk, self._snapshot), size)
 
     def _column(self, output: Output, array: Array) -> list[Cell]:
+        from gdb.executor import arrow
+
         if output.kind == "value" or self._snapshot is None:
             return [*arrow.to_list(array)]
         numbers, valid = arrow.int64_values(array)
@@ -155,6 +162,7 @@ class Result:
     @classmethod
     def of_lines(cls, column: str, lines: Sequence[str], summary: Summary | None = None) -> Result:
         """A Result of one string column (EXPLAIN)."""
+        from gdb.executor import arrow
         from gdb.storage.model import Column
 
         text = arrow.column_array(Column.from_list(lines, "string"))

@@ -172,6 +172,11 @@ class Snapshot:
         assert column is not None
         return column
 
+    def is_id(self, group: int, key: str) -> bool:
+        """Whether a property of a group is the user's id of each of its vertices."""
+        with self._lock:
+            return self._vertices.is_id(group, key)
+
     def ids_of(self, group: int) -> I64 | list[str]:
         """The user ids of a group, by group row: i64[count], or strings."""
         column = self.id_column(group)

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from functools import cache
 from typing import TYPE_CHECKING
 
-from sqlglot import exp
-
+from gdb.language.nodes import exp
 from gdb.language.syntax import Comparator
 from gdb.language.types import (
     BOOLEAN,
@@ -20,6 +20,7 @@ from gdb.language.types import (
     Kind,
     Type,
     Typed,
+    alike,
     call,
     cast,
     is_null,
@@ -34,16 +35,7 @@ from gdb.language.types import (
 if TYPE_CHECKING:
     from gdb.executor.tail import Value
 
-_NODES: dict[Comparator, type[exp.Binary]] = {
-    Comparator.EQUAL: exp.EQ,
-    Comparator.UNEQUAL: exp.NEQ,
-    Comparator.LESS: exp.LT,
-    Comparator.LESS_EQUAL: exp.LTE,
-    Comparator.GREATER: exp.GT,
-    Comparator.GREATER_EQUAL: exp.GTE,
-}
-
-_EXACT = 1 << 53  # whole numbers up to this are floats
+_EXACT = 1 << 53  # whole numbers below this are floats, and no others are rounded to them
 
 
 def null() -> Typed:
@@ -69,13 +61,30 @@ def compare(operator: Comparator, left: Typed, right: Typed) -> Typed:
 
 
 def _node(operator: Comparator, left: exp.Expr, right: exp.Expr) -> exp.Expr:
-    return _NODES[operator](this=operand(left), expression=operand(right))
+    return _class(operator)(this=operand(left), expression=operand(right))
+
+
+@cache
+def _class(operator: Comparator) -> type[exp.Binary]:
+    match operator:
+        case Comparator.EQUAL:
+            return exp.EQ
+        case Comparator.UNEQUAL:
+            return exp.NEQ
+        case Comparator.LESS:
+            return exp.LT
+        case Comparator.LESS_EQUAL:
+            return exp.LTE
+        case Comparator.GREATER:
+            return exp.GT
+        case Comparator.GREATER_EQUAL:
+            return exp.GTE
 
 
 def _is_exact(side: Typed) -> bool:
     """Whether a constant is so small that rounding what it is compared with to a float changes nothing."""
     value = side.constant.value if side.constant else None
-    return isinstance(value, (int, float)) and abs(value) <= _EXACT
+    return isinstance(value, (int, float)) and abs(value) < _EXACT
 
 
 def _exactly(operator: Comparator, left: Typed, right: Typed, node: exp.Expr) -> exp.Expr:
@@ -85,13 +94,6 @@ def _exactly(operator: Comparator, left: Typed, right: Typed, node: exp.Expr) ->
     same = _node(Comparator.EQUAL, cast(whole.sql.copy(), "DOUBLE"), other.sql.copy())
     huge = [cast(side.sql.copy(), "HUGEINT", attempt=side is other) for side in (left, right)]
     return exp.Case(ifs=[exp.If(this=same, true=_node(operator, *huge))], default=node)
-
-
-def alike(left: Kind, right: Kind, equality: bool) -> bool:
-    """Whether values of two kinds can be compared: for equality, or for order."""
-    if left in NUMBERS and right in NUMBERS:
-        return True
-    return left is right and (equality or left in SCALARS)
 
 
 def _guarded(operator: Comparator, left: Typed, right: Typed, node: exp.Expr) -> exp.Expr:
