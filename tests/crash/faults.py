@@ -26,7 +26,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from gdb.errors import ClosedError, GdbError, InternalError, StoreError
-from gdb.storage import manifest, segment
+from gdb.storage import names, segment
 from gdb.storage.build import write_graph
 from gdb.storage.store import Store
 from tests.crash import writer
@@ -248,7 +248,7 @@ def _left(folder: Path) -> tuple[int | None, str]:
             write_graph(store, writer.generation(3), segment_edges=writer.SEGMENT_EDGES)
             whole = writer.generation_of(store.snapshot()) == 3
             kept = {record.name for record in store.snapshot().manifest.files}
-            strays = manifest.strays(os.listdir(folder), kept)
+            strays = names.strays(os.listdir(folder), kept)
         finally:
             store.close()
     except (GdbError, AssertionError, OSError) as error:

@@ -12,7 +12,7 @@ from random import Random
 
 import pytest
 
-from gdb.storage import manifest
+from gdb.storage import manifest, names
 from gdb.storage.files import MANIFEST, Files
 from gdb.storage.manifest import Manifest
 from tests.crash.disk import Acknowledged, Created, Order, Removed, Renamed, Written
@@ -204,7 +204,7 @@ def test_a_sweep_before_the_switch_is_certain_would_be_seen(
         out.close()
         files.fsync_dir()
         files.rename(name, MANIFEST)
-        for stray in manifest.strays(files.names(), {file.name for file in new.files}):
+        for stray in names.strays(files.names(), {file.name for file in new.files}):
             files.unlink(stray)
         files.fsync_dir()
         return raw
