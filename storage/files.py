@@ -2,8 +2,8 @@
 
 Tests put a recording or failing `Files` under the store; `gdb.connect()` without a path puts
 `gdb.storage.memory.MemoryFiles` under it. The rules of the door (design.md §2, *Known traps*): a file is created once,
-extended and synced, never truncated and never mapped writable, and only the manifest is extended once it is in use; a
-file's length is checked before it is mapped, because reading a map of a truncated file kills the process; after a failed
+extended and synced, never truncated and never mapped writable, and only the manifest is extended once it is in use;
+its length is checked before it is mapped, because reading a map of a truncated file kills the process; after a failed
 fsync nothing more is written through this door, because the kernel may have dropped the pages that it failed to write
 and a second fsync would lie.
 """
@@ -300,8 +300,8 @@ class PosixFiles:
             self.poison(self.where, error)
 
     def lock_writer(self) -> None:
-        with translated(str(self._path / WRITER_LOCK)):
-            fd = os.open(self._path / WRITER_LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+        with translated(path := self._prefix + WRITER_LOCK):
+            fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
             try:
                 # flock, not lockf: a lockf lock drops when any descriptor of the file closes.
                 fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)

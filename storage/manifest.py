@@ -201,8 +201,8 @@ class Manifest:
 
 
 def encode(manifest: Manifest) -> bytes:
-    """The bytes of a manifest file: head, JSON body, the segment inside, BLAKE2b-128 of all. Whole sectors, where records
-    may follow."""
+    """The bytes of a manifest file: head, JSON body, the segment inside, BLAKE2b-128 of all. Whole sectors where
+    records may follow."""
     members = {name: getattr(manifest, name) for name in _OWN}
     if manifest.delta is not None:
         members["delta"] = manifest.delta

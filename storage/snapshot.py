@@ -77,8 +77,9 @@ class Snapshot:
         before: Snapshot | None = None,
         delta: Delta | None = None,
     ) -> None:
-        """more : what the store has on disk beside the files that the manifest names. before : an earlier snapshot of the
-        same store; what both have is not read again. delta : one that is not committed, instead of the manifest's."""
+        """more : what the store has on disk beside the files that the manifest names. before : an earlier snapshot of
+        the same store; what both have is not read again. delta : one that is not committed, instead of the
+        manifest's."""
         self.manifest = manifest
         self.files = files
         self.version = manifest.version
@@ -88,9 +89,10 @@ class Snapshot:
             files, manifest.files, manifest.inline, None if before is None else before._segments
         )
         self.delta = deltas.read(manifest, self._segments) if delta is None else delta
-        self._vertices: Vertices = Vertices(
-            manifest, self.delta, self._segments, None if before is None else before._vertices
-        )
+        known = None if before is None else before._vertices
+        if known is None or not known.fits(manifest, self.delta, self._segments):
+            known = Vertices(manifest, self.delta, self._segments, known)
+        self._vertices = known
         self.partitions: Partitions = Partitions(
             manifest.types,
             self.delta.types,
@@ -102,7 +104,11 @@ class Snapshot:
         self.edge_types = self.partitions.types
         self.edge_count = sum(one.edge_count for one in self.edge_types)
         self.groups = self._vertices.groups
-        self.labels = tuple(sorted({label for group in self.groups for label in group.labels}))
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """All labels of vertices, ascending."""
+        return self._vertices.labels
 
     # ---- edges ----------------------------------------------------------------------------------
 
