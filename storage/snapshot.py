@@ -92,7 +92,7 @@ class Snapshot:
         known = None if before is None else before._vertices
         if known is None or not known.fits(manifest, self.delta, self._segments):
             known = Vertices(manifest, self.delta, self._segments, known)
-        self._vertices = known
+        self._vertices: Vertices = known
         self.partitions: Partitions = Partitions(
             manifest.types,
             self.delta.types,
