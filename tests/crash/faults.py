@@ -31,10 +31,11 @@ from gdb.storage.build import write_graph
 from gdb.storage.store import Store
 from tests.crash import writer
 
-CALLS = ("open", "write", "pwrite", "fsync", "rename", "unlink", "flock", "mkdir")
+CALLS = ("open", "write", "pwrite", "fsync", "fdatasync", "rename", "unlink", "flock", "mkdir")
 SYSTEM_CALLS = {
-    "open": "openat", "write": "write", "pwrite": "pwrite64", "fsync": "fsync", "flock": "flock",
-    "rename": "?rename,?renameat,?renameat2", "unlink": "?unlink,?unlinkat", "mkdir": "?mkdir,?mkdirat",
+    "open": "openat", "write": "write", "pwrite": "pwrite64", "fsync": "fsync", "fdatasync": "fdatasync",
+    "flock": "flock", "rename": "?rename,?renameat,?renameat2", "unlink": "?unlink,?unlinkat",
+    "mkdir": "?mkdir,?mkdirat",
 }  # fmt: skip
 KINDS = ("KILL", "ENOSPC", "EIO", "ENOSPC for good", "short write")
 MOST = 400  # calls of one kind in one commit
