@@ -14,27 +14,29 @@ from __future__ import annotations
 import struct
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import NoReturn
+from typing import NoReturn, TypeAlias
 
 import numpy as np
+import numpy.typing as npt
 
 from gdb.storage import contradictions
 from gdb.storage.checksum import DIGEST_BYTES, Hasher
 from gdb.storage.files import MANIFEST, Files
 from gdb.storage.manifest import SECTOR, DeltaRecord, Manifest, delta_of, text_of
 from gdb.storage.model import U8
-from gdb.storage.segment import Packed, Section, SectionKind, Segments, damaged, need
+from gdb.storage.segment import FileRecord, Packed, Section, SectionKind, Segments, damaged, need
 from gdb.storage.snapshot import More
 
-MOST_BYTES = (
-    1 << 18
-)  # of all records behind one manifest: what a reader who opens the store has to go through
+Items: TypeAlias = "npt.NDArray[np.uint8 | np.uint32 | np.uint64]"
+
+# Of all records behind one manifest: who opens the store goes through them.
+MOST_BYTES = 1 << 18
 _NUMBER = struct.Struct("<I")  # of the record, in the first bytes of each of its sectors
 _PAYLOAD = SECTOR - _NUMBER.size - DIGEST_BYTES
 _HEAD = struct.Struct("<IIQ")  # sectors of the record, sections of the delta, bytes of its text
 _PIECE = struct.Struct(
     "<IIQQQ"
-)  # kind, bytes of an item, bytes kept at the beginning and at the end, new bytes
+)  # kind, bytes of an item; bytes kept in front, at the end; new bytes
 _ITEMS = {1: np.uint8, 4: np.uint32, 8: np.uint64}
 _KINDS = frozenset(map(int, SectionKind))
 _ZEROS = bytes(SECTOR)
@@ -146,6 +148,11 @@ class Journal:
         except (ValueError, RecursionError) as error:
             self._damaged(f"cannot be understood ({error})")
         return found
+
+    @property
+    def files(self) -> tuple[FileRecord, ...]:
+        """What the manifest on disk names."""
+        return self._manifest.files
 
     @property
     def more(self) -> More:
@@ -266,24 +273,27 @@ def _difference(old: Section | None, new: Section) -> tuple[int, int, bytes]:
     """How many bytes of the old section begin and end the new one, and what is between."""
     if old is not None and old.data is new.data:
         return new.data.nbytes, 0, b""
-    after = _bytes(new)
-    if old is None or (old.kind, old.data.dtype.itemsize) != (new.kind, new.data.dtype.itemsize):
+    after, item = _bytes(new), new.data.dtype.itemsize
+    if old is None or (old.kind, old.data.dtype.itemsize) != (new.kind, item):
         return 0, 0, after.tobytes()
-    before = _bytes(old)
-    most = min(len(before), len(after))
-    head = _same(before[:most], after[:most])
+    ours, theirs = after.view(_ITEMS[item]), _bytes(old).view(_ITEMS[item])
+    most = min(len(ours), len(theirs))
+    head = _same(theirs[:most], ours[:most])
     left = most - head
-    tail = _same(before[len(before) - left :][::-1], after[len(after) - left :][::-1])
-    return head, tail, after[head : len(after) - tail].tobytes()
+    tail = _same_end(theirs[len(theirs) - left :], ours[len(ours) - left :])
+    return head * item, tail * item, ours[head : len(ours) - tail].tobytes()
 
 
-def _same(one: U8, other: U8) -> int:
+def _same(one: Items, other: Items) -> int:
     """How many items two arrays of one length begin with alike."""
-    if not len(one):
-        return 0
     differ = one != other
-    first = int(differ.argmax())
-    return first if differ[first] else len(one)
+    return int(differ.argmax()) if differ.any() else len(one)
+
+
+def _same_end(one: Items, other: Items) -> int:
+    """And how many they end with."""
+    differ = one != other
+    return int(differ[::-1].argmax()) if differ.any() else len(one)
 
 
 def _bytes(section: Section) -> U8:

@@ -237,7 +237,9 @@ class Store:
             file = self.files.read_again(MANIFEST, grows=True)
             need(file is self._file, "another process has written")
             self._looked = journal.end
-            return self._now(journal.manifest, journal.more, delta)
+            snapshot = self._now(journal.manifest, journal.more, delta)
+        self._sweep()
+        return snapshot
 
     def close(self) -> None:
         """Give back locks. Arrays that were read stay valid. May be called again."""
@@ -247,14 +249,23 @@ class Store:
                 self._let_go()
                 self.files.close()
 
+    @property
+    def _named(self) -> tuple[FileRecord, ...]:
+        """The files that the manifest names, also where records have taken the place of one of them."""
+        if self._journal is not None:
+            return self._journal.files
+        return () if self._snapshot is None else self._snapshot.manifest.files
+
     def _sweep(self) -> None:
         """Delete files that no manifest in use names; a later commit sweeps what is left."""
-        current = () if self._snapshot is None else self._snapshot.manifest.files
+        with self._lock:
+            current = self._named
         if self._swept == current:
             return
         with suppress(StoreError, FileNotFoundError), self.files.alone() as alone, self._lock:
             if alone:
-                kept = {r.name for snapshot in self._alive for r in snapshot.manifest.files}
+                kept = {record.name for record in current}
+                kept |= {r.name for snapshot in self._alive for r in snapshot.manifest.files}
                 for name in names.strays(self.files.names(), kept):
                     self.files.unlink(name)
                 if kept == {record.name for record in current}:
