@@ -16,7 +16,7 @@ from gdb.storage.transaction import Changes
 # part of the base, is written into the base instead.
 MOST_CHANGES = 1 << 16
 PART_OF_BASE = 0.05
-# Bytes of a delta up to which it lies in the manifest: a file of its own costs two more waits for the disk.
+# Bytes of a delta up to which it lies in a manifest: a file of its own costs two more waits for the disk.
 MOST_INLINE = 1 << 18
 
 

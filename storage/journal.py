@@ -34,9 +34,8 @@ MOST_BYTES = 1 << 18
 _NUMBER = struct.Struct("<I")  # of the record, in the first bytes of each of its sectors
 _PAYLOAD = SECTOR - _NUMBER.size - DIGEST_BYTES
 _HEAD = struct.Struct("<IIQ")  # sectors of the record, sections of the delta, bytes of its text
-_PIECE = struct.Struct(
-    "<IIQQQ"
-)  # kind, bytes of an item; bytes kept in front, at the end; new bytes
+# kind, bytes of an item; bytes that are kept in front and at the end, and new ones between
+_PIECE = struct.Struct("<IIQQQ")
 _ITEMS = {1: np.uint8, 4: np.uint32, 8: np.uint64}
 _KINDS = frozenset(map(int, SectionKind))
 _ZEROS = bytes(SECTOR)
@@ -45,14 +44,15 @@ _NOTHING = np.zeros(0, np.uint8)
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Record:
-    """A record and what holds after it. raw : its bytes. text : the delta's, None where `delta` is known."""
+    """A record, and what holds after it: sections of the delta, and what is said of them, as text, and read where that
+    was done."""
 
     number: int
     raw: bytes
     hasher: Hasher
     sections: Sequence[Section]
-    delta: DeltaRecord | None
     text: bytes
+    delta: DeltaRecord | None = None
 
 
 class Journal:
@@ -100,7 +100,7 @@ class Journal:
         payload = b"".join((_HEAD.pack(sectors, len(sections), len(text)), *pieces, text, *fresh))
         hasher = self._hasher.copy()
         raw = _sealed(payload, _NUMBER.pack(self._number + 1), hasher)
-        return Record(self._number + 1, raw, hasher, sections, delta, text)
+        return Record(self._number + 1, raw, hasher, sections, text, delta)
 
     def accept(self, record: Record) -> bool:
         """The record has been written at the end; False where it was read from there already."""
@@ -225,7 +225,7 @@ class Journal:
         hasher = self._hasher.copy()
         hasher.update(raw)
         text = payload[begin : begin + length]
-        return Record(self._number + 1, raw, hasher, sections, None, text)
+        return Record(self._number + 1, raw, hasher, sections, text)
 
     def _held(self) -> Sequence[Section]:
         """The sections of the delta after the last record."""
