@@ -71,14 +71,7 @@ class Partitions:
         self._segments = segments
         self.types = tuple(_edge_types(self._records, self._deltas))
         self._types = {one.name: one for one in self.types}
-        files = {s.file for record in records for part in record.parts for s in part.segments}
-        files |= {record.file for record in records if record.columns}
-        same = (
-            before is not None
-            and before._records == self._records
-            and segments.shares(before._segments, files)
-        )
-        kept = before if same else None
+        kept = before if before is not None and self._same_base(before) else None
         self._stored: dict[tuple[str, Direction], Part] = {} if kept is None else kept._stored
         self._stored_slots: dict[str, I64] = {} if kept is None else kept._stored_slots
         self._stored_columns: dict[tuple[str, str], Column] = (
@@ -90,6 +83,17 @@ class Partitions:
         self._adjacency: dict[tuple[Types, Direction], Adjacency] = {}
         self._eids: dict[tuple[Types, Direction], I64] = {}
         self._canonical: dict[str, I64] = {}
+
+    def _same_base(self, before: Partitions) -> bool:
+        """Whether an earlier snapshot has the same types in the same files."""
+        records = self._records.values()
+        if self._segments.records == before._segments.records and all(
+            before._records.get(record.name) is record for record in records
+        ):
+            return len(records) == len(before._records)
+        files = {s.file for record in records for part in record.parts for s in part.segments}
+        files |= {record.file for record in records if record.columns}
+        return before._records == self._records and self._segments.shares(before._segments, files)
 
     def adjacency(self, types: Types, direction: Direction) -> Adjacency:
         """See `gdb.storage.snapshot.Snapshot.adjacency`."""

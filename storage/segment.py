@@ -152,11 +152,27 @@ class SegmentWriter:
         self._pending, self._bytes = [], 0
 
 
-def packed(sections: Sequence[Section]) -> bytes:
-    """The bytes of a segment file of some sections, for one that lies inside another file."""
-    out = io.BytesIO()
-    _write(out.write, sections, None)
-    return out.getvalue()
+class Packed:
+    """A few sections that lie inside another file, as the bytes of a segment file; these are made when they are first
+    asked for.
+
+    Parameters
+    ----------
+    sections, raw : one of both.
+    """
+
+    __slots__ = ("_raw", "_sections")
+
+    def __init__(self, sections: Sequence[Section] = (), raw: bytes = b"") -> None:
+        self._sections, self._raw = sections, raw
+
+    @property
+    def bytes(self) -> bytes:
+        if not self._raw:
+            out = io.BytesIO()
+            _write(out.write, self._sections, None)
+            self._raw = out.getvalue()
+        return self._raw
 
 
 def _start(at: int, size: int) -> int:
@@ -249,6 +265,11 @@ class SegmentFile:
         """How many sections the file has."""
         return len(self._entries)
 
+    def contents(self) -> Iterator[tuple[int, int, U8]]:
+        """Of each section its kind, the bytes of one item, and all its bytes."""
+        for kind, item, offset, length in self._entries:
+            yield kind, item, self._bytes[offset : offset + length]
+
     def extent(self, section: int) -> tuple[int, int]:
         """Where a section begins in the file, and its length in bytes."""
         return self._entries[section][2:]
@@ -288,10 +309,10 @@ class Segments:
         self,
         files: Files,
         records: tuple[FileRecord, ...],
-        inline: bytes,
+        inline: Packed | None,
         before: Segments | None = None,
     ) -> None:
-        """inline : the segment that lies in the manifest itself, b"": none. before : those of an earlier manifest; what
+        """inline : the segment that lies in the manifest itself. before : those of an earlier manifest; what
         both name is not verified again."""
         self.files, self.records, self.inline = files, records, inline
         opened: dict[FileRecord, SegmentFile] = {}
@@ -320,8 +341,8 @@ class Segments:
             return self._opened[number]
 
     def _open(self, number: int) -> SegmentFile:
-        if number == len(self.records) and self.inline:
-            content = np.frombuffer(bytearray(self.inline), np.uint8)  # where numbers are aligned
+        if number == len(self.records) and self.inline is not None:
+            content = np.frombuffer(bytearray(self.inline.bytes), np.uint8)  # numbers are aligned
             content.flags.writeable = False
             return SegmentFile(self.files.where, MANIFEST, content)
         if not 0 <= number < len(self.records):

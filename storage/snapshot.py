@@ -55,6 +55,17 @@ class StoreStats:
     changes: int = 0
 
 
+@dataclass(frozen=True, slots=True)
+class More:
+    """How many files, and how many bytes they have."""
+
+    files: int
+    bytes: int
+
+
+NO_MORE = More(0, 0)
+
+
 class Snapshot:
     """See the module. Made by `gdb.storage.store.Store.snapshot`."""
 
@@ -62,24 +73,26 @@ class Snapshot:
         self,
         files: Files,
         manifest: Manifest,
-        manifest_bytes: int,
+        more: More = NO_MORE,
         before: Snapshot | None = None,
         delta: Delta | None = None,
     ) -> None:
-        """before : an earlier snapshot of the same store; what both have is not read again. delta : one that is not
-        committed, instead of the manifest's."""
+        """more : what the store has on disk beside the files that the manifest names. before : an earlier snapshot of
+        the same store; what both have is not read again. delta : one that is not committed, instead of the
+        manifest's."""
         self.manifest = manifest
         self.files = files
         self.version = manifest.version
-        self._manifest_bytes = manifest_bytes
+        self._more = more
         self._lock = threading.RLock()
         self._segments: Segments = Segments(
             files, manifest.files, manifest.inline, None if before is None else before._segments
         )
         self.delta = deltas.read(manifest, self._segments) if delta is None else delta
-        self._vertices: Vertices = Vertices(
-            manifest, self.delta, self._segments, None if before is None else before._vertices
-        )
+        known = None if before is None else before._vertices
+        if known is None or not known.fits(manifest, self.delta, self._segments):
+            known = Vertices(manifest, self.delta, self._segments, known)
+        self._vertices: Vertices = known
         self.partitions: Partitions = Partitions(
             manifest.types,
             self.delta.types,
@@ -91,7 +104,11 @@ class Snapshot:
         self.edge_types = self.partitions.types
         self.edge_count = sum(one.edge_count for one in self.edge_types)
         self.groups = self._vertices.groups
-        self.labels = tuple(sorted({label for group in self.groups for label in group.labels}))
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """All labels of vertices, ascending."""
+        return self._vertices.labels
 
     # ---- edges ----------------------------------------------------------------------------------
 
@@ -240,8 +257,9 @@ class Snapshot:
             for record in self.manifest.types
             for part in record.parts
         )
-        size = sum(record.length for record in self.manifest.files) + self._manifest_bytes
-        files = len(self.manifest.files) + 1
+        size = sum(record.length for record in self.manifest.files)
+        size += self._more.bytes
+        files = len(self.manifest.files) + self._more.files
         vertices = sum(group.count for group in self.groups)
         return StoreStats(
             self.version, vertices, self.edge_count, size, files, parts, self.delta.size

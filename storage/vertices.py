@@ -87,6 +87,7 @@ class Vertices:
         self.groups = tuple(
             self._group(key, found) for key, found in zip(pieces, self._pieces, strict=True)
         )
+        self.labels = tuple(sorted({label for group in self.groups for label in group.labels}))
         starts = sorted((r[0], n) for n, group in enumerate(self.groups) for r in group.ranges)
         self._range_start = np.array([start for start, _ in starts], np.int64)
         self._range_group = np.array([number for _, number in starts], np.int32)
@@ -105,6 +106,16 @@ class Vertices:
             for name, kind in kept.items():
                 kinds[name] = wider(kinds.get(name), kind)
         return VertexGroup(*key, ranges, sum(stop - start for start, stop in ranges), kinds)
+
+    def fits(self, manifest: Manifest, delta: Delta, segments: Segments) -> bool:
+        """Whether the vertices of another state are these: most commits change edges alone."""
+        mine = self._delta
+        return (
+            (mine.dead is delta.dead and mine.added is delta.added)
+            and (mine.patches is delta.patches and mine.vertices == delta.vertices)
+            and (self._records is manifest.groups and self._spaces is manifest.spaces)
+            and self._segments.records == segments.records
+        )
 
     # ---- rows ------------------------------------------------------------------------------------
 
@@ -213,7 +224,9 @@ class Vertices:
         for record in self._spaces:
             if record.name == space:
                 found = self._find_in(self._index(record), kind, wanted)
-        found[self._delta.is_dead(np.maximum(found, 0).astype(np.uint32)) & (found >= 0)] = -1
+        if len(self._delta.dead):
+            known = np.maximum(found, 0).astype(np.uint32)
+            found[self._delta.is_dead(known) & (found >= 0)] = -1
         if any(new.id_space == space for new in self._delta.added):
             left = np.flatnonzero(found < 0)
             asked = (

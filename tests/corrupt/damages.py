@@ -40,6 +40,7 @@ TEXTS: tuple[Json, ...] = (
     5,
     None,
 )
+END_LOST = "the end of the journal lost"  # as by a power cut: the store is as it was earlier
 INDEX_KINDS = {1: "interval index", 2: "interval index", 3: "row lengths", 4: "row lengths", 32: "id index",
                33: "id index"}  # fmt: skip
 
@@ -47,6 +48,8 @@ INDEX_KINDS = {1: "interval index", 2: "interval index", 3: "row lengths", 4: "r
 def all_damages(base: Path, stale: Path, seed: int) -> list[Damage]:
     """Every damage of the store `base`; `stale` is an older state of it. The same for the same seed."""
     rng = random.Random(seed)
+    if ends_of_records(base):  # what lies before them is tried on the other stores
+        return [*_bytes(base, rng), *_files(base, stale)]
     return [
         *_bytes(base, rng),
         *_files(base, stale),
@@ -66,8 +69,10 @@ def segments_of(folder: Path) -> list[str]:
 
 def _bytes(base: Path, rng: random.Random) -> Iterator[Damage]:
     raw = (base / "MANIFEST").read_bytes()
+    records = min(ends_of_records(base), default=len(raw))
     for at in range(len(raw)):
-        yield _flip("manifest, all bytes", "MANIFEST", at, rng)
+        kind = "manifest, all bytes" if at < records else "journal, all bytes"
+        yield _flip(kind, "MANIFEST", at, rng)
     data: list[tuple[str, int]] = []
     for name in segments_of(base):
         content = (base / name).read_bytes()
@@ -110,10 +115,10 @@ def _files(base: Path, stale: Path) -> Iterator[Damage]:
     for name in names:
         length = (base / name).stat().st_size
         yield Damage("missing", name, lambda f, n=name: (f / n).unlink())
+        ends = ends_of_records(base) if name == "MANIFEST" else []
         for size in sorted({*range(0, length, max(1, length // 40)), 1, 8, 24, 64, length - 1}):
-            yield Damage(
-                "truncated", f"{name} to {size}", lambda f, n=name, s=size: os.truncate(f / n, s)
-            )
+            kind = END_LOST if ends and size >= ends[0] else "truncated"
+            yield Damage(kind, f"{name} to {size}", lambda f, n=name, s=size: os.truncate(f / n, s))
         for size in (1, 16, 4096):
             yield Damage(
                 "grown",
@@ -123,7 +128,7 @@ def _files(base: Path, stale: Path) -> Iterator[Damage]:
         for size in (512, 4096):
             for at in range(0, length, size):
                 yield Damage(
-                    "zeroed sector",
+                    END_LOST if _ends_in(ends, at, at + size) else "zeroed sector",
                     f"{name} at {at}",
                     lambda f, n=name, a=at, s=size: _zero(f / n, a, s),
                 )
@@ -148,6 +153,21 @@ def _files(base: Path, stale: Path) -> Iterator[Damage]:
         yield Damage(
             "lock files", f"{name} rubbish", lambda f, n=name: (f / n).write_bytes(b"\xff" * 99)
         )
+
+
+def ends_of_records(folder: Path) -> list[int]:
+    """Where the manifest of a store with a journal ends, and each of its records; none where there are no records."""
+    raw = (folder / "MANIFEST").read_bytes()
+    ends = [512 * HEAD.unpack_from(raw)[2]]
+    while 0 < ends[-1] < len(raw):
+        ends.append(ends[-1] + 512 * struct.unpack_from("<I", raw, ends[-1] + 4)[0])
+    return ends if len(ends) > 1 else []
+
+
+def _ends_in(ends: list[int], start: int, stop: int) -> bool:
+    """Whether nothing is left of the records behind the one in which lost bytes begin."""
+    behind = [end for end in ends if end > start]
+    return bool(ends) and start >= ends[0] and (stop >= ends[-1] or stop <= behind[0] == ends[-1])
 
 
 def _zero(path: Path, at: int, size: int) -> None:

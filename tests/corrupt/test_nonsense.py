@@ -23,7 +23,12 @@ NAMES = "MATCH (n:Person) RETURN n.name"
 
 @pytest.mark.parametrize(
     ("name", "each", "kinds"),
-    [(stores.BASE, 3, 30), (stores.INSIDE, 3, 40), (stores.BESIDE, 1, 40)],
+    [
+        (stores.BASE, 3, 30),
+        (stores.INSIDE, 3, 40),
+        (stores.BESIDE, 1, 40),
+        (stores.JOURNAL, 20, 14),
+    ],
 )
 def test_a_sample_of_every_damage_is_detected_or_harmless(
     name: str, each: int, kinds: int, tmp_path: Path

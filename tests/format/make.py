@@ -144,6 +144,23 @@ def free(folder: Path) -> None:
         )
 
 
+def journal(folder: Path) -> None:
+    """The graph of `free`, and then, of everything that a transaction may change, something in records."""
+    free(folder)
+    with gdb.connect(folder) as db:
+        for text in (
+            "MATCH (a:A {id: 'a'}) SET a.x = 2",
+            "MATCH (a:A {id: 'a'}) SET a.x = 1",
+            "MATCH (d:A {id: 'd'}) CREATE (d)-[:T {v: [1, 2]}]->(:B {id: 'e', x: 'ö'})",
+            "MATCH (e:B) SET e.born = date('2020-02-29'), e.x = null",
+            "MATCH (a:A {id: 'a'})-[r:R {w: 1}]->() DELETE r",
+            "MATCH (e:B {id: 'e'}) CREATE (e)-[:R {w: 3}]->(e), (:B {id: 'f'})",
+            "MATCH (e:B) SET e:C",
+            "MATCH (f {id: 'f'}) DETACH DELETE f",
+        ):
+            db.execute(text)
+
+
 STORES = {
     "format-1-typed": typed,
     "format-1-loaded": loaded,
@@ -151,6 +168,7 @@ STORES = {
     "format-2-delta": delta,
     "format-2-delta-inside": delta,
     "format-3-delta-inside": free,
+    "format-4-journal-delta-inside": journal,
 }
 
 if __name__ == "__main__":

@@ -32,9 +32,12 @@ from gdb.values.temporal import Date, DateTime, LocalDateTime, LocalTime, Time
 class PlainStore:
     def __init__(self, folder: Path) -> None:
         raw = (folder / "MANIFEST").read_bytes()
-        magic, version, zero, length = struct.unpack_from("<8sIIQ", raw)
-        assert (magic, zero) == (b"gdb.man\n", 0)
+        magic, version, sectors, length = struct.unpack_from("<8sIIQ", raw)
+        assert magic == b"gdb.man\n"
+        assert version == 4 or not sectors
         self.format = version
+        whole = raw
+        raw = raw[: 512 * sectors or None]
         inside = raw[24 + length : -16]
         assert version >= 2 or not inside
         assert hashlib.blake2b(raw[:-16], digest_size=16).digest() == raw[-16:]
@@ -48,10 +51,53 @@ class PlainStore:
             self.files.append(content)
         if inside:
             self.files.append(inside)
+        self.records = 0
+        if sectors:
+            self._follow(whole, len(raw))
         for content in self.files:
             magic, version, _, length = struct.unpack_from("<8sIIQ", content)
             assert (magic, version, length) == (b"gdb.seg\n", 1, len(content))
             assert content[24:64] == bytes(40)
+
+    def _follow(self, file: bytes, at: int) -> None:
+        """Put the state after the last record in the place of the manifest's own delta."""
+        delta, old = self.body["delta"], list[tuple[int, int, bytes]]()
+        last = self.files[delta["file"]]
+        for number in range(struct.unpack_from("<I", last, 12)[0]):
+            kind, item, offset, size = struct.unpack_from("<IIQQ", last, 64 + 32 * number)
+            old.append((kind, item, last[offset : offset + size]))
+        base = len(self.body["files"]) - (delta["file"] < len(self.body["files"]))
+        assert base == delta["file"]
+        while at < len(file):
+            payload, count = b"", struct.unpack_from("<I", file, at + 4)[0]
+            for begin in range(at, at + 512 * count, 512):
+                end = begin + 496
+                assert struct.unpack_from("<I", file, begin) == (self.records + 1,)
+                assert hashlib.blake2b(file[:end], digest_size=16).digest() == file[end : end + 16]
+                payload += file[begin + 4 : end]
+            _, sections, text = struct.unpack_from("<IIQ", payload)
+            new, place = list[tuple[int, int, bytes]](), 16 + 32 * sections + text
+            for number in range(sections):
+                kind, item, head, tail, more = struct.unpack_from(
+                    "<IIQQQ", payload, 16 + 32 * number
+                )
+                had = b""
+                if head + tail:
+                    *same, had = old[number]
+                    assert same == [kind, item]
+                    assert head + tail <= len(had)
+                middle = payload[place : place + more]
+                new.append((kind, item, had[:head] + middle + had[len(had) - tail :]))
+                place += more
+            delta = json.loads(payload[16 + 32 * sections : 16 + 32 * sections + text])
+            assert delta["file"] == base
+            assert payload[place:] == bytes(len(payload) - place)
+            assert len(payload) - place < 492
+            old, at, self.records = new, at + 512 * count, self.records + 1
+        if self.records:
+            self.body["version"] += self.records
+            self.body["delta"] = delta
+            self.files[base:] = [_segment(old)]
 
     def section(self, file: int, number: int, kind: int, code: str) -> list[int]:
         content = self.files[file]
@@ -115,6 +161,17 @@ class PlainStore:
             ]
             assert len(found) == segment["first_edge"] + segment["edges"]
         return found
+
+
+def _segment(sections: list[tuple[int, int, bytes]]) -> bytes:
+    """A segment file with these sections: kind, bytes of an item, content."""
+    table, body, at = b"", b"", 64 + 32 * len(sections)
+    for kind, item, content in sections:
+        start = -(-at // 64) * 64
+        table += struct.pack("<IIQQ8x", kind, item, start, len(content))
+        body += bytes(start - at) + content
+        at = start + len(content)
+    return struct.pack("<8sIIQ40x", b"gdb.seg\n", 1, len(sections), at) + table + body
 
 
 def of_any_type(text: bytes) -> object:
@@ -217,11 +274,13 @@ def test_a_reader_written_from_the_text_reads_a_store(tmp_path: Path) -> None:
     assert (undirected["first_eid"], undirected["edge_count"]) == (edges, edges)
 
 
+@pytest.mark.parametrize("records", [0, 1, 4])
 @pytest.mark.parametrize("inline", [True, False])
 def test_a_reader_written_from_the_text_reads_a_delta(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, inline: bool
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, inline: bool, records: int
 ) -> None:
-    """The base as it was, and every member of the delta, in the manifest or in a file of its own."""
+    """The base as it was, and every member of the delta: in the manifest, in a file of its own, or after the last of
+    some records."""
     monkeypatch.setattr(committing, "MOST_INLINE", 1 << 18 if inline else 0)
     tables = GraphTables(
         (VertexTable(("A",), "", np.arange(6), {"x": Column.from_list(list(range(6)))}),),
@@ -232,6 +291,20 @@ def test_a_reader_written_from_the_text_reads_a_delta(
     )
     store = Store.open(tmp_path, create=True)
     write_graph(store, tables)
+    for number in range(records + 1 if records else 0):  # each takes back what the one before did
+        with store.writer():
+            changes = Changes(store.snapshot())
+            for n in (number, number - 1):
+                vid = changes.find([n % 5], "")
+                if n == number:
+                    changes.add_edges("D", True, vid, vid, {"w": Column.from_list([f"{n}"])})
+                elif n >= 0:
+                    changes.remove_edges("D", vid, vid)
+            if number == records:
+                changes.remove_edges(
+                    "D", changes.find([number % 5], ""), changes.find([number % 5], "")
+                )
+            commit(store, changes)
     with store.writer():
         changes = Changes(store.snapshot())
         new = changes.add_vertices(
@@ -248,8 +321,9 @@ def test_a_reader_written_from_the_text_reads_a_delta(
         changes.remove_vertices(np.array([five, new[0]], np.uint32), detach=False)
         commit(store, changes)
     plain = PlainStore(tmp_path)
-    assert plain.format == 2
+    assert (plain.format, plain.records) == ((4, records) if records else (2, 0))
     body, delta = plain.body, plain.body["delta"]
+    assert body["version"] == 2 + (records + 1 if records else 0)
     assert (body["vertex_count"], body["edge_count"], delta["vertices"]) == (6, 6, 2)
     assert delta["file"] == len(plain.files) - 1 == len(body["files"]) - (not inline)
     assert plain.section(delta["file"], delta["dead"], 48, "I") == sorted([five, 6])
