@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from gdb.chain.columns import RelationColumns, looked_up
+from gdb.chain.liveness import ONLY_THEIR_NUMBER, Demand
 from gdb.chain.relation import Builder, Held, Relation, selected
 from gdb.chain.steps import Found
 from gdb.chain.translate import ChainTranslator
@@ -158,12 +159,14 @@ class Asked:
             hidden=(*relation.hidden, row),
         )
         counted = builder.made(counted)
-        inner = counted.only(mentioned)
+        inner = counted.only(mentioned).unweighted()
         for k, clause in enumerate(matches):
-            live = mentioned if k < len(matches) - 1 else frozenset[str]()
-            inner = matched(builder, inner, clause, live)
+            last = k == len(matches) - 1
+            demand = ONLY_THEIR_NUMBER if last else Demand(mentioned, numbers=True)
+            inner = matched(builder, inner, clause, demand)
         other = builder.fresh("n")
-        rows = f"SELECT {row} AS {other}, count(*) AS {number} FROM {inner.from_} GROUP BY {row}"
+        many = "count(*)" if inner.weight is None else f"sum({inner.weight})::BIGINT"
+        rows = f"SELECT {row} AS {other}, {many} AS {number} FROM {inner.from_} GROUP BY {row}"
         self.relation = counted
         return rows, f"{row} = {other}"
 

@@ -78,6 +78,8 @@ class _Projection:
         distinct = self.clause.distinct
         if self.aggregates or distinct:
             self._group()
+        if self.skip or self.limit is not None:
+            self.relation = self.builder.expanded(self.relation)
         if self.aggregates and distinct and self.order:
             place = self.clause.place
             raise self.builder.refuse(place, "DISTINCT of aggregates, sorted, is")
@@ -163,9 +165,11 @@ class _Projection:
             names[name] = held
             written_.append(f"{sql} AS {held.column}")
         count = len(written_)
-        for call, name in aggregates.items():
-            assert isinstance(call, Call)
-            typed = translator.aggregated(call, relation.order)
+        calls = [call for call in aggregates if isinstance(call, Call)]
+        if relation.weight is not None and not all(map(translator.weighs, calls)):
+            relation = builder.expanded(relation)
+        for call, name in zip(calls, aggregates.values(), strict=True):
+            typed = translator.aggregated(call, relation.order, relation.weight)
             column = builder.fresh("a")
             names[name] = Held(column, typed.type)
             written_.append(f"{written(typed.sql)} AS {column}")
@@ -223,7 +227,9 @@ class _Projection:
             for n, h in names.items()
         }
         sql = selected([*columns_, *relation.hidden], source, tests)
-        return Relation(sql, names, hidden=relation.hidden, order=relation.order)
+        return Relation(
+            sql, names, hidden=relation.hidden, order=relation.order, weight=relation.weight
+        )
 
     def _sort(self, translator: ChainTranslator, item: SortItem) -> str:
         typed = translator.typed(item.expression)

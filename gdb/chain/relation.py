@@ -43,6 +43,7 @@ class Relation:
 
     source : a table's name, or a SELECT. names : in the order in which they came. hidden : columns that every row
         keeps through all clauses: numbers of rows. order : the one of them that says in which order the rows are.
+    weight : the one of them that says for how many equal rows a row stands, 1 or more; None where each is one.
     """
 
     source: str
@@ -50,6 +51,7 @@ class Relation:
     table: bool = False
     hidden: tuple[str, ...] = ()
     order: str | None = None
+    weight: str | None = None
 
     @property
     def from_(self) -> str:
@@ -65,6 +67,11 @@ class Relation:
         """With fewer names."""
         kept = frozenset(live)
         return replace(self, names={n: held for n, held in self.names.items() if n in kept})
+
+    def unweighted(self) -> Relation:
+        """Each of its rows as one."""
+        hidden = tuple(column for column in self.hidden if column != self.weight)
+        return replace(self, hidden=hidden, weight=None)
 
 
 UNIT = Relation("SELECT 1 AS one")
@@ -110,6 +117,15 @@ class Builder:
             for n, held in relation.names.items()
         }
         return replace(relation, source=name, table=True, names=names)
+
+    def expanded(self, relation: Relation) -> Relation:
+        """The relation with a row for each row, for what takes no weights."""
+        if relation.weight is None:
+            return relation
+        found = relation.unweighted()
+        every = [*found.columns, f"unnest(range({relation.weight})) AS {self.fresh('n')}"]
+        inner = f"({selected(every, relation.from_)})"
+        return replace(found, source=selected(found.columns, inner), table=False)
 
     def refuse(self, place: Place, what: str) -> NotSupported:
         """Why a part of the query is not for columns."""

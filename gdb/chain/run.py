@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from gdb import counting
 from gdb.chain.steps import Chain, Found, Looked, Made
 from gdb.errors import NotSupported
 from gdb.executor import arrow
@@ -105,10 +106,45 @@ class _Run:
             step.conditions,
             {n: v.astype(np.uint32) for n, v in bound.items() if n in component.vertices},
             {n: v for n, v in bound.items() if n in component.edges},
+            names,
         )
         if left:
             raise NotSupported("a condition of a pattern asks for values of any type.")
-        self.session.taken(step.name, self._embeddings(step, graph, names))
+        if step.number is None:
+            self.session.taken(step.name, self._embeddings(step, graph, names))
+        else:
+            self.session.taken(step.name, self._numbers(step, graph, step.number))
+
+    def _numbers(self, step: Found, graph: QueryGraph, column: str) -> Array:
+        """How many embeddings there are, in all or for each data vertex of the one that is wanted."""
+        options = self.context.options
+        if not step.columns:
+            many = counting.total(graph, self.snapshot, options)
+            self.context.embeddings += many
+            numbers = arrow.int64_array(np.full(1 if many else 0, many, np.int64))
+            return arrow.struct_array([column], [numbers], len(numbers))
+        ((name, _),) = step.columns.items()
+        root = step.component.vertices.index(name)
+        some, found = counting.tallied(graph, self.snapshot, options, root)
+        self.context.embeddings += int(found.sum())
+        refs = self._refs(step)
+        gathered = gather(refs, some, self.snapshot)
+        children = [arrow.child(gathered, k) for k in range(len(refs))]
+        names = [*(ref.name for ref in refs), column]
+        return arrow.struct_array(names, [*children, arrow.int64_array(found)], len(found))
+
+    def _refs(self, step: Found) -> list[ColumnRef]:
+        """The columns of a step's table that are taken from embeddings."""
+        vertices, edges = step.component.vertices, step.component.edges
+        return [
+            *(
+                ColumnRef(c, "vertex", vertices.index(n))
+                for n, c in step.columns.items()
+                if n in vertices
+            ),
+            *(ColumnRef(c, "edge", edges.index(n)) for n, c in step.columns.items() if n in edges),
+            *step.values,
+        ]
 
     def _embeddings(self, step: Found, graph: QueryGraph, names: Sequence[str]) -> Array:
         from gdb.planner import plan
@@ -121,26 +157,22 @@ class _Run:
         made = plan(graph, self.snapshot, counting=False, switched_off=off)
         wanted = Wanted(tuple(sorted(vertices.values())), tuple(sorted(edges.values())), once)
 
-        refs = [
-            *(ColumnRef(step.columns[n], "vertex", k) for n, k in vertices.items()),
-            *(ColumnRef(step.columns[n], "edge", k) for n, k in edges.items()),
-            *step.values,
-        ]
-        kept = partial(gather, refs, snapshot=self.snapshot)
+        kept = partial(gather, self._refs(step), snapshot=self.snapshot)
         found = executor.rows(made, self.snapshot, self.context.options, wanted, kept)
         self.context.embeddings += found.rows
         return arrow.chunks_array(found.parts)
 
     def _none(self, step: Found) -> Array:
         """The table of a component without embeddings."""
-        vertices, edges = step.component.vertices, step.component.edges
-        refs = [
-            *(ColumnRef(c, "vertex", 0) for n, c in step.columns.items() if n in vertices),
-            *(ColumnRef(c, "edge", 0) for n, c in step.columns.items() if n in edges),
-            *step.values,
-        ]
-        nothing = np.zeros((0, len(vertices)), np.uint32)
-        return gather(refs, Embeddings(nothing, unbound_edges(0, len(edges))), self.snapshot)
+        nothing = np.zeros((0, len(step.component.vertices)), np.uint32)
+        edges = unbound_edges(0, len(step.component.edges))
+        found = gather(self._refs(step), Embeddings(nothing, edges), self.snapshot)
+        if step.number is None:
+            return found
+        names = [*(ref.name for ref in self._refs(step)), step.number]
+        children = [arrow.child(found, k) for k in range(len(names) - 1)]
+        empty = arrow.int64_array(np.zeros(0, np.int64))
+        return arrow.struct_array(names, [*children, empty], 0)
 
     # ---- values ----------------------------------------------------------------------------------
 

@@ -30,6 +30,8 @@ class Found:
         table and its column of vids or edge ids. columns : the wanted elements and their columns in the table.
     values : what is taken from the store for them.
     once : nothing but the distinct values of the one wanted vertex are asked for.
+    number : the column of how many embeddings there are for each value of the one wanted vertex, or where none is
+        wanted in all, no row for none; None for a row for each embedding.
     """
 
     name: str
@@ -40,7 +42,16 @@ class Found:
     columns: Mapping[str, str]
     values: tuple[ColumnRef, ...] = ()
     once: bool = False
+    number: str | None = None
     what: str = ""
+
+    @property
+    def how(self) -> str:
+        """What is asked of its embeddings."""
+        each = ", ".join(name if not name.startswith(" ") else "one end" for name in self.columns)
+        if self.number is not None:
+            return f"counted for each {each}" if each else "counted"
+        return f"the first for each {each}" if self.once else "listed"
 
 
 @dataclass(frozen=True, slots=True)

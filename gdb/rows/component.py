@@ -6,7 +6,7 @@ need dynamic types are left. Elements that the rows know already are held to wha
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -80,11 +80,12 @@ def question(
     conditions: Sequence[Condition],
     bound_vertices: Mapping[str, U32],
     bound_edges: Mapping[str, I64],
+    wanted: Collection[str] = (),
 ) -> tuple[QueryGraph, tuple[Condition, ...]]:
     """What `matched` asks the executors, vertices and edges in the component's order, and the conditions that are not
-    in it."""
+    in it. wanted : the edges whose ids are asked for."""
     run = _Run(context, pattern, component)
-    return run.graph(conditions, bound_vertices, bound_edges)
+    return run.graph(conditions, bound_vertices, bound_edges, wanted=wanted)
 
 
 class _Run:
@@ -113,7 +114,8 @@ class _Run:
         bound_edges: Mapping[str, I64],
         later: Sequence[Condition],
     ) -> Table:
-        return self._rows(*self.graph(conditions, bound_vertices, bound_edges, later))
+        wanted = self.component.edges
+        return self._rows(*self.graph(conditions, bound_vertices, bound_edges, later, wanted))
 
     def graph(
         self,
@@ -121,6 +123,7 @@ class _Run:
         bound_vertices: Mapping[str, U32],
         bound_edges: Mapping[str, I64],
         later: Sequence[Condition] = (),
+        wanted: Collection[str] = (),
     ) -> tuple[QueryGraph, tuple[Condition, ...]]:
         pushed, left = self.distributed(conditions)
         allowed: dict[Element, tuple[I64, str]] = {}
@@ -136,7 +139,7 @@ class _Run:
         vertices = [
             self._vertex(k, allowed, bound_vertices) for k in range(len(self.scope.vertices))
         ]
-        edges = [self._edge(k, allowed, bound_edges) for k in range(len(self.scope.edges))]
+        edges = [self._edge(k, allowed, bound_edges, wanted) for k in range(len(self.scope.edges))]
         graph = QueryGraph(tuple(vertices), tuple(edges), self.pattern.mode)
         if graph.mode.distinct:
             graph = self._compared(graph, [*left, *later])
@@ -222,7 +225,11 @@ class _Run:
         return QueryVertex(name, labels, None if vids is None else vids.astype(np.uint32), text)
 
     def _edge(
-        self, k: int, allowed: Mapping[Element, tuple[I64, str]], bound: Mapping[str, I64]
+        self,
+        k: int,
+        allowed: Mapping[Element, tuple[I64, str]],
+        bound: Mapping[str, I64],
+        wanted: Collection[str],
     ) -> QueryEdge:
         edge = self.scope.edges[k]
         eids, text = allowed.get(Element("edge", k, edge.place), (None, ""))
@@ -231,7 +238,8 @@ class _Run:
             eids = bound[name] if eids is None else np.intersect1d(eids, bound[name])
             text = f"{text} bound {name}"
         types = tuple(sorted({type_.text for type_ in edge.types}))
-        return QueryEdge(edge.source, edge.target, types, edge.direction, name, True, eids, text)
+        asked = name in wanted
+        return QueryEdge(edge.source, edge.target, types, edge.direction, name, asked, eids, text)
 
     def _rows(self, graph: QueryGraph, left: Sequence[Condition]) -> Table:
         from gdb.planner import plan
