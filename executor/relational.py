@@ -124,6 +124,10 @@ class Session:
         finally:
             self._connection.unregister(f"{name}_given")
 
+    def drop(self, name: str) -> None:
+        """Forget a table."""
+        self._run(lambda: self._connection.execute(f"DROP TABLE {name}"))
+
     def count(self, name: str) -> int:
         """The rows of a table."""
         (row,) = self._connection.execute(f"SELECT count(*) FROM {name}").fetchall()

@@ -114,14 +114,17 @@ def _context(request: Request, snapshot: Snapshot, clock: Clock) -> Context:
 
 def plan_lines(query: Query, chain: Chain, why: str) -> Sequence[str]:
     """What EXPLAIN says of a chain."""
-    from gdb.chain.steps import Found, Looked
+    from gdb.chain.steps import Few
 
-    found = [step for step in chain.steps if isinstance(step, Found)]
-    looks = sum(isinstance(step, Looked) for step in chain.steps)
     lines = [
         f"clause by clause, over columns (DuckDB): {why}",
-        f"{len(found)} patterns matched, {looks} columns of elements looked up",
-        *(f"{step.what}: {step.how}" for step in found),
+        f"{len(chain.matched)} patterns matched, {len(chain.looked)} columns of elements looked up",
+        *(f"{step.what}: {step.how}" for step in chain.matched),
+        *(
+            f"no more is matched than LIMIT {step.enough:,} takes"
+            for step in chain.steps
+            if isinstance(step, Few)
+        ),
     ]
     for number, clauses in enumerate(query.parts):
         if number:

@@ -163,7 +163,8 @@ class Asked:
         for k, clause in enumerate(matches):
             last = k == len(matches) - 1
             demand = ONLY_THEIR_NUMBER if last else Demand(mentioned, numbers=True)
-            inner = matched(builder, inner, clause, demand)
+            with builder.asking():
+                inner = matched(builder, inner, clause, demand)
         other = builder.fresh("n")
         many = "count(*)" if inner.weight is None else f"sum({inner.weight})::BIGINT"
         rows = f"SELECT {row} AS {other}, {many} AS {number} FROM {inner.from_} GROUP BY {row}"

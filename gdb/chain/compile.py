@@ -97,6 +97,7 @@ def _united(builder: Builder, query: Query, found: Sequence[Relation]) -> tuple[
 def _clauses(builder: Builder, clauses: Sequence[Clause], start: Relation) -> Relation:
     """The relation that some clauses, of which the last is RETURN, make of one."""
     relation, clauses = start, pruned(clauses)
+    builder.all_needed()
     for k, clause in enumerate(clauses):
         demand = demanded(clauses[k + 1 :])
         match clause:

@@ -225,6 +225,7 @@ class _Matching:
             Found(
                 *(table, self.pattern, component, own, held, columns, tuple(refs)),
                 number=number,
+                part=builder.partly and number is None and not self.clause.optional,
                 what=f"match {what}",
             )
         )
@@ -346,7 +347,8 @@ class _Matching:
         counted = builder.made(counted)
         inner = replace(self.clause, optional=False)
         demand = replace(self.demand, live=frozenset({*self.live, *wanted}))
-        found = matched(builder, counted.unweighted(), inner, demand)
+        with builder.asking():
+            found = matched(builder, counted.unweighted(), inner, demand)
         fresh = [held for n, held in found.names.items() if n not in relation.names]
         new = [c for one in fresh for c in (one.column, *one.stored.values())]
         other = builder.fresh("n")

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from gdb.chain.steps import Made, Step
+from gdb.chain.steps import Few, Found, Made, Step
 from gdb.errors import NotSupported
 from gdb.language.columns import Parameters
 from gdb.language.report import problem
@@ -82,7 +83,8 @@ class Builder:
     """What all parts of the compilation share.
 
     scope : every element that any clause names is numbered in it, whichever clause it stands in.
-    wishes : the properties that clauses behind a MATCH ask for before rows are projected: name and key.
+    whole : how many of the steps make tables of which every row is needed, whatever LIMIT follows.
+    partly : what is compiled now makes rows of rows, so that some make some; not what asks whether there is none.
     """
 
     def __init__(self, context: Context, values: Mapping[str, Value]) -> None:
@@ -91,7 +93,7 @@ class Builder:
         self.scope = Scope(context.text, context.graph.snapshot, values)
         self.parameters = Parameters()
         self.steps: list[Step] = []
-        self.wishes: frozenset[tuple[str, str]] = frozenset()
+        self.whole, self.partly = 0, True
         self._count = 0
 
     def fresh(self, letter: str) -> str:
@@ -111,12 +113,35 @@ class Builder:
         name = self.fresh("r")
         columns = relation.columns
         sql = f"SELECT {', '.join(columns) or '1 AS one'} FROM ({relation.source})"
-        self.steps.append(Made(name, sql, self.used(sql), what))
+        self.steps.append(Made(name, sql, self.used(sql), what, self.partly))
         names = {
             n: held if held.element is None else replace(held, origin=(name, held.column))
             for n, held in relation.names.items()
         }
         return replace(relation, source=name, table=True, names=names)
+
+    @contextmanager
+    def asking(self) -> Iterator[None]:
+        """While what is compiled asks how many there are, or whether there is none."""
+        before, self.partly = self.partly, False
+        try:
+            yield
+        finally:
+            self.partly = before
+
+    def all_needed(self) -> None:
+        """What the steps so far make is needed with every row."""
+        self.whole = len(self.steps)
+
+    def limited(self, relation: Relation, enough: int) -> Relation:
+        """A relation of at most `enough` rows, whichever, as a table for which no more is matched than is needed."""
+        if not any(isinstance(s, Made | Found) and s.part for s in self.steps[self.whole :]):
+            return relation
+        with self.asking():
+            relation = self.made(relation, f"at most {enough:,} rows")
+        self.steps[self.whole :] = [Few(tuple(self.steps[self.whole :]), enough)]
+        self.all_needed()
+        return relation
 
     def expanded(self, relation: Relation) -> Relation:
         """The relation with a row for each row, for what takes no weights."""

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from gdb import counting
-from gdb.chain.steps import Chain, Found, Looked, Made
+from gdb.chain.steps import Chain, Few, Found, Looked, Made, Step
 from gdb.errors import NotSupported
 from gdb.executor import arrow
 from gdb.executor import run as executor
@@ -25,6 +25,10 @@ if TYPE_CHECKING:
     from gdb.query_graph import QueryGraph
     from gdb.rows.context import Context
     from gdb.storage.model import I64
+
+
+FIRST, TIMES_MORE = 512, 8
+"""Where LIMIT is to be filled, the rows of each part that are found at first, and how many times more after that."""
 
 
 @dataclass(slots=True)
@@ -46,29 +50,15 @@ def ran(context: Context, chain: Chain, memory: int | None, profile: bool = Fals
     GdbError : what a run over rows is to decide: a division by zero, a number that is too large.
     Cancelled, QueryTimeout, OutOfBudget, DeviceError.
     """
-    lines: list[str] = []
     with Session(memory, context.cancel, context.deadline) as session:
-        run = _Run(context, session)
+        run = _Run(context, session, [] if profile else None)
         for step in chain.steps:
-            context.pulse()
-            begin = time.monotonic()
-            match step:
-                case Made():
-                    session.table(step.name, step.sql, step.parameters)
-                case Found():
-                    run.find(step)
-                case Looked():
-                    run.look(step)
-            if profile:
-                seconds = time.monotonic() - begin
-                rows = session.count(step.name)
-                lines.append(f"{step.name}: {_shown(step)}, {rows:,} rows, {seconds * 1e3:.1f} ms")
+            run.step(step)
         context.pulse()
         begin = time.monotonic()
         table = session.answer(chain.sql, chain.parameters)
-        if profile:
-            lines.append(f"answer: {len(table):,} rows, {(time.monotonic() - begin) * 1e3:.1f} ms")
-    return Ran(TailResult(chain.outputs, table), lines)
+        run.tell(f"answer: {len(table):,} rows", begin)
+    return Ran(TailResult(chain.outputs, table), run.lines or [])
 
 
 def _shown(step: Made | Found | Looked) -> str:
@@ -79,10 +69,48 @@ def _shown(step: Made | Found | Looked) -> str:
 
 
 class _Run:
-    def __init__(self, context: Context, session: Session) -> None:
-        self.context, self.session = context, session
+    def __init__(self, context: Context, session: Session, lines: list[str] | None) -> None:
+        self.context, self.session, self.lines = context, session, lines
         self.snapshot = context.graph.snapshot
         self._known: dict[tuple[str, str], I64] = {}
+
+    def step(self, step: Step, most: int | None = None) -> None:
+        """Run a step. most : rows that suffice of a part."""
+        self.context.pulse()
+        begin = time.monotonic()
+        match step:
+            case Made(sql=sql):
+                cut = f"SELECT * FROM ({sql}) LIMIT {most}" if most is not None else sql
+                self.session.table(step.name, cut, step.parameters)
+            case Found():
+                self.find(step, most)
+            case Looked():
+                self.look(step)
+            case Few():
+                self._few(step)
+                return
+        if self.lines is not None:
+            self.tell(f"{step.name}: {_shown(step)}, {self.session.count(step.name):,} rows", begin)
+
+    def tell(self, what: str, begin: float) -> None:
+        """A line for PROFILE."""
+        if self.lines is not None:
+            self.lines.append(f"{what}, {(time.monotonic() - begin) * 1e3:.1f} ms")
+
+    def _few(self, few: Few) -> None:
+        most, whole = max(FIRST, 2 * few.enough), False
+        while True:
+            whole = True
+            for step in few.steps:
+                part = isinstance(step, Made | Found) and step.part
+                self.step(step, most if part else None)
+                whole = whole and not (part and self.session.count(step.name) >= most)
+            if whole or self.session.count(few.name) >= few.enough:
+                return
+            most *= TIMES_MORE
+            for step in few.steps:
+                self.session.drop(step.name)
+                self._known = {k: v for k, v in self._known.items() if k[0] != step.name}
 
     def _values(self, table: str, column: str) -> I64:
         place = table, column
@@ -92,7 +120,7 @@ class _Run:
 
     # ---- patterns --------------------------------------------------------------------------------
 
-    def find(self, step: Found) -> None:
+    def find(self, step: Found, most: int | None) -> None:
         component = step.component
         bound = {name: self._values(*place) for name, place in step.bound.items()}
         names = list(step.columns)
@@ -111,7 +139,7 @@ class _Run:
         if left:
             raise NotSupported("a condition of a pattern asks for values of any type.")
         if step.number is None:
-            self.session.taken(step.name, self._embeddings(step, graph, names))
+            self.session.taken(step.name, self._embeddings(step, graph, names, most))
         else:
             self.session.taken(step.name, self._numbers(step, graph, step.number))
 
@@ -146,7 +174,9 @@ class _Run:
             *step.values,
         ]
 
-    def _embeddings(self, step: Found, graph: QueryGraph, names: Sequence[str]) -> Array:
+    def _embeddings(
+        self, step: Found, graph: QueryGraph, names: Sequence[str], most: int | None
+    ) -> Array:
         from gdb.planner import plan
 
         component = step.component
@@ -154,11 +184,12 @@ class _Run:
         edges = {n: component.edges.index(n) for n in names if n in component.edges}
         once = next(iter(vertices.values())) if step.once else None
         off = frozenset({"symmetry"}) if step.once else frozenset[str]()
-        made = plan(graph, self.snapshot, counting=False, switched_off=off)
+        few = most is not None
+        made = plan(graph, self.snapshot, counting=False, switched_off=off, few=few)
         wanted = Wanted(tuple(sorted(vertices.values())), tuple(sorted(edges.values())), once)
 
         kept = partial(gather, self._refs(step), snapshot=self.snapshot)
-        found = executor.rows(made, self.snapshot, self.context.options, wanted, kept)
+        found = executor.rows(made, self.snapshot, self.context.options, wanted, kept, most)
         self.context.embeddings += found.rows
         return arrow.chunks_array(found.parts)
 
