@@ -13,7 +13,7 @@ import tempfile
 import threading
 import time
 import uuid
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, TypeVar
 
@@ -133,11 +133,15 @@ class Session:
         (row,) = self._connection.execute(f"SELECT count(*) FROM {name}").fetchall()
         return int(row[0])
 
-    def distinct(self, table: str, column: str) -> I64:
-        """The distinct values of a BIGINT column, ascending, without null, i64[n]."""
-        sql = f"SELECT DISTINCT {column} AS v FROM {table} WHERE {column} IS NOT NULL"
+    def distinct(self, table: str, columns: Sequence[str]) -> list[I64]:
+        """The distinct values of one BIGINT column, ascending, or the distinct rows of several, without those that have
+        a null, i64[n] each."""
+        names = ", ".join(columns)
+        there = " AND ".join(f"{column} IS NOT NULL" for column in columns)
+        sql = f"SELECT DISTINCT {names} FROM {table} WHERE {there}"
         found: dict[str, I64] = self._run(lambda: self._connection.execute(sql).fetchnumpy())
-        return np.sort(np.asarray(found["v"], np.int64))
+        values = [np.asarray(found[column], np.int64) for column in columns]
+        return [np.sort(values[0])] if len(values) == 1 else values
 
     def answer(self, sql: str, parameters: Mapping[str, Value]) -> Array:
         """Run a SELECT, as `query`."""

@@ -131,15 +131,19 @@ class Asked:
         columns = {name: builder.fresh("x") for name in shared}
         bound = {name: (relation.source, relation.names[name].column) for name in shared}
         table = builder.fresh("f")
-        once = kind == "EXISTS" and len(shared) == 1 and shared[0] in pattern.vertices
+        keyed = all(name in pattern.vertices for name in shared)
         step = Found(
             *(table, pattern, component, tuple(conditions), bound, columns),
-            once=once,
+            once=keyed and kind == "EXISTS",
+            number=number if keyed and kind == "COUNT" else None,
             what=f"match a pattern at {', '.join(shared)}",
         )
         builder.steps.append(step)
         keys = list(columns.values())
-        rows = f"SELECT {', '.join(keys)}, count(*) AS {number} FROM {table} GROUP BY ALL"
+        if step.number is not None:
+            rows = f"FROM {table}"
+        else:
+            rows = f"SELECT {', '.join(keys)}, count(*) AS {number} FROM {table} GROUP BY ALL"
         on = [f"{relation.names[name].column} = {columns[name]}" for name in shared]
         return rows, " AND ".join(on)
 

@@ -200,7 +200,7 @@ class _Matching:
         names = (*component.vertices, *component.edges)
         asked = [n for n in names if n in wanted or n in bound]
         valued = [n for n in asked if n not in present]
-        number = builder.fresh("w") if self._counts(component, valued) else None
+        number = builder.fresh("w") if self._counts(component, valued, bound) else None
         columns = {n: builder.fresh("x") for n in (asked if number is None else valued)}
         held = {
             n: (relation.source, relation.names[n].column) for n in component.vertices if n in bound
@@ -235,11 +235,13 @@ class _Matching:
         told = {n: there for n in asked if n not in valued}
         return Part(component, table, columns, own, stored, number, told)
 
-    def _counts(self, component: Component, valued: Sequence[str]) -> bool:
-        """Whether the embeddings of a component are to be counted for each vertex that is asked for, not listed."""
-        more = len(component.vertices) > 1 or bool(component.edges) or not valued
-        alone = len(valued) <= 1 and all(n in component.vertices for n in valued)
-        return self.demand.numbers and alone and more
+    def _counts(self, component: Component, valued: Sequence[str], bound: Collection[str]) -> bool:
+        """Whether the embeddings of a component are to be counted, and not listed, for each vertex that is asked for,
+        or for what each row binds."""
+        more = set(component.vertices) - set(valued) or component.edges or not valued
+        keys = len(valued) <= 1 or all(name in bound for name in valued)
+        keys = keys and all(name in component.vertices for name in valued)
+        return self.demand.numbers and keys and bool(more)
 
     def _stored(self, name: str, element: Element) -> list[ColumnRef]:
         """The properties of a new element that are taken from the store at once: those of which nearly as many values

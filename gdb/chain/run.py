@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING
@@ -18,13 +17,16 @@ from gdb.executor import run as executor
 from gdb.executor.embeddings import Embeddings, Wanted, unbound_edges
 from gdb.executor.relational import Session
 from gdb.executor.tail import ColumnRef, TailResult, gather
+from gdb.row_graph import RowGraph, from_rows
 from gdb.rows.component import question
 
 if TYPE_CHECKING:
     from gdb.executor.arrow import Array
+    from gdb.executor.plan import Plan
+    from gdb.planner.resolve import PlannerSource
     from gdb.query_graph import QueryGraph
     from gdb.rows.context import Context
-    from gdb.storage.model import I64
+    from gdb.storage.adjacency import I64, U32
 
 
 FIRST, TIMES_MORE = 512, 8
@@ -72,7 +74,7 @@ class _Run:
     def __init__(self, context: Context, session: Session, lines: list[str] | None) -> None:
         self.context, self.session, self.lines = context, session, lines
         self.snapshot = context.graph.snapshot
-        self._known: dict[tuple[str, str], I64] = {}
+        self._known: dict[tuple[str, tuple[str, ...]], list[I64]] = {}
 
     def step(self, step: Step, most: int | None = None) -> None:
         """Run a step. most : rows that suffice of a part."""
@@ -113,9 +115,14 @@ class _Run:
                 self._known = {k: v for k, v in self._known.items() if k[0] != step.name}
 
     def _values(self, table: str, column: str) -> I64:
-        place = table, column
+        (found,) = self._rows(table, (column,))
+        return found
+
+    def _rows(self, table: str, columns: tuple[str, ...]) -> list[I64]:
+        """The distinct values of one column, ascending, or of several together; without null."""
+        place = table, columns
         if place not in self._known:
-            self._known[place] = self.session.distinct(table, column)
+            self._known[place] = self.session.distinct(table, columns)
         return self._known[place]
 
     # ---- patterns --------------------------------------------------------------------------------
@@ -123,7 +130,6 @@ class _Run:
     def find(self, step: Found, most: int | None) -> None:
         component = step.component
         bound = {name: self._values(*place) for name, place in step.bound.items()}
-        names = list(step.columns)
         if any(not len(values) for values in bound.values()):
             self.session.taken(step.name, self._none(step))
             return
@@ -134,32 +140,56 @@ class _Run:
             step.conditions,
             {n: v.astype(np.uint32) for n, v in bound.items() if n in component.vertices},
             {n: v for n, v in bound.items() if n in component.edges},
-            names,
+            step.columns.keys(),
         )
         if left:
             raise NotSupported("a condition of a pattern asks for values of any type.")
-        if step.number is None:
-            self.session.taken(step.name, self._embeddings(step, graph, names, most))
+        if step.number is None and not step.once:
+            self.session.taken(step.name, self._embeddings(step, graph, most))
         else:
-            self.session.taken(step.name, self._numbers(step, graph, step.number))
+            self.session.taken(step.name, self._numbers(step, graph))
 
-    def _numbers(self, step: Found, graph: QueryGraph, column: str) -> Array:
-        """How many embeddings there are, in all or for each data vertex of the one that is wanted."""
-        options = self.context.options
-        if not step.columns:
+    def _bound(self, step: Found) -> tuple[list[int], list[U32]]:
+        """The query vertices that the rows bind, and the vids of the distinct rows, u32[n] each."""
+        vertices = step.component.vertices
+        names = [name for name in vertices if name in step.bound]
+        if not names:
+            return [], []
+        table = step.bound[names[0]][0]  # all are columns of one relation
+        columns = self._rows(table, tuple(step.bound[name][1] for name in names))
+        return [vertices.index(n) for n in names], [c.astype(np.uint32) for c in columns]
+
+    def _numbers(self, step: Found, graph: QueryGraph) -> Array:
+        """How many embeddings there are, in all or for each value of what is wanted, or of what there is one."""
+        options, vertices = self.context.options, step.component.vertices
+        wanted = [vertices.index(name) for name in step.columns]
+        if not wanted:
             many = counting.total(graph, self.snapshot, options)
-            self.context.embeddings += many
-            numbers = arrow.int64_array(np.full(1 if many else 0, many, np.int64))
-            return arrow.struct_array([column], [numbers], len(numbers))
-        ((name, _),) = step.columns.items()
-        root = step.component.vertices.index(name)
-        some, found = counting.tallied(graph, self.snapshot, options, root)
-        self.context.embeddings += int(found.sum())
+            numbers = np.full(1 if many else 0, many, np.int64)
+            vids = np.zeros((len(numbers), len(vertices)), np.uint32)
+        elif len(wanted) == 1 and not step.bound:
+            found, numbers = counting.at_vertex(graph, self.snapshot, options, wanted[0])
+            vids = np.broadcast_to(found[:, np.newaxis], (len(found), len(vertices)))
+        else:
+            bound, columns = self._bound(step)
+            ask = partial(counting.at_rows, numbers=step.number is not None)
+            rows, numbers = ask(graph, self.snapshot, options, bound, columns)
+            vids = np.zeros((len(rows), len(vertices)), np.uint32)
+            for vertex, column in zip(bound, columns, strict=True):
+                vids[:, vertex] = column[rows]
+        self.context.embeddings += int(numbers.sum())
+        some = Embeddings(vids, unbound_edges(len(vids), len(step.component.edges)))
+        return self._numbered(step, some, numbers)
+
+    def _numbered(self, step: Found, some: Embeddings, numbers: I64) -> Array:
+        """The table of a step, with the number of each row where that is asked for."""
         refs = self._refs(step)
-        gathered = gather(refs, some, self.snapshot)
-        children = [arrow.child(gathered, k) for k in range(len(refs))]
-        names = [*(ref.name for ref in refs), column]
-        return arrow.struct_array(names, [*children, arrow.int64_array(found)], len(found))
+        found = gather(refs, some, self.snapshot)
+        if step.number is None:
+            return found
+        children = [arrow.child(found, k) for k in range(len(refs))]
+        names = [*(ref.name for ref in refs), step.number]
+        return arrow.struct_array(names, [*children, arrow.int64_array(numbers)], len(numbers))
 
     def _refs(self, step: Found) -> list[ColumnRef]:
         """The columns of a step's table that are taken from embeddings."""
@@ -174,36 +204,36 @@ class _Run:
             *step.values,
         ]
 
-    def _embeddings(
-        self, step: Found, graph: QueryGraph, names: Sequence[str], most: int | None
-    ) -> Array:
+    def _embeddings(self, step: Found, graph: QueryGraph, most: int | None) -> Array:
         from gdb.planner import plan
 
-        component = step.component
-        vertices = {n: component.vertices.index(n) for n in names if n in component.vertices}
-        edges = {n: component.edges.index(n) for n in names if n in component.edges}
-        once = next(iter(vertices.values())) if step.once else None
-        off = frozenset({"symmetry"}) if step.once else frozenset[str]()
-        few = most is not None
-        made = plan(graph, self.snapshot, counting=False, switched_off=off, few=few)
-        wanted = Wanted(tuple(sorted(vertices.values())), tuple(sorted(edges.values())), once)
-
-        kept = partial(gather, self._refs(step), snapshot=self.snapshot)
-        found = executor.rows(made, self.snapshot, self.context.options, wanted, kept, most)
+        source, few = self.snapshot, most is not None
+        made = plan(graph, source, counting=False, few=few)
+        bound, columns = self._bound(step)
+        if len(bound) > 1 and max(made.notes.estimates) > len(columns[0]):
+            rows = RowGraph(source, columns)
+            made = plan(from_rows(graph, bound), rows, counting=False, few=few)
+            found = self._found(step, made, rows, most)
+        else:
+            found = self._found(step, made, source, most)
         self.context.embeddings += found.rows
         return arrow.chunks_array(found.parts)
+
+    def _found(
+        self, step: Found, made: Plan, source: PlannerSource, most: int | None
+    ) -> executor.Found[Array]:
+        component, names = step.component, step.columns
+        vertices = (component.vertices.index(n) for n in names if n in component.vertices)
+        edges = (component.edges.index(n) for n in names if n in component.edges)
+        wanted = Wanted(tuple(sorted(vertices)), tuple(sorted(edges)))
+        kept = partial(gather, self._refs(step), snapshot=self.snapshot)
+        return executor.rows(made, source, self.context.options, wanted, kept, most)
 
     def _none(self, step: Found) -> Array:
         """The table of a component without embeddings."""
         nothing = np.zeros((0, len(step.component.vertices)), np.uint32)
         edges = unbound_edges(0, len(step.component.edges))
-        found = gather(self._refs(step), Embeddings(nothing, edges), self.snapshot)
-        if step.number is None:
-            return found
-        names = [*(ref.name for ref in self._refs(step)), step.number]
-        children = [arrow.child(found, k) for k in range(len(names) - 1)]
-        empty = arrow.int64_array(np.zeros(0, np.int64))
-        return arrow.struct_array(names, [*children, empty], 0)
+        return self._numbered(step, Embeddings(nothing, edges), np.zeros(0, np.int64))
 
     # ---- values ----------------------------------------------------------------------------------
 

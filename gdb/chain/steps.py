@@ -30,9 +30,9 @@ class Found:
     conditions : of one element each, that the executors apply. bound : what elements may be: by the pattern's name, a
         table and its column of vids or edge ids. columns : the wanted elements and their columns in the table.
     values : what is taken from the store for them.
-    once : nothing but the distinct values of the one wanted vertex are asked for.
-    number : the column of how many embeddings there are for each value of the one wanted vertex, or where none is
-        wanted in all, no row for none; None for a row for each embedding.
+    once : nothing but the distinct values of the wanted vertices are asked for; the rows bind all of these.
+    number : the column of how many embeddings there are for each value of the one wanted vertex, or of several that
+        the rows bind, or where none is wanted in all, no row for none; None for a row for each embedding.
     part : some of its rows lead to some of the rows that the chain makes of all of them.
     """
 
