@@ -53,15 +53,16 @@ def matched(
     bound_vertices: Mapping[str, U32],
     bound_edges: Mapping[str, I64],
     later: Sequence[Condition] = (),
+    most: int | None = None,
 ) -> Table:
-    """All embeddings of a component.
+    """All embeddings of a component, or at most so many.
 
     conditions : that mention nothing but one element of it, and parameters.
     later : conditions that are tested on the embeddings; they tell apart what a symmetry would join.
     bound_vertices, bound_edges : what an element may be, ascending and distinct, where the rows say so.
     """
     run = _Run(context, pattern, component)
-    return run.table(conditions, bound_vertices, bound_edges, later)
+    return run.table(conditions, bound_vertices, bound_edges, later, most)
 
 
 def pushable(
@@ -113,9 +114,11 @@ class _Run:
         bound_vertices: Mapping[str, U32],
         bound_edges: Mapping[str, I64],
         later: Sequence[Condition],
+        most: int | None,
     ) -> Table:
         wanted = self.component.edges
-        return self._rows(*self.graph(conditions, bound_vertices, bound_edges, later, wanted))
+        graph, left = self.graph(conditions, bound_vertices, bound_edges, later, wanted)
+        return self._rows(graph, left, most)
 
     def graph(
         self,
@@ -241,7 +244,7 @@ class _Run:
         asked = name in wanted
         return QueryEdge(edge.source, edge.target, types, edge.direction, name, asked, eids, text)
 
-    def _rows(self, graph: QueryGraph, left: Sequence[Condition]) -> Table:
+    def _rows(self, graph: QueryGraph, left: Sequence[Condition], most: int | None) -> Table:
         from gdb.planner import plan
 
         vertices, edges = range(len(graph.vertices)), range(len(graph.edges))
@@ -251,8 +254,8 @@ class _Run:
             return kept, [some.edge(k).copy() for k in edges], len(some)
 
         wanted = Wanted(tuple(vertices), tuple(edges))
-        made = plan(graph, self.snapshot, counting=False)
-        found = executor.rows(made, self.snapshot, self.context.options, wanted, make)
+        made = plan(graph, self.snapshot, counting=False, few=most is not None)
+        found = executor.rows(made, self.snapshot, self.context.options, wanted, make, most)
         self.context.embeddings += found.rows
         return Table(
             {
