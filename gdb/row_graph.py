@@ -20,6 +20,7 @@ from gdb.storage.adjacency import I64, U32, Adjacency, Direction
 from gdb.storage.ranked import intervals
 
 if TYPE_CHECKING:
+    from gdb.executor.plan import Plan
     from gdb.planner.resolve import Group, PlannerSource
     from gdb.storage.ranked import NamedType
 
@@ -88,6 +89,31 @@ def from_rows(graph: QueryGraph, bound: Sequence[int]) -> QueryGraph:
     )
     rows = QueryVertex(_ROW, ((_ROW,),))
     return replace(graph, vertices=(*graph.vertices, rows), edges=(*graph.edges, *ends))
+
+
+def started(
+    graph: QueryGraph,
+    source: PlannerSource,
+    bound: Sequence[int],
+    columns: Sequence[U32],
+    *,
+    few: bool = False,
+) -> tuple[Plan, PlannerSource]:
+    """The plan that lists the embeddings of a query graph of which rows bind some vertices, and the graph that it is
+    for: from the rows, where several vertices are bound and their values alone would lead to more embeddings than
+    there are rows.
+
+    bound : the query vertices, held to what they may be. columns : what a row binds them to, u32[rows] each.
+    few : as `gdb.planner.plan`.
+    """
+    from gdb.planner import plan
+
+    made = plan(graph, source, counting=False, few=few)
+    if len(columns) < 2 or max(made.notes.estimates) <= len(columns[0]):
+        return made, source
+    several = [*np.unique(np.stack(columns), axis=1)]
+    rows = RowGraph(source, several)
+    return plan(from_rows(graph, bound), rows, counting=False, few=few), rows
 
 
 def _column(k: int) -> str:

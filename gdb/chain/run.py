@@ -17,13 +17,11 @@ from gdb.executor import run as executor
 from gdb.executor.embeddings import Embeddings, Wanted, unbound_edges
 from gdb.executor.relational import Session
 from gdb.executor.tail import ColumnRef, TailResult, gather
-from gdb.row_graph import RowGraph, from_rows
+from gdb.row_graph import started
 from gdb.rows.component import question
 
 if TYPE_CHECKING:
     from gdb.executor.arrow import Array
-    from gdb.executor.plan import Plan
-    from gdb.planner.resolve import PlannerSource
     from gdb.query_graph import QueryGraph
     from gdb.rows.context import Context
     from gdb.storage.adjacency import I64, U32
@@ -205,29 +203,16 @@ class _Run:
         ]
 
     def _embeddings(self, step: Found, graph: QueryGraph, most: int | None) -> Array:
-        from gdb.planner import plan
-
-        source, few = self.snapshot, most is not None
-        made = plan(graph, source, counting=False, few=few)
-        bound, columns = self._bound(step)
-        if len(bound) > 1 and max(made.notes.estimates) > len(columns[0]):
-            rows = RowGraph(source, columns)
-            made = plan(from_rows(graph, bound), rows, counting=False, few=few)
-            found = self._found(step, made, rows, most)
-        else:
-            found = self._found(step, made, source, most)
-        self.context.embeddings += found.rows
-        return arrow.chunks_array(found.parts)
-
-    def _found(
-        self, step: Found, made: Plan, source: PlannerSource, most: int | None
-    ) -> executor.Found[Array]:
+        few = most is not None
+        made, source = started(graph, self.snapshot, *self._bound(step), few=few)
         component, names = step.component, step.columns
         vertices = (component.vertices.index(n) for n in names if n in component.vertices)
         edges = (component.edges.index(n) for n in names if n in component.edges)
         wanted = Wanted(tuple(sorted(vertices)), tuple(sorted(edges)))
         kept = partial(gather, self._refs(step), snapshot=self.snapshot)
-        return executor.rows(made, source, self.context.options, wanted, kept, most)
+        found = executor.rows(made, source, self.context.options, wanted, kept, most)
+        self.context.embeddings += found.rows
+        return arrow.chunks_array(found.parts)
 
     def _none(self, step: Found) -> Array:
         """The table of a component without embeddings."""

@@ -26,6 +26,7 @@ from gdb.language.scope import Scope
 from gdb.language.scope import Vertex as ScopeVertex
 from gdb.language.syntax import Element, Expression, Name, Variable
 from gdb.query_graph import QueryEdge, QueryGraph, QueryVertex
+from gdb.row_graph import started
 from gdb.rows.pattern import Component, Condition, Pattern
 from gdb.storage.adjacency import I64, U32, Direction
 
@@ -53,6 +54,7 @@ def matched(
     bound_vertices: Mapping[str, U32],
     bound_edges: Mapping[str, I64],
     later: Sequence[Condition] = (),
+    together: Sequence[U32] = (),
     most: int | None = None,
 ) -> Table:
     """All embeddings of a component, or at most so many.
@@ -60,9 +62,10 @@ def matched(
     conditions : that mention nothing but one element of it, and parameters.
     later : conditions that are tested on the embeddings; they tell apart what a symmetry would join.
     bound_vertices, bound_edges : what an element may be, ascending and distinct, where the rows say so.
+    together : what the rows bind these vertices to, u32[rows] each; embeddings that are of no row may be left out.
     """
     run = _Run(context, pattern, component)
-    return run.table(conditions, bound_vertices, bound_edges, later, most)
+    return run.table(conditions, bound_vertices, bound_edges, later, together, most)
 
 
 def pushable(
@@ -114,11 +117,13 @@ class _Run:
         bound_vertices: Mapping[str, U32],
         bound_edges: Mapping[str, I64],
         later: Sequence[Condition],
+        together: Sequence[U32],
         most: int | None,
     ) -> Table:
         wanted = self.component.edges
         graph, left = self.graph(conditions, bound_vertices, bound_edges, later, wanted)
-        return self._rows(graph, left, most)
+        bound = [self.component.vertices.index(name) for name in bound_vertices]
+        return self._rows(graph, left, bound, together, most)
 
     def graph(
         self,
@@ -244,9 +249,14 @@ class _Run:
         asked = name in wanted
         return QueryEdge(edge.source, edge.target, types, edge.direction, name, asked, eids, text)
 
-    def _rows(self, graph: QueryGraph, left: Sequence[Condition], most: int | None) -> Table:
-        from gdb.planner import plan
-
+    def _rows(
+        self,
+        graph: QueryGraph,
+        left: Sequence[Condition],
+        bound: Sequence[int],
+        together: Sequence[U32],
+        most: int | None,
+    ) -> Table:
         vertices, edges = range(len(graph.vertices)), range(len(graph.edges))
 
         def make(some: Embeddings) -> tuple[list[U32], list[I64], int]:
@@ -254,8 +264,8 @@ class _Run:
             return kept, [some.edge(k).copy() for k in edges], len(some)
 
         wanted = Wanted(tuple(vertices), tuple(edges))
-        made = plan(graph, self.snapshot, counting=False, few=most is not None)
-        found = executor.rows(made, self.snapshot, self.context.options, wanted, make, most)
+        made, source = started(graph, self.snapshot, bound, together, few=most is not None)
+        found = executor.rows(made, source, self.context.options, wanted, make, most)
         self.context.embeddings += found.rows
         return Table(
             {

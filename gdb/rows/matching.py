@@ -142,6 +142,7 @@ class _Matching:
             {name: np.unique(values) for name, values in vids.items()},
             {name: np.unique(values) for name, values in eids.items()},
             [c for c in self.waiting if c not in own],
+            [*vids.values()],
             self.most,
         )
         self.cut = self.cut or (self.most is not None and found.count >= self.most)
