@@ -413,11 +413,19 @@ class Counts:
         self._count = 0
 
     def text(self) -> str:
+        return f"{self._before()} {self._end()}"
+
+    def rows(self) -> str:
+        """Another one, that returns rows, which a LIMIT may follow."""
+        before = self._before()
+        items = [f"{name}{'.k' if name[0] == 'n' else ''}" for name in self._kept()]
+        return f"{before} RETURN {', '.join([*items, '1'])}"
+
+    def _before(self) -> str:
         clauses = [self._match("")]
         for _ in range(self.chance.randrange(1, 3)):
             makers = [self._with, self._unwind] + [self._match] * 4
             clauses.append(self.chance.choice(makers)(self.chance.choice(["", "OPTIONAL "])))
-        clauses.append(self._end())
         return " ".join(clauses)
 
     def _fresh(self, letter: str) -> str:

@@ -4,19 +4,24 @@ MATCH starts from the rows before it."""
 from __future__ import annotations
 
 import random
+from collections import Counter
 from collections.abc import Iterator
 
 import numpy as np
 import pytest
 
 import gdb
+import gdb.chain.run
+import gdb.rows.run
 from gdb import Database, by_chain, counting, errors
 from gdb.executor.run import Options
 from gdb.query_graph import QueryEdge, QueryGraph, QueryVertex
 from gdb.row_graph import RowGraph, from_rows
 from gdb.storage.adjacency import Direction
+from tests.chain_queries import Counts, graph_queries, normal
 
 LEAVES = 3000
+VALUES = {"ints": [1, 2, 5]}
 
 
 @pytest.fixture(params=["columns", "rows"])
@@ -98,6 +103,28 @@ def test_limit_leaves_nothing_out(star: Database, way: str, text: str) -> None:
     }
     (expected,) = [rows for word, rows in known.items() if word in text] or [[]]
     assert sorted(found) == sorted(expected)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_limited_rows_are_some_of_all(seed: int, way: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Random queries that begin with one row of each part: as many rows as there are, up to the limit, all of them
+    rows of the query without it."""
+    monkeypatch.setattr(gdb.chain.run, "FIRST", 1)
+    monkeypatch.setattr(gdb.rows.run, "FIRST", 1)
+    monkeypatch.setattr(gdb.chain.run, "TIMES_MORE", 2)
+    monkeypatch.setattr(gdb.rows.run, "TIMES_MORE", 2)
+    with gdb.connect() as db:
+        for text, values in graph_queries(random.Random(seed)):
+            db.execute(text, values)
+        for number in range(8):
+            query = Counts(random.Random(1000 * seed + number))
+            text, limit = query.rows(), random.Random(number).randrange(0, 6)
+            skip = random.Random(number).choice(["", "", "SKIP 2 "])
+            every = Counter(normal(db.execute(text, VALUES).fetchall(), False, False))
+            some = db.execute(f"{text} {skip}LIMIT {limit}", VALUES).fetchall()
+            assert not Counter(normal(some, False, False)) - every, text
+            left = max(every.total() - (2 if skip else 0), 0)
+            assert len(some) == min(limit, left), text
 
 
 # ---- EXISTS --------------------------------------------------------------------------------------
