@@ -14,7 +14,8 @@ import gdb
 import gdb.chain.run
 from gdb import Database, by_chain, counting, errors
 from gdb.chain.run import Ran
-from tests.chain_queries import Counts, Expressions, Queries, graph_queries, normal
+from tests.chain_queries import Expressions, Queries, graph_queries, normal
+from tests.counting_queries import Counts
 
 VALUES = {"ints": [1, 2, 5], "strs": ["a", "é"]}
 SEEDS, QUERIES, EXPRESSIONS = 5, 12, 40

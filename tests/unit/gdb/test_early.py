@@ -18,7 +18,8 @@ from gdb.executor.run import Options
 from gdb.query_graph import QueryEdge, QueryGraph, QueryVertex
 from gdb.row_graph import RowGraph, from_rows
 from gdb.storage.adjacency import Direction
-from tests.chain_queries import Counts, graph_queries, normal
+from tests.chain_queries import graph_queries, normal
+from tests.counting_queries import Counts
 
 LEAVES = 3000
 VALUES = {"ints": [1, 2, 5]}
