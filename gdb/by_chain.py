@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from gdb import limits
 from gdb.errors import (
     Cancelled,
+    CountOverflow,
     DeviceError,
     GdbError,
     OutOfBudget,
@@ -64,7 +65,7 @@ def answered(
         return Result.of_lines("plan", lines, Summary(dict(clock.seconds), "", len(lines)))
     try:
         found = clock.step("run", lambda: ran(context, chain, request.memory, query.profile))
-    except (Cancelled, QueryTimeout, OutOfBudget, DeviceError):
+    except (Cancelled, QueryTimeout, OutOfBudget, DeviceError, CountOverflow):
         raise
     except GdbError as error:
         _log.info("a chain gave up: %s", error)
@@ -115,13 +116,17 @@ def _context(request: Request, snapshot: Snapshot, clock: Clock) -> Context:
 
 def plan_lines(query: Query, chain: Chain, why: str) -> Sequence[str]:
     """What EXPLAIN says of a chain."""
-    from gdb.chain.steps import Found, Looked
+    from gdb.chain.steps import Few
 
-    patterns = sum(isinstance(step, Found) for step in chain.steps)
-    looks = sum(isinstance(step, Looked) for step in chain.steps)
     lines = [
         f"clause by clause, over columns (DuckDB): {why}",
-        f"{patterns} patterns matched, {looks} columns of elements looked up",
+        f"{len(chain.matched)} patterns matched, {len(chain.looked)} columns of elements looked up",
+        *(f"{step.what}: {step.how}" for step in chain.matched),
+        *(
+            f"no more is matched than LIMIT {step.enough:,} takes"
+            for step in chain.steps
+            if isinstance(step, Few)
+        ),
     ]
     for number, clauses in enumerate(query.parts):
         if number:

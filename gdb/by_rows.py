@@ -112,6 +112,7 @@ def _ran(
 def plan_lines(query: Query, why: str, parameters: Mapping[str, object]) -> list[str]:
     """What EXPLAIN says of such a query. Raises QueryError where it cannot be run."""
     from gdb.language.checks import check
+    from gdb.rows.limiting import stop
 
     warnings = check(query, parameters)
     lines = [f"clause by clause, over rows: {why}"]
@@ -119,4 +120,6 @@ def plan_lines(query: Query, why: str, parameters: Mapping[str, object]) -> list
         if number:
             lines.append("UNION ALL" if query.all[number - 1] else "UNION")
         lines += [f"  {clause_text(clause)}" for clause in clauses]
+        if any(stop(clauses, k) is not None for k in range(len(clauses))):
+            lines.append("no more rows are made than LIMIT takes")
     return [*lines, *(f"warning: {text}" for text in warnings)]

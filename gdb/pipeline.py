@@ -11,10 +11,9 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
-from gdb import limits
+from gdb import counting, limits
 from gdb.errors import (
     Cancelled,
-    CountOverflow,
     DeviceError,
     LimitExceeded,
     NotSupported,
@@ -35,7 +34,6 @@ if TYPE_CHECKING:
     from gdb.by_rows import Change
     from gdb.copying import Load
     from gdb.executor.arrow import Array
-    from gdb.executor.given import Given
     from gdb.executor.gpu.rows import Pick
     from gdb.executor.plan import Plan
     from gdb.executor.tail import Tail, Value
@@ -47,9 +45,6 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger("gdb")
 T = TypeVar("T")
-# from so many expected partial embeddings on, to count those of each vertex is better than to list them, unless what it
-# takes to begin at that vertex is so many times more
-WORTH_COUNTING, MUCH_WORSE = 100_000.0, 4.0
 
 
 # not frozen: each query makes one, and a frozen one takes four times as long to make
@@ -332,25 +327,12 @@ def _planned(request: Request, bound: BoundQuery, snapshot: Snapshot) -> Plan:
             longest = min(EFFORT.longest, request.timeout / 4)
             make = partial(make, effort=replace(EFFORT, longest=longest))
         listed = make(few=tail.row_limit is not None)
-        return _tallied(request, bound, snapshot, listed) or listed
+        root = tail.tallied_vertex
+        tallies = None if root is None else counting.tally_plan(bound.graph, snapshot, listed, root)
+        return tallies or listed
     # one row of each value is enough, whichever; twins would have to be written out first
     off = frozenset({"symmetry"})
     return make_plan(bound.graph, snapshot, counting=False, switched_off=off)
-
-
-def _tallied(request: Request, bound: BoundQuery, snapshot: Snapshot, listed: Plan) -> Plan | None:
-    """Where all that is asked is how many embeddings each data vertex of one query vertex has, the plan that counts
-    them; None where to list them is as good."""
-    from gdb.planner import plan as make_plan
-
-    root, many = bound.tail.tallied_vertex, max(listed.notes.estimates, default=0.0)
-    alone = len(bound.graph.vertices) == 1 or bound.graph.mode.distinct
-    if root is None or alone or many < WORTH_COUNTING:
-        return None
-    plan = make_plan(bound.graph, snapshot, counting=True, root=root)
-    if max(plan.notes.estimates, default=0.0) > MUCH_WORSE * many:
-        return None
-    return plan
 
 
 def _with_values(request: Request, known: Statement, snapshot: Snapshot, clock: Clock) -> Statement:
@@ -406,7 +388,7 @@ def _run(
             some, numbers = executor.tallies(plan, snapshot, options, given)
             return [tails.part(tail, some, snapshot)], int(numbers.sum())
         if tail.count_only and tail.once is None:
-            number = _counted(plan, statement.bound, snapshot, options, given)
+            number = counting.counted(plan, statement.bound.graph, snapshot, options, given)
         elif tail.count_only and tail.once is not None:
             number = executor.count_distinct(plan, snapshot, options, tail.once, given)
         else:
@@ -458,26 +440,6 @@ def _most_rows(tail: Tail) -> int | None:
         return tail.row_limit
     refused = limits.MAX_ROWS + 1
     return refused if tail.row_limit is None else min(refused, tail.row_limit)
-
-
-def _counted(
-    plan: Plan,
-    bound: BoundQuery,
-    snapshot: Snapshot,
-    options: executor.Options,
-    given: Given | None,
-) -> int:
-    """The count of a plan. What is counted before terms are taken off may pass 2^63 where the answer
-    does not: then it is counted without."""
-    try:
-        return executor.count(plan, snapshot, options, given)
-    except CountOverflow:
-        if not plan.terms:
-            raise
-    from gdb.planner import plan as make_plan
-
-    plain = make_plan(bound.graph, snapshot, counting=True, switched_off=frozenset({"structure"}))
-    return executor.count(plain, snapshot, options, given)
 
 
 def _explained(request: Request, bound: BoundQuery, plan: Plan, snapshot: Snapshot) -> list[str]:

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from gdb.chain.columns import RelationColumns, looked_up
+from gdb.chain.liveness import ONLY_THEIR_NUMBER, Demand
 from gdb.chain.relation import Builder, Held, Relation, selected
 from gdb.chain.steps import Found
 from gdb.chain.translate import ChainTranslator
@@ -130,15 +131,19 @@ class Asked:
         columns = {name: builder.fresh("x") for name in shared}
         bound = {name: (relation.source, relation.names[name].column) for name in shared}
         table = builder.fresh("f")
-        once = kind == "EXISTS" and len(shared) == 1 and shared[0] in pattern.vertices
+        keyed = all(name in pattern.vertices for name in shared)
         step = Found(
             *(table, pattern, component, tuple(conditions), bound, columns),
-            once=once,
+            once=keyed and kind == "EXISTS",
+            number=number if keyed and kind == "COUNT" else None,
             what=f"match a pattern at {', '.join(shared)}",
         )
         builder.steps.append(step)
         keys = list(columns.values())
-        rows = f"SELECT {', '.join(keys)}, count(*) AS {number} FROM {table} GROUP BY ALL"
+        if step.number is not None:
+            rows = f"FROM {table}"
+        else:
+            rows = f"SELECT {', '.join(keys)}, count(*) AS {number} FROM {table} GROUP BY ALL"
         on = [f"{relation.names[name].column} = {columns[name]}" for name in shared]
         return rows, " AND ".join(on)
 
@@ -158,12 +163,15 @@ class Asked:
             hidden=(*relation.hidden, row),
         )
         counted = builder.made(counted)
-        inner = counted.only(mentioned)
+        inner = counted.only(mentioned).unweighted()
         for k, clause in enumerate(matches):
-            live = mentioned if k < len(matches) - 1 else frozenset[str]()
-            inner = matched(builder, inner, clause, live)
+            last = k == len(matches) - 1
+            demand = ONLY_THEIR_NUMBER if last else Demand(mentioned, numbers=True)
+            with builder.asking():
+                inner = matched(builder, inner, clause, demand)
         other = builder.fresh("n")
-        rows = f"SELECT {row} AS {other}, count(*) AS {number} FROM {inner.from_} GROUP BY {row}"
+        many = "count(*)" if inner.weight is None else f"sum({inner.weight})::BIGINT"
+        rows = f"SELECT {row} AS {other}, {many} AS {number} FROM {inner.from_} GROUP BY {row}"
         self.relation = counted
         return rows, f"{row} = {other}"
 

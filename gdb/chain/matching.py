@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from gdb.chain.asking import Asked, asks
 from gdb.chain.columns import RelationColumns
+from gdb.chain.liveness import Demand, named
 from gdb.chain.relation import UNIT, Builder, Held, Relation, selected
 from gdb.chain.steps import Found
 from gdb.chain.translate import ChainTranslator
@@ -35,14 +36,15 @@ if TYPE_CHECKING:
     from gdb.language.clauses import Match
 
 
-def matched(builder: Builder, relation: Relation, clause: Match, live: Collection[str]) -> Relation:
-    """The rows that MATCH makes of a relation. live : the names that somebody asks for after it.
+def matched(builder: Builder, relation: Relation, clause: Match, demand: Demand) -> Relation:
+    """The rows that MATCH makes of a relation. demand : what is asked of them.
 
     Raises
     ------
     QueryError : it is not for columns.
     """
-    return _Matching(builder, clause, live).run(relation)
+    known = frozenset(relation.names) | named(clause)
+    return _Matching(builder, clause, known, demand).run(relation)
 
 
 def read(builder: Builder, clause: Match) -> Pattern:
@@ -76,6 +78,8 @@ class Part:
 
     columns : of the elements that are wanted. own : the conditions that the executors apply.
     stored : what is taken from the store for new elements.
+    number : the column of how many embeddings a row stands for; None where each is one.
+    present : names of which no more is asked than whether they are null, and a column that tells.
     """
 
     component: Component
@@ -83,12 +87,16 @@ class Part:
     columns: dict[str, str]
     own: tuple[Condition, ...]
     stored: dict[str, list[ColumnRef]]
+    number: str | None = None
+    present: Mapping[str, str] = field(default_factory=dict)
 
 
 class _Matching:
-    def __init__(self, builder: Builder, clause: Match, live: Collection[str]) -> None:
-        self.builder, self.clause = builder, clause
-        self.live = frozenset(live)
+    def __init__(
+        self, builder: Builder, clause: Match, known: frozenset[str], demand: Demand
+    ) -> None:
+        self.builder, self.clause, self.demand = builder, clause, demand
+        self.live = known if demand.live is None else demand.live
         self.wishes: frozenset[tuple[str, str]] = frozenset()
         self.pattern = read(builder, clause)
         self.components = self.pattern.components()
@@ -105,7 +113,7 @@ class _Matching:
         late = [c for c in rest if asks(c.expression)]
         soon = [c for c in rest if c not in late]
         asked = {name for c in rest for name in c.names} & reach
-        self.wishes = self.builder.wishes | properties(c.expression for c in rest)
+        self.wishes = self.demand.wishes | properties(c.expression for c in rest)
         wanted = (self.live | asked) & reach
         if optional and late:
             return self._numbered_optional(relation, wanted)
@@ -113,8 +121,10 @@ class _Matching:
         if bound:
             relation = self.builder.made(relation)
         differing = self._differing()
+        told = {e for pair in differing for e in pair} | asked
+        present = self.demand.present - told - bound
         parts = [
-            self._part(component, own, relation, fresh, wanted | {e for p in differing for e in p})
+            self._part(component, own, relation, fresh, wanted | told, present)
             for component, own in zip(self.components, pushed, strict=True)
         ]
         joined = self._joined(relation, parts, fresh, soon, differing)
@@ -184,10 +194,14 @@ class _Matching:
         relation: Relation,
         fresh: dict[str, Element],
         wanted: Collection[str],
+        present: Collection[str],
     ) -> Part:
         builder, bound = self.builder, relation.names
         names = (*component.vertices, *component.edges)
-        columns = {n: builder.fresh("x") for n in names if n in wanted or n in bound}
+        asked = [n for n in names if n in wanted or n in bound]
+        valued = [n for n in asked if n not in present]
+        number = builder.fresh("w") if self._counts(component, valued, bound) else None
+        columns = {n: builder.fresh("x") for n in (asked if number is None else valued)}
         held = {
             n: (relation.source, relation.names[n].column) for n in component.vertices if n in bound
         }
@@ -210,10 +224,24 @@ class _Matching:
         builder.steps.append(
             Found(
                 *(table, self.pattern, component, own, held, columns, tuple(refs)),
+                number=number,
+                part=builder.partly and number is None and not self.clause.optional,
                 what=f"match {what}",
             )
         )
-        return Part(component, table, columns, own, stored)
+        if number is None:
+            return Part(component, table, columns, own, stored)
+        there = columns[valued[0]] if valued else number
+        told = {n: there for n in asked if n not in valued}
+        return Part(component, table, columns, own, stored, number, told)
+
+    def _counts(self, component: Component, valued: Sequence[str], bound: Collection[str]) -> bool:
+        """Whether the embeddings of a component are to be counted, and not listed, for each vertex that is asked for,
+        or for what each row binds."""
+        more = set(component.vertices) - set(valued) or component.edges or not valued
+        keys = len(valued) <= 1 or all(name in bound for name in valued)
+        keys = keys and all(name in component.vertices for name in valued)
+        return self.demand.numbers and keys and bool(more)
 
     def _stored(self, name: str, element: Element) -> list[ColumnRef]:
         """The properties of a new element that are taken from the store at once: those of which nearly as many values
@@ -247,9 +275,12 @@ class _Matching:
                 if name in names:
                     tests.append(f"{names[name].column} = {column}")
         for name, element in fresh.items():
+            type_ = NODE if element.kind == "vertex" else RELATIONSHIP
+            for part in parts:
+                if name in part.present:
+                    names[name] = Held(part.present[name], type_, element)
             if name in columns:
                 (part,) = (part for part in parts if name in part.columns)
-                type_ = NODE if element.kind == "vertex" else RELATIONSHIP
                 column = columns[name]
                 stored = {(r.what, r.key): r.name for r in part.stored.get(name, ())}
                 names[name] = Held(column, type_, element, (part.table, column), stored)
@@ -263,20 +294,38 @@ class _Matching:
         held = {n: relation.names.get(n, held) for n, held in names.items()}
         before = f"(SELECT * FROM {relation.from_}{''.join(asked.joins(relation))})"
         mine = [c for n in fresh if n in held for c in (held[n].column, *held[n].stored.values())]
-        every = [*relation.columns, *mine]
+        weights = [part.number for part in parts if part.number is not None]
+        first = relation == UNIT
+        relation, every = self._weighed(relation, weights, mine)
         where = " AND ".join(f"({test})" for test in tests) or "true"
         if self.clause.optional:
             inside = made[0] if len(made) == 1 else f"(SELECT * FROM {', '.join(made)})"
             source = f"{before} LEFT JOIN {inside} ON {where}"
             return replace(relation, source=selected(every, source), names=held, table=False)
-        if relation == UNIT:
+        if first:
             if len(parts) == 1 and not tests and not asked.asks():
+                relation = replace(UNIT, hidden=tuple(weights), weight=parts[0].number)
                 return replace(relation, source=parts[0].table, names=held, table=True)
             sources = made
         else:
             sources = [before, *made]
         source = selected(every, ", ".join(sources), tests)
         return replace(relation, source=source, names=held, table=False)
+
+    def _weighed(
+        self, relation: Relation, weights: Sequence[str], mine: Sequence[str]
+    ) -> tuple[Relation, list[str]]:
+        """The relation with the weights that numbers of embeddings give it, and all its columns, new ones among
+        them."""
+        if not weights:
+            return relation, [*relation.columns, *mine]
+        factors = [f"coalesce({w}, 1)" for w in weights] if self.clause.optional else [*weights]
+        if relation.weight is not None:
+            factors.append(relation.weight)
+        product = self.builder.fresh("w")
+        bare = relation.unweighted()
+        every = [*bare.columns, *mine, f"{' * '.join(factors)} AS {product}"]
+        return replace(bare, hidden=(*bare.hidden, product), weight=product), every
 
     def _with_looks(self, part: Part, fresh: dict[str, Element], asked: RelationColumns) -> str:
         joins = [
@@ -299,17 +348,21 @@ class _Matching:
         )
         counted = builder.made(counted)
         inner = replace(self.clause, optional=False)
-        found = matched(builder, counted, inner, {*self.live, *wanted})
+        demand = replace(self.demand, live=frozenset({*self.live, *wanted}))
+        with builder.asking():
+            found = matched(builder, counted.unweighted(), inner, demand)
         fresh = [held for n, held in found.names.items() if n not in relation.names]
         new = [c for one in fresh for c in (one.column, *one.stored.values())]
         other = builder.fresh("n")
         new = list(dict.fromkeys(new))
-        rows = selected([f"{number} AS {other}", *new], found.from_)
-        every = [*relation.columns, *new]
+        weights = [] if found.weight is None else [found.weight]
+        rows = selected([f"{number} AS {other}", *new, *weights], found.from_)
+        kept = replace(relation, names=counted.names)
+        kept, every = self._weighed(kept, weights, new)
         source = f"{counted.source} LEFT JOIN ({rows}) ON {number} = {other}"
         names = {n: h for n, h in found.names.items() if n not in relation.names}
         return replace(
-            relation,
+            kept,
             source=selected(every, source),
             names={**counted.names, **names},
             table=False,

@@ -3,7 +3,7 @@ user's."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -14,12 +14,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Made:
-    """A relation becomes a table. rows : a message for PROFILE, what the rows are."""
+    """A relation becomes a table. what : a message for PROFILE, what the rows are. part : as `Found`."""
 
     name: str
     sql: str
     parameters: Mapping[str, Value] = field(default_factory=dict, compare=False)
     what: str = ""
+    part: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +30,10 @@ class Found:
     conditions : of one element each, that the executors apply. bound : what elements may be: by the pattern's name, a
         table and its column of vids or edge ids. columns : the wanted elements and their columns in the table.
     values : what is taken from the store for them.
-    once : nothing but the distinct values of the one wanted vertex are asked for.
+    once : nothing but the distinct values of the wanted vertices are asked for; the rows bind all of these.
+    number : the column of how many embeddings there are for each value of the one wanted vertex, or of several that
+        the rows bind, or where none is wanted in all, no row for none; None for a row for each embedding.
+    part : some of its rows lead to some of the rows that the chain makes of all of them.
     """
 
     name: str
@@ -40,7 +44,17 @@ class Found:
     columns: Mapping[str, str]
     values: tuple[ColumnRef, ...] = ()
     once: bool = False
+    number: str | None = None
+    part: bool = False
     what: str = ""
+
+    @property
+    def how(self) -> str:
+        """What is asked of its embeddings."""
+        each = ", ".join(name if not name.startswith(" ") else "one end" for name in self.columns)
+        if self.number is not None:
+            return f"counted for each {each}" if each else "counted"
+        return f"the first for each {each}" if self.once else "listed"
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +69,22 @@ class Looked:
     columns: tuple[ColumnRef, ...]
 
 
-Step: TypeAlias = Made | Found | Looked
+@dataclass(frozen=True, slots=True)
+class Few:
+    """Steps of which the last makes a table of at most `enough` rows, whichever: they run over the first rows that are
+    found, and over more of them as long as these are too few."""
+
+    steps: tuple[Step, ...]
+    enough: int
+
+    @property
+    def name(self) -> str:
+        """Of the table."""
+        last = self.steps[-1]
+        return last.name
+
+
+Step: TypeAlias = Made | Found | Looked | Few
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,3 +96,21 @@ class Chain:
     parameters: Mapping[str, Value]
     outputs: tuple[Output, ...]
     warnings: tuple[str, ...] = ()
+
+    @property
+    def matched(self) -> list[Found]:
+        """The patterns."""
+        return [step for step in _flat(self.steps) if isinstance(step, Found)]
+
+    @property
+    def looked(self) -> list[Looked]:
+        """What is looked up."""
+        return [step for step in _flat(self.steps) if isinstance(step, Looked)]
+
+
+def _flat(steps: Sequence[Step]) -> Iterator[Step]:
+    for step in steps:
+        if isinstance(step, Few):
+            yield from _flat(step.steps)
+        else:
+            yield step
