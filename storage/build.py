@@ -43,6 +43,7 @@ def write_graph(
     progress: Progress | None = None,
     segment_edges: int = pcsr.SEGMENT_EDGES,
     budget: int | None = None,
+    packed: bool | None = None,
 ) -> Snapshot:
     """Replace the content of the store by `tables`, in one commit.
 
@@ -52,6 +53,7 @@ def write_graph(
         aborts the write and leaves the store as it was.
     segment_edges : most neighbours in one segment.
     budget : as of `gdb.storage.runs.Room`; for the edges beside the tables.
+    packed : in packed sections, now and when it is written anew; None as the store is.
 
     Raises
     ------
@@ -64,12 +66,21 @@ def write_graph(
     for table in tables.edges:
         spool_table(spools, table, room)
     return write_spools(
-        store, tables.vertices, spools, progress=progress, segment_edges=segment_edges
+        store,
+        tables.vertices,
+        spools,
+        progress=progress,
+        segment_edges=segment_edges,
+        packed=packed,
     )
 
 
 def rewrite(
-    store: Store, snapshot: Snapshot, progress: Progress | None = None, budget: int | None = None
+    store: Store,
+    snapshot: Snapshot,
+    progress: Progress | None = None,
+    budget: int | None = None,
+    packed: bool | None = None,
 ) -> Snapshot:
     """Write what a snapshot holds, in one commit; other arguments and errors as of `write_graph`."""
     with store.writer():
@@ -80,7 +91,7 @@ def rewrite(
             if progress is not None:
                 progress("reading", 0.0)
             spool_table(spools, table, room)
-        return write_spools(store, vertices, spools, progress=progress)
+        return write_spools(store, vertices, spools, progress=progress, packed=packed)
 
 
 def spool_table(spools: dict[str, Spool], table: EdgeTable, room: Room) -> None:
@@ -103,6 +114,7 @@ def write_spools(
     progress: Progress | None = None,
     segment_edges: int = pcsr.SEGMENT_EDGES,
     written: Callable[[Mapping[str, int]], None] | None = None,
+    packed: bool | None = None,
 ) -> Snapshot:
     """As `write_graph`, for edges that are spooled already, by type; they are used up.
 
@@ -126,10 +138,12 @@ def write_spools(
     with store.writer(), ExitStack() as stack:
         for spool in types:
             stack.callback(spool.close)
-        version = store.snapshot().version + 1
-        with written_or_removed(store, version) as writer:
+        current = store.snapshot().manifest
+        packed = current.packed if packed is None else packed
+        version = current.version + 1
+        with written_or_removed(store, version, packed=packed) as writer:
             builder = _Builder(vertices, types, writer, report, segment_edges, stack)
-            manifest = builder.run(version)
+            manifest = replace(builder.run(version), packed=packed)
             if written is not None:
                 written(builder.repeats)
             report("committing", 0.0)
@@ -137,9 +151,11 @@ def write_spools(
 
 
 @contextmanager
-def written_or_removed(store: Store, version: int) -> Iterator[SegmentWriter]:
+def written_or_removed(
+    store: Store, version: int, *, packed: bool = False
+) -> Iterator[SegmentWriter]:
     """A writer of the segments of a commit; an error before the commit removes them."""
-    writer = SegmentWriter(store.files, version)
+    writer = SegmentWriter(store.files, version, packed=packed)
     try:
         yield writer
     except BaseException:
@@ -364,7 +380,10 @@ class _Builder:
         column = _concat_ids([ids_part for ids_part, _ in parts], name)
         index = ids.build(column, np.concatenate([vids for _, vids in parts]), name)
         place = self._writer.place(
-            [Section(SectionKind.ID_KEYS, index.keys), Section(SectionKind.ID_VIDS, index.vids)]
+            [
+                Section(SectionKind.ID_KEYS, index.keys, counted=True),
+                Section(SectionKind.ID_VIDS, index.vids, counted=True),
+            ]
         )
         return SpaceRecord(name, column.kind, len(column), place.file, place.section)
 

@@ -12,7 +12,7 @@ import re
 import secrets
 import struct
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, cast
 
 from gdb.errors import NotAStore, StoreVersionError
@@ -27,7 +27,7 @@ from gdb.storage.segment import FileRecord, damaged
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
 
-FORMAT = 3
+FORMAT = 4
 _MAGIC = b"gdb.man\n"
 _HEAD = struct.Struct("<8sIIQ")  # magic, format, 0, length of the body
 _SEGMENT_NAME = re.compile(r"seg-\d{8,}-\d{4,}-[0-9a-f]{8}\.gdb")
@@ -168,6 +168,7 @@ class Manifest:
     """All that a snapshot needs to know before it opens a file; all but `delta` and `inline` tells of the base.
 
     inline : a segment file with the sections of a small delta, b"": it has a file of its own.
+    packed : the base is written with packed sections, now and whenever it is written anew.
     """
 
     version: int = 0
@@ -179,6 +180,7 @@ class Manifest:
     spaces: tuple[SpaceRecord, ...] = ()
     delta: DeltaRecord | None = None
     inline: bytes = b""
+    packed: bool = False
 
     def length_of(self, file: int) -> int:
         """The bytes of a file, by its number; ValueError where there is none."""
@@ -196,6 +198,8 @@ class Manifest:
 def encode(manifest: Manifest) -> bytes:
     """The bytes of a manifest file: head, JSON body, the segment inside, BLAKE2b-128 of all."""
     members = {name: getattr(manifest, name) for name in _OWN}
+    if manifest.packed:  # what is not says nothing, as in the formats before
+        members["packed"] = True
     if manifest.delta is not None:
         members["delta"] = manifest.delta
     body = f"{_JSON.encode(members)[:-1]},{_base_text(manifest)[1:]}".encode()
@@ -228,6 +232,8 @@ _JSON = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), default=_mem
 
 def format_of(manifest: Manifest) -> int:
     """The oldest format that has all that the store uses, so that an older gdb reads what it can."""
+    if manifest.packed:
+        return 4
     kinds = {column.kind for column in _columns_of(manifest)}
     if "any" in kinds:
         return 3
@@ -272,8 +278,10 @@ def decode(raw: bytes, where: str) -> Manifest:
         found = _manifest(_Fields(cast(Json, json.loads(body))), inline)
         if version == 1 and found.delta is not None:
             raise ValueError("a delta in format 1")
-        if version < 3 <= format_of(found):
+        if version < 3 <= format_of(replace(found, packed=False)):
             raise ValueError(f"values of any type in format {version}")
+        if version < 4 and found.packed:
+            raise ValueError(f"packed sections in format {version}")
     except (ValueError, RecursionError) as error:
         raise damaged(where, MANIFEST, f"cannot be understood ({error})") from None
     try:
@@ -382,6 +390,7 @@ def _manifest(at: _Fields, inline: bytes) -> Manifest:
         spaces=at.each("spaces", _space),
         delta=_delta(at.one("delta")) if at.has("delta") else None,
         inline=inline,
+        packed=at.has("packed") and at.flag("packed"),
     )
 
 

@@ -237,14 +237,14 @@ def write(
         index = intervals.of_vids(vids)
         lengths, long = encode_offsets(local)
         sections = [
-            Section(SectionKind.INTERVAL_FIRST, index.first),
-            Section(SectionKind.INTERVAL_LENGTH, index.length),
-            Section(SectionKind.ROW_LENGTHS, lengths),
-            Section(SectionKind.LONG_ROWS, long),
-            Section(SectionKind.NEIGHBOURS, neighbours),
+            Section(SectionKind.INTERVAL_FIRST, index.first, counted=True),
+            Section(SectionKind.INTERVAL_LENGTH, index.length, counted=True),
+            Section(SectionKind.ROW_LENGTHS, lengths, counted=True),
+            Section(SectionKind.LONG_ROWS, long, counted=True),
+            Section(SectionKind.NEIGHBOURS, neighbours, rows=local),
         ]
         place = writer.place(sections)
-        size += sum(s.data.nbytes for s in sections)
+        size += place.bytes
         segments.append(
             SegmentRecord(place.file, place.section, first, len(vids), begin, end - begin)
         )
@@ -354,7 +354,7 @@ def read(record: PartRecord, files: list[SegmentFile], where: str, vertex_count:
 
     files : the opened file of each segment. vertex_count : of the store; all vids are below it.
 
-    Neighbours of a part of one segment stay in the map; those of several are copied together.
+    Neighbours of a plain part of one segment stay in the map; those of several, and packed ones, are copied together.
 
     Raises
     ------
@@ -363,32 +363,35 @@ def read(record: PartRecord, files: list[SegmentFile], where: str, vertex_count:
     """
     offsets = np.zeros(record.rows + 1, np.int64)
     vids = np.zeros(record.rows, np.uint32)
-    neighbours: list[U32] = []
+    neighbours = np.empty(record.edges if len(record.segments) > 1 else 0, np.uint32)
     done = 0
     for segment, file in zip(record.segments, files, strict=True):
         at = segment.section
-        firsts = file.u32(at, SectionKind.INTERVAL_FIRST)
-        runs = file.u32(at + 1, SectionKind.INTERVAL_LENGTH)
+        firsts = file.u32(at, SectionKind.INTERVAL_FIRST, segment.rows)
+        runs = file.u32(at + 1, SectionKind.INTERVAL_LENGTH, segment.rows)
         if firsts.shape != runs.shape:
             raise damaged(where, file.name, "has intervals without a length")
         index = intervals.of_lengths(firsts, runs)
-        lengths = file.u8(at + 2, SectionKind.ROW_LENGTHS)
-        long = file.u32(at + 3, SectionKind.LONG_ROWS)
-        found = file.u32(at + 4, SectionKind.NEIGHBOURS)
+        lengths = file.u8(at + 2, SectionKind.ROW_LENGTHS, segment.rows)
+        long = file.u32(at + 3, SectionKind.LONG_ROWS, segment.rows)
         if np.count_nonzero(lengths == LONG) != long.shape[0]:
             raise damaged(where, file.name, "has another number of long rows than it says")
         local = decode_offsets(lengths, long)
         stop = segment.first_row + segment.rows
         fits = local.shape[0] == segment.rows + 1 and index.rows == segment.rows
-        if not (fits and found.shape[0] == segment.edges == local[-1] and stop <= record.rows):
+        if not (fits and segment.edges == local[-1] and stop <= record.rows):
             raise damaged(where, file.name, "holds another segment than the manifest says")
+        if len(record.segments) == 1:
+            neighbours = file.neighbours(at + 4, local)
+        else:
+            end = segment.first_edge + segment.edges
+            file.neighbours(at + 4, local, neighbours[segment.first_edge : end])
         # The end of a row that goes on in the next segment is written again by that one.
         offsets[segment.first_row + 1 : stop + 1] = local[1:] + segment.first_edge
         mine = index.vids()
         if segment.first_row < done and vids[segment.first_row] != mine[0]:
             raise damaged(where, file.name, "goes on with a row of another vertex")
         vids[segment.first_row : stop] = mine
-        neighbours.append(found)
         done = stop
     name = files[0].name
     if (vids[1:] <= vids[:-1]).any():
@@ -396,7 +399,7 @@ def read(record: PartRecord, files: list[SegmentFile], where: str, vertex_count:
     part = Part(
         intervals.of_vids(vids),
         offsets,
-        neighbours[0] if len(neighbours) == 1 else np.concatenate(neighbours),
+        neighbours,
         record.simple,
         record.loops,
         record.max_degree,

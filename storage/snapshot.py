@@ -44,7 +44,8 @@ class PartStats:
 @dataclass(frozen=True, slots=True)
 class StoreStats:
     """What a store holds. `bytes` counts all its files, `parts` are by type and direction; `changes` is the size of the
-    delta, what was changed since these were written: vertices, edges and values."""
+    delta, what was changed since these were written: vertices, edges and values; `packed`: they are written in packed
+    sections."""
 
     version: int
     vertices: int
@@ -53,6 +54,7 @@ class StoreStats:
     files: int
     parts: tuple[PartStats, ...]
     changes: int = 0
+    packed: bool = False
 
 
 class Snapshot:
@@ -239,7 +241,14 @@ class Snapshot:
         files = len(self.manifest.files) + 1
         vertices = sum(group.count for group in self.groups)
         return StoreStats(
-            self.version, vertices, self.edge_count, size, files, parts, self.delta.size
+            self.version,
+            vertices,
+            self.edge_count,
+            size,
+            files,
+            parts,
+            self.delta.size,
+            self.manifest.packed,
         )
 
     def sections_in(self, file: int) -> int:
