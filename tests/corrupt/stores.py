@@ -2,8 +2,9 @@
 
 Small, so that every byte can be tried, and with every feature of the format: several vertex groups and id
 spaces, directed and undirected types, parallel edges, loops, a row of more than 255 entries over two
-segments, all kinds of columns, with nulls and without. One is a base alone; the others have a delta as well, in
-which vertices, edges, labels and properties were added, changed and removed: in the manifest, or in its own file.
+segments, all kinds of columns, with nulls and without. One is a base alone; two have a delta as well, in
+which vertices, edges, labels and properties were added, changed and removed: in the manifest, or in its own file; and
+one is a packed base.
 """
 
 from __future__ import annotations
@@ -60,7 +61,12 @@ def graph(seed: int) -> GraphTables:
     )
 
 
-BASE, INSIDE, BESIDE = STORES = ("a base", "a delta in the manifest", "a delta in a file")
+BASE, INSIDE, BESIDE, PACKED = STORES = (
+    "a base",
+    "a delta in the manifest",
+    "a delta in a file",
+    "a packed base",
+)
 
 
 def write(folder: Path, seed: int = 1, *, name: str = BASE) -> None:
@@ -68,11 +74,11 @@ def write(folder: Path, seed: int = 1, *, name: str = BASE) -> None:
     packed, segment.PACK_BYTES = segment.PACK_BYTES, 1
     try:
         store = Store.open(folder, create=True)
-        write_graph(store, graph(seed), segment_edges=SEGMENT_EDGES)
+        write_graph(store, graph(seed), segment_edges=SEGMENT_EDGES, packed=name == PACKED)
         store.close()
     finally:
         segment.PACK_BYTES = packed
-    if name != BASE:
+    if name in (INSIDE, BESIDE):
         most = committing.MOST_INLINE if name == INSIDE else 0
         with (
             patch.object(committing, "MOST_INLINE", most),

@@ -27,6 +27,7 @@ from gdb.storage.store import Store
 from gdb.storage.transaction import Changes
 from gdb.values.duration import Duration
 from gdb.values.temporal import Date, DateTime, LocalDateTime, LocalTime, Time
+from tests.format.make import HERE, PACKED_SEGMENT_EDGES, packed_graph
 
 
 class PlainStore:
@@ -41,6 +42,7 @@ class PlainStore:
         self.body = json.loads(raw[24 : 24 + length])
         assert version >= 2 or "delta" not in self.body
         self.files: list[bytes] = []
+        self.codes = Counter[tuple[int, int]]()  # kind and code of the sections that were read
         for file in self.body["files"]:
             content = (folder / file["name"]).read_bytes()
             assert len(content) == file["length"]
@@ -49,17 +51,36 @@ class PlainStore:
         if inside:
             self.files.append(inside)
         for content in self.files:
-            magic, version, _, length = struct.unpack_from("<8sIIQ", content)
-            assert (magic, version, length) == (b"gdb.seg\n", 1, len(content))
+            magic, version, count, length = struct.unpack_from("<8sIIQ", content)
+            assert (magic, length) == (b"gdb.seg\n", len(content))
+            codes = [struct.unpack_from("<I", content, 88 + 32 * n)[0] for n in range(count)]
+            assert version == (2 if any(codes) else 1)
+            assert not any(codes) or self.body["packed"] is True
             assert content[24:64] == bytes(40)
+        assert (self.format == 4) == ("packed" in self.body)
 
-    def section(self, file: int, number: int, kind: int, code: str) -> list[int]:
+    def section(
+        self, file: int, number: int, kind: int, code: str, rows: list[int] | None = None
+    ) -> list[int]:
+        """rows : the lengths of the rows of neighbours."""
         content = self.files[file]
-        found, item, offset, length = struct.unpack_from("<IIQQ8x", content, 64 + 32 * number)
-        assert found == kind
+        at = 64 + 32 * number
+        found, item, offset, length, how, zero = struct.unpack_from("<IIQQII", content, at)
+        assert (found, zero) == (kind, 0)
         assert item == struct.calcsize(f"<{code}")
         assert offset % (4096 if length >= 65536 else 64) == 0
-        return list(struct.unpack_from(f"<{length // item}{code}", content, offset))
+        self.codes[kind, how] += 1
+        if not how:
+            return list(struct.unpack_from(f"<{length // item}{code}", content, offset))
+        words = list(struct.unpack_from(f"<{length // 8}Q", content, offset))
+        assert length % 8 == words[-1] == 0
+        if how == 2:
+            assert rows is not None
+            return unpacked_rows(words, rows)
+        assert how == 1
+        raw = [value % 256**item for value in unpacked_numbers(words)]
+        unsigned = b"".join(value.to_bytes(item, "little") for value in raw)
+        return list(struct.unpack(f"<{len(raw)}{code}", unsigned))
 
     def column(self, file: int, record: dict[str, object], count: int) -> list[object]:
         kind = str(record["kind"])
@@ -108,13 +129,80 @@ class PlainStore:
             long = iter(self.section(file, at + 3, 4, "I"))
             lengths = [next(long) if n == 255 else n for n in self.section(file, at + 2, 3, "B")]
             assert len(vids) == len(lengths) == segment["rows"]
-            neighbours = iter(self.section(file, at + 4, 5, "I"))
+            neighbours = iter(self.section(file, at + 4, 5, "I", lengths))
             assert len(found) == segment["first_edge"]
             found += [
                 (v, next(neighbours)) for v, n in zip(vids, lengths, strict=True) for _ in range(n)
             ]
             assert len(found) == segment["first_edge"] + segment["edges"]
         return found
+
+
+class Bits:
+    """The bits of words, from a word on."""
+
+    def __init__(self, words: list[int], start: int, end: int) -> None:
+        self.all = sum(word << 64 * n for n, word in enumerate(words[start:end]))
+        self.at, self.end = 0, 64 * (end - start)
+
+    def number(self, count: int) -> int:
+        found = self.all >> self.at & (1 << count) - 1
+        self.at += count
+        return found
+
+    def rice(self, width: int) -> int:
+        zeros = 0
+        while not self.number(1):
+            zeros += 1
+        return zeros << width | self.number(width)
+
+    def close(self) -> None:
+        """The rest of the last word is 0."""
+        assert self.end - 64 < self.at <= self.end
+        assert not self.all >> self.at
+
+
+def unpacked_numbers(words: list[int]) -> list[int]:
+    """Modulo 2^64."""
+    count = words[0]
+    starts = [*words[1 : 1 + -(-count // 65536)], len(words) - 1]
+    assert starts[0] == len(starts)
+    found: list[int] = []
+    for part, (start, end) in enumerate(itertools.pairwise(starts)):
+        bits = Bits(words, start, end)
+        while len(found) < min(count, (part + 1) * 65536):
+            here = min(128, count - len(found))
+            mode, width = bits.number(2), bits.number(7)
+            folded = bits.number(bits.number(7))
+            base = folded >> 1 ^ -(folded & 1)
+            step = bits.number(bits.number(7)) if mode & 1 else 0
+            entry = bits.rice if mode & 2 else bits.number
+            entries = [entry(width) for _ in range(here - (mode & 1))]
+            if mode & 1:
+                found += itertools.accumulate((step + one for one in entries), initial=base)
+            else:
+                found += [base + one for one in entries]
+        bits.close()
+    return found
+
+
+def unpacked_rows(words: list[int], rows: list[int]) -> list[int]:
+    count, least, span, step = words[:4]
+    places = words[4 : 4 + -(-len(rows) // 4096)]
+    starts = [*(place % (1 << 48) for place in places), len(words) - 1]
+    assert starts[0] == 4 + len(places)
+    found: list[int] = []
+    for part, (start, end) in enumerate(itertools.pairwise(starts)):
+        bits = Bits(words, start, end)
+        first, others = (places[part] >> 48 & 255) - 8, (places[part] >> 56) - 8
+        for length in rows[4096 * part : 4096 * (part + 1)]:
+            own = max((span * 11 // 16 // length).bit_length() - 1, 0)
+            for k in range(length):
+                gap = bits.rice(min(max(own + (others if k else first), 0), 32))
+                found.append(found[-1] + step + gap if k else least + gap)
+        bits.close()
+    assert len(found) == count == sum(rows)
+    return found
 
 
 def of_any_type(text: bytes) -> object:
@@ -394,4 +482,46 @@ def test_values_of_any_type_are_not_of_format_2(tmp_path: Path) -> None:
     raw[8] = 2
     (tmp_path / "MANIFEST").write_bytes(bytes(raw) + hashlib.blake2b(raw, digest_size=16).digest())
     with pytest.raises(CorruptStore, match="values of any type in format 2"):
+        Store.open(tmp_path, create=False, read_only=True)
+
+
+def test_a_reader_written_from_the_text_reads_a_packed_store(tmp_path: Path) -> None:
+    """The golden store, and what it must be: the same graph, written plain."""
+    packed = PlainStore(HERE / "format-4-packed")
+    assert packed.format == 4
+    store = Store.open(tmp_path, create=True)
+    write_graph(store, packed_graph(), segment_edges=PACKED_SEGMENT_EDGES)
+    plain = PlainStore(tmp_path)
+    assert plain.format == 1
+    for mine, other in zip(packed.body["groups"], plain.body["groups"], strict=True):
+        assert (mine["labels"], mine["ranges"]) == (other["labels"], other["ranges"])
+        count = sum(stop - start for start, stop in mine["ranges"])
+        columns = [("ids", mine["ids"], other["ids"])]
+        columns += [(key, mine["columns"][key], other["columns"][key]) for key in other["columns"]]
+        for key, one, two in columns:
+            found = packed.column(mine["file"], one, count)
+            assert found == plain.column(other["file"], two, count), key
+    for mine, other in zip(packed.body["types"], plain.body["types"], strict=True):
+        for one, two in zip(mine["parts"], other["parts"], strict=True):
+            assert packed.part(one) == plain.part(two)
+            assert one["bytes"] <= two["bytes"]
+        for key in other["columns"]:
+            found = packed.column(mine["file"], mine["columns"][key], mine["edge_count"])
+            wanted = plain.column(other["file"], other["columns"][key], mine["edge_count"])
+            assert found == wanted, key
+    for mine, other in zip(packed.body["spaces"], plain.body["spaces"], strict=True):
+        for number, (kind, code) in enumerate([(32, "Q"), (33, "I")]):
+            found = packed.section(mine["file"], mine["section"] + number, kind, code)
+            assert found == plain.section(other["file"], other["section"] + number, kind, code)
+    # it is a store of all that may be packed
+    assert {kind for kind, code in packed.codes if code} == {1, 2, 3, 4, 5, 16, 17, 32, 33}
+    assert not any(code for _, code in plain.codes)
+    assert packed.codes[5, 2] > 2
+
+
+def test_packed_sections_are_not_of_format_3(tmp_path: Path) -> None:
+    raw = bytearray((HERE / "format-4-packed" / "MANIFEST").read_bytes()[:-16])
+    raw[8] = 3
+    (tmp_path / "MANIFEST").write_bytes(bytes(raw) + hashlib.blake2b(raw, digest_size=16).digest())
+    with pytest.raises(CorruptStore, match="packed sections in format 3"):
         Store.open(tmp_path, create=False, read_only=True)
