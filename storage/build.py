@@ -13,7 +13,7 @@ from dataclasses import replace
 import numpy as np
 
 from gdb.errors import ImportFailed
-from gdb.storage import ids, intervals, pcsr, properties
+from gdb.storage import ids, pcsr, properties
 from gdb.storage.adjacency import Direction
 from gdb.storage.column_spool import ColumnSpool
 from gdb.storage.manifest import (
@@ -194,42 +194,52 @@ def read_vertices(snapshot: Snapshot) -> tuple[tuple[VertexTable, ...], U32]:
 
 
 def read_edges(snapshot: Snapshot, row_of_vid: U32, most: int | None) -> Iterator[EdgeTable]:
-    """The edges of one type after the other, in the order of their ids, at most so many in a table (None: all); a type
+    """The edges of one type after the other, in the order of their ids, about so many in a table (None: all); a type
     without edges has one table."""
     for edge_type in snapshot.edge_types:
-        count = edge_type.edge_count
-        columns = {
-            key: column
-            for key in edge_type.keys
-            if (column := snapshot.edge_column(edge_type.name, key)) is not None
-        }
-        step = max(count if most is None else most, 1)
-        for begin in range(0, max(count, 1), step):
-            end = min(begin + step, count)
-            eids = np.arange(edge_type.first_eid + begin, edge_type.first_eid + end)
-            _, sources, targets = snapshot.edge_ends(eids)
-            yield EdgeTable(
+        found = (
+            EdgeTable(
                 edge_type.name,
                 edge_type.directed,
-                row_of_vid[sources],
-                row_of_vid[targets],
-                {key: column.part(begin, end) for key, column in columns.items()},
+                row_of_vid[(piece.keys >> HIGH).view(np.int64)],
+                row_of_vid[(piece.keys & LOW).view(np.int64)],
+                piece.columns,
             )
+            for piece in snapshot.edge_pieces(edge_type.name, most or PIECE)
+        )
+        nothing = np.zeros(0, np.uint32)
+        none = {key: Column.nulls(kind, 0) for key, kind in edge_type.keys.items()}
+        empty = EdgeTable(edge_type.name, edge_type.directed, nothing, nothing, none)
+        if most is None:
+            yield _joined([empty, *found])
+        elif edge_type.edge_count:
+            yield from found
+        else:
+            yield empty
+
+
+def _joined(tables: list[EdgeTable]) -> EdgeTable:
+    """Tables of one type and its properties as one."""
+    first = tables[0]
+    return EdgeTable(
+        first.type,
+        first.directed,
+        np.concatenate([table.sources for table in tables]),
+        np.concatenate([table.targets for table in tables]),
+        {key: Column.concat([table.columns[key] for table in tables]) for key in first.columns},
+    )
 
 
 def repeats_of(snapshot: Snapshot) -> dict[str, int]:
     """The edges of each type that join the same two vertices as another one, the first of which does not count."""
     found = dict[str, int]()
     for edge_type in snapshot.edge_types:
-        view = snapshot.adjacency((edge_type.name,), Direction.OUT)
-        again = view.neighbours[1:] == view.neighbours[:-1]
-        again[view.offsets[1:-1] - 1] = False  # where rows begin
-        count = int(np.count_nonzero(again))
-        if not edge_type.directed and count:  # both ends know it, but of a self-loop
-            at = np.flatnonzero(again) + 1
-            rows = np.searchsorted(view.offsets, at, side="right") - 1
-            vids = intervals.vids_of_rows(view.first, view.row, rows)
-            count = (count + int(np.count_nonzero(vids == view.neighbours[at]))) // 2
+        count, last = 0, -1
+        for piece in snapshot.edge_pieces(edge_type.name, PIECE):
+            count += int(np.count_nonzero(piece.keys[1:] == piece.keys[:-1]))
+            if len(piece.keys):
+                count += int(piece.keys[0]) == last
+                last = int(piece.keys[-1])
         found[edge_type.name] = count
     return found
 

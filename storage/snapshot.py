@@ -7,7 +7,7 @@ computed (unions, edge ids) is computed once. Any number of threads may ask.
 from __future__ import annotations
 
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -17,6 +17,7 @@ from gdb.storage import delta as deltas
 from gdb.storage import intervals
 from gdb.storage.adjacency import Adjacency, Direction
 from gdb.storage.delta import Delta
+from gdb.storage.edge_stream import EdgePiece
 from gdb.storage.files import Files
 from gdb.storage.manifest import Manifest, PartRecord
 from gdb.storage.model import I64, U32, Column, Kind
@@ -139,6 +140,11 @@ class Snapshot:
         """A property of all edges of a type in the order of their ids; None where there is none."""
         with self._lock:
             return self.partitions.column(type, key)
+
+    def edge_pieces(self, type: str, most: int) -> Iterator[EdgePiece]:
+        """All edges of one type in the order of their ids, most of them so many at a time: for who goes through them
+        once, and needs no neighbour lists."""
+        return self.partitions.pieces(type, most)
 
     # ---- vertices -------------------------------------------------------------------------------
 
