@@ -460,14 +460,8 @@ def _group(at: _Fields) -> GroupRecord:
 
 
 def _segment(at: _Fields) -> SegmentRecord:
-    return SegmentRecord(
-        file=at.number("file"),
-        section=at.number("section"),
-        first_row=at.number("first_row"),
-        rows=at.number("rows"),
-        first_edge=at.number("first_edge"),
-        edges=at.number("edges"),
-    )
+    members = ("file", "section", "first_row", "rows", "first_edge", "edges")
+    return SegmentRecord(*map(at.number, members))
 
 
 def _part(at: _Fields) -> PartRecord:
@@ -497,10 +491,5 @@ def _type(at: _Fields) -> TypeRecord:
 
 
 def _space(at: _Fields) -> SpaceRecord:
-    return SpaceRecord(
-        name=at.text("name"),
-        kind=at.kind("kind"),
-        count=at.number("count"),
-        file=at.number("file"),
-        section=at.number("section"),
-    )
+    where = map(at.number, ("count", "file", "section"))
+    return SpaceRecord(at.text("name"), at.kind("kind"), *where)

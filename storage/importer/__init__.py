@@ -13,7 +13,7 @@ from typing import Literal
 import numpy as np
 
 from gdb.errors import Cancelled, ImportFailed
-from gdb.storage.build import read_edges, read_vertices, repeats_of, write_spools
+from gdb.storage.build import write_spools
 from gdb.storage.engine import Engine
 from gdb.storage.importer import compressed, csv_graph, matrix_market, snap
 from gdb.storage.importer.assemble import Assembly, NewEdges, Options
@@ -33,6 +33,7 @@ from gdb.storage.importer.report import (
     written_rejects,
 )
 from gdb.storage.model import VertexTable
+from gdb.storage.reading import read_edges, read_vertices, repeats_of
 from gdb.storage.runs import PIECE, Room
 from gdb.storage.snapshot import Snapshot
 from gdb.storage.store import Store

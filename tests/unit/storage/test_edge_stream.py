@@ -9,7 +9,7 @@ import pytest
 
 import gdb
 from gdb.errors import CorruptStore
-from gdb.storage import build, pcsr
+from gdb.storage import build, pcsr, reading
 from gdb.storage.build import write_graph
 from gdb.storage.commit import commit, compact
 from gdb.storage.model import Column, EdgeTable, GraphTables, VertexTable
@@ -107,8 +107,8 @@ def test_repeats_are_counted_over_pieces(store: Store, monkeypatch: pytest.Monke
         pairs = [edge[:2] for edge in whole(snapshot, number)]
         wanted = len(pairs) - len(set(pairs))
         for most in (1, 3, 1000):
-            monkeypatch.setattr(build, "PIECE", most)
-            assert build.repeats_of(snapshot)[edge_type.name] == wanted
+            monkeypatch.setattr(reading, "PIECE", most)
+            assert reading.repeats_of(snapshot)[edge_type.name] == wanted
 
 
 def test_a_compaction_never_reads_a_part_as_a_whole(

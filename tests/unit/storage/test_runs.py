@@ -17,10 +17,11 @@ from hypothesis import strategies as st
 
 from gdb.errors import Cancelled, StoreError
 from gdb.storage import runs, spool
-from gdb.storage.build import read_tables, rewrite, write_graph
+from gdb.storage.build import rewrite, write_graph
 from gdb.storage.importer import load
 from gdb.storage.memory import MemoryFiles
 from gdb.storage.model import Column, EdgeTable, GraphTables, VertexTable
+from gdb.storage.reading import read_tables
 from gdb.storage.runs import Piece, Pieces, Room, ordered
 from gdb.storage.snapshot import Snapshot
 from gdb.storage.spool import Spool
