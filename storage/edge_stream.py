@@ -83,8 +83,8 @@ def _keys(
     count, last = 0, -1
     for segment in part.segments:
         file = segments[segment.file]
-        rows = pcsr.read_segment(segment, file, segments.files.where)
-        for keys in rows.keys(most):
+        # the rows have no name, so that they are gone when the next segment is read
+        for keys in pcsr.read_segment(segment, file, segments.files.where).keys(most):
             falls = (keys[1:] < keys[:-1]).any() or int(keys[0]) < last
             last = int(keys[-1])
             beyond = last >> 32 >= vertex_count or int((keys & _LOW).max()) >= vertex_count
