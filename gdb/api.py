@@ -154,6 +154,7 @@ class Database(Queries):
         max_unpacked: int | str = "1GiB",
         memory: int | str | None = None,
         cancel: threading.Event | None = None,
+        packed: bool | None = None,
     ) -> LoadReport:
         """Import files, data frames and graphs of networkx into the graph: all of it, or on any error nothing.
 
@@ -177,6 +178,8 @@ class Database(Queries):
             that have no room in it are sorted through temporary files in the store's folder. Nodes stay in memory,
             about 100 bytes each, and are not counted: see docs/IMPORT.md.
         cancel : stops the import when another thread sets it.
+        packed : True keeps the store in less than half of the bytes, from now on; a query unpacks into memory what it
+            touches first. False undoes that, None leaves it.
 
         The others are told in `gdb.storage.importer.load`.
 
@@ -193,6 +196,7 @@ class Database(Queries):
         options.load_choices(format, missing_ends, multi_edges, self_loops, on_error)
         most = options.byte_count("max_unpacked", max_unpacked)
         budget = options.import_memory(memory)
+        packed = options.choice_or_none("packed", packed)
         from gdb.progress import shown
         from gdb.storage.importer import load
 
@@ -223,6 +227,7 @@ class Database(Queries):
                     rejects_file=None if rejects_file is None else Path(rejects_file),
                     max_unpacked=most,
                     memory=budget,
+                    packed=packed,
                     import_root=self._import_root,
                     progress=progress,
                     cancel=stop,
@@ -267,9 +272,10 @@ class Database(Queries):
 
         return Transaction(self._store, run, begin)
 
-    def compact(self, memory: int | str | None = None) -> StoreStats:
+    def compact(self, memory: int | str | None = None, packed: bool | None = None) -> StoreStats:
         """Write the graph anew with all that was changed since it was last written whole, which makes it smaller and
-        quicker to read. It runs by itself when much has changed. Readers go on meanwhile. memory : as of `load`.
+        quicker to read. It runs by itself when much has changed. Readers go on meanwhile. memory, packed : as of
+        `load`.
 
         Raises
         ------
@@ -279,10 +285,11 @@ class Database(Queries):
         from gdb.storage.commit import compact
 
         budget = options.import_memory(memory)
+        packed = options.choice_or_none("packed", packed)
         self._refuse_inside()
         self._statements.clear()
         return self._written(
-            "compaction", lambda _, steps: compact(self._store, steps.part, budget).stats()
+            "compaction", lambda _, steps: compact(self._store, steps.part, budget, packed).stats()
         )
 
     # ---- copies ------------------------------------------------------------------------------------

@@ -92,6 +92,15 @@ def load_choices(
     one_of("on_error", on_error, ("raise", "skip"))
 
 
+def choice_or_none(name: str, value: bool | None) -> bool | None:
+    """An argument that is True, False, or None to leave things as they are. Raises TypeProblem."""
+    if value is not None and not isinstance(value, bool):
+        raise TypeProblem(
+            f"{name}= takes True, False or None, not {value!r}.", "Give one of these."
+        )
+    return value
+
+
 def memory_bytes(memory: int | str | None) -> int | None:
     """A memory budget in bytes, see `byte_count`; None for no budget."""
     return None if memory is None else byte_count("memory", memory)

@@ -1,7 +1,7 @@
-"""Tables to store and back: renumber, build the parts, write segments, commit.
+"""Tables to store: renumber, build the parts, write segments, commit.
 
-`write_graph` makes the given graph the content of the store, all or nothing; `read_vertices` and `read_edges` are its
-inverse, so that adding to a store is: read, append, write. Edges are not held as a whole: see `gdb.storage.runs`.
+`write_graph` makes the given graph the content of the store, all or nothing. Edges are not held as a whole: see
+`gdb.storage.runs`.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from dataclasses import replace
 import numpy as np
 
 from gdb.errors import ImportFailed
-from gdb.storage import ids, intervals, pcsr, properties
+from gdb.storage import ids, pcsr, properties
 from gdb.storage.adjacency import Direction
 from gdb.storage.column_spool import ColumnSpool
 from gdb.storage.manifest import (
@@ -24,6 +24,7 @@ from gdb.storage.manifest import (
     TypeRecord,
 )
 from gdb.storage.model import I64, U32, Column, EdgeTable, GraphTables, Kind, VertexTable
+from gdb.storage.reading import read_edges, read_vertices
 from gdb.storage.renumber import Numbering, ShareSets, genmap
 from gdb.storage.runs import PIECE, Ahead, Piece, Room, Run, Turned, ordered
 from gdb.storage.segment import Section, SectionKind, SegmentWriter
@@ -43,6 +44,7 @@ def write_graph(
     progress: Progress | None = None,
     segment_edges: int = pcsr.SEGMENT_EDGES,
     budget: int | None = None,
+    packed: bool | None = None,
 ) -> Snapshot:
     """Replace the content of the store by `tables`, in one commit.
 
@@ -52,6 +54,7 @@ def write_graph(
         aborts the write and leaves the store as it was.
     segment_edges : most neighbours in one segment.
     budget : as of `gdb.storage.runs.Room`; for the edges beside the tables.
+    packed : in packed sections, now and when it is written anew; None as the store is.
 
     Raises
     ------
@@ -64,12 +67,21 @@ def write_graph(
     for table in tables.edges:
         spool_table(spools, table, room)
     return write_spools(
-        store, tables.vertices, spools, progress=progress, segment_edges=segment_edges
+        store,
+        tables.vertices,
+        spools,
+        progress=progress,
+        segment_edges=segment_edges,
+        packed=packed,
     )
 
 
 def rewrite(
-    store: Store, snapshot: Snapshot, progress: Progress | None = None, budget: int | None = None
+    store: Store,
+    snapshot: Snapshot,
+    progress: Progress | None = None,
+    budget: int | None = None,
+    packed: bool | None = None,
 ) -> Snapshot:
     """Write what a snapshot holds, in one commit; other arguments and errors as of `write_graph`."""
     with store.writer():
@@ -80,7 +92,7 @@ def rewrite(
             if progress is not None:
                 progress("reading", 0.0)
             spool_table(spools, table, room)
-        return write_spools(store, vertices, spools, progress=progress)
+        return write_spools(store, vertices, spools, progress=progress, packed=packed)
 
 
 def spool_table(spools: dict[str, Spool], table: EdgeTable, room: Room) -> None:
@@ -103,6 +115,7 @@ def write_spools(
     progress: Progress | None = None,
     segment_edges: int = pcsr.SEGMENT_EDGES,
     written: Callable[[Mapping[str, int]], None] | None = None,
+    packed: bool | None = None,
 ) -> Snapshot:
     """As `write_graph`, for edges that are spooled already, by type; they are used up.
 
@@ -126,10 +139,12 @@ def write_spools(
     with store.writer(), ExitStack() as stack:
         for spool in types:
             stack.callback(spool.close)
-        version = store.snapshot().version + 1
-        with written_or_removed(store, version) as writer:
+        current = store.snapshot().manifest
+        packed = current.packed if packed is None else packed
+        version = current.version + 1
+        with written_or_removed(store, version, packed=packed) as writer:
             builder = _Builder(vertices, types, writer, report, segment_edges, stack)
-            manifest = builder.run(version)
+            manifest = replace(builder.run(version), packed=packed)
             if written is not None:
                 written(builder.repeats)
             report("committing", 0.0)
@@ -137,9 +152,11 @@ def write_spools(
 
 
 @contextmanager
-def written_or_removed(store: Store, version: int) -> Iterator[SegmentWriter]:
+def written_or_removed(
+    store: Store, version: int, *, packed: bool = False
+) -> Iterator[SegmentWriter]:
     """A writer of the segments of a commit; an error before the commit removes them."""
-    writer = SegmentWriter(store.files, version)
+    writer = SegmentWriter(store.files, version, packed=packed)
     try:
         yield writer
     except BaseException:
@@ -149,73 +166,6 @@ def written_or_removed(store: Store, version: int) -> Iterator[SegmentWriter]:
                 with suppress(Exception):
                     store.files.unlink(name)
         raise
-
-
-def read_tables(snapshot: Snapshot) -> GraphTables:
-    """The whole graph as tables: one vertex table for each group, one edge table for each type.
-
-    Arrays may be maps of the store's files. Undirected edges have their smaller vid as source.
-    """
-    vertices, rows = read_vertices(snapshot)
-    return GraphTables(vertices, tuple(read_edges(snapshot, rows, None)))
-
-
-def read_vertices(snapshot: Snapshot) -> tuple[tuple[VertexTable, ...], U32]:
-    """One vertex table for each group, and the row of each vid in all of them, u32[vertices]."""
-    row_of_vid = np.zeros(snapshot.vertex_count, np.uint32)
-    vertices: list[VertexTable] = []
-    first = 0
-    for number, group in enumerate(snapshot.groups):
-        row_of_vid[snapshot.group_vids(number)] = np.arange(first, first + group.count)
-        first += group.count
-        columns = {
-            key: column
-            for key in group.keys
-            if (column := snapshot.vertex_column(number, key)) is not None
-        }
-        vertices.append(VertexTable(group.labels, group.id_space, snapshot.ids_of(number), columns))
-    return tuple(vertices), row_of_vid
-
-
-def read_edges(snapshot: Snapshot, row_of_vid: U32, most: int | None) -> Iterator[EdgeTable]:
-    """The edges of one type after the other, in the order of their ids, at most so many in a table (None: all); a type
-    without edges has one table."""
-    for edge_type in snapshot.edge_types:
-        count = edge_type.edge_count
-        columns = {
-            key: column
-            for key in edge_type.keys
-            if (column := snapshot.edge_column(edge_type.name, key)) is not None
-        }
-        step = max(count if most is None else most, 1)
-        for begin in range(0, max(count, 1), step):
-            end = min(begin + step, count)
-            eids = np.arange(edge_type.first_eid + begin, edge_type.first_eid + end)
-            _, sources, targets = snapshot.edge_ends(eids)
-            yield EdgeTable(
-                edge_type.name,
-                edge_type.directed,
-                row_of_vid[sources],
-                row_of_vid[targets],
-                {key: column.part(begin, end) for key, column in columns.items()},
-            )
-
-
-def repeats_of(snapshot: Snapshot) -> dict[str, int]:
-    """The edges of each type that join the same two vertices as another one, the first of which does not count."""
-    found = dict[str, int]()
-    for edge_type in snapshot.edge_types:
-        view = snapshot.adjacency((edge_type.name,), Direction.OUT)
-        again = view.neighbours[1:] == view.neighbours[:-1]
-        again[view.offsets[1:-1] - 1] = False  # where rows begin
-        count = int(np.count_nonzero(again))
-        if not edge_type.directed and count:  # both ends know it, but of a self-loop
-            at = np.flatnonzero(again) + 1
-            rows = np.searchsorted(view.offsets, at, side="right") - 1
-            vids = intervals.vids_of_rows(view.first, view.row, rows)
-            count = (count + int(np.count_nonzero(vids == view.neighbours[at]))) // 2
-        found[edge_type.name] = count
-    return found
 
 
 class _Builder:
@@ -364,7 +314,10 @@ class _Builder:
         column = _concat_ids([ids_part for ids_part, _ in parts], name)
         index = ids.build(column, np.concatenate([vids for _, vids in parts]), name)
         place = self._writer.place(
-            [Section(SectionKind.ID_KEYS, index.keys), Section(SectionKind.ID_VIDS, index.vids)]
+            [
+                Section(SectionKind.ID_KEYS, index.keys, counted=True),
+                Section(SectionKind.ID_VIDS, index.vids, counted=True),
+            ]
         )
         return SpaceRecord(name, column.kind, len(column), place.file, place.section)
 

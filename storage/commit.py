@@ -7,7 +7,7 @@ from dataclasses import replace
 from gdb.errors import ChangeRefused
 from gdb.storage import delta as deltas
 from gdb.storage.build import Progress, rewrite, written_or_removed
-from gdb.storage.segment import Packed
+from gdb.storage.segment import Inside
 from gdb.storage.snapshot import Snapshot
 from gdb.storage.store import Store
 from gdb.storage.transaction import Changes
@@ -47,7 +47,7 @@ def commit(store: Store, changes: Changes, progress: Progress | None = None) -> 
     with written_or_removed(store, version) as writer:
         inline = None
         if sum(section.data.nbytes for section in sections) <= MOST_INLINE:
-            inline = Packed(sections)
+            inline = Inside(sections)
         else:
             writer.place(sections)
             writer.flush()
@@ -63,11 +63,18 @@ def commit(store: Store, changes: Changes, progress: Progress | None = None) -> 
         return store.commit(changed, delta, sections)
 
 
-def compact(store: Store, progress: Progress | None = None, budget: int | None = None) -> Snapshot:
+def compact(
+    store: Store,
+    progress: Progress | None = None,
+    budget: int | None = None,
+    packed: bool | None = None,
+) -> Snapshot:
     """Write the base anew with all changes, and number its vertices anew. What `progress` raises stops it; the store is
-    as it was. Readers are not disturbed. budget : as of `gdb.storage.runs.Room`."""
+    as it was. Readers are not disturbed. budget, packed : as of `write_graph`; a store that has no changes and is as
+    `packed` says stays as it is."""
     with store.writer():
         snapshot = store.snapshot()
-        if snapshot.manifest.delta is None:
+        manifest = snapshot.manifest
+        if manifest.delta is None and packed in (None, manifest.packed):
             return snapshot
-        return rewrite(store, snapshot, progress, budget)
+        return rewrite(store, snapshot, progress, budget, packed)

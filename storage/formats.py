@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 def format_of(manifest: Manifest) -> int:
     """The oldest format that has all that the store uses, so that an older gdb reads what it can."""
-    if manifest.journal:
+    if manifest.journal or manifest.packed:
         return 4
     kinds = {column.kind for column in _columns_of(manifest)}
     if "any" in kinds:

@@ -24,7 +24,7 @@ from gdb.storage.checksum import DIGEST_BYTES, Hasher
 from gdb.storage.files import MANIFEST, Files
 from gdb.storage.manifest import SECTOR, DeltaRecord, Manifest, delta_of, text_of
 from gdb.storage.model import U8
-from gdb.storage.segment import FileRecord, Packed, Section, SectionKind, Segments, damaged, need
+from gdb.storage.segment import FileRecord, Inside, Section, SectionKind, Segments, damaged, need
 from gdb.storage.snapshot import More
 
 Items: TypeAlias = "npt.NDArray[np.uint8 | np.uint32 | np.uint64]"
@@ -139,7 +139,7 @@ class Journal:
         last = self._last
         if last is None:
             return self._manifest
-        version, inline = self._manifest.version + self._number, Packed(last.sections)
+        version, inline = self._manifest.version + self._number, Inside(last.sections)
         if last.delta is not None:
             return replace(self._base, version=version, delta=last.delta, inline=inline)
         try:

@@ -23,7 +23,7 @@ from gdb.storage.files import MANIFEST, Files
 from gdb.storage.formats import format_of
 from gdb.storage.model import Kind
 from gdb.storage.names import SEGMENT_NAME, looks_like_store
-from gdb.storage.segment import FileRecord, Packed, damaged
+from gdb.storage.segment import FileRecord, Inside, damaged
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
@@ -169,6 +169,7 @@ class Manifest:
 
     inline : the sections of a small delta, None: it has a file of its own.
     journal : whether records may follow it, see `gdb.storage.journal`.
+    packed : the base is written with packed sections, now and whenever it is written anew.
     """
 
     version: int = 0
@@ -179,8 +180,9 @@ class Manifest:
     types: tuple[TypeRecord, ...] = ()
     spaces: tuple[SpaceRecord, ...] = ()
     delta: DeltaRecord | None = None
-    inline: Packed | None = None
+    inline: Inside | None = None
     journal: bool = False
+    packed: bool = False
 
     @property
     def base_files(self) -> tuple[FileRecord, ...]:
@@ -204,6 +206,8 @@ def encode(manifest: Manifest) -> bytes:
     """The bytes of a manifest file: head, JSON body, the segment inside, BLAKE2b-128 of all. Whole sectors where
     records may follow."""
     members = {name: getattr(manifest, name) for name in _OWN}
+    if manifest.packed:  # what is not says nothing, as in the formats before
+        members["packed"] = True
     if manifest.delta is not None:
         members["delta"] = manifest.delta
     body = f"{_JSON.encode(members)[:-1]},{_base_text(manifest)[1:]}".encode()
@@ -265,12 +269,14 @@ def decode(raw: bytes, where: str) -> Manifest:
     if not known or len(body) < length or (inline and version == 1):
         raise damaged(where, MANIFEST, "has no valid head")
     try:
-        held = Packed(raw=inline) if inline else None
+        held = Inside(raw=inline) if inline else None
         found = replace(_manifest(_Fields(cast(Json, json.loads(body))), held), journal=sectors > 0)
         if version == 1 and found.delta is not None:
             raise ValueError("a delta in format 1")
-        if version < 3 <= format_of(found):
+        if version < 3 <= format_of(replace(found, packed=False)):
             raise ValueError(f"values of any type in format {version}")
+        if version < 4 and found.packed:
+            raise ValueError(f"packed sections in format {version}")
     except (ValueError, RecursionError) as error:
         raise damaged(where, MANIFEST, f"cannot be understood ({error})") from None
     try:
@@ -357,7 +363,7 @@ class _Fields(Fields):
         return tuple(found)
 
 
-def _manifest(at: _Fields, inline: Packed | None) -> Manifest:
+def _manifest(at: _Fields, inline: Inside | None) -> Manifest:
     return Manifest(
         version=at.number("version"),
         vertex_count=at.number("vertex_count"),
@@ -368,6 +374,7 @@ def _manifest(at: _Fields, inline: Packed | None) -> Manifest:
         spaces=at.each("spaces", _space),
         delta=_delta(at.one("delta")) if at.has("delta") else None,
         inline=inline,
+        packed=at.has("packed") and at.flag("packed"),
     )
 
 
@@ -447,14 +454,8 @@ def _group(at: _Fields) -> GroupRecord:
 
 
 def _segment(at: _Fields) -> SegmentRecord:
-    return SegmentRecord(
-        file=at.number("file"),
-        section=at.number("section"),
-        first_row=at.number("first_row"),
-        rows=at.number("rows"),
-        first_edge=at.number("first_edge"),
-        edges=at.number("edges"),
-    )
+    members = ("file", "section", "first_row", "rows", "first_edge", "edges")
+    return SegmentRecord(*map(at.number, members))
 
 
 def _part(at: _Fields) -> PartRecord:
@@ -484,10 +485,5 @@ def _type(at: _Fields) -> TypeRecord:
 
 
 def _space(at: _Fields) -> SpaceRecord:
-    return SpaceRecord(
-        name=at.text("name"),
-        kind=at.kind("kind"),
-        count=at.number("count"),
-        file=at.number("file"),
-        section=at.number("section"),
-    )
+    where = map(at.number, ("count", "file", "section"))
+    return SpaceRecord(at.text("name"), at.kind("kind"), *where)

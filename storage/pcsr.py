@@ -237,14 +237,14 @@ def write(
         index = intervals.of_vids(vids)
         lengths, long = encode_offsets(local)
         sections = [
-            Section(SectionKind.INTERVAL_FIRST, index.first),
-            Section(SectionKind.INTERVAL_LENGTH, index.length),
-            Section(SectionKind.ROW_LENGTHS, lengths),
-            Section(SectionKind.LONG_ROWS, long),
-            Section(SectionKind.NEIGHBOURS, neighbours),
+            Section(SectionKind.INTERVAL_FIRST, index.first, counted=True),
+            Section(SectionKind.INTERVAL_LENGTH, index.length, counted=True),
+            Section(SectionKind.ROW_LENGTHS, lengths, counted=True),
+            Section(SectionKind.LONG_ROWS, long, counted=True),
+            Section(SectionKind.NEIGHBOURS, neighbours, rows=local),
         ]
         place = writer.place(sections)
-        size += sum(s.data.nbytes for s in sections)
+        size += place.bytes
         segments.append(
             SegmentRecord(place.file, place.section, first, len(vids), begin, end - begin)
         )
@@ -349,12 +349,58 @@ class _Tail:
             self.repeated_loops += int(np.count_nonzero(again >> np.uint64(32) == again & _LOW))
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Rows:
+    """Some rows of a part: vids u32[rows], offsets i64[rows + 1] from 0, neighbours u32[m]; the first may have begun
+    before."""
+
+    vids: U32
+    offsets: I64
+    neighbours: U32
+
+    def keys(self, most: int) -> Iterator[U64]:
+        """The keys of all positions, at most so many in a piece."""
+        for begin in range(0, len(self.neighbours), most):
+            end = min(begin + most, len(self.neighbours))
+            first = int(np.searchsorted(self.offsets, begin, side="right")) - 1
+            last = int(np.searchsorted(self.offsets, end, side="left"))
+            bounds: I64 = np.clip(self.offsets[first : last + 1], begin, end)
+            rows = np.repeat(self.vids[first:last], bounds[1:] - bounds[:-1])
+            yield keys_of(rows, self.neighbours[begin:end])
+
+
+def read_segment(
+    segment: SegmentRecord, file: SegmentFile, where: str, out: U32 | None = None
+) -> Rows:
+    """The rows of one segment. out : where its neighbours go, instead of staying in the map.
+
+    Raises
+    ------
+    CorruptStore : the segment is not what the manifest says. Its numbers are not compared with anything else.
+    """
+    at = segment.section
+    firsts = file.u32(at, SectionKind.INTERVAL_FIRST, segment.rows)
+    runs = file.u32(at + 1, SectionKind.INTERVAL_LENGTH, segment.rows)
+    if firsts.shape != runs.shape:
+        raise damaged(where, file.name, "has intervals without a length")
+    index = intervals.of_lengths(firsts, runs)
+    lengths = file.u8(at + 2, SectionKind.ROW_LENGTHS, segment.rows)
+    long = file.u32(at + 3, SectionKind.LONG_ROWS, segment.rows)
+    if np.count_nonzero(lengths == LONG) != long.shape[0]:
+        raise damaged(where, file.name, "has another number of long rows than it says")
+    local = decode_offsets(lengths, long)
+    fits = local.shape[0] == segment.rows + 1 and index.rows == segment.rows
+    if not (fits and segment.edges == local[-1]):
+        raise damaged(where, file.name, "holds another segment than the manifest says")
+    return Rows(index.vids(), local, file.neighbours(at + 4, local, out))
+
+
 def read(record: PartRecord, files: list[SegmentFile], where: str, vertex_count: int) -> Part:
     """A part from its segments.
 
     files : the opened file of each segment. vertex_count : of the store; all vids are below it.
 
-    Neighbours of a part of one segment stay in the map; those of several are copied together.
+    Neighbours of a plain part of one segment stay in the map; those of several, and packed ones, are copied together.
 
     Raises
     ------
@@ -363,32 +409,20 @@ def read(record: PartRecord, files: list[SegmentFile], where: str, vertex_count:
     """
     offsets = np.zeros(record.rows + 1, np.int64)
     vids = np.zeros(record.rows, np.uint32)
-    neighbours: list[U32] = []
+    neighbours = np.empty(record.edges if len(record.segments) > 1 else 0, np.uint32)
     done = 0
     for segment, file in zip(record.segments, files, strict=True):
-        at = segment.section
-        firsts = file.u32(at, SectionKind.INTERVAL_FIRST)
-        runs = file.u32(at + 1, SectionKind.INTERVAL_LENGTH)
-        if firsts.shape != runs.shape:
-            raise damaged(where, file.name, "has intervals without a length")
-        index = intervals.of_lengths(firsts, runs)
-        lengths = file.u8(at + 2, SectionKind.ROW_LENGTHS)
-        long = file.u32(at + 3, SectionKind.LONG_ROWS)
-        found = file.u32(at + 4, SectionKind.NEIGHBOURS)
-        if np.count_nonzero(lengths == LONG) != long.shape[0]:
-            raise damaged(where, file.name, "has another number of long rows than it says")
-        local = decode_offsets(lengths, long)
+        end = segment.first_edge + segment.edges
+        out = neighbours[segment.first_edge : end] if len(record.segments) > 1 else None
+        rows = read_segment(segment, file, where, out)
+        if out is None:
+            neighbours = rows.neighbours
         stop = segment.first_row + segment.rows
-        fits = local.shape[0] == segment.rows + 1 and index.rows == segment.rows
-        if not (fits and found.shape[0] == segment.edges == local[-1] and stop <= record.rows):
-            raise damaged(where, file.name, "holds another segment than the manifest says")
         # The end of a row that goes on in the next segment is written again by that one.
-        offsets[segment.first_row + 1 : stop + 1] = local[1:] + segment.first_edge
-        mine = index.vids()
-        if segment.first_row < done and vids[segment.first_row] != mine[0]:
+        offsets[segment.first_row + 1 : stop + 1] = rows.offsets[1:] + segment.first_edge
+        if segment.first_row < done and vids[segment.first_row] != rows.vids[0]:
             raise damaged(where, file.name, "goes on with a row of another vertex")
-        vids[segment.first_row : stop] = mine
-        neighbours.append(found)
+        vids[segment.first_row : stop] = rows.vids
         done = stop
     name = files[0].name
     if (vids[1:] <= vids[:-1]).any():
@@ -396,7 +430,7 @@ def read(record: PartRecord, files: list[SegmentFile], where: str, vertex_count:
     part = Part(
         intervals.of_vids(vids),
         offsets,
-        neighbours[0] if len(neighbours) == 1 else np.concatenate(neighbours),
+        neighbours,
         record.simple,
         record.loops,
         record.max_degree,

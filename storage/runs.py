@@ -198,7 +198,7 @@ class Pieces:
         found = [np.zeros(0, np.uint64)]
         for piece in list(self._found):
             keys = piece.keys if isinstance(piece, Piece) else self._read(piece.keys)
-            found.append(cast(U64, keys)[::step])
+            found.append(cast(U64, keys)[::step].copy())  # a view would hold the whole piece
         return np.concatenate(found)
 
     def close(self) -> None:

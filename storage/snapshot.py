@@ -7,7 +7,7 @@ computed (unions, edge ids) is computed once. Any number of threads may ask.
 from __future__ import annotations
 
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -17,6 +17,7 @@ from gdb.storage import delta as deltas
 from gdb.storage import intervals
 from gdb.storage.adjacency import Adjacency, Direction
 from gdb.storage.delta import Delta
+from gdb.storage.edge_stream import EdgePiece
 from gdb.storage.files import Files
 from gdb.storage.manifest import Manifest, PartRecord
 from gdb.storage.model import I64, U32, Column, Kind
@@ -44,7 +45,8 @@ class PartStats:
 @dataclass(frozen=True, slots=True)
 class StoreStats:
     """What a store holds. `bytes` counts all its files, `parts` are by type and direction; `changes` is the size of the
-    delta, what was changed since these were written: vertices, edges and values."""
+    delta, what was changed since these were written: vertices, edges and values; `packed`: they are written in packed
+    sections."""
 
     version: int
     vertices: int
@@ -53,6 +55,7 @@ class StoreStats:
     files: int
     parts: tuple[PartStats, ...]
     changes: int = 0
+    packed: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,6 +157,11 @@ class Snapshot:
         """A property of all edges of a type in the order of their ids; None where there is none."""
         with self._lock:
             return self.partitions.column(type, key)
+
+    def edge_pieces(self, type: str, most: int) -> Iterator[EdgePiece]:
+        """All edges of one type in the order of their ids, most of them so many at a time: for who goes through them
+        once, and needs no neighbour lists."""
+        return self.partitions.pieces(type, most)
 
     # ---- vertices -------------------------------------------------------------------------------
 
@@ -262,7 +270,14 @@ class Snapshot:
         files = len(self.manifest.files) + self._more.files
         vertices = sum(group.count for group in self.groups)
         return StoreStats(
-            self.version, vertices, self.edge_count, size, files, parts, self.delta.size
+            self.version,
+            vertices,
+            self.edge_count,
+            size,
+            files,
+            parts,
+            self.delta.size,
+            self.manifest.packed,
         )
 
     def sections_in(self, file: int) -> int:

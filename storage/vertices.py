@@ -269,11 +269,11 @@ class Vertices:
         if space.name not in self._indexes:
             file = self._segments[space.file]
             keys = (
-                file.i64(space.section, SectionKind.ID_KEYS)
+                file.i64(space.section, SectionKind.ID_KEYS, space.count)
                 if space.kind == "int64"
-                else file.u64(space.section, SectionKind.ID_KEYS)
+                else file.u64(space.section, SectionKind.ID_KEYS, space.count)
             )
-            vids = file.u32(space.section + 1, SectionKind.ID_VIDS)
+            vids = file.u32(space.section + 1, SectionKind.ID_VIDS, space.count)
             if keys.shape[0] != space.count or vids.shape[0] != space.count:
                 raise damaged(self._where, file.name, "holds an index of another length")
             index = IdIndex(keys, vids)

@@ -344,7 +344,9 @@ def _table_nonsense(base: Path, rng: random.Random) -> Iterator[Damage]:
         for number, entry in enumerate(table):
             at = HEADER.size + number * ENTRY.size
             for changed in _entries(entry, table, values, wide, rng):
-                packed = ENTRY.pack(changed.kind, changed.item, changed.offset, changed.length)
+                packed = ENTRY.pack(
+                    changed.kind, changed.item, changed.offset, changed.length, changed.code
+                )
                 yield of_file("number in a table of sections", name, content, at, packed)
 
 
@@ -356,13 +358,14 @@ def _entries(
     rng: random.Random,
 ) -> Iterator[Entry]:
     """The entry with one number changed."""
-    old, place = (entry.kind, entry.item, entry.offset, entry.length), rng.choice(table).offset
+    place = rng.choice(table).offset
+    old = (entry.kind, entry.item, entry.offset, entry.length, entry.code)
     near = {-64, -8, -4, -1, 1, 4, 8, 64}
-    tried = [narrow, narrow, (*wide, place), wide]
-    for field in range(4):
-        around = {old[field] + step for step in near} if field > 1 else set()
+    tried = [narrow, narrow, (*wide, place), wide, narrow]
+    for field in range(5):
+        around = {old[field] + step for step in near} if field in (2, 3) else set()
         for value in sorted({*tried[field], *around} - {old[field]}):
-            if 0 <= value < 1 << 64:
+            if 0 <= value < 1 << (64 if field in (2, 3) else 32):
                 numbers = list(old)
                 numbers[field] = value
                 yield Entry(*numbers)
@@ -384,6 +387,9 @@ def _section_nonsense(base: Path, rng: random.Random) -> Iterator[Damage]:
                 continue
             what, code = SECTIONS[entry.kind]
             kind, is_id = columns.get((name, number), ("", False))
+            if entry.code:
+                yield from _packed_nonsense(name, content, entry, is_id, rng)
+                continue
             if entry.kind == 16:
                 yield from _value_nonsense(name, content, entry, kind, is_id, rng)
                 continue
@@ -410,6 +416,26 @@ def _section_nonsense(base: Path, rng: random.Random) -> Iterator[Damage]:
                 if order != items:
                     raw = struct.pack(f"<{len(order)}{code}", *order)
                     yield of_file(f"nonsense: {what}", name, content, entry.offset, raw)
+
+
+def _packed_nonsense(
+    name: str, content: bytes, entry: Entry, is_id: bool, rng: random.Random
+) -> Iterator[Damage]:
+    """Other words in a packed section. What its parts hold may be another value, which contradicts nothing: of columns
+    but ids only the words before and behind the parts are changed."""
+    what, count = SECTIONS[entry.kind][0], entry.length // 8
+    words = list(struct.unpack_from(f"<{count}Q", content, entry.offset))
+    head = 5 if entry.code == 2 else 2  # in these small stores sections have one part
+    checked = is_id or entry.kind not in (16, 17, 19)
+    places = range(count) if checked else [*range(head), count - 1]
+    for at in places:
+        near = {words[at] + step for step in (-1, 1, 2, 64)}
+        others = {0, 1, 2, 255, 1 << 16, 1 << 31, 1 << 32, (1 << 48) - 1, 1 << 63, (1 << 64) - 1}
+        flips = {words[at] ^ 1 << rng.randrange(64) for _ in range(8)}
+        for value in sorted((near | others | flips) - {words[at]}):
+            if 0 <= value < 1 << 64:
+                raw, place = struct.pack("<Q", value), entry.offset + 8 * at
+                yield of_file(f"nonsense: packed {what}", name, content, place, raw)
 
 
 def _contradicts(offsets: list[int], at: int, value: int) -> bool:

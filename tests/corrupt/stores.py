@@ -2,9 +2,9 @@
 
 Small, so that every byte can be tried, and with every feature of the format: several vertex groups and id
 spaces, directed and undirected types, parallel edges, loops, a row of more than 255 entries over two
-segments, all kinds of columns, with nulls and without. One is a base alone; the others have a delta as well, in
-which vertices, edges, labels and properties were added, changed and removed: in the manifest, in its own file, or after
-the last of several records of a journal.
+segments, all kinds of columns, with nulls and without. One is a base alone, one a packed base; the others have a delta
+as well, in which vertices, edges, labels and properties were added, changed and removed: in the manifest, in its own
+file, or after the last of several records of a journal.
 """
 
 from __future__ import annotations
@@ -61,9 +61,9 @@ def graph(seed: int) -> GraphTables:
     )
 
 
-BASE, INSIDE, BESIDE, JOURNAL = STORES = (
+BASE, INSIDE, BESIDE, JOURNAL, PACKED = STORES = (
     *("a base", "a delta in the manifest", "a delta in a file"),
-    "a journal",
+    *("a journal", "a packed base"),
 )
 
 
@@ -72,7 +72,7 @@ def write(folder: Path, seed: int = 1, *, name: str = BASE) -> None:
     packed, segment.PACK_BYTES = segment.PACK_BYTES, 1
     try:
         store = Store.open(folder, create=True)
-        write_graph(store, graph(seed), segment_edges=SEGMENT_EDGES)
+        write_graph(store, graph(seed), segment_edges=SEGMENT_EDGES, packed=name == PACKED)
         store.close()
     finally:
         segment.PACK_BYTES = packed
@@ -87,7 +87,7 @@ def write(folder: Path, seed: int = 1, *, name: str = BASE) -> None:
                 with db.transaction() as tx:
                     tx.add_relationships("MET", [106], [100], {"on": [date(2020, 1, number + 2)]})
                     tx.set_nodes([100], {"name": [f"neü {number}"]})
-    elif name != BASE:
+    elif name in (INSIDE, BESIDE):
         most = committing.MOST_INLINE if name == INSIDE else 0
         with (
             patch.object(committing, "MOST_INLINE", most),

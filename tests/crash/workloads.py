@@ -18,12 +18,13 @@ import numpy as np
 from gdb.storage import commit as committing
 from gdb.storage import journal, runs, segment
 from gdb.storage.backup import backup
-from gdb.storage.build import read_tables, write_graph
+from gdb.storage.build import write_graph
 from gdb.storage.commit import commit as commit_changes
 from gdb.storage.commit import compact
 from gdb.storage.exporter import export
 from gdb.storage.importer import load
 from gdb.storage.model import Column, EdgeTable, GraphTables, VertexTable
+from gdb.storage.reading import read_tables
 from gdb.storage.snapshot import Snapshot
 from gdb.storage.steps import Steps
 from gdb.storage.store import Store

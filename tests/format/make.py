@@ -21,6 +21,7 @@ from gdb.storage.model import Column, EdgeTable, GraphTables, VertexTable
 from gdb.storage.store import Store
 
 HERE = Path(__file__).resolve().parent
+PACKED_SEGMENT_EDGES = 3200
 SEGMENT_EDGES = 280  # the row of 300 goes over two segments, and one piece of it is long
 
 Properties: TypeAlias = "dict[str, object]"
@@ -67,6 +68,18 @@ def typed(folder: Path) -> None:
     """All of format 1."""
     store = Store.open(folder, create=True)
     write_graph(store, tables_of(*graph_of("format-1-typed")), segment_edges=SEGMENT_EDGES)
+    store.close()
+
+
+def packed_graph() -> GraphTables:
+    """The graph of format-4-packed.json: of every kind of section so much that packing it is worth while."""
+    return tables_of(*graph_of("format-4-packed"))
+
+
+def packed(folder: Path) -> None:
+    """A base whose sections are packed."""
+    store = Store.open(folder, create=True)
+    write_graph(store, packed_graph(), segment_edges=PACKED_SEGMENT_EDGES, packed=True)
     store.close()
 
 
@@ -169,6 +182,7 @@ STORES = {
     "format-2-delta-inside": delta,
     "format-3-delta-inside": free,
     "format-4-journal-delta-inside": journal,
+    "format-4-packed": packed,
 }
 
 if __name__ == "__main__":

@@ -149,7 +149,7 @@ def test_every_parameter_of_load_has_its_option() -> None:
         for name in inspect.signature(gdb.Database.load).parameters
         if name not in ("self", "source", "cancel")
     }
-    assert expected | {"--no-header"} == set(loading.option_names())
+    assert expected | {"--no-header", "--no-packed"} == set(loading.option_names())
 
 
 def test_every_option_is_documented(repository: Path) -> None:

@@ -27,6 +27,8 @@ from gdb.storage.store import Store
 from gdb.storage.transaction import Changes
 from gdb.values.duration import Duration
 from gdb.values.temporal import Date, DateTime, LocalDateTime, LocalTime, Time
+from tests.format.make import HERE, PACKED_SEGMENT_EDGES, packed_graph
+from tests.unit.storage.unpacking import unpacked_numbers, unpacked_rows
 
 
 class PlainStore:
@@ -44,6 +46,7 @@ class PlainStore:
         self.body = json.loads(raw[24 : 24 + length])
         assert version >= 2 or "delta" not in self.body
         self.files: list[bytes] = []
+        self.codes = Counter[tuple[int, int]]()  # kind and code of the sections that were read
         for file in self.body["files"]:
             content = (folder / file["name"]).read_bytes()
             assert len(content) == file["length"]
@@ -55,9 +58,13 @@ class PlainStore:
         if sectors:
             self._follow(whole, len(raw))
         for content in self.files:
-            magic, version, _, length = struct.unpack_from("<8sIIQ", content)
-            assert (magic, version, length) == (b"gdb.seg\n", 1, len(content))
+            magic, version, count, length = struct.unpack_from("<8sIIQ", content)
+            assert (magic, length) == (b"gdb.seg\n", len(content))
+            codes = [struct.unpack_from("<I", content, 88 + 32 * n)[0] for n in range(count)]
+            assert version == (2 if any(codes) else 1)
+            assert not any(codes) or self.body["packed"] is True
             assert content[24:64] == bytes(40)
+        assert (self.format == 4) == (sectors > 0 or "packed" in self.body)
 
     def _follow(self, file: bytes, at: int) -> None:
         """Put the state after the last record in the place of the manifest's own delta."""
@@ -99,13 +106,28 @@ class PlainStore:
             self.body["delta"] = delta
             self.files[base:] = [_segment(old)]
 
-    def section(self, file: int, number: int, kind: int, code: str) -> list[int]:
+    def section(
+        self, file: int, number: int, kind: int, code: str, rows: list[int] | None = None
+    ) -> list[int]:
+        """rows : the lengths of the rows of neighbours."""
         content = self.files[file]
-        found, item, offset, length = struct.unpack_from("<IIQQ8x", content, 64 + 32 * number)
-        assert found == kind
+        at = 64 + 32 * number
+        found, item, offset, length, how, zero = struct.unpack_from("<IIQQII", content, at)
+        assert (found, zero) == (kind, 0)
         assert item == struct.calcsize(f"<{code}")
         assert offset % (4096 if length >= 65536 else 64) == 0
-        return list(struct.unpack_from(f"<{length // item}{code}", content, offset))
+        self.codes[kind, how] += 1
+        if not how:
+            return list(struct.unpack_from(f"<{length // item}{code}", content, offset))
+        words = list(struct.unpack_from(f"<{length // 8}Q", content, offset))
+        assert length % 8 == words[-1] == 0
+        if how == 2:
+            assert rows is not None
+            return unpacked_rows(words, rows)
+        assert how == 1
+        raw = [value % 256**item for value in unpacked_numbers(words)]
+        unsigned = b"".join(value.to_bytes(item, "little") for value in raw)
+        return list(struct.unpack(f"<{len(raw)}{code}", unsigned))
 
     def column(self, file: int, record: dict[str, object], count: int) -> list[object]:
         kind = str(record["kind"])
@@ -154,7 +176,7 @@ class PlainStore:
             long = iter(self.section(file, at + 3, 4, "I"))
             lengths = [next(long) if n == 255 else n for n in self.section(file, at + 2, 3, "B")]
             assert len(vids) == len(lengths) == segment["rows"]
-            neighbours = iter(self.section(file, at + 4, 5, "I"))
+            neighbours = iter(self.section(file, at + 4, 5, "I", lengths))
             assert len(found) == segment["first_edge"]
             found += [
                 (v, next(neighbours)) for v, n in zip(vids, lengths, strict=True) for _ in range(n)
@@ -468,4 +490,46 @@ def test_values_of_any_type_are_not_of_format_2(tmp_path: Path) -> None:
     raw[8] = 2
     (tmp_path / "MANIFEST").write_bytes(bytes(raw) + hashlib.blake2b(raw, digest_size=16).digest())
     with pytest.raises(CorruptStore, match="values of any type in format 2"):
+        Store.open(tmp_path, create=False, read_only=True)
+
+
+def test_a_reader_written_from_the_text_reads_a_packed_store(tmp_path: Path) -> None:
+    """The golden store, and what it must be: the same graph, written plain."""
+    packed = PlainStore(HERE / "format-4-packed")
+    assert packed.format == 4
+    store = Store.open(tmp_path, create=True)
+    write_graph(store, packed_graph(), segment_edges=PACKED_SEGMENT_EDGES)
+    plain = PlainStore(tmp_path)
+    assert plain.format == 1
+    for mine, other in zip(packed.body["groups"], plain.body["groups"], strict=True):
+        assert (mine["labels"], mine["ranges"]) == (other["labels"], other["ranges"])
+        count = sum(stop - start for start, stop in mine["ranges"])
+        columns = [("ids", mine["ids"], other["ids"])]
+        columns += [(key, mine["columns"][key], other["columns"][key]) for key in other["columns"]]
+        for key, one, two in columns:
+            found = packed.column(mine["file"], one, count)
+            assert found == plain.column(other["file"], two, count), key
+    for mine, other in zip(packed.body["types"], plain.body["types"], strict=True):
+        for one, two in zip(mine["parts"], other["parts"], strict=True):
+            assert packed.part(one) == plain.part(two)
+            assert one["bytes"] <= two["bytes"]
+        for key in other["columns"]:
+            found = packed.column(mine["file"], mine["columns"][key], mine["edge_count"])
+            wanted = plain.column(other["file"], other["columns"][key], mine["edge_count"])
+            assert found == wanted, key
+    for mine, other in zip(packed.body["spaces"], plain.body["spaces"], strict=True):
+        for number, (kind, code) in enumerate([(32, "Q"), (33, "I")]):
+            found = packed.section(mine["file"], mine["section"] + number, kind, code)
+            assert found == plain.section(other["file"], other["section"] + number, kind, code)
+    # it is a store of all that may be packed
+    assert {kind for kind, code in packed.codes if code} == {1, 2, 3, 4, 5, 16, 17, 32, 33}
+    assert not any(code for _, code in plain.codes)
+    assert packed.codes[5, 2] > 2
+
+
+def test_packed_sections_are_not_of_format_3(tmp_path: Path) -> None:
+    raw = bytearray((HERE / "format-4-packed" / "MANIFEST").read_bytes()[:-16])
+    raw[8] = 3
+    (tmp_path / "MANIFEST").write_bytes(bytes(raw) + hashlib.blake2b(raw, digest_size=16).digest())
+    with pytest.raises(CorruptStore, match="packed sections in format 3"):
         Store.open(tmp_path, create=False, read_only=True)

@@ -11,9 +11,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from gdb.errors import Cancelled, GdbError
-from gdb.storage.build import read_tables
 from gdb.storage.importer import csv_graph, integer_table, integers, load
 from gdb.storage.importer.tables import Table
+from gdb.storage.reading import read_tables
 from gdb.storage.store import Store
 
 CELL = st.one_of(
