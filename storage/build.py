@@ -16,6 +16,7 @@ from gdb.errors import ImportFailed
 from gdb.storage import ids, intervals, pcsr, properties
 from gdb.storage.adjacency import Direction
 from gdb.storage.column_spool import ColumnSpool
+from gdb.storage.loops import count_ends, renumbered
 from gdb.storage.manifest import (
     ColumnRecord,
     GroupRecord,
@@ -282,8 +283,7 @@ class _Builder:
         for edge_type in self._types:
             times = np.zeros((2, self._count), np.uint32)  # as source, as target
             for piece in edge_type:
-                for row, ends in zip(times, _ends(piece.keys), strict=True):
-                    row += np.bincount(ends, minlength=self._count).astype(np.uint32)
+                count_ends(piece.keys, *times)
             for row in times:
                 degrees += row
                 shares.add(part, np.flatnonzero(row))
@@ -372,10 +372,10 @@ class _Builder:
 
     def _write_type(self, spool: Spool, vids: U32, first_eid: int) -> TypeRecord:
         def out(keys: U64) -> U64:
-            return pcsr.keys_of(*(vids[rows] for rows in _ends(keys)))
+            return renumbered(keys, vids, swap=False)
 
         def back(keys: U64) -> U64:
-            return pcsr.keys_of(*(vids[rows] for rows in reversed(_ends(keys))))
+            return renumbered(keys, vids, swap=True)
 
         def both(keys: U64) -> U64:
             turned = out(keys)
@@ -446,11 +446,6 @@ class _Builder:
             columns.close()
         moved = {key: properties.moved(record, place.section) for key, record in records.items()}
         return place.file, moved
-
-
-def _ends(keys: U64) -> tuple[I64, I64]:
-    """Both ends of each key, i64[m]."""
-    return (keys >> HIGH).view(np.int64), (keys & LOW).view(np.int64)
 
 
 def check_text(*texts: str) -> None:

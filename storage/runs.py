@@ -30,6 +30,7 @@ Array = npt.NDArray[np.generic]
 _Place = tuple[int, np.dtype[np.generic], int]  # of an array in a scratch file: start, type, length
 
 PIECE = 1 << 20  # edges that are read, numbered and dealt out at a time
+SMALL = PIECE >> 3  # edges of a piece that is not worth going through by itself
 BLOCK = (
     1 << 16
 )  # of these that are numbered at once: what is made of them on the way stays in the cache
@@ -185,11 +186,11 @@ class Pieces:
         """The pieces, small ones together."""
         some, count = list[Piece](), 0
         for k in range(len(self._found)):
-            if some and count + len(self._found[k]) > PIECE:
-                yield _joined(some)
-                some, count = [], 0
             some.append(self.piece(k))
             count += len(some[-1])
+            if count >= SMALL:
+                yield _joined(some)
+                some, count = [], 0
         if some:
             yield _joined(some)
 

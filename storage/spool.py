@@ -8,7 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from gdb.errors import ImportFailed
-from gdb.storage import pcsr, runs
+from gdb.storage import runs
+from gdb.storage.loops import pack
 from gdb.storage.model import DTYPES, I64, Column, EdgeTable, Kind, Rows, common_kind
 from gdb.storage.pcsr import U64
 from gdb.storage.runs import Piece, Pieces, Room, Run, Turned
@@ -47,17 +48,15 @@ class Spool(Pieces):
             raise ImportFailed(f"the edge type {self.name!r} has more sources than targets", "")
         for key, column in columns.items():
             self._take_kind(key, column, count)
-        for ends in (sources, targets):
-            if count:
-                if int(ends.min()) < 0:
-                    raise missing(self.name)
-                self.highest = max(self.highest, int(ends.max()))
-        self.loops += int(np.count_nonzero(sources == targets))
         for begin in range(0, count, runs.PIECE):
             end = min(begin + runs.PIECE, count)
-            rows = (ends[begin:end].astype(np.uint32, copy=False) for ends in (sources, targets))
+            keys, least, highest, loops = pack(sources[begin:end], targets[begin:end])
+            if least < 0:
+                raise missing(self.name)
+            self.highest = max(self.highest, highest)
+            self.loops += loops
             few = {key: column.part(begin, end) for key, column in columns.items()}
-            self.add(Piece(pcsr.keys_of(*rows), few))
+            self.add(Piece(keys, few))
 
     def add_table(self, table: EdgeTable) -> None:
         """Take a table of the same type. Raises as `add_edges`."""

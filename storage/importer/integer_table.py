@@ -22,7 +22,6 @@ from gdb.storage.model import I64, Column, Kind, from_strings
 from gdb.storage.runs import Piece, Pieces, Room
 
 _FEW = 1 << 16  # bytes that are looked at before a file is read
-_BLOCK = 1 << 24  # bytes that are read at a time
 _NO_KEYS = np.zeros(0, np.uint64)
 
 
@@ -45,36 +44,28 @@ def read_integers(
     if not re.fullmatch(r"[^-0-9\r\n]", layout.delimiter) or not layout.delimiter.isascii():
         return None
     columns, delimiter = len(layout.fields), ord(layout.delimiter)
-    pieces, done = Pieces(room), 0
-    with path.open(
-        "rb"
-    ) as stream:  # not mapped: whoever cuts it short meanwhile would kill the process
+    pieces = Pieces(room)
+    with path.open("rb") as stream:
         if compression_of(stream.read(4)) != "none":
             return None
         stream.seek(0)
         for _ in range(layout.skipped):
             stream.readline()
+        begin = stream.tell()
         few = stream.read(_FEW)
         if not few or few.translate(None, b"0123456789-\r\n" + layout.delimiter.encode()):
             return None
-        from gdb.storage.importer.integers import parsed  # brings the compiler
+    from gdb.storage.importer.integers import parsed_file  # brings the compiler
 
-        rest = few
-        while True:
-            data = stream.read(_BLOCK)
-            block = rest + data
-            cut = block.rfind(b"\n") + 1 if data else len(block)
-            found = parsed(np.frombuffer(block, np.uint8)[:cut], delimiter, columns, cancel)
-            if found is None:
-                pieces.close()
-                return None
-            named = {str(k): Column("int64", numbers) for k, numbers in enumerate(found)}
-            pieces.add(Piece(_NO_KEYS, named))
-            rest = block[cut:]
-            done += cut
-            tick(done)
-            if not data:
-                return pieces
+    for found in parsed_file(path, begin, delimiter, columns, cancel):
+        if found is None:
+            pieces.close()
+            return None
+        numbers, done = found
+        named = {str(k): Column("int64", column) for k, column in enumerate(numbers)}
+        pieces.add(Piece(_NO_KEYS, named))
+        tick(done)
+    return pieces
 
 
 class IntegerTable(Table):

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import threading
-from concurrent.futures import ThreadPoolExecutor
+from collections import deque
+from collections.abc import Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import ExitStack
+from pathlib import Path
 
 import numpy as np
 
@@ -13,7 +18,8 @@ from gdb.machine.cores import cores
 from gdb.machine.memory import load_u8, store_i64
 from gdb.storage.model import I64, U8
 
-_PART = 1 << 21  # bytes that a thread parses at a time
+_PART = 1 << 22  # bytes that a thread parses at a time
+_REST = 1 << 10  # bytes behind them in which their last line ends, most often
 _NEWLINE, _RETURN, _MINUS, _ZERO = 10, 13, 45, 48
 _MOST_DIGITS = 18  # of a number that surely has 64 bits
 
@@ -90,23 +96,80 @@ def parsed(
     Cancelled
     """
     parts = _parts(text)
-    counts = [int(np.count_nonzero(text[a:b] == _NEWLINE)) + (b == len(text)) for a, b in parts]
-    starts = np.cumsum([0, *counts])
-    out = np.empty((width, int(starts[-1])), np.int64)
-
-    def run(k: int) -> int:
-        if cancel is not None and cancel.is_set():
-            raise Cancelled("The import was cancelled; nothing was stored.")
-        (begin, end), at = parts[k], out.ctypes.data + 8 * int(starts[k])
-        return _parse(text.ctypes.data, begin, end, delimiter, width, at, out.shape[1])
-
     with ThreadPoolExecutor(cores()) as pool:
-        found = list(pool.map(run, range(len(parts))))
-    if min(found, default=0) < 0:
+        found = list(pool.map(lambda p: _numbers(text[p[0] : p[1]], delimiter, width, cancel), parts))
+    whole = [some for some in found if some is not None]
+    if len(whole) < len(parts):
         return None
-    # where lines were blank there are fewer than there was room for
-    pieces = [out[:, at : at + n] for at, n in zip(starts.tolist(), found, strict=False)]
-    return np.concatenate([out[:, :0], *pieces], axis=1)
+    return np.concatenate([np.empty((width, 0), np.int64), *whole], axis=1)
+
+
+def parsed_file(
+    path: Path, start: int, delimiter: int, width: int, cancel: threading.Event | None = None
+) -> Iterator[tuple[I64, int] | None]:
+    """The integers of a file from a line's begin on, as `parsed` gives them, part by part, each with the byte behind it;
+    None and no more where there is anything else. Some parts are read and parsed ahead of the caller.
+
+    Raises
+    ------
+    Cancelled
+    """
+    with ExitStack() as stack:
+        # not mapped: whoever cuts it short meanwhile would kill the process
+        stream = stack.enter_context(path.open("rb", buffering=0))
+        size = os.fstat(stream.fileno()).st_size
+        pool = stack.enter_context(ThreadPoolExecutor(cores()))
+        waiting = deque[tuple[int, Future[I64 | None]]]()
+        stack.callback(lambda: [later.cancel() for _, later in waiting])
+
+        def run(begin: int, end: int) -> I64 | None:
+            return _numbers(_lines(stream.fileno(), begin, end, start), delimiter, width, cancel)
+
+        at = start
+        while at < size or waiting:
+            while at < size and len(waiting) < cores() + 1:
+                end = min(at + _PART, size)
+                waiting.append((end, pool.submit(run, at, end)))
+                at = end
+            end, later = waiting.popleft()
+            found = later.result()
+            yield None if found is None else (found, end)
+            if found is None:
+                return
+
+
+def _lines(file: int, begin: int, end: int, start: int) -> U8:
+    """The lines of an open file that begin in a range of its bytes; one begins at `start`."""
+    base, more = max(begin - 1, start), _REST  # a line begins at `begin` if the byte before ends one
+    while True:
+        text = _read(file, base, end - base + more)
+        first = 0 if base == begin else text.find(b"\n", 0, end - base - 1) + 1
+        if base < begin and not first:
+            return np.zeros(0, np.uint8)
+        last = text.find(b"\n", end - base - 1) + 1
+        if last or len(text) < end - base + more:  # the file ends a line, too
+            return np.frombuffer(text, np.uint8)[first : last or len(text)]
+        more *= 16
+
+
+def _read(file: int, at: int, size: int) -> bytes:
+    """Bytes of an open file, fewer where it ends."""
+    found = os.pread(file, size, at)
+    while len(found) < size and (more := os.pread(file, size - len(found), at + len(found))):
+        found += more
+    return found
+
+
+def _numbers(
+    text: U8, delimiter: int, width: int, cancel: threading.Event | None
+) -> I64 | None:
+    """As `parsed`, in this thread."""
+    if cancel is not None and cancel.is_set():
+        raise Cancelled("The import was cancelled; nothing was stored.")
+    most = int(np.count_nonzero(text == _NEWLINE)) + 1  # fewer where lines are blank
+    out = np.empty((width, most), np.int64)
+    rows = _parse(text.ctypes.data, 0, len(text), delimiter, width, out.ctypes.data, most)
+    return None if rows < 0 else out[:, :rows]
 
 
 def _parts(text: U8) -> list[tuple[int, int]]:

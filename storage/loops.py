@@ -1,0 +1,99 @@
+"""Loops over edges in machine code, each one pass over what NumPy goes through several times.
+
+They take arrays of one dimension that lie as they are written here, and release the GIL.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from gdb.machine.compile import compiled
+from gdb.machine.memory import load_i64, load_u32, store_i64, store_u32
+from gdb.storage.model import I64, U32, Rows
+from gdb.storage.pcsr import U64
+
+_LOW = 0xFFFFFFFF
+NONE = np.uint32(_LOW)  # in a table of rows: there is none
+
+
+def _find_loop(ids: int, count: int, low: int, size: int, table: int, out: int) -> None:
+    for k in range(count):
+        at = load_i64(ids, k) - low
+        row = -1
+        if at >= 0 and at < size:
+            row = load_u32(table, at)
+            if row == _LOW:
+                row = -1
+        store_i64(out, k, row)
+
+
+def _pack_loop(sources: int, targets: int, count: int, out: int, told: int) -> None:
+    least = 0
+    highest = -1
+    loops = 0
+    for k in range(count):
+        a = load_i64(sources, k)
+        b = load_i64(targets, k)
+        least = min(least, min(a, b))
+        highest = max(highest, max(a, b))
+        loops += int(a == b)
+        store_i64(out, k, (a << 32) | b)
+    store_i64(told, 0, least)
+    store_i64(told, 1, highest)
+    store_i64(told, 2, loops)
+
+
+def _count_loop(keys: int, count: int, sources: int, targets: int) -> None:
+    for k in range(count):
+        key = load_i64(keys, k)
+        a = (key >> 32) & _LOW
+        b = key & _LOW
+        store_u32(sources, a, load_u32(sources, a) + 1)
+        store_u32(targets, b, load_u32(targets, b) + 1)
+
+
+def _renumber_loop(keys: int, count: int, vids: int, swap: bool, out: int) -> None:
+    for k in range(count):
+        key = load_i64(keys, k)
+        a = load_u32(vids, (key >> 32) & _LOW)
+        b = load_u32(vids, key & _LOW)
+        store_i64(out, k, (b << 32) | a if swap else (a << 32) | b)
+
+
+_find = compiled(_find_loop, entry=True)
+_pack = compiled(_pack_loop, entry=True)
+_count = compiled(_count_loop, entry=True)
+_renumber = compiled(_renumber_loop, entry=True)
+
+
+def find_rows(ids: I64, low: int, table: U32) -> I64:
+    """table[ids - low], i64[n]; -1 outside of the table and where it has `NONE`."""
+    ids = np.ascontiguousarray(ids)
+    found = np.empty(len(ids), np.int64)
+    _find(ids.ctypes.data, len(ids), low, len(table), table.ctypes.data, found.ctypes.data)
+    return found
+
+
+def pack(sources: Rows, targets: Rows) -> tuple[U64, int, int, int]:
+    """The keys `sources[k] << 32 | targets[k]`, u64[m]; the least row or 0, the highest or -1, and how often both ends
+    are the same. Rows below 0 have keys that mean nothing."""
+    a, b = (np.ascontiguousarray(rows, np.int64) for rows in (sources, targets))
+    keys, told = np.empty(len(a), np.uint64), np.empty(3, np.int64)
+    _pack(a.ctypes.data, b.ctypes.data, len(a), keys.ctypes.data, told.ctypes.data)
+    least, highest, loops = told.tolist()
+    return keys, least, highest, loops
+
+
+def count_ends(keys: U64, sources: U32, targets: U32) -> None:
+    """Add to `sources`, u32[n], how often each row is the upper half of a key, to `targets` how often the lower one. All
+    rows are below n."""
+    keys = np.ascontiguousarray(keys)
+    _count(keys.ctypes.data, len(keys), sources.ctypes.data, targets.ctypes.data)
+
+
+def renumbered(keys: U64, vids: U32, *, swap: bool) -> U64:
+    """The keys with vids[row] for each row, u64[m]; `swap` puts the lower half above. All rows are in `vids`."""
+    keys = np.ascontiguousarray(keys)
+    found = np.empty(len(keys), np.uint64)
+    _renumber(keys.ctypes.data, len(keys), vids.ctypes.data, swap, found.ctypes.data)
+    return found
