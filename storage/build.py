@@ -16,7 +16,7 @@ from gdb.errors import ImportFailed
 from gdb.storage import ids, intervals, pcsr, properties
 from gdb.storage.adjacency import Direction
 from gdb.storage.column_spool import ColumnSpool
-from gdb.storage.loops import count_ends, renumbered
+from gdb.storage.loops import add_counts, count_ends
 from gdb.storage.manifest import (
     ColumnRecord,
     GroupRecord,
@@ -26,10 +26,10 @@ from gdb.storage.manifest import (
 )
 from gdb.storage.model import I64, U32, Column, EdgeTable, GraphTables, Kind, VertexTable
 from gdb.storage.renumber import Numbering, ShareSets, genmap
-from gdb.storage.runs import PIECE, Ahead, Piece, Room, Run, Turned, ordered
+from gdb.storage.runs import PIECE, Piece, Room
 from gdb.storage.segment import Section, SectionKind, SegmentWriter
 from gdb.storage.snapshot import Snapshot
-from gdb.storage.spool import HIGH, LOW, Spool, low_first, missing
+from gdb.storage.spool import Sorts, Spool, missing
 from gdb.storage.store import Store
 
 Progress = Callable[[str, float], None]
@@ -236,6 +236,7 @@ class _Builder:
     ) -> None:
         self._vertices, self._types, self._later = vertices, types, later
         self.repeats: dict[str, int] = {}
+        self._begun = list[Sorts]()
         self._done, self._slots = (
             0,
             max(1, 2 * sum(map(len, types))),
@@ -253,13 +254,18 @@ class _Builder:
     def run(self, version: int) -> Manifest:
         self._report("numbering vertices", 0.0)
         numbering = self._number()
+        self._begin(0, numbering.vids)  # while the vertices are written
         groups, spaces = self._write_vertices(numbering)
         types: list[TypeRecord] = []
         first_eid = 0
-        for edge_type in self._types:
+        for number, edge_type in enumerate(self._types):
             self._report("writing edges", self._done / self._slots)
-            types.append(self._write_type(edge_type, numbering.vids, first_eid))
+            self._begin(number, numbering.vids)
+            if self._fit_together(number):
+                self._begin(number + 1, numbering.vids)  # while this one is written
+            types.append(self._write_type(self._begun[number], first_eid))
             first_eid += len(edge_type)
+            self._begun[number].close()
             edge_type.close()
         self._writer.flush()
         return Manifest(
@@ -271,6 +277,18 @@ class _Builder:
             tuple(types),
             spaces,
         )
+
+    def _begin(self, number: int, vids: U32) -> None:
+        """Begin to sort the edges of a type, unless that was done."""
+        for spool in self._types[len(self._begun) : number + 1]:
+            self._begun.append(Sorts(spool, vids))
+            self._later.callback(self._begun[-1].close)
+
+    def _fit_together(self, number: int) -> bool:
+        """Whether a type and the next one take no more together than one that is sorted at once may take."""
+        pair = self._types[number : number + 2]
+        slots = sum(spool.nbytes * (1 if spool.directed else 2) for spool in pair)
+        return slots <= pair[0].room.bucket
 
     def _number(self) -> Numbering:
         groups = np.zeros(self._count, np.int64)
@@ -285,8 +303,7 @@ class _Builder:
             for piece in edge_type:
                 count_ends(piece.keys, *times)
             for row in times:
-                degrees += row
-                shares.add(part, np.flatnonzero(row))
+                add_counts(row, degrees, shares.bits, part)
                 part += int(edge_type.directed)
             part += int(not edge_type.directed)
         labels = tuple(frozenset(key[0]) for key in self._keys)
@@ -315,7 +332,7 @@ class _Builder:
             rows = parts[0] if len(parts) == 1 else np.concatenate(parts)
             if order is None:
                 order = np.arange(self._count, dtype=np.int64)
-            order[rows] = rows[np.argsort(values, kind="stable")]
+            order[rows] = rows[pcsr.stable_order(values)]
         return order
 
     # ---- vertices -------------------------------------------------------------------------------
@@ -370,44 +387,23 @@ class _Builder:
 
     # ---- edges ----------------------------------------------------------------------------------
 
-    def _write_type(self, spool: Spool, vids: U32, first_eid: int) -> TypeRecord:
-        def out(keys: U64) -> U64:
-            return renumbered(keys, vids, swap=False)
-
-        def back(keys: U64) -> U64:
-            return renumbered(keys, vids, swap=True)
-
-        def both(keys: U64) -> U64:
-            turned = out(keys)
-            apart = turned[turned >> HIGH != turned & LOW]  # a self-loop has one slot
-            return np.concatenate([turned, (apart & LOW) << HIGH | apart >> HIGH])
-
+    def _write_type(self, sorts: Sorts, first_eid: int) -> TypeRecord:
+        spool, parts = sorts.spool, list[pcsr.Written]()
         kinds = spool.kinds
         columns = ColumnSpool(kinds, spool.room)
         count = len(spool)
-        if spool.directed:
-            with (
-                self._sorted(Turned(spool, out, columns=bool(kinds))) as forward,
-                self._sorted(Turned(spool, back)) as backward,  # while the first is written
-            ):
-                keys = self._keys_of(forward, columns)
-                parts = [
-                    self._write_part(keys, count, Direction.OUT),
-                    self._write_part(self._keys_of(backward), count, Direction.IN),
-                ]
-            self.repeats[spool.name] = parts[0].repeats
-        else:
-            if kinds:  # the canonical slot of an edge is in the row of its smaller end
-                canonical = Turned(spool, lambda keys: low_first(out(keys)), columns=True)
-                with self._sorted(canonical) as forward:
-                    for _ in self._keys_of(forward, columns):
-                        pass
-            with self._sorted(Turned(spool, both, fold=2)) as slots:
-                part = self._write_part(
-                    self._keys_of(slots), 2 * count - spool.loops, Direction.ANY
-                )
-            parts = [part]
-            self.repeats[spool.name] = (part.repeats + part.repeated_loops) // 2
+        slots = count if spool.directed else 2 * count - spool.loops
+        for number, (direction, pieces) in enumerate(sorts):
+            keys = self._keys_of(pieces, None if number else columns)
+            if direction is not None:
+                parts.append(self._write_part(keys, slots, direction))
+            else:
+                for _ in keys:
+                    pass
+        again = parts[0].repeats
+        self.repeats[spool.name] = (
+            again if spool.directed else (again + parts[0].repeated_loops) // 2
+        )
         file, records = self._write_columns(columns) if kinds else (-1, {})
         return TypeRecord(
             spool.name,
@@ -430,9 +426,6 @@ class _Builder:
                 yield piece.keys
                 self._done += len(piece.keys)
                 self._report("writing edges", min(1.0, self._done / self._slots))
-
-    def _sorted(self, run: Run) -> Ahead:
-        return Ahead(ordered(run, self._types[0].room))
 
     def _write_part(self, keys: Iterable[U64], total: int, direction: Direction) -> pcsr.Written:
         return pcsr.write(keys, total, direction, self._writer, self._segment_edges)

@@ -60,9 +60,18 @@ def _renumber_loop(keys: int, count: int, vids: int, swap: bool, out: int) -> No
         store_i64(out, k, (b << 32) | a if swap else (a << 32) | b)
 
 
+def _share_loop(counts: int, count: int, degrees: int, bits: int, words: int, mask: int) -> None:
+    for k in range(count):
+        found = load_u32(counts, k)
+        if found > 0:
+            store_i64(degrees, k, load_i64(degrees, k) + found)
+            store_i64(bits, k * words, load_i64(bits, k * words) | mask)
+
+
 _find = compiled(_find_loop, entry=True)
 _pack = compiled(_pack_loop, entry=True)
 _count = compiled(_count_loop, entry=True)
+_share = compiled(_share_loop, entry=True)
 _renumber = compiled(_renumber_loop, entry=True)
 
 
@@ -89,6 +98,14 @@ def count_ends(keys: U64, sources: U32, targets: U32) -> None:
     rows are below n."""
     keys = np.ascontiguousarray(keys)
     _count(keys.ctypes.data, len(keys), sources.ctypes.data, targets.ctypes.data)
+
+
+def add_counts(counts: U32, degrees: I64, bits: U64, part: int) -> None:
+    """Add counts to degrees, i64[n], and bit `part` to the `bits`, u64[n, words], of those that are not 0."""
+    word, bit = divmod(part, 64)
+    mask = 1 << bit if bit < 63 else -1 << 63
+    at = bits.ctypes.data + 8 * word
+    _share(counts.ctypes.data, len(counts), degrees.ctypes.data, at, bits.shape[1], mask)
 
 
 def renumbered(keys: U64, vids: U32, *, swap: bool) -> U64:

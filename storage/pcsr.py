@@ -64,21 +64,39 @@ def keys_of(rows: U32, neighbours: U32) -> U64:
     return (rows.astype(np.uint64) << np.uint64(32)) | neighbours
 
 
-def stable_order(values: U32) -> I64:
-    """`np.argsort(values, kind="stable")`, but faster: one sort of (value, place)."""
-    if values.shape[0] >= 1 << 32:
+def stable_order(values: U32 | I64 | U64) -> I64:
+    """`np.argsort(values, kind="stable")`, but faster: one sort of (value, place), where both have 64 bits together."""
+    count = values.shape[0]
+    least = int(values.min()) if count else 0
+    width, place = (int(values.max(initial=least)) - least).bit_length(), count.bit_length()
+    if width + place > 64:
         return np.argsort(values, kind="stable")
-    packed = values.astype(np.uint64) << np.uint64(32)
-    packed |= np.arange(values.shape[0], dtype=np.uint64)
-    packed.sort()
-    packed &= np.uint64(0xFFFFFFFF)
-    return packed.view(np.int64)
+    packed = values.astype(np.uint64)  # wraps below 0, and so does what is taken away
+    packed -= np.uint64(least & (1 << 64) - 1)
+    packed <<= np.uint64(place)
+    return _places(packed, place)
 
 
 def order_of(rows: U32, neighbours: U32) -> I64:
     """The stable order by (row, neighbour), i64[m]: that of `keys_of`, sorted."""
-    by_neighbour = stable_order(neighbours)
-    return by_neighbour[stable_order(rows[by_neighbour])]
+    width, place = int(neighbours.max(initial=0)).bit_length(), rows.shape[0].bit_length()
+    if int(rows.max(initial=0)).bit_length() + width + place > 64:
+        by_neighbour = stable_order(neighbours)
+        return by_neighbour[stable_order(rows[by_neighbour])]
+    packed = rows.astype(np.uint64)
+    packed <<= np.uint64(width)
+    packed |= neighbours
+    packed <<= np.uint64(place)
+    return _places(packed, place)
+
+
+def _places(packed: U64, width: int) -> I64:
+    """The places of values in ascending order, those of equal ones as they are; the values lack their lowest bits, of
+    this width, and are used up."""
+    packed |= np.arange(packed.shape[0], dtype=np.uint64)
+    packed.sort()
+    packed &= np.uint64((1 << width) - 1)
+    return packed.view(np.int64)
 
 
 def build(keys: U64) -> Part:

@@ -81,7 +81,8 @@ def genmap(
     rank = np.empty(members.shape[0], np.int64)
     rank[sequence] = np.arange(sequence.shape[0])
     vids = np.empty(groups.shape[0], np.uint32)
-    few = (_MOST - np.minimum(degrees, _MOST)).astype(np.uint32)  # hubs first
+    most = min(int(degrees.max(initial=0)), _MOST)
+    few = (most - np.minimum(degrees, most)).astype(np.uint32)  # hubs first
     by_rank = pcsr.order_of(rank.astype(np.uint32)[classes], few)
     vids[by_rank] = np.arange(groups.shape[0], dtype=np.uint32)
     return Numbering(vids, order, _ranges(order, sequence, class_group, sizes, connected))

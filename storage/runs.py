@@ -15,7 +15,6 @@ import weakref
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
-from types import TracebackType
 from typing import Protocol, cast
 
 import numpy as np
@@ -30,7 +29,6 @@ Array = npt.NDArray[np.generic]
 _Place = tuple[int, np.dtype[np.generic], int]  # of an array in a scratch file: start, type, length
 
 PIECE = 1 << 20  # edges that are read, numbered and dealt out at a time
-SMALL = PIECE >> 3  # edges of a piece that is not worth going through by itself
 BLOCK = (
     1 << 16
 )  # of these that are numbered at once: what is made of them on the way stays in the cache
@@ -188,7 +186,7 @@ class Pieces:
         for k in range(len(self._found)):
             some.append(self.piece(k))
             count += len(some[-1])
-            if count >= SMALL:
+            if count >= PIECE >> 3:  # few are not worth going through by themselves
                 yield _joined(some)
                 some, count = [], 0
         if some:
@@ -363,13 +361,6 @@ class Ahead:
             self._next = self._pool.submit(next, self._items, None)
             yield item
 
-    def __enter__(self) -> Ahead:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def close(self) -> None:
+        """Begin no more; waits for what has begun."""
         self._pool.shutdown(cancel_futures=True)

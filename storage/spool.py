@@ -9,10 +9,11 @@ import numpy as np
 
 from gdb.errors import ImportFailed
 from gdb.storage import runs
-from gdb.storage.loops import pack
-from gdb.storage.model import DTYPES, I64, Column, EdgeTable, Kind, Rows, common_kind
+from gdb.storage.adjacency import Direction
+from gdb.storage.loops import pack, renumbered
+from gdb.storage.model import DTYPES, I64, U32, Column, EdgeTable, Kind, Rows, common_kind
 from gdb.storage.pcsr import U64
-from gdb.storage.runs import Piece, Pieces, Room, Run, Turned
+from gdb.storage.runs import Ahead, Piece, Pieces, Room, Run, Turned
 
 LOW = np.uint64(0xFFFFFFFF)
 HIGH = np.uint64(32)
@@ -162,3 +163,52 @@ def low_first(keys: U64) -> U64:
     high, low = keys >> HIGH, keys & LOW
     turned: U64 = (np.minimum(high, low) << HIGH) | np.maximum(high, low)
     return turned
+
+
+class Sorts:
+    """The edges of a type under their vids, in the orders in which they are written; the first sorts begin at once, in
+    threads. `close` ends them.
+
+    Iterating gives a direction and its keys in ascending order; with the first ones come the columns. Edges without
+    direction have keys of the direction None first where they have columns: those of the canonical slots, each in the
+    row of the smaller end.
+    """
+
+    def __init__(self, spool: Spool, vids: U32) -> None:
+        self.spool, self._begun = spool, list[Ahead]()
+
+        def out(keys: U64) -> U64:
+            return renumbered(keys, vids, swap=False)
+
+        def back(keys: U64) -> U64:
+            return renumbered(keys, vids, swap=True)
+
+        def both(keys: U64) -> U64:
+            turned = out(keys)
+            apart = turned[turned >> HIGH != turned & LOW]  # a self-loop has one slot
+            return np.concatenate([turned, (apart & LOW) << HIGH | apart >> HIGH])
+
+        columns = bool(spool.kinds)
+        self._runs: list[tuple[Direction | None, Turned]] = [
+            (Direction.OUT, Turned(spool, out, columns=columns)),
+            (Direction.IN, Turned(spool, back)),
+        ]
+        if not spool.directed:
+            canonical = Turned(spool, lambda keys: low_first(out(keys)), columns=True)
+            self._runs = [(None, canonical)] if columns else []
+            self._runs.append((Direction.ANY, Turned(spool, both, fold=2)))
+        self._begin(2 if spool.directed else 1)
+
+    def _begin(self, count: int) -> None:
+        for _, run in self._runs[len(self._begun) : count]:
+            self._begun.append(Ahead(runs.ordered(run, self.spool.room)))
+
+    def __iter__(self) -> Iterator[tuple[Direction | None, Ahead]]:
+        for number, (direction, _) in enumerate(self._runs):
+            self._begin(number + 1)
+            yield direction, self._begun[number]
+
+    def close(self) -> None:
+        """End the sorts; no more than those that were asked for is lost."""
+        for each in self._begun:
+            each.close()
