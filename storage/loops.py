@@ -5,12 +5,16 @@ They take arrays of one dimension that lie as they are written here, and release
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
+import numpy.typing as npt
 
 from gdb.machine.compile import compiled
 from gdb.machine.memory import load_i64, load_u32, store_i64, store_u32
 from gdb.storage.model import I64, U32, Rows
-from gdb.storage.pcsr import U64
+
+U64 = npt.NDArray[np.uint64]
 
 _LOW = 0xFFFFFFFF
 NONE = np.uint32(_LOW)  # in a table of rows: there is none
@@ -60,6 +64,41 @@ def _renumber_loop(keys: int, count: int, vids: int, swap: bool, out: int) -> No
         store_i64(out, k, (b << 32) | a if swap else (a << 32) | b)
 
 
+def _split_loop(
+    keys: int, count: int, rows: int, starts: int, neighbours: int, told: int
+) -> None:
+    last = -1  # the row before
+    before = 0  # the key before
+    found = -1
+    begin = 0
+    repeats = 0
+    loops = 0
+    repeated = 0
+    most = 0
+    for k in range(count):
+        key = load_i64(keys, k)
+        row = (key >> 32) & _LOW
+        neighbour = key & _LOW
+        store_u32(neighbours, k, neighbour)
+        loops += int(row == neighbour)
+        if row != last:
+            found += 1
+            store_u32(rows, found, row)
+            store_i64(starts, found, k)
+            most = max(most, k - begin)
+            begin = k
+            last = row
+        elif key == before:
+            repeats += 1
+            repeated += int(row == neighbour)
+        before = key
+    store_i64(told, 0, found + 1)
+    store_i64(told, 1, repeats)
+    store_i64(told, 2, loops)
+    store_i64(told, 3, repeated)
+    store_i64(told, 4, max(most, count - begin))
+
+
 def _share_loop(counts: int, count: int, degrees: int, bits: int, words: int, mask: int) -> None:
     for k in range(count):
         found = load_u32(counts, k)
@@ -71,6 +110,7 @@ def _share_loop(counts: int, count: int, degrees: int, bits: int, words: int, ma
 _find = compiled(_find_loop, entry=True)
 _pack = compiled(_pack_loop, entry=True)
 _count = compiled(_count_loop, entry=True)
+_split = compiled(_split_loop, entry=True)
 _share = compiled(_share_loop, entry=True)
 _renumber = compiled(_renumber_loop, entry=True)
 
@@ -98,6 +138,36 @@ def count_ends(keys: U64, sources: U32, targets: U32) -> None:
     rows are below n."""
     keys = np.ascontiguousarray(keys)
     _count(keys.ctypes.data, len(keys), sources.ctypes.data, targets.ctypes.data)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Split:
+    """Ascending keys as rows, u32[r], where each begins, i64[r], and the neighbours, u32[m]. repeats : how often a key
+    stands behind an equal one; loops : how often a neighbour is its row; repeated_loops : both; max_degree : the length
+    of the longest row.
+    """
+
+    rows: U32
+    starts: I64
+    neighbours: U32
+    repeats: int
+    loops: int
+    repeated_loops: int
+    max_degree: int
+
+
+def split(keys: U64) -> Split:
+    """Ascending keys as rows and neighbours."""
+    keys, count = np.ascontiguousarray(keys), len(keys)
+    # no more of these is touched than there are rows
+    rows, starts = np.empty(count, np.uint32), np.empty(count, np.int64)
+    neighbours, told = np.empty(count, np.uint32), np.empty(5, np.int64)
+    arrays = (rows, starts, neighbours, told)
+    _split(keys.ctypes.data, count, *(array.ctypes.data for array in arrays))
+    found, repeats, loops, repeated, most = told.tolist()
+    return Split(
+        rows[:found].copy(), starts[:found].copy(), neighbours, repeats, loops, repeated, most
+    )
 
 
 def add_counts(counts: U32, degrees: I64, bits: U64, part: int) -> None:

@@ -19,6 +19,7 @@ import numpy.typing as npt
 from gdb.storage import contradictions, intervals
 from gdb.storage.adjacency import Adjacency, Direction
 from gdb.storage.intervals import Intervals
+from gdb.storage.loops import Split, split
 from gdb.storage.manifest import PartRecord, SegmentRecord
 from gdb.storage.model import I64, U8, U32
 from gdb.storage.segment import Section, SectionKind, SegmentFile, SegmentWriter, damaged
@@ -28,8 +29,6 @@ U64 = npt.NDArray[np.uint64]
 LONG = 255  # a row of this length or more
 PART_SECTIONS = 5  # of each segment of a part
 SEGMENT_EDGES = 16 << 20  # 64 MiB of neighbours
-_LOW = np.uint64(0xFFFFFFFF)
-_BLOCK = 1 << 16
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -101,24 +100,17 @@ def _places(packed: U64, width: int) -> I64:
 
 def build(keys: U64) -> Part:
     """The part of ascending keys u64[m]; see `keys_of`. O(m)."""
-    rows, neighbours = np.empty(len(keys), np.uint32), np.empty(len(keys), np.uint32)
-    for begin in range(0, len(keys), _BLOCK):  # what is made on the way stays in the cache
-        some = keys[begin : begin + _BLOCK]
-        rows[begin : begin + _BLOCK] = some >> np.uint64(32)
-        neighbours[begin : begin + _BLOCK] = some & _LOW
-    if not len(keys):
-        return Part(intervals.of_vids(rows), np.zeros(1, np.int64), neighbours, True, False, 0)
-    begins = np.ones(len(keys), np.bool_)
-    np.not_equal(rows[1:], rows[:-1], out=begins[1:])
-    starts = np.flatnonzero(begins)
-    offsets = np.append(starts, len(keys)).astype(np.int64, copy=False)
+    return _part_of(split(keys))
+
+
+def _part_of(found: Split) -> Part:
     return Part(
-        intervals.of_vids(rows[starts]),
-        offsets,
-        neighbours,
-        simple=not bool((keys[1:] == keys[:-1]).any()),
-        loops=bool((rows == neighbours).any()),
-        max_degree=int(np.diff(offsets).max()),
+        intervals.of_vids(found.rows),
+        np.append(found.starts, len(found.neighbours)),
+        found.neighbours,
+        simple=not found.repeats,
+        loops=found.loops > 0,
+        max_degree=found.max_degree,
     )
 
 
@@ -351,20 +343,18 @@ class _Tail:
         self._gone += rows
 
     def _take(self, keys: U64) -> None:
-        part = build(keys)
-        vids, starts = part.intervals.vids(), part.offsets[:-1] + self._known
+        part = split(keys)
+        vids, starts = part.rows, part.starts + self._known
         gap = int(vids[0]) - int(self._vids[-1]) if len(self._vids) else 2
-        self.intervals += len(part.intervals) - (gap < 2)
+        self.intervals += int(np.count_nonzero(np.diff(vids) != 1)) + (gap > 1)
         same = int(gap == 0)  # rows: the first one goes on with the last one
         self._vids = np.concatenate([self._vids, vids[same:]])
         self._starts = np.concatenate([self._starts, starts[same:]])
         self._neighbours.append(part.neighbours)
         self._known += len(keys)
-        self.loops = self.loops or part.loops
-        if not part.simple:
-            again = keys[1:][keys[1:] == keys[:-1]]
-            self.repeats += len(again)
-            self.repeated_loops += int(np.count_nonzero(again >> np.uint64(32) == again & _LOW))
+        self.loops = self.loops or part.loops > 0
+        self.repeats += part.repeats
+        self.repeated_loops += part.repeated_loops
 
 
 def read(record: PartRecord, files: list[SegmentFile], where: str, vertex_count: int) -> Part:

@@ -19,6 +19,7 @@ from gdb.machine.memory import load_u8, store_i64
 from gdb.storage.model import I64, U8
 
 _PART = 1 << 22  # bytes that a thread parses at a time
+_BLOCK = 1 << 16  # of these that are looked at at once
 _REST = 1 << 10  # bytes behind them in which their last line ends, most often
 _NEWLINE, _RETURN, _MINUS, _ZERO = 10, 13, 45, 48
 _MOST_DIGITS = 18  # of a number that surely has 64 bits
@@ -121,9 +122,13 @@ def parsed_file(
         pool = stack.enter_context(ThreadPoolExecutor(cores()))
         waiting = deque[tuple[int, Future[I64 | None]]]()
         stack.callback(lambda: [later.cancel() for _, later in waiting])
+        spare = list[U8]()  # memory that was used before costs no page faults
 
         def run(begin: int, end: int) -> I64 | None:
-            return _numbers(_lines(stream.fileno(), begin, end, start), delimiter, width, cancel)
+            text, memory = _lines(stream.fileno(), begin, end, start, spare)
+            found = _numbers(text, delimiter, width, cancel)
+            spare.append(memory)
+            return found
 
         at = start
         while at < size or waiting:
@@ -138,26 +143,40 @@ def parsed_file(
                 return
 
 
-def _lines(file: int, begin: int, end: int, start: int) -> U8:
-    """The lines of an open file that begin in a range of its bytes; one begins at `start`."""
+def _lines(file: int, begin: int, end: int, start: int, spare: list[U8]) -> tuple[U8, U8]:
+    """The lines of an open file that begin in a range of its bytes, and the memory in which they stand, which may be one
+    of `spare`; a line begins at `start`."""
     base, more = max(begin - 1, start), _REST  # a line begins at `begin` if the byte before ends one
     while True:
-        text = _read(file, base, end - base + more)
-        first = 0 if base == begin else text.find(b"\n", 0, end - base - 1) + 1
+        size = end - base + more
+        memory = spare.pop() if spare else np.empty(0, np.uint8)
+        if len(memory) < size:
+            memory = np.empty(size, np.uint8)
+        text = memory[: _read(file, base, memory[:size])]
+        first = 0 if base == begin else _line_after(text, 0, end - base - 1)
         if base < begin and not first:
-            return np.zeros(0, np.uint8)
-        last = text.find(b"\n", end - base - 1) + 1
-        if last or len(text) < end - base + more:  # the file ends a line, too
-            return np.frombuffer(text, np.uint8)[first : last or len(text)]
+            return text[:0], memory
+        last = _line_after(text, end - base - 1, len(text))
+        if last or len(text) < size:  # the file ends a line, too
+            return text[first : last or len(text)], memory
         more *= 16
 
 
-def _read(file: int, at: int, size: int) -> bytes:
-    """Bytes of an open file, fewer where it ends."""
-    found = os.pread(file, size, at)
-    while len(found) < size and (more := os.pread(file, size - len(found), at + len(found))):
-        found += more
-    return found
+def _line_after(text: U8, begin: int, end: int) -> int:
+    """Where the line begins that the first newline from one place to another ends; 0 if there is none."""
+    for at in range(begin, end, _REST):
+        found = text[at : min(at + _REST, end)].tobytes().find(b"\n")
+        if found >= 0:
+            return at + found + 1
+    return 0
+
+
+def _read(file: int, at: int, out: U8) -> int:
+    """Fill an array with the bytes of an open file from there on; how many there were."""
+    done = 0
+    while done < len(out) and (more := os.preadv(file, [out[done:].data], at + done)):
+        done += more
+    return done
 
 
 def _numbers(
@@ -166,7 +185,9 @@ def _numbers(
     """As `parsed`, in this thread."""
     if cancel is not None and cancel.is_set():
         raise Cancelled("The import was cancelled; nothing was stored.")
-    most = int(np.count_nonzero(text == _NEWLINE)) + 1  # fewer where lines are blank
+    most = 1 + sum(  # fewer where lines are blank
+        int(np.count_nonzero(text[at : at + _BLOCK] == _NEWLINE)) for at in range(0, len(text), _BLOCK)
+    )
     out = np.empty((width, most), np.int64)
     rows = _parse(text.ctypes.data, 0, len(text), delimiter, width, out.ctypes.data, most)
     return None if rows < 0 else out[:, :rows]
