@@ -295,17 +295,19 @@ class _Builder:
         for group, tables in enumerate(self._members):
             for table in tables:
                 groups[self._starts[table] : self._starts[table + 1]] = group
-        shares = ShareSets(self._count, sum(2 if t.directed else 1 for t in self._types))
-        degrees = np.zeros(self._count, np.int64)
+        even = self._count + self._count % 2
+        shares = ShareSets(even, sum(2 if t.directed else 1 for t in self._types))
+        degrees = np.zeros(even, np.int64)
         part = 0
         for edge_type in self._types:
-            times = np.zeros((2, self._count), np.uint32)  # as source, as target
+            times = np.zeros((2, even), np.uint32)  # as source, as target
             for piece in edge_type:
                 count_ends(piece.keys, *times)
             for row in times:
                 add_counts(row, degrees, shares.bits, part)
                 part += int(edge_type.directed)
             part += int(not edge_type.directed)
+        degrees, shares.bits = degrees[: self._count], shares.bits[: self._count]
         labels = tuple(frozenset(key[0]) for key in self._keys)
         order = self._by_id()
         if order is None:

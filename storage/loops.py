@@ -17,6 +17,8 @@ from gdb.storage.model import I64, U32, Rows
 U64 = npt.NDArray[np.uint64]
 
 _LOW = 0xFFFFFFFF
+_MULTIPLIER = -7046029254386353131  # 2**64 / the golden ratio, odd
+_FEW = 1 << 16
 NONE = np.uint32(_LOW)  # in a table of rows: there is none
 
 
@@ -99,12 +101,61 @@ def _split_loop(
     store_i64(told, 4, max(most, count - begin))
 
 
-def _share_loop(counts: int, count: int, degrees: int, bits: int, words: int, mask: int) -> None:
+def _share_loop(counts: int, pairs: int, degrees: int, bits: int, words: int, mask: int) -> None:
+    for pair in range(pairs):
+        if load_i64(counts, pair) != 0:  # two counts: most are of vertices of other types
+            for k in range(2 * pair, 2 * pair + 2):
+                found = load_u32(counts, k)
+                if found > 0:
+                    store_i64(degrees, k, load_i64(degrees, k) + found)
+                    store_i64(bits, k * words, load_i64(bits, k * words) | mask)
+
+
+@compiled
+def _mixed(group: int, bits: int, at: int, words: int) -> int:
+    mixed = group * _MULTIPLIER
+    for word in range(words):
+        mixed = (mixed ^ load_i64(bits, at + word)) * _MULTIPLIER
+        mixed = mixed ^ ((mixed >> 29) & _LOW)
+    return mixed
+
+
+@compiled
+def _same(groups: int, bits: int, words: int, a: int, b: int) -> bool:
+    if load_i64(groups, a) != load_i64(groups, b):
+        return False
+    for word in range(words):
+        if load_i64(bits, a * words + word) != load_i64(bits, b * words + word):
+            return False
+    return True
+
+
+def _classes_loop(
+    groups: int, bits: int, words: int, count: int, table: int, size: int, members: int, out: int
+) -> int:
+    """The number of classes; -1 where they are more than half of the table, whose size is a power of two."""
+    found = 0
+    last = 0
     for k in range(count):
-        found = load_u32(counts, k)
-        if found > 0:
-            store_i64(degrees, k, load_i64(degrees, k) + found)
-            store_i64(bits, k * words, load_i64(bits, k * words) | mask)
+        if found > 0 and _same(groups, bits, words, load_i64(members, last), k):
+            store_i64(out, k, last)
+            continue
+        at = _mixed(load_i64(groups, k), bits, k * words, words) & (size - 1)
+        while True:
+            last = load_u32(table, at) - 1
+            if last < 0:
+                if 2 * found >= size:
+                    return -1
+                store_i64(members, found, k)
+                last = found
+                found += 1
+                store_u32(table, at, found)
+                break
+            if _same(groups, bits, words, load_i64(members, last), k):
+                break
+            at = (at + 1) & (size - 1)
+        store_i64(out, k, last)
+    return found
 
 
 _find = compiled(_find_loop, entry=True)
@@ -112,6 +163,7 @@ _pack = compiled(_pack_loop, entry=True)
 _count = compiled(_count_loop, entry=True)
 _split = compiled(_split_loop, entry=True)
 _share = compiled(_share_loop, entry=True)
+_classes = compiled(_classes_loop, entry=True)
 _renumber = compiled(_renumber_loop, entry=True)
 
 
@@ -171,11 +223,27 @@ def split(keys: U64) -> Split:
 
 
 def add_counts(counts: U32, degrees: I64, bits: U64, part: int) -> None:
-    """Add counts to degrees, i64[n], and bit `part` to the `bits`, u64[n, words], of those that are not 0."""
+    """Add counts to degrees, i64[n], n even, and bit `part` to the `bits`, u64[n, words], of those that are not 0."""
     word, bit = divmod(part, 64)
     mask = 1 << bit if bit < 63 else -1 << 63
     at = bits.ctypes.data + 8 * word
-    _share(counts.ctypes.data, len(counts), degrees.ctypes.data, at, bits.shape[1], mask)
+    _share(counts.ctypes.data, len(counts) // 2, degrees.ctypes.data, at, bits.shape[1], mask)
+
+
+def classes_of(groups: I64, bits: U64) -> tuple[I64, I64]:
+    """The class of each vertex, i64[n], those of one group, i64[n], and the same bits, u64[n, words], being one; and the
+    first vertex of each class, i64[k]. Classes are numbered as they are met."""
+    groups, bits = np.ascontiguousarray(groups), np.ascontiguousarray(bits)
+    count, words = bits.shape
+    classes = np.empty(count, np.int64)
+    size = _FEW
+    while True:
+        table, members = np.zeros(size, np.uint32), np.empty(size // 2, np.int64)
+        arrays = (table.ctypes.data, size, members.ctypes.data, classes.ctypes.data)
+        found = _classes(groups.ctypes.data, bits.ctypes.data, words, count, *arrays)
+        if found >= 0:
+            return classes, members[:found].copy()
+        size <<= 4
 
 
 def renumbered(keys: U64, vids: U32, *, swap: bool) -> U64:
