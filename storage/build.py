@@ -144,6 +144,7 @@ def written_or_removed(store: Store, version: int) -> Iterator[SegmentWriter]:
     try:
         yield writer
     except BaseException:
+        writer.close()
         current = {record.name for record in store.snapshot().manifest.files}
         for name in writer.created:
             if name not in current:  # else the switch was made, and only its sync failed
@@ -267,7 +268,7 @@ class _Builder:
             first_eid += len(edge_type)
             self._begun[number].close()
             edge_type.close()
-        self._writer.flush()
+        self._writer.finish()
         return Manifest(
             version,
             self._count,

@@ -48,7 +48,7 @@ def commit(store: Store, changes: Changes, progress: Progress | None = None) -> 
             inline = packed(sections)
         else:
             writer.place(sections)
-            writer.flush()
+            writer.finish()
         changed = replace(
             manifest,
             version=version,
