@@ -92,7 +92,8 @@ def test_a_node_that_stands_twice_is_told_by_its_line(
     """Whether a blank line is a record or not, and in whichever part of the file it stands."""
     for module, name, size in (
         (integers, "_PART", 5),
-        (integer_table, "_BLOCK", 7),
+        (integers, "_REST", 3),
+        (integers, "_BLOCK", 2),
         (integer_table, "_FEW", 2),
     ):
         monkeypatch.setattr(module, name, size)
