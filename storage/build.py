@@ -86,14 +86,20 @@ def rewrite(
 
 def spool_table(spools: dict[str, Spool], table: EdgeTable, room: Room) -> None:
     """Add a table of edges to those of its type. Raises ImportFailed."""
-    check_text(table.type, *table.columns)
-    spool = spools.setdefault(table.type, Spool(table.type, table.directed, room))
-    if spool.directed != table.directed:
+    check_text(*table.columns)
+    spool_of(spools, table.type, table.directed, room).add_table(table)
+
+
+def spool_of(spools: dict[str, Spool], name: str, directed: bool, room: Room) -> Spool:
+    """The spool of a type, a new one where there is none. Raises ImportFailed."""
+    check_text(name)
+    spool = spools.setdefault(name, Spool(name, directed, room))
+    if spool.directed != directed:
         raise ImportFailed(
-            f"the edge type {table.type!r} is directed in one place and undirected in another",
+            f"the edge type {name!r} is directed in one place and undirected in another",
             "Import it under two names.",
         )
-    spool.add_table(table)
+    return spool
 
 
 def write_spools(

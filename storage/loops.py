@@ -175,14 +175,24 @@ def find_rows(ids: I64, low: int, table: U32) -> I64:
     return found
 
 
-def pack(sources: Rows, targets: Rows) -> tuple[U64, int, int, int]:
-    """The keys `sources[k] << 32 | targets[k]`, u64[m]; the least row or 0, the highest or -1, and how often both ends
-    are the same. Rows below 0 have keys that mean nothing."""
+@dataclass(frozen=True, slots=True, eq=False)
+class Packed:
+    """Keys `source row << 32 | target row`, u64[m]. least, highest : of the rows, or 0 and -1; keys of rows below 0 mean
+    nothing. loops : how often both ends are the same.
+    """
+
+    keys: U64
+    least: int
+    highest: int
+    loops: int
+
+
+def pack(sources: Rows, targets: Rows) -> Packed:
+    """The keys of edges by their ends, i64[m] or u32[m]."""
     a, b = (np.ascontiguousarray(rows, np.int64) for rows in (sources, targets))
     keys, told = np.empty(len(a), np.uint64), np.empty(3, np.int64)
     _pack(a.ctypes.data, b.ctypes.data, len(a), keys.ctypes.data, told.ctypes.data)
-    least, highest, loops = told.tolist()
-    return keys, least, highest, loops
+    return Packed(keys, *told.tolist())
 
 
 def count_ends(keys: U64, sources: U32, targets: U32) -> None:

@@ -10,7 +10,7 @@ import numpy as np
 from gdb.errors import ImportFailed
 from gdb.storage import runs
 from gdb.storage.adjacency import Direction
-from gdb.storage.loops import pack, renumbered
+from gdb.storage.loops import Packed, pack, renumbered
 from gdb.storage.model import DTYPES, I64, U32, Column, EdgeTable, Kind, Rows, common_kind
 from gdb.storage.pcsr import U64
 from gdb.storage.runs import Ahead, Piece, Pieces, Room, Run, Turned
@@ -44,20 +44,23 @@ class Spool(Pieces):
         ImportFailed : these are not as many, an end is below 0, or a property has values of kinds that do not go
             together.
         """
-        count = len(sources)
-        if len(targets) != count:
+        if len(targets) != len(sources):
             raise ImportFailed(f"the edge type {self.name!r} has more sources than targets", "")
+        self.add_packed(pack(sources, targets), columns)
+
+    def add_packed(self, ends: Packed, columns: dict[str, Column]) -> None:
+        """Take some edges by their keys. Raises as `add_edges`."""
+        count = len(ends.keys)
         for key, column in columns.items():
             self._take_kind(key, column, count)
+        if ends.least < 0:
+            raise missing(self.name)
+        self.highest = max(self.highest, ends.highest)
+        self.loops += ends.loops
         for begin in range(0, count, runs.PIECE):
             end = min(begin + runs.PIECE, count)
-            keys, least, highest, loops = pack(sources[begin:end], targets[begin:end])
-            if least < 0:
-                raise missing(self.name)
-            self.highest = max(self.highest, highest)
-            self.loops += loops
             few = {key: column.part(begin, end) for key, column in columns.items()}
-            self.add(Piece(keys, few))
+            self.add(Piece(ends.keys[begin:end], few))
 
     def add_table(self, table: EdgeTable) -> None:
         """Take a table of the same type. Raises as `add_edges`."""

@@ -15,13 +15,14 @@ import numpy as np
 from gdb.errors import Cancelled
 from gdb.machine.compile import compiled
 from gdb.machine.cores import cores
-from gdb.machine.memory import load_u8, store_i64
+from gdb.machine.memory import load_i64, load_u8, store_i64
 from gdb.storage.model import I64, U8
 
-_PART = 1 << 22  # bytes that a thread parses at a time
-_BLOCK = 1 << 16  # of these that are looked at at once
+_PART = 6 << 20  # bytes that a thread parses at a time, at most
 _REST = 1 << 10  # bytes behind them in which their last line ends, most often
 _NEWLINE, _RETURN, _MINUS, _ZERO = 10, 13, 45, 48
+_NEWLINES = 0x0A0A0A0A0A0A0A0A
+_SEVEN_BITS, _ONES = 0x7F7F7F7F7F7F7F7F, 0x0101010101010101
 _MOST_DIGITS = 18  # of a number that surely has 64 bits
 
 
@@ -78,7 +79,18 @@ def _parse_part(
     return rows
 
 
+def _count_newlines(text: int, words: int) -> int:
+    """How many newlines stand in words of 8 bytes."""
+    found = 0
+    for k in range(words):
+        other = load_i64(text, k) ^ _NEWLINES
+        some = (other & _SEVEN_BITS) + _SEVEN_BITS  # the eighth bit: one of the seven is set
+        found += ((~(some | other | _SEVEN_BITS) >> 7 & _ONES) * _ONES >> 56) & 255
+    return found
+
+
 _parse = compiled(_parse_part, entry=True)
+_count = compiled(_count_newlines, entry=True)
 
 
 def parsed(
@@ -130,10 +142,11 @@ def parsed_file(
             spare.append(memory)
             return found
 
-        at = start
+        at, rounds = start, -(-(size - start) // (cores() * _PART))
+        part = -(-(size - start) // max(rounds * cores(), 1))  # as many for each thread
         while at < size or waiting:
             while at < size and len(waiting) < cores() + 1:
-                end = min(at + _PART, size)
+                end = min(at + part, size)
                 waiting.append((end, pool.submit(run, at, end)))
                 at = end
             end, later = waiting.popleft()
@@ -185,12 +198,17 @@ def _numbers(
     """As `parsed`, in this thread."""
     if cancel is not None and cancel.is_set():
         raise Cancelled("The import was cancelled; nothing was stored.")
-    most = 1 + sum(  # fewer where lines are blank
-        int(np.count_nonzero(text[at : at + _BLOCK] == _NEWLINE)) for at in range(0, len(text), _BLOCK)
-    )
+    most = 1 + _newlines(text)  # fewer where lines are blank
     out = np.empty((width, most), np.int64)
     rows = _parse(text.ctypes.data, 0, len(text), delimiter, width, out.ctypes.data, most)
     return None if rows < 0 else out[:, :rows]
+
+
+def _newlines(text: U8) -> int:
+    begin = min(-text.ctypes.data % 8, len(text))  # words lie at multiples of their length
+    words = (len(text) - begin) // 8
+    rest = text[:begin].tobytes() + text[begin + 8 * words :].tobytes()
+    return rest.count(b"\n") + _count(text.ctypes.data + begin, words)
 
 
 def _parts(text: U8) -> list[tuple[int, int]]:

@@ -93,7 +93,6 @@ def test_a_node_that_stands_twice_is_told_by_its_line(
     for module, name, size in (
         (integers, "_PART", 5),
         (integers, "_REST", 3),
-        (integers, "_BLOCK", 2),
         (integer_table, "_FEW", 2),
     ):
         monkeypatch.setattr(module, name, size)
