@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 
@@ -268,9 +269,8 @@ class _Builder:
         for number, edge_type in enumerate(self._types):
             self._report("writing edges", self._done / self._slots)
             self._begin(number, numbering.vids)
-            if self._fit_together(number):
-                self._begin(number + 1, numbering.vids)  # while this one is written
-            types.append(self._write_type(self._begun[number], first_eid))
+            follow = partial(self._follow, number, numbering.vids)
+            types.append(self._write_type(self._begun[number], first_eid, follow))
             first_eid += len(edge_type)
             self._begun[number].close()
             edge_type.close()
@@ -291,11 +291,12 @@ class _Builder:
             self._begun.append(Sorts(spool, vids))
             self._later.callback(self._begun[-1].close)
 
-    def _fit_together(self, number: int) -> bool:
-        """Whether a type and the next one take no more together than one that is sorted at once may take."""
+    def _follow(self, number: int, vids: U32) -> None:
+        """Begin to sort the type behind one, if both take no more together than one that is sorted at once may take."""
         pair = self._types[number : number + 2]
         slots = sum(spool.nbytes * (1 if spool.directed else 2) for spool in pair)
-        return slots <= pair[0].room.bucket
+        if slots <= pair[0].room.bucket:
+            self._begin(number + 1, vids)
 
     def _number(self) -> Numbering:
         groups = np.zeros(self._count, np.int64)
@@ -396,13 +397,16 @@ class _Builder:
 
     # ---- edges ----------------------------------------------------------------------------------
 
-    def _write_type(self, sorts: Sorts, first_eid: int) -> TypeRecord:
+    def _write_type(self, sorts: Sorts, first_eid: int, follow: Callable[[], None]) -> TypeRecord:
+        """follow : called before the last part is written."""
         spool, parts = sorts.spool, list[pcsr.Written]()
         kinds = spool.kinds
         columns = ColumnSpool(kinds, spool.room)
         count = len(spool)
         slots = count if spool.directed else 2 * count - spool.loops
         for number, (direction, pieces) in enumerate(sorts):
+            if direction is not Direction.OUT:
+                follow()
             keys = self._keys_of(pieces, None if number else columns)
             if direction is not None:
                 parts.append(self._write_part(keys, slots, direction))
