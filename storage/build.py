@@ -17,7 +17,6 @@ from gdb.errors import ImportFailed
 from gdb.storage import ids, intervals, pcsr, properties
 from gdb.storage.adjacency import Direction
 from gdb.storage.column_spool import ColumnSpool
-from gdb.storage.loops import add_counts, count_ends
 from gdb.storage.manifest import (
     ColumnRecord,
     GroupRecord,
@@ -299,6 +298,8 @@ class _Builder:
             self._begin(number + 1, vids)
 
     def _number(self) -> Numbering:
+        from gdb.storage.loops import add_counts, count_ends  # brings the compiler
+
         groups = np.zeros(self._count, np.int64)
         for group, tables in enumerate(self._members):
             for table in tables:

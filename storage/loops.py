@@ -66,9 +66,7 @@ def _renumber_loop(keys: int, count: int, vids: int, swap: bool, out: int) -> No
         store_i64(out, k, (b << 32) | a if swap else (a << 32) | b)
 
 
-def _split_loop(
-    keys: int, count: int, rows: int, starts: int, neighbours: int, told: int
-) -> None:
+def _split_loop(keys: int, count: int, rows: int, starts: int, neighbours: int, told: int) -> None:
     last = -1  # the row before
     before = 0  # the key before
     found = -1
@@ -122,12 +120,10 @@ def _mixed(group: int, bits: int, at: int, words: int) -> int:
 
 @compiled
 def _same(groups: int, bits: int, words: int, a: int, b: int) -> bool:
-    if load_i64(groups, a) != load_i64(groups, b):
-        return False
+    apart = load_i64(groups, a) ^ load_i64(groups, b)
     for word in range(words):
-        if load_i64(bits, a * words + word) != load_i64(bits, b * words + word):
-            return False
-    return True
+        apart = apart | (load_i64(bits, a * words + word) ^ load_i64(bits, b * words + word))
+    return apart == 0
 
 
 def _classes_loop(
@@ -177,8 +173,8 @@ def find_rows(ids: I64, low: int, table: U32) -> I64:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Packed:
-    """Keys `source row << 32 | target row`, u64[m]. least, highest : of the rows, or 0 and -1; keys of rows below 0 mean
-    nothing. loops : how often both ends are the same.
+    """Keys `source row << 32 | target row`, u64[m]. least, highest : of the rows, or 0 and -1; keys of rows below 0
+    mean nothing. loops : how often both ends are the same.
     """
 
     keys: U64
@@ -196,8 +192,8 @@ def pack(sources: Rows, targets: Rows) -> Packed:
 
 
 def count_ends(keys: U64, sources: U32, targets: U32) -> None:
-    """Add to `sources`, u32[n], how often each row is the upper half of a key, to `targets` how often the lower one. All
-    rows are below n."""
+    """Add to `sources`, u32[n], how often each row is the upper half of a key, to `targets` how often the lower one.
+    All rows are below n."""
     keys = np.ascontiguousarray(keys)
     _count(keys.ctypes.data, len(keys), sources.ctypes.data, targets.ctypes.data)
 
@@ -241,8 +237,8 @@ def add_counts(counts: U32, degrees: I64, bits: U64, part: int) -> None:
 
 
 def classes_of(groups: I64, bits: U64) -> tuple[I64, I64]:
-    """The class of each vertex, i64[n], those of one group, i64[n], and the same bits, u64[n, words], being one; and the
-    first vertex of each class, i64[k]. Classes are numbered as they are met."""
+    """The class of each vertex, i64[n], those of one group, i64[n], and the same bits, u64[n, words], being one; and
+    the first vertex of each class, i64[k]. Classes are numbered as they are met."""
     groups, bits = np.ascontiguousarray(groups), np.ascontiguousarray(bits)
     count, words = bits.shape
     classes = np.empty(count, np.int64)

@@ -19,7 +19,6 @@ import numpy.typing as npt
 from gdb.storage import contradictions, intervals
 from gdb.storage.adjacency import Adjacency, Direction
 from gdb.storage.intervals import Intervals
-from gdb.storage.loops import Split, split
 from gdb.storage.manifest import PartRecord, SegmentRecord
 from gdb.storage.model import I64, U8, U32
 from gdb.storage.segment import Section, SectionKind, SegmentFile, SegmentWriter, damaged
@@ -100,10 +99,9 @@ def _places(packed: U64, width: int) -> I64:
 
 def build(keys: U64) -> Part:
     """The part of ascending keys u64[m]; see `keys_of`. O(m)."""
-    return _part_of(split(keys))
+    from gdb.storage.loops import split  # brings the compiler
 
-
-def _part_of(found: Split) -> Part:
+    found = split(keys)
     return Part(
         intervals.of_vids(found.rows),
         np.append(found.starts, len(found.neighbours)),
@@ -343,6 +341,8 @@ class _Tail:
         self._gone += rows
 
     def _take(self, keys: U64) -> None:
+        from gdb.storage.loops import split  # brings the compiler
+
         part = split(keys)
         vids, starts = part.rows, part.starts + self._known
         gap = int(vids[0]) - int(self._vids[-1]) if len(self._vids) else 2

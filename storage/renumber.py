@@ -15,7 +15,6 @@ import numpy as np
 import numpy.typing as npt
 
 from gdb.storage import pcsr
-from gdb.storage.loops import classes_of
 from gdb.storage.model import I64, U32, Bools
 
 U64 = npt.NDArray[np.uint64]
@@ -88,7 +87,9 @@ def genmap(
 
 
 def _classes(groups: I64, bits: U64) -> tuple[I64, I64]:
-    """The class, (group, share set), of each vertex, and the first vertex of each; classes are in the order of these."""
+    """The class of each vertex and the first vertex of each class: (group, share set), in this order."""
+    from gdb.storage.loops import classes_of  # brings the compiler
+
     found, members = classes_of(groups, bits)
     order = np.lexsort((*bits[members].T[::-1], groups[members]))
     place = np.empty(len(order), np.int64)

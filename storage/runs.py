@@ -101,8 +101,8 @@ class Room:
         check: Callable[[], None] = lambda: None,
     ) -> None:
         self.files, self.check = files, check
-        self.pending = _UNLIMITED if budget is None else budget // 5
-        self.bucket = _UNLIMITED if budget is None else max(budget // 16, LEAST_BUCKET)
+        self.pending = _UNLIMITED if budget is None else budget // 8
+        self.bucket = _UNLIMITED if budget is None else max(budget // 24, LEAST_BUCKET)
         self.lock = threading.RLock()
         self._held = 0
         self._holders: weakref.WeakSet[Pieces] = weakref.WeakSet()

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from gdb.errors import ImportFailed
 from gdb.storage import runs
 from gdb.storage.adjacency import Direction
-from gdb.storage.loops import Packed, pack, renumbered
 from gdb.storage.model import DTYPES, I64, U32, Column, EdgeTable, Kind, Rows, common_kind
 from gdb.storage.pcsr import U64
 from gdb.storage.runs import Ahead, Piece, Pieces, Room, Run, Turned
+
+if TYPE_CHECKING:
+    from gdb.storage.loops import Packed
 
 LOW = np.uint64(0xFFFFFFFF)
 HIGH = np.uint64(32)
@@ -46,6 +49,8 @@ class Spool(Pieces):
         """
         if len(targets) != len(sources):
             raise ImportFailed(f"the edge type {self.name!r} has more sources than targets", "")
+        from gdb.storage.loops import pack  # brings the compiler
+
         self.add_packed(pack(sources, targets), columns)
 
     def add_packed(self, ends: Packed, columns: dict[str, Column]) -> None:
@@ -178,6 +183,8 @@ class Sorts:
     """
 
     def __init__(self, spool: Spool, vids: U32) -> None:
+        from gdb.storage.loops import renumbered  # brings the compiler
+
         self.spool, self._begun = spool, list[Ahead]()
 
         def out(keys: U64) -> U64:

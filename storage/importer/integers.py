@@ -110,7 +110,9 @@ def parsed(
     """
     parts = _parts(text)
     with ThreadPoolExecutor(cores()) as pool:
-        found = list(pool.map(lambda p: _numbers(text[p[0] : p[1]], delimiter, width, cancel), parts))
+        found = list(
+            pool.map(lambda p: _numbers(text[p[0] : p[1]], delimiter, width, cancel), parts)
+        )
     whole = [some for some in found if some is not None]
     if len(whole) < len(parts):
         return None
@@ -120,8 +122,8 @@ def parsed(
 def parsed_file(
     path: Path, start: int, delimiter: int, width: int, cancel: threading.Event | None = None
 ) -> Iterator[tuple[I64, int] | None]:
-    """The integers of a file from a line's begin on, as `parsed` gives them, part by part, each with the byte behind it;
-    None and no more where there is anything else. Some parts are read and parsed ahead of the caller.
+    """The integers of a file from a line's begin on, as `parsed` gives them, part by part, each with the byte behind
+    it; None and no more where there is anything else. Some parts are read and parsed ahead of the caller.
 
     Raises
     ------
@@ -157,9 +159,12 @@ def parsed_file(
 
 
 def _lines(file: int, begin: int, end: int, start: int, spare: list[U8]) -> tuple[U8, U8]:
-    """The lines of an open file that begin in a range of its bytes, and the memory in which they stand, which may be one
-    of `spare`; a line begins at `start`."""
-    base, more = max(begin - 1, start), _REST  # a line begins at `begin` if the byte before ends one
+    """The lines of an open file that begin in a range of its bytes, and the memory in which they stand, which may be
+    one of `spare`; a line begins at `start`."""
+    base, more = (
+        max(begin - 1, start),
+        _REST,
+    )  # a line begins at `begin` if the byte before ends one
     while True:
         size = end - base + more
         memory = spare.pop() if spare else np.empty(0, np.uint8)
@@ -192,9 +197,7 @@ def _read(file: int, at: int, out: U8) -> int:
     return done
 
 
-def _numbers(
-    text: U8, delimiter: int, width: int, cancel: threading.Event | None
-) -> I64 | None:
+def _numbers(text: U8, delimiter: int, width: int, cancel: threading.Event | None) -> I64 | None:
     """As `parsed`, in this thread."""
     if cancel is not None and cancel.is_set():
         raise Cancelled("The import was cancelled; nothing was stored.")
