@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from gdb.machine.compile import compiled
 from gdb.machine.memory import load_i64, load_u32, store_i64, store_u32
+from gdb.storage.arrays import unset
 from gdb.storage.model import I64, U32, Rows
 
 U64 = npt.NDArray[np.uint64]
@@ -186,7 +187,7 @@ class Packed:
 def pack(sources: Rows, targets: Rows) -> Packed:
     """The keys of edges by their ends, i64[m] or u32[m]."""
     a, b = (np.ascontiguousarray(rows, np.int64) for rows in (sources, targets))
-    keys, told = np.empty(len(a), np.uint64), np.empty(3, np.int64)
+    keys, told = unset(len(a), np.uint64), np.empty(3, np.int64)
     _pack(a.ctypes.data, b.ctypes.data, len(a), keys.ctypes.data, told.ctypes.data)
     return Packed(keys, *told.tolist())
 
@@ -218,8 +219,8 @@ def split(keys: U64) -> Split:
     """Ascending keys as rows and neighbours."""
     keys, count = np.ascontiguousarray(keys), len(keys)
     # no more of these is touched than there are rows
-    rows, starts = np.empty(count, np.uint32), np.empty(count, np.int64)
-    neighbours, told = np.empty(count, np.uint32), np.empty(5, np.int64)
+    rows, starts = unset(count, np.uint32), unset(count, np.int64)
+    neighbours, told = unset(count, np.uint32), np.empty(5, np.int64)
     arrays = (rows, starts, neighbours, told)
     _split(keys.ctypes.data, count, *(array.ctypes.data for array in arrays))
     found, repeats, loops, repeated, most = told.tolist()
@@ -255,6 +256,6 @@ def classes_of(groups: I64, bits: U64) -> tuple[I64, I64]:
 def renumbered(keys: U64, vids: U32, *, swap: bool) -> U64:
     """The keys with vids[row] for each row, u64[m]; `swap` puts the lower half above. All rows are in `vids`."""
     keys = np.ascontiguousarray(keys)
-    found = np.empty(len(keys), np.uint64)
+    found = unset(len(keys), np.uint64)
     _renumber(keys.ctypes.data, len(keys), vids.ctypes.data, swap, found.ctypes.data)
     return found

@@ -21,6 +21,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gdb.storage import pcsr
+from gdb.storage.arrays import joined, unset
 from gdb.storage.model import I64, U8, Bools, Column, Kind, Values
 from gdb.storage.pcsr import U64
 from gdb.storage.scratch import Scratch
@@ -227,7 +228,7 @@ class Pieces:
 
     def _read(self, place: _Place) -> Array:
         at, dtype, length = place
-        found = np.empty(length, dtype)
+        found = unset(length, dtype.type)
         assert self._scratch is not None
         self._scratch.read(at, cast(U8, found.view(np.uint8)))
         return found
@@ -250,7 +251,7 @@ def _joined(pieces: Sequence[Piece]) -> Piece:
     if len(pieces) == 1:
         return pieces[0]
     columns = {key: Column.concat([p.columns[key] for p in pieces]) for key in pieces[0].columns}
-    return Piece(np.concatenate([piece.keys for piece in pieces]), columns)
+    return Piece(joined([piece.keys for piece in pieces], np.uint64), columns)
 
 
 # ---- sorting ---------------------------------------------------------------------------------------
@@ -322,7 +323,7 @@ def ordered(run: Run, room: Room) -> Iterator[Piece]:
 
 def _sorted(run: Run) -> Piece:
     """All edges of a run by key, in one piece."""
-    keys, at = np.empty(len(run), np.uint64), 0
+    keys, at = unset(len(run), np.uint64), 0
     columns = list[dict[str, Column]]()
     for piece in run:
         keys[at : at + len(piece.keys)] = piece.keys
@@ -341,7 +342,11 @@ def _sorted(run: Run) -> Piece:
 
 
 def _sorted_piece(piece: Piece) -> Piece:
-    return piece.take(_order(piece.keys)) if piece.columns else Piece(np.sort(piece.keys))
+    if piece.columns:
+        return piece.take(_order(piece.keys))
+    keys = joined([piece.keys], np.uint64)
+    keys.sort()
+    return Piece(keys)
 
 
 def _order(keys: U64) -> I64:

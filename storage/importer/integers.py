@@ -16,6 +16,7 @@ from gdb.errors import Cancelled
 from gdb.machine.compile import compiled
 from gdb.machine.cores import cores
 from gdb.machine.memory import load_i64, load_u8, store_i64
+from gdb.storage.arrays import unset
 from gdb.storage.model import I64, U8
 
 _PART = 6 << 20  # bytes that a thread parses at a time, at most
@@ -169,7 +170,7 @@ def _lines(file: int, begin: int, end: int, start: int, spare: list[U8]) -> tupl
         size = end - base + more
         memory = spare.pop() if spare else np.empty(0, np.uint8)
         if len(memory) < size:
-            memory = np.empty(size, np.uint8)
+            memory = unset(size, np.uint8)
         text = memory[: _read(file, base, memory[:size])]
         first = 0 if base == begin else _line_after(text, 0, end - base - 1)
         if base < begin and not first:
@@ -202,7 +203,7 @@ def _numbers(text: U8, delimiter: int, width: int, cancel: threading.Event | Non
     if cancel is not None and cancel.is_set():
         raise Cancelled("The import was cancelled; nothing was stored.")
     most = 1 + _newlines(text)  # fewer where lines are blank
-    out = np.empty((width, most), np.int64)
+    out = unset(width * most, np.int64).reshape(width, most)
     rows = _parse(text.ctypes.data, 0, len(text), delimiter, width, out.ctypes.data, most)
     return None if rows < 0 else out[:, :rows]
 
