@@ -13,10 +13,8 @@ from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from gdb.executor.given import Given
-from gdb.executor.tail import same
-
 if TYPE_CHECKING:
+    from gdb.executor.given import Given
     from gdb.executor.plan import Plan
     from gdb.executor.tail import Tail, Value
     from gdb.language.binder import BoundQuery
@@ -77,6 +75,8 @@ class Statement:
             return replace(self, values=self.bound.values, tail=self.bound.tail, given=None)
         if changed <= self.lasting:
             touched = [element for element, names in self.mentions if names & changed]
+            from gdb.executor.given import Given
+
             given = Given(*self.bound.allowed_again(values, changed, touched))
             if self._near(given):
                 return self._with(values, self.bound.tail, given)
@@ -84,11 +84,15 @@ class Statement:
 
     def has(self, values: Mapping[str, Value]) -> bool:
         """Whether it is the statement for these values."""
+        from gdb.executor.tail import same
+
         known = self.values
         return all(same(value, known[name]) for name, value in values.items())
 
     def _bound_to(self, bound: BoundQuery, make_plan: Callable[[BoundQuery], Plan]) -> Statement:
         """The statement of the query as it is bound anew."""
+        from gdb.executor.given import Given
+
         before, after = self.bound.graph, bound.graph
         given = Given(
             {
