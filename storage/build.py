@@ -25,11 +25,11 @@ from gdb.storage.manifest import (
     TypeRecord,
 )
 from gdb.storage.model import I64, U32, Column, EdgeTable, GraphTables, Kind, VertexTable
-from gdb.storage.renumber import Numbering, ShareSets, genmap
+from gdb.storage.renumber import Numbering, genmap
 from gdb.storage.runs import PIECE, Piece, Room
 from gdb.storage.segment import Section, SectionKind, SegmentWriter
 from gdb.storage.snapshot import Snapshot
-from gdb.storage.spool import Sorts, Spool, missing
+from gdb.storage.spool import Sorts, Spool, missing, shares_of
 from gdb.storage.store import Store
 
 Progress = Callable[[str, float], None]
@@ -298,25 +298,11 @@ class _Builder:
             self._begin(number + 1, vids)
 
     def _number(self) -> Numbering:
-        from gdb.storage.loops import add_counts, count_ends  # brings the compiler
-
         groups = np.zeros(self._count, np.int64)
         for group, tables in enumerate(self._members):
             for table in tables:
                 groups[self._starts[table] : self._starts[table + 1]] = group
-        even = self._count + self._count % 2
-        shares = ShareSets(even, sum(2 if t.directed else 1 for t in self._types))
-        degrees = np.zeros(even, np.int64)
-        part = 0
-        for edge_type in self._types:
-            times = np.zeros((2, even), np.uint32)  # as source, as target
-            for piece in edge_type:
-                count_ends(piece.keys, *times)
-            for row in times:
-                add_counts(row, degrees, shares.bits, part)
-                part += int(edge_type.directed)
-            part += int(not edge_type.directed)
-        degrees, shares.bits = degrees[: self._count], shares.bits[: self._count]
+        shares, degrees = shares_of(self._types, self._count)
         labels = tuple(frozenset(key[0]) for key in self._keys)
         order = self._by_id()
         if order is None:

@@ -18,6 +18,7 @@ import numpy.typing as npt
 
 from gdb.storage import contradictions, intervals
 from gdb.storage.adjacency import Adjacency, Direction
+from gdb.storage.arrays import unset
 from gdb.storage.intervals import Intervals
 from gdb.storage.manifest import PartRecord, SegmentRecord
 from gdb.storage.model import I64, U8, U32
@@ -316,14 +317,23 @@ class _Tail:
 
     def _next(self, count: int) -> U32:
         """So many neighbours more."""
-        found, wanted = [np.zeros(0, np.uint32)], count
-        while wanted:
-            front = self._neighbours.pop(0)
-            if len(front) > wanted:
-                self._neighbours.insert(0, front[wanted:])
-            found.append(front[:wanted])
-            wanted -= len(found[-1])
-        return found[1] if len(found) == 2 else np.concatenate(found)
+        if count and len(self._neighbours[0]) >= count:  # not copied
+            return self._front(count)
+        found, at = unset(count, np.uint32), 0
+        while at < count:
+            some = self._front(
+                count - at
+            )  # gone when it is copied: there is no room for all of them twice
+            found[at : at + len(some)] = some
+            at += len(some)
+        return found
+
+    def _front(self, most: int) -> U32:
+        """The first neighbours that are in no segment, at most so many."""
+        front = self._neighbours.pop(0)
+        if len(front) > most:
+            self._neighbours.insert(0, front[most:])
+        return front[:most]
 
     def finish(self) -> None:
         """All positions are in segments."""

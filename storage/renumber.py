@@ -20,7 +20,6 @@ from gdb.storage.model import I64, U32, Bools
 U64 = npt.NDArray[np.uint64]
 
 MOST_CHAINED = 16384  # subpartitions of one group that the quadratic chain orders: about a second
-_ONE = np.uint64(1)
 _MOST = (1 << 32) - 1  # the highest degree that is told from higher ones
 
 
@@ -46,10 +45,6 @@ class ShareSets:
 
     def __init__(self, vertices: int, parts: int) -> None:
         self.bits: U64 = np.zeros((vertices, max(1, -(-parts // 64))), np.uint64)
-
-    def add(self, part: int, vertices: npt.NDArray[np.integer]) -> None:
-        """Put `vertices` (repeats allowed) into the share sets that hold `part`."""
-        self.bits[vertices, part // 64] |= _ONE << np.uint64(part % 64)
 
 
 def genmap(

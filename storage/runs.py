@@ -92,7 +92,7 @@ class Room:
     check : called before each piece that is dealt out, also in other threads; what it raises stops the work.
 
     `pending` bytes are for pieces that wait, `bucket` for the keys and values that are sorted at once: sorting and
-    writing them, while the next ones are sorted, takes about six times as much.
+    writing them, while the next ones are sorted, takes about ten times as much.
     """
 
     def __init__(
@@ -102,8 +102,8 @@ class Room:
         check: Callable[[], None] = lambda: None,
     ) -> None:
         self.files, self.check = files, check
-        self.pending = _UNLIMITED if budget is None else budget // 8
-        self.bucket = _UNLIMITED if budget is None else max(budget // 24, LEAST_BUCKET)
+        self.pending = _UNLIMITED if budget is None else budget // 10
+        self.bucket = _UNLIMITED if budget is None else max(budget // 32, LEAST_BUCKET)
         self.lock = threading.RLock()
         self._held = 0
         self._holders: weakref.WeakSet[Pieces] = weakref.WeakSet()

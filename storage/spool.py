@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -13,6 +13,7 @@ from gdb.storage import runs
 from gdb.storage.adjacency import Direction
 from gdb.storage.model import DTYPES, I64, U32, Column, EdgeTable, Kind, Rows, common_kind
 from gdb.storage.pcsr import U64
+from gdb.storage.renumber import ShareSets
 from gdb.storage.runs import Ahead, Piece, Pieces, Room, Run, Turned
 
 if TYPE_CHECKING:
@@ -120,6 +121,27 @@ def _as(kind: Kind, column: Column | None, count: int) -> Column:
     if column.kind != kind:
         return Column(kind, column.values.astype(DTYPES[kind]), None, column.valid)
     return column
+
+
+def shares_of(types: Sequence[Spool], vertices: int) -> tuple[ShareSets, I64]:
+    """The parts that each vertex belongs to, and its degree in all of them, i64[vertices]. A type has two parts,
+    the outgoing one and the incoming one, or one where it has no direction."""
+    from gdb.storage.loops import add_counts, count_ends  # brings the compiler
+
+    even = vertices + vertices % 2
+    shares = ShareSets(even, sum(2 if spool.directed else 1 for spool in types))
+    degrees, times = np.zeros(even, np.int64), np.zeros((2, even), np.uint32)
+    part = 0
+    for spool in types:
+        times[:] = 0  # as source, as target
+        for piece in spool:
+            count_ends(piece.keys, *times)
+        for row in times:
+            add_counts(row, degrees, shares.bits, part)
+            part += int(spool.directed)
+        part += int(not spool.directed)
+    shares.bits = shares.bits[:vertices]
+    return shares, degrees[:vertices]
 
 
 def without_repeats(spool: Spool, before: int) -> Spool:
