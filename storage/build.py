@@ -116,8 +116,9 @@ def write_spools(
     written : called before the commit with the number of edges of each type that join the same two vertices as another
     one, the first of which does not count. What it raises aborts the write.
 
-    Cost: a few sorts of the edges. Memory about 100 bytes for each vertex, beside the tables, and for the edges what
-    their room says; with room for all of them that is about 60 bytes for each edge of the largest type.
+    Cost: two sorts of the edges of each type, those of a type while the one before is written. Memory about 60 bytes
+    for each vertex, beside the tables, and for the edges what their room says; with room for all of them that is about
+    60 bytes for each edge of the largest type.
     """
     report = progress or (lambda step, done: None)
     report("checking", 0.0)
