@@ -25,8 +25,12 @@ def unset(count: int, dtype: type[Item]) -> npt.NDArray[Item]:
     size = count * np.dtype(dtype).itemsize
     if size < _LARGE:
         return np.empty(count, dtype)
-    block = mmap.mmap(-1, size, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
-    if size >= _HUGE and hasattr(mmap, "MADV_HUGEPAGE"):
+    huge = size >= 2 * _HUGE and hasattr(mmap, "MADV_HUGEPAGE")
+    whole = (
+        -(-size // _HUGE) * _HUGE if huge else size
+    )  # else Linux would not begin it where a large page does
+    block = mmap.mmap(-1, whole, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+    if huge:
         with suppress(OSError):  # a kernel without them
             block.madvise(mmap.MADV_HUGEPAGE)
     return np.frombuffer(block, dtype, count)
