@@ -15,13 +15,12 @@ from gdb.errors import (
     ReadOnlyError,
 )
 from gdb.interrupt import run_beside
-from gdb.pipeline import answer
 from gdb.queries import Queries
-from gdb.result import Result
 from gdb.statements import Statements
 
 if TYPE_CHECKING:
     from gdb.copying import Load
+    from gdb.result import Result
     from gdb.storage.importer import AnySource, Edges, LoadReport, Nodes
     from gdb.storage.snapshot import Snapshot, StoreStats
     from gdb.storage.steps import Steps
@@ -251,6 +250,8 @@ class Database(Queries):
         from gdb.transaction import Transaction
 
         def run(changes: Changes, text: str, parameters: Mapping[str, object] | None) -> Result:
+            from gdb.pipeline import answer
+
             request = self._request(text, parameters, "auto", None, None, None, 0)
             request.load = None
 

@@ -11,12 +11,12 @@ from collections.abc import Collection, Hashable, Mapping
 from contextlib import suppress
 from datetime import date, datetime, timedelta
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from gdb import limits
 from gdb.errors import NameProblem, NotAStore, QueryError, TypeProblem
-from gdb.executor.tail import Value
 from gdb.query_graph import (
     DIFFERENT_EDGES,
     DIFFERENT_NODES,
@@ -26,6 +26,9 @@ from gdb.query_graph import (
     MatchMode,
 )
 from gdb.storage import temporal
+
+if TYPE_CHECKING:
+    from gdb.executor.tail import Value
 
 MATCH_MODES: dict[str, MatchMode] = {
     "DIFFERENT EDGES": DIFFERENT_EDGES,

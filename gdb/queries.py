@@ -10,8 +10,6 @@ from typing import TYPE_CHECKING, TypeVar
 from gdb import options
 from gdb.errors import Cancelled, ChangeRefused, ReadOnlyError
 from gdb.interrupt import run_beside
-from gdb.pipeline import Request, answer, explained, on_device
-from gdb.result import DeviceColumns, Result
 from gdb.schema import Schema, schema_of
 from gdb.statements import Statements
 from gdb.work import Work
@@ -21,7 +19,9 @@ if TYPE_CHECKING:
 
     from gdb.copying import Load
     from gdb.dbapi import Cursor
+    from gdb.pipeline import Request
     from gdb.query_graph import MatchMode
+    from gdb.result import DeviceColumns, Result
     from gdb.storage.snapshot import StoreStats
     from gdb.storage.store import Store
     from gdb.storage.transaction import Changes
@@ -77,6 +77,8 @@ class Queries:
         QueryTimeout, OutOfBudget, DeviceError, RunError : it cannot be finished.
         ClosedError : the database is closed.
         """
+        from gdb.pipeline import answer  # here and below: who imports a graph asks nothing
+
         request = self._request(text, parameters, device, memory, timeout, match, threads)
         cancel = request.cancel
         try:
@@ -174,6 +176,8 @@ class Queries:
         >>> found = db.device_columns("MATCH (a)-->(b) RETURN id(a), b")  # doctest: +SKIP
         >>> torch.from_dlpack(found["id(a)"]), cupy.asarray(found["b"])  # doctest: +SKIP
         """
+        from gdb.pipeline import on_device
+
         request = self._request(text, parameters, device, memory, timeout, match, 0)
         return self._work.do(
             lambda: on_device(request, self._store.snapshot(), self._statements), request.cancel
@@ -191,6 +195,8 @@ class Queries:
         threads: int = 0,
     ) -> str:
         """The plan of a query, for a person to read; arguments and errors as `execute`."""
+        from gdb.pipeline import explained
+
         request = self._request(text, parameters, device, memory, timeout, match, threads)
         return self._work.do(lambda: explained(request, self._store.snapshot()), request.cancel)
 
@@ -205,6 +211,8 @@ class Queries:
         threads: int,
     ) -> Request:
         options.query_text(text, device)
+        from gdb.pipeline import Request
+
         return Request(
             text,
             options.checked_parameters(parameters),

@@ -13,10 +13,8 @@ from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from gdb.executor.given import Given
-from gdb.executor.tail import same
-
 if TYPE_CHECKING:
+    from gdb.executor.given import Given
     from gdb.executor.plan import Compare, Plan
     from gdb.executor.tail import Tail, Value
     from gdb.language.binder import BoundQuery
@@ -79,6 +77,8 @@ class Statement:
             touched = [element for element, names in self.mentions if names & changed]
             bounds = self.bound.bounds_again(values, changed)
             if bounds is not None:
+                from gdb.executor.given import Given
+
                 allowed = self.bound.allowed_again(values, changed, touched)
                 given = Given(*allowed, self._numbered(bounds))
                 if self._near(given):
@@ -87,11 +87,15 @@ class Statement:
 
     def has(self, values: Mapping[str, Value]) -> bool:
         """Whether it is the statement for these values."""
+        from gdb.executor.tail import same
+
         known = self.values
         return all(same(value, known[name]) for name, value in values.items())
 
     def _bound_to(self, bound: BoundQuery, make_plan: Callable[[BoundQuery], Plan]) -> Statement:
         """The statement of the query as it is bound anew."""
+        from gdb.executor.given import Given
+
         before, after = self.bound.graph, bound.graph
         alike = _but_for_bounds(before.compared) == _but_for_bounds(after.compared)
         given = Given(

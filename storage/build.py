@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 
@@ -25,11 +26,11 @@ from gdb.storage.manifest import (
 )
 from gdb.storage.model import I64, U32, Column, EdgeTable, GraphTables, Kind, VertexTable
 from gdb.storage.reading import read_edges, read_vertices
-from gdb.storage.renumber import Numbering, ShareSets, genmap
-from gdb.storage.runs import PIECE, Ahead, Piece, Room, Run, Turned, ordered
+from gdb.storage.renumber import Numbering, genmap
+from gdb.storage.runs import PIECE, Piece, Room
 from gdb.storage.segment import Section, SectionKind, SegmentWriter
 from gdb.storage.snapshot import Snapshot
-from gdb.storage.spool import HIGH, LOW, Spool, low_first, missing
+from gdb.storage.spool import Sorts, Spool, missing, shares_of
 from gdb.storage.store import Store
 
 Progress = Callable[[str, float], None]
@@ -97,14 +98,20 @@ def rewrite(
 
 def spool_table(spools: dict[str, Spool], table: EdgeTable, room: Room) -> None:
     """Add a table of edges to those of its type. Raises ImportFailed."""
-    check_text(table.type, *table.columns)
-    spool = spools.setdefault(table.type, Spool(table.type, table.directed, room))
-    if spool.directed != table.directed:
+    check_text(*table.columns)
+    spool_of(spools, table.type, table.directed, room).add_table(table)
+
+
+def spool_of(spools: dict[str, Spool], name: str, directed: bool, room: Room) -> Spool:
+    """The spool of a type, a new one where there is none. Raises ImportFailed."""
+    check_text(name)
+    spool = spools.setdefault(name, Spool(name, directed, room))
+    if spool.directed != directed:
         raise ImportFailed(
-            f"the edge type {table.type!r} is directed in one place and undirected in another",
+            f"the edge type {name!r} is directed in one place and undirected in another",
             "Import it under two names.",
         )
-    spool.add_table(table)
+    return spool
 
 
 def write_spools(
@@ -122,8 +129,9 @@ def write_spools(
     written : called before the commit with the number of edges of each type that join the same two vertices as another
     one, the first of which does not count. What it raises aborts the write.
 
-    Cost: a few sorts of the edges. Memory about 100 bytes for each vertex, beside the tables, and for the edges what
-    their room says; with room for all of them that is about 60 bytes for each edge of the largest type.
+    Cost: two sorts of the edges of each type, those of a type while the one before is written. Memory about 60 bytes
+    for each vertex, beside the tables, and for the edges what their room says; with room for all of them that is about
+    60 bytes for each edge of the largest type.
     """
     report = progress or (lambda step, done: None)
     report("checking", 0.0)
@@ -160,6 +168,7 @@ def written_or_removed(
     try:
         yield writer
     except BaseException:
+        writer.close()
         current = {record.name for record in store.snapshot().manifest.files}
         for name in writer.created:
             if name not in current:  # else the switch was made, and only its sync failed
@@ -185,6 +194,7 @@ class _Builder:
     ) -> None:
         self._vertices, self._types, self._later = vertices, types, later
         self.repeats: dict[str, int] = {}
+        self._begun = list[Sorts]()
         self._done, self._slots = (
             0,
             max(1, 2 * sum(map(len, types))),
@@ -202,15 +212,19 @@ class _Builder:
     def run(self, version: int) -> Manifest:
         self._report("numbering vertices", 0.0)
         numbering = self._number()
+        self._begin(0, numbering.vids)  # while the vertices are written
         groups, spaces = self._write_vertices(numbering)
         types: list[TypeRecord] = []
         first_eid = 0
-        for edge_type in self._types:
+        for number, edge_type in enumerate(self._types):
             self._report("writing edges", self._done / self._slots)
-            types.append(self._write_type(edge_type, numbering.vids, first_eid))
+            self._begin(number, numbering.vids)
+            follow = partial(self._follow, number, numbering.vids)
+            types.append(self._write_type(self._begun[number], first_eid, follow))
             first_eid += len(edge_type)
+            self._begun[number].close()
             edge_type.close()
-        self._writer.flush()
+        self._writer.finish()
         return Manifest(
             version,
             self._count,
@@ -221,24 +235,25 @@ class _Builder:
             spaces,
         )
 
+    def _begin(self, number: int, vids: U32) -> None:
+        """Begin to sort the edges of a type, unless that was done."""
+        for spool in self._types[len(self._begun) : number + 1]:
+            self._begun.append(Sorts(spool, vids))
+            self._later.callback(self._begun[-1].close)
+
+    def _follow(self, number: int, vids: U32) -> None:
+        """Begin to sort the type behind one, if both take no more together than one that is sorted at once may take."""
+        pair = self._types[number : number + 2]
+        slots = sum(spool.nbytes * (1 if spool.directed else 2) for spool in pair)
+        if slots <= pair[0].room.bucket:
+            self._begin(number + 1, vids)
+
     def _number(self) -> Numbering:
         groups = np.zeros(self._count, np.int64)
         for group, tables in enumerate(self._members):
             for table in tables:
                 groups[self._starts[table] : self._starts[table + 1]] = group
-        shares = ShareSets(self._count, sum(2 if t.directed else 1 for t in self._types))
-        degrees = np.zeros(self._count, np.int64)
-        part = 0
-        for edge_type in self._types:
-            times = np.zeros((2, self._count), np.uint32)  # as source, as target
-            for piece in edge_type:
-                for row, ends in zip(times, _ends(piece.keys), strict=True):
-                    row += np.bincount(ends, minlength=self._count).astype(np.uint32)
-            for row in times:
-                degrees += row
-                shares.add(part, np.flatnonzero(row))
-                part += int(edge_type.directed)
-            part += int(not edge_type.directed)
+        shares, degrees = shares_of(self._types, self._count)
         labels = tuple(frozenset(key[0]) for key in self._keys)
         order = self._by_id()
         if order is None:
@@ -265,7 +280,7 @@ class _Builder:
             rows = parts[0] if len(parts) == 1 else np.concatenate(parts)
             if order is None:
                 order = np.arange(self._count, dtype=np.int64)
-            order[rows] = rows[np.argsort(values, kind="stable")]
+            order[rows] = rows[pcsr.stable_order(values)]
         return order
 
     # ---- vertices -------------------------------------------------------------------------------
@@ -323,44 +338,26 @@ class _Builder:
 
     # ---- edges ----------------------------------------------------------------------------------
 
-    def _write_type(self, spool: Spool, vids: U32, first_eid: int) -> TypeRecord:
-        def out(keys: U64) -> U64:
-            return pcsr.keys_of(*(vids[rows] for rows in _ends(keys)))
-
-        def back(keys: U64) -> U64:
-            return pcsr.keys_of(*(vids[rows] for rows in reversed(_ends(keys))))
-
-        def both(keys: U64) -> U64:
-            turned = out(keys)
-            apart = turned[turned >> HIGH != turned & LOW]  # a self-loop has one slot
-            return np.concatenate([turned, (apart & LOW) << HIGH | apart >> HIGH])
-
+    def _write_type(self, sorts: Sorts, first_eid: int, follow: Callable[[], None]) -> TypeRecord:
+        """follow : called before the last part is written."""
+        spool, parts = sorts.spool, list[pcsr.Written]()
         kinds = spool.kinds
         columns = ColumnSpool(kinds, spool.room)
         count = len(spool)
-        if spool.directed:
-            with (
-                self._sorted(Turned(spool, out, columns=bool(kinds))) as forward,
-                self._sorted(Turned(spool, back)) as backward,  # while the first is written
-            ):
-                keys = self._keys_of(forward, columns)
-                parts = [
-                    self._write_part(keys, count, Direction.OUT),
-                    self._write_part(self._keys_of(backward), count, Direction.IN),
-                ]
-            self.repeats[spool.name] = parts[0].repeats
-        else:
-            if kinds:  # the canonical slot of an edge is in the row of its smaller end
-                canonical = Turned(spool, lambda keys: low_first(out(keys)), columns=True)
-                with self._sorted(canonical) as forward:
-                    for _ in self._keys_of(forward, columns):
-                        pass
-            with self._sorted(Turned(spool, both, fold=2)) as slots:
-                part = self._write_part(
-                    self._keys_of(slots), 2 * count - spool.loops, Direction.ANY
-                )
-            parts = [part]
-            self.repeats[spool.name] = (part.repeats + part.repeated_loops) // 2
+        slots = count if spool.directed else 2 * count - spool.loops
+        for number, (direction, pieces) in enumerate(sorts):
+            if direction is not Direction.OUT:
+                follow()
+            keys = self._keys_of(pieces, None if number else columns)
+            if direction is not None:
+                parts.append(self._write_part(keys, slots, direction))
+            else:
+                for _ in keys:
+                    pass
+        again = parts[0].repeats
+        self.repeats[spool.name] = (
+            again if spool.directed else (again + parts[0].repeated_loops) // 2
+        )
         file, records = self._write_columns(columns) if kinds else (-1, {})
         return TypeRecord(
             spool.name,
@@ -384,9 +381,6 @@ class _Builder:
                 self._done += len(piece.keys)
                 self._report("writing edges", min(1.0, self._done / self._slots))
 
-    def _sorted(self, run: Run) -> Ahead:
-        return Ahead(ordered(run, self._types[0].room))
-
     def _write_part(self, keys: Iterable[U64], total: int, direction: Direction) -> pcsr.Written:
         return pcsr.write(keys, total, direction, self._writer, self._segment_edges)
 
@@ -399,11 +393,6 @@ class _Builder:
             columns.close()
         moved = {key: properties.moved(record, place.section) for key, record in records.items()}
         return place.file, moved
-
-
-def _ends(keys: U64) -> tuple[I64, I64]:
-    """Both ends of each key, i64[m]."""
-    return (keys >> HIGH).view(np.int64), (keys & LOW).view(np.int64)
 
 
 def check_text(*texts: str) -> None:

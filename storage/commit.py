@@ -50,7 +50,7 @@ def commit(store: Store, changes: Changes, progress: Progress | None = None) -> 
             inline = Inside(sections)
         else:
             writer.place(sections)
-            writer.flush()
+            writer.finish()
         changed = replace(
             manifest,
             version=version,

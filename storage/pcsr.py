@@ -18,6 +18,7 @@ import numpy.typing as npt
 
 from gdb.storage import contradictions, intervals
 from gdb.storage.adjacency import Adjacency, Direction
+from gdb.storage.arrays import unset
 from gdb.storage.intervals import Intervals
 from gdb.storage.manifest import PartRecord, SegmentRecord
 from gdb.storage.model import I64, U8, U32
@@ -28,8 +29,6 @@ U64 = npt.NDArray[np.uint64]
 LONG = 255  # a row of this length or more
 PART_SECTIONS = 5  # of each segment of a part
 SEGMENT_EDGES = 16 << 20  # 64 MiB of neighbours
-_LOW = np.uint64(0xFFFFFFFF)
-_BLOCK = 1 << 16
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -64,43 +63,53 @@ def keys_of(rows: U32, neighbours: U32) -> U64:
     return (rows.astype(np.uint64) << np.uint64(32)) | neighbours
 
 
-def stable_order(values: U32) -> I64:
-    """`np.argsort(values, kind="stable")`, but faster: one sort of (value, place)."""
-    if values.shape[0] >= 1 << 32:
+def stable_order(values: U32 | I64 | U64) -> I64:
+    """`np.argsort(values, kind="stable")`, but faster: one sort of (value, place), where both have 64 bits together."""
+    count = values.shape[0]
+    least = int(values.min()) if count else 0
+    width, place = (int(values.max(initial=least)) - least).bit_length(), count.bit_length()
+    if width + place > 64:
         return np.argsort(values, kind="stable")
-    packed = values.astype(np.uint64) << np.uint64(32)
-    packed |= np.arange(values.shape[0], dtype=np.uint64)
-    packed.sort()
-    packed &= np.uint64(0xFFFFFFFF)
-    return packed.view(np.int64)
+    packed = values.astype(np.uint64)  # wraps below 0, and so does what is taken away
+    packed -= np.uint64(least & (1 << 64) - 1)
+    packed <<= np.uint64(place)
+    return _places(packed, place)
 
 
 def order_of(rows: U32, neighbours: U32) -> I64:
     """The stable order by (row, neighbour), i64[m]: that of `keys_of`, sorted."""
-    by_neighbour = stable_order(neighbours)
-    return by_neighbour[stable_order(rows[by_neighbour])]
+    width, place = int(neighbours.max(initial=0)).bit_length(), rows.shape[0].bit_length()
+    if int(rows.max(initial=0)).bit_length() + width + place > 64:
+        by_neighbour = stable_order(neighbours)
+        return by_neighbour[stable_order(rows[by_neighbour])]
+    packed = rows.astype(np.uint64)
+    packed <<= np.uint64(width)
+    packed |= neighbours
+    packed <<= np.uint64(place)
+    return _places(packed, place)
+
+
+def _places(packed: U64, width: int) -> I64:
+    """The places of values in ascending order, those of equal ones as they are; the values lack their lowest bits, of
+    this width, and are used up."""
+    packed |= np.arange(packed.shape[0], dtype=np.uint64)
+    packed.sort()
+    packed &= np.uint64((1 << width) - 1)
+    return packed.view(np.int64)
 
 
 def build(keys: U64) -> Part:
     """The part of ascending keys u64[m]; see `keys_of`. O(m)."""
-    rows, neighbours = np.empty(len(keys), np.uint32), np.empty(len(keys), np.uint32)
-    for begin in range(0, len(keys), _BLOCK):  # what is made on the way stays in the cache
-        some = keys[begin : begin + _BLOCK]
-        rows[begin : begin + _BLOCK] = some >> np.uint64(32)
-        neighbours[begin : begin + _BLOCK] = some & _LOW
-    if not len(keys):
-        return Part(intervals.of_vids(rows), np.zeros(1, np.int64), neighbours, True, False, 0)
-    begins = np.ones(len(keys), np.bool_)
-    np.not_equal(rows[1:], rows[:-1], out=begins[1:])
-    starts = np.flatnonzero(begins)
-    offsets = np.append(starts, len(keys)).astype(np.int64, copy=False)
+    from gdb.storage.loops import split  # brings the compiler
+
+    found = split(keys)
     return Part(
-        intervals.of_vids(rows[starts]),
-        offsets,
-        neighbours,
-        simple=not bool((keys[1:] == keys[:-1]).any()),
-        loops=bool((rows == neighbours).any()),
-        max_degree=int(np.diff(offsets).max()),
+        intervals.of_vids(found.rows),
+        np.append(found.starts, len(found.neighbours)),
+        found.neighbours,
+        simple=not found.repeats,
+        loops=found.loops > 0,
+        max_degree=found.max_degree,
     )
 
 
@@ -308,14 +317,23 @@ class _Tail:
 
     def _next(self, count: int) -> U32:
         """So many neighbours more."""
-        found, wanted = [np.zeros(0, np.uint32)], count
-        while wanted:
-            front = self._neighbours.pop(0)
-            if len(front) > wanted:
-                self._neighbours.insert(0, front[wanted:])
-            found.append(front[:wanted])
-            wanted -= len(found[-1])
-        return found[1] if len(found) == 2 else np.concatenate(found)
+        if count and len(self._neighbours[0]) >= count:  # not copied
+            return self._front(count)
+        found, at = unset(count, np.uint32), 0
+        while at < count:
+            some = self._front(
+                count - at
+            )  # gone when it is copied: there is no room for all of them twice
+            found[at : at + len(some)] = some
+            at += len(some)
+        return found
+
+    def _front(self, most: int) -> U32:
+        """The first neighbours that are in no segment, at most so many."""
+        front = self._neighbours.pop(0)
+        if len(front) > most:
+            self._neighbours.insert(0, front[most:])
+        return front[:most]
 
     def finish(self) -> None:
         """All positions are in segments."""
@@ -333,20 +351,20 @@ class _Tail:
         self._gone += rows
 
     def _take(self, keys: U64) -> None:
-        part = build(keys)
-        vids, starts = part.intervals.vids(), part.offsets[:-1] + self._known
+        from gdb.storage.loops import split  # brings the compiler
+
+        part = split(keys)
+        vids, starts = part.rows, part.starts + self._known
         gap = int(vids[0]) - int(self._vids[-1]) if len(self._vids) else 2
-        self.intervals += len(part.intervals) - (gap < 2)
+        self.intervals += int(np.count_nonzero(np.diff(vids) != 1)) + (gap > 1)
         same = int(gap == 0)  # rows: the first one goes on with the last one
         self._vids = np.concatenate([self._vids, vids[same:]])
         self._starts = np.concatenate([self._starts, starts[same:]])
         self._neighbours.append(part.neighbours)
         self._known += len(keys)
-        self.loops = self.loops or part.loops
-        if not part.simple:
-            again = keys[1:][keys[1:] == keys[:-1]]
-            self.repeats += len(again)
-            self.repeated_loops += int(np.count_nonzero(again >> np.uint64(32) == again & _LOW))
+        self.loops = self.loops or part.loops > 0
+        self.repeats += part.repeats
+        self.repeated_loops += part.repeated_loops
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -11,6 +11,7 @@ import secrets
 import struct
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from enum import IntEnum
 
@@ -140,7 +141,10 @@ class SegmentWriter:
         self._packed = packed
         self._pending: list[Section] = []
         self._bytes = 0
-        self.records: list[FileRecord] = []
+        self._begun = 0  # files
+        self._pool: ThreadPoolExecutor | None = None
+        self._writing: Future[None] | None = None
+        self.records: list[FileRecord] = []  # of the files that are written
         self.created: list[str] = []  # also those that were begun only
 
     def place(self, sections: Sequence[Section]) -> Place:
@@ -152,7 +156,7 @@ class SegmentWriter:
         size = sum(s.data.nbytes for s in sections)
         if self._pending and self._bytes + size > PACK_BYTES:
             self.flush()
-        place = Place(len(self.records), len(self._pending), size)
+        place = Place(self._begun, len(self._pending), size)
         self._pending.extend(sections)
         self._bytes += size
         if self._bytes > PACK_BYTES:
@@ -165,20 +169,49 @@ class SegmentWriter:
         return bool(self._pending)
 
     def flush(self) -> None:
-        """Write and sync the file in hand."""
+        """Begin to write and sync the file in hand, in a thread; what comes next is made meanwhile. Files are written
+        one after the other. What is streamed is written before this returns, for its blocks may not last."""
         if not self._pending:
             return
+        sections, self._pending, self._bytes = self._pending, [], 0
+        self._begun += 1
+        self._wait()
+        if any(isinstance(section.data, Streamed) for section in sections):
+            self._write_file(sections)
+            return
+        self._pool = self._pool or ThreadPoolExecutor(1)
+        self._writing = self._pool.submit(self._write_file, sections)
+
+    def finish(self) -> None:
+        """Write and sync all that was placed, the last file in this thread."""
+        self._wait()
+        if self._pending:
+            sections, self._pending = self._pending, []
+            self._write_file(sections)
+        self.close()
+
+    def close(self) -> None:
+        """Wait until nothing is written any more, well or not."""
+        if self._pool is not None:
+            self._pool.shutdown()
+
+    def _wait(self) -> None:
+        """Wait for the file that is written in a thread, and raise what stopped it."""
+        writing, self._writing = self._writing, None
+        if writing is not None:
+            writing.result()
+
+    def _write_file(self, sections: list[Section]) -> None:
         # The random part keeps a stray of a killed writer from having the name of a new file.
         name = f"seg-{self._version:08d}-{len(self.records):04d}-{secrets.token_hex(4)}.gdb"
         self.created.append(name)
         out = self._files.create(name)
         try:
-            length, digest_hex = _write(out.write, self._pending, self._on_bytes)
+            length, digest_hex = _write(out.write, sections, self._on_bytes)
             out.fsync()  # protects the segment's bytes: the manifest must never point at less
         finally:
             out.close()
         self.records.append(FileRecord(name, length, digest_hex))
-        self._pending, self._bytes = [], 0
 
 
 class Inside:

@@ -18,9 +18,10 @@ from gdb.errors import ClosedError, CorruptStore, StoreError
 from gdb.storage import commit as committing
 from gdb.storage import journal, manifest
 from gdb.storage.backup import backup
+from gdb.storage.build import write_graph
 from gdb.storage.commit import commit, compact
 from gdb.storage.model import Column, EdgeTable, GraphTables, VertexTable
-from gdb.storage.reading import read_tables, write_graph
+from gdb.storage.reading import read_tables
 from gdb.storage.snapshot import Snapshot
 from gdb.storage.steps import Steps
 from gdb.storage.store import Store

@@ -182,7 +182,7 @@ def test_a_stray_scratch_file_is_swept(tmp_path: Path) -> None:
 
 
 def test_room_is_given_back() -> None:
-    room = Room(MemoryFiles(), 1000)
+    room = Room(MemoryFiles(), 1600)
     pieces = Pieces(room)
     pieces.add(Piece(np.zeros(10, np.uint64)))
     pieces.close()
