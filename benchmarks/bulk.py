@@ -1,6 +1,6 @@
 """Bulk import of a large graph beside other embedded databases: seconds, memory, disk, and what the store does then.
 
-    python benchmarks/bulk.py [--edges 1e7] [--system gdb DuckDB kuzu ladybug] [--folder DIR] [--save]
+    python benchmarks/bulk.py [--edges 1e7] [--system gdb "gdb, packed" DuckDB kuzu ladybug] [--folder DIR] [--save]
 
 R-MAT (0.45, 0.22, 0.22, 0.11): five node labels and five relationship types, type k from label k to label k + 1, as ten
 CSV files. Each system runs in a process of its own and imports them with its own bulk statement: nodes under a primary
@@ -49,6 +49,8 @@ class System(Protocol):
 
 
 class Ours:
+    packed = False
+
     def load(self, data: Path, store: Path) -> None:
         import gdb
 
@@ -57,6 +59,7 @@ class Ours:
                 nodes={f"L{k}": data / f"n{k}.csv" for k in range(LABELS)},
                 edges={f"T{k}": data / f"e{k}.csv" for k in range(LABELS)},
                 format="csv",
+                packed=self.packed,
             )
 
     def open(self, store: Path) -> None:
@@ -74,6 +77,10 @@ class Ours:
 
     def close(self) -> None:
         self.db.close()
+
+
+class Packed(Ours):
+    packed = True
 
 
 class Duck:
@@ -136,6 +143,7 @@ class Kuzu:
 
 SYSTEMS: dict[str, Callable[[], System]] = {
     "gdb": Ours,
+    "gdb, packed": Packed,
     "DuckDB": Duck,
     "kuzu": lambda: Kuzu("kuzu"),
     "ladybug": lambda: Kuzu("ladybug"),

@@ -3,9 +3,9 @@
     python benchmarks/parse.py [--repeat 200] [--save]
 
 Two patterns over a small graph whose labels all nodes have: six relationships between six nodes, and twelve nodes in a
-ring with chords; and the first with conditions, which bind evaluates over the columns, in DuckDB. Medians of a warm
-process; each text is read anew, since what was understood is kept by `db.execute`. The aim is 2 ms for the first and
-10 ms for the last. The exit code is 0 whatever comes.
+ring with chords; and the first with conditions, which bind evaluates over the columns. Medians of a warm process; each
+text is read anew, since what was understood is kept by `db.execute`. The aim is 2 ms for the first and 10 ms for the
+last. The exit code is 0 whatever comes.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
-"""Bytes of a graph as plain CSR, interval-PCSR and hash-PCSR, and what renumbering does to the intervals.
+"""Bytes of a graph as CSR, interval-PCSR, packed or not, and hash-PCSR, and what renumbering does to the intervals.
 
     python benchmarks/storage.py [--save]
 
 email-Enron with 1, 3 and 12 edge labels (each undirected edge gets one at random, seed 0) and hprd with its vertex
 labels, without property columns: the comparison of geneva-tpds §8.2, table 2. Interval-PCSR is measured on disk, the
-other two are computed from the same partitions (`gdb.storage.sizes`). The exit code is 1 if interval-PCSR takes more
+others are computed from the same partitions (`gdb.storage.sizes`). The exit code is 1 if interval-PCSR takes more
 than 1.1 times CSR, 2 if the graphs are not here.
 """
 
@@ -24,7 +24,7 @@ import graphs
 import results
 from gdb.storage.build import write_graph
 from gdb.storage.model import EdgeTable, GraphTables, VertexTable
-from gdb.storage.sizes import Sizes, sizes
+from gdb.storage.sizes import Sizes, interval_pcsr_bytes, sizes
 from gdb.storage.store import Store
 
 I64 = npt.NDArray[np.int64]
@@ -80,11 +80,13 @@ def subjects() -> Iterator[tuple[str, GraphTables]]:
     yield "hprd", hprd()
 
 
-def measure(tables: GraphTables, folder: Path) -> Sizes:
-    """Write a store and measure it."""
+def measure(tables: GraphTables, folder: Path) -> tuple[Sizes, int]:
+    """Write a store and measure it; and the bytes of its partitions packed."""
     store = Store.open(folder, create=True)
     try:
-        return sizes(tables, write_graph(store, tables))
+        found = sizes(tables, write_graph(store, tables))
+        packed = write_graph(store, tables, packed=True)
+        return found, interval_pcsr_bytes(packed.stats())
     finally:
         store.close()
 
@@ -106,14 +108,15 @@ def main() -> int:
             "Storage",
             "Bytes without property columns and user ids. CSR: one for all edges, 4-byte offsets and neighbours, no "
             "labels. Interval-PCSR: indexes, offsets and neighbours of all partitions as they lie on disk. Hash-PCSR: "
-            "32 words for each vertex of each partition, and the neighbours (GSI's layout). Both directions of an "
+            "32 words for each vertex of each partition, and the neighbours (GSI's layout). Packed: interval-PCSR in "
+            "packed sections, on disk. Both directions of an "
             f"undirected edge are stored in all three.\n\n{text}",
             "numpy",
         )
-    return int(any(one.over_csr > MOST_OVER_CSR for one in found.values()))
+    return int(any(one.over_csr > MOST_OVER_CSR for one, _ in found.values()))
 
 
-def bytes_table(found: dict[str, Sizes]) -> str:
+def bytes_table(found: dict[str, tuple[Sizes, int]]) -> str:
     """Bytes of the three formats, one row for each graph."""
     rows = [
         (
@@ -121,20 +124,25 @@ def bytes_table(found: dict[str, Sizes]) -> str:
             f"{one.csr:,}",
             f"{one.interval_pcsr:,}",
             f"{one.hash_pcsr:,}",
+            f"{packed:,}",
             f"{one.over_csr:.3f}",
+            f"{packed / one.csr:.3f}",
             f"{100 * one.saved:.1f} %",
         )
-        for name, one in found.items()
+        for name, (one, packed) in found.items()
     ]
-    header = ("graph", "CSR", "interval-PCSR", "hash-PCSR", "interval / CSR", "saved of hash")
+    header = (
+        *("graph", "CSR", "interval-PCSR", "hash-PCSR", "packed"),
+        *("interval / CSR", "packed / CSR", "saved of hash"),
+    )
     return results.table(header, rows)
 
 
-def intervals_table(found: dict[str, Sizes]) -> str:
+def intervals_table(found: dict[str, tuple[Sizes, int]]) -> str:
     """Intervals of each partition, before and after renumbering."""
     rows = [
         (name, part.type, f"{part.rows:,}", f"{part.before:,}", f"{part.after:,}")
-        for name, one in found.items()
+        for name, (one, _) in found.items()
         for part in one.parts
     ]
     header = ("graph", "partition", "vertices", "intervals before", "intervals after")

@@ -24,7 +24,7 @@ import numpy as np
 import gdb
 import graphs
 import results
-from gdb import pipeline
+from gdb import counting
 from gdb.entities import Cell
 from gdb.errors import QueryTimeout
 from peers.report import figures
@@ -60,7 +60,7 @@ def measure(
     """Both answers and seconds; None and the limit where listing takes longer."""
     query = f"MATCH DIFFERENT NODES {PATTERNS[name]} RETURN id(a) AS v, count(*) AS n ORDER BY n DESC, v LIMIT 10"
     counted, seconds = timed(lambda: db.execute(query, device=device).fetchall(), runs)
-    worth, pipeline.WORTH_COUNTING = pipeline.WORTH_COUNTING, float("inf")
+    worth, counting.WORTH_COUNTING = counting.WORTH_COUNTING, float("inf")
     try:
         listed, longer = timed(
             lambda: db.execute(f"{query} // listed", device=device, timeout=limit).fetchall(), 1
@@ -68,7 +68,7 @@ def measure(
     except QueryTimeout:
         return counted, None, seconds, limit
     finally:
-        pipeline.WORTH_COUNTING = worth
+        counting.WORTH_COUNTING = worth
     return counted, listed, seconds, longer
 
 

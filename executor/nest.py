@@ -109,14 +109,13 @@ class PairsApart:
 
 @dataclass(frozen=True, slots=True)
 class Within:
-    """The value of level `right` less that of level `left`, by the arrays of comparison `number` of the plan, is within
-    [least, most], and neither is missing."""
+    """The value of level `right` less that of level `left` is within the bounds, or with not `inside` is not, and
+    neither is missing; arrays and bounds are those of comparison `number` of the plan."""
 
     left: int
     right: int
-    least: int
-    most: int
     number: int
+    inside: bool = True
 
 
 Check = Member | PairsApart | Within
@@ -274,10 +273,10 @@ def lower(plan: Plan, last_vids: tuple[int, ...]) -> LoopNest:
             case Apart(a=a, b=b, c=c, d=d, either_way=e):
                 deepest = max(at[a], at[b], at[c], at[d])
                 _attach(levels, PairsApart(at[a], at[b], at[c], at[d], e), deepest)
-            case Compare(least=least, most=most):
+            case Compare():
                 left = (edge_at if phase.left_is_edge else at)[phase.left]
                 right = (edge_at if phase.right_is_edge else at)[phase.right]
-                _attach(levels, Within(left, right, least, most, compared), max(left, right))
+                _attach(levels, Within(left, right, compared, phase.inside), max(left, right))
                 compared += 1
             case BindEdge():
                 edge_at[phase.edge] = len(levels)
@@ -356,38 +355,36 @@ def verify(nest: LoopNest) -> LoopNest:
     """Return the nest, or raise InternalError unless every set and level that is read is there
     before it is read."""
 
-    def require(holds: bool, what: str) -> None:
-        if not holds:
-            raise InternalError(
-                f"A pass made an invalid nest: {what}. Nest: {nest}", "Please report it."
-            )
-
     ready: dict[int, int] = {}
     for k, op in enumerate(nest.sets):
-        require(op.slot == k, f"set {k} is stored in slot {op.slot}")
+        if op.slot != k:
+            raise _invalid(nest, f"set {k} is stored in slot {op.slot}")
         for operand in (op.left, op.right):
-            if operand.kind is Kind.ROW:
-                require(
-                    0 <= operand.b <= op.depth, f"set {k} reads level {operand.b} at {op.depth}"
-                )
-            if operand.kind is Kind.SET:
-                known = ready.get(operand.a, UNBOUNDED)
-                require(known <= op.depth, f"set {k} reads set {operand.a} before it is computed")
-        bounds = {*op.cut.below, *op.cut.above}
-        require(all(b <= op.depth for b in bounds), f"set {k} is cut by a later level")
+            if operand.kind is Kind.ROW and not 0 <= operand.b <= op.depth:
+                raise _invalid(nest, f"set {k} reads level {operand.b} at {op.depth}")
+            if operand.kind is Kind.SET and ready.get(operand.a, UNBOUNDED) > op.depth:
+                raise _invalid(nest, f"set {k} reads set {operand.a} before it is computed")
+        if any(b > op.depth for b in (*op.cut.below, *op.cut.above)):
+            raise _invalid(nest, f"set {k} is cut by a later level")
         ready[k] = op.depth
     for k, level in enumerate(nest.levels):
-        late = {r for r in level.reads() - {k} if r >= k}
-        require(not late, f"level {k} reads later levels {sorted(late)}")
-        if isinstance(level, VertexLevel) and level.base.kind is Kind.SET:
-            known = ready.get(level.base.a, UNBOUNDED)
-            require(known < k, f"level {k} loops over set {level.base.a} before it is computed")
-    require(
-        all(op.depth < nest.loops for op in nest.sets) or not nest.sets,
-        "a set hangs on a counted level",
-    )
+        late = {r for r in level.reads() if r > k}
+        if late:
+            raise _invalid(nest, f"level {k} reads later levels {sorted(late)}")
+        base = level.base if isinstance(level, VertexLevel) else None
+        if base is not None and base.kind is Kind.SET and ready.get(base.a, UNBOUNDED) >= k:
+            raise _invalid(nest, f"level {k} loops over set {base.a} before it is computed")
+    loops = nest.loops
+    if any(op.depth >= loops for op in nest.sets):
+        raise _invalid(nest, "a set hangs on a counted level")
     counted = sorted(k for n in nest.tail for k in n.levels)
-    require(counted == list(range(nest.loops, len(nest.levels))), "the tail is not the last levels")
+    if counted != list(range(loops, len(nest.levels))):
+        raise _invalid(nest, "the tail is not the last levels")
     for k, node in enumerate(nest.tail):
-        require(node.parent == -1 or node.parent > k, f"tail node {k} stands after its parent")
+        if not (node.parent == -1 or node.parent > k):
+            raise _invalid(nest, f"tail node {k} stands after its parent")
     return nest
+
+
+def _invalid(nest: LoopNest, what: str) -> InternalError:
+    return InternalError(f"A pass made an invalid nest: {what}. Nest: {nest}", "Please report it.")

@@ -55,7 +55,14 @@ def grow(
     first = last if not formulas else min(1, last)
     if wanted and formulas:
         first = max(first, len(nest.levels) - wanted)
+    # an edge level in the tail reads loops only
+    reads = [
+        max(level.reads() - {k}, default=-1) if isinstance(level, EdgeLevel) else -1
+        for k, level in enumerate(nest.levels)
+    ]
     for start in range(first, last + 1):
+        if max(reads[start:]) >= start:
+            continue
         builder = _forest(nest, start, back, trees=trees)
         nodes = builder.build() if builder is not None else None
         if builder is not None and nodes is not None and not builder.entangled:
@@ -101,7 +108,8 @@ def _forest(nest: LoopNest, start: int, back: tuple[int, ...], *, trees: bool) -
             if level.anti:
                 return None
             outer = [Operand(Kind.FREE, -1)]
-        bare[k] = replace(level, base=outer[0], sources=tuple(outer[1:]))
+        if inner:
+            bare[k] = replace(level, base=outer[0], sources=tuple(outer[1:]))
     if edges and (not trees or any(back[e.view] < 0 for e in edges)):
         return None
     return _Builder(nest, tuple(bare), start, edges, back)

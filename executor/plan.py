@@ -162,13 +162,17 @@ class Between:
     count: int
 
 
+MISSING = -(1 << 63)  # the value of an element that has none
+
+
 @dataclass(frozen=True, slots=True)
 class Compare:
-    """Keep embeddings in which the value of `right` less that of `left` is within [least, most], and neither is
-    missing (`gdb.query_graph.Compared`).
+    """Keep embeddings in which the value of `right` less that of `left` is within [least, most], or with not `inside`
+    is not, and neither is missing.
 
     left, right : query vertices, or with `left_is_edge`, `right_is_edge` bound query edges.
-    left_values, right_values : i64 for every vid, or edge id; `MISSING` for none.
+    left_values, right_values : i64 for every vid, or edge id; `MISSING` for none, the others within 2^61 of 0, so that
+        no difference overflows.
     """
 
     left: int
@@ -180,6 +184,12 @@ class Compare:
     left_values: npt.NDArray[np.int64] = field(compare=False)
     right_values: npt.NDArray[np.int64] = field(compare=False)
     text: str = ""
+    inside: bool = True
+
+    def holds(self, left: int, right: int) -> bool:
+        """Whether it holds of two values."""
+        known = MISSING not in (left, right)
+        return known and (self.least <= right - left <= self.most) is self.inside
 
     @property
     def vertices(self) -> set[int]:
@@ -193,8 +203,6 @@ class Compare:
         sides = (self.left, self.left_is_edge), (self.right, self.right_is_edge)
         return {element for element, is_edge in sides if is_edge}
 
-
-MISSING = -(1 << 63)  # the value of an element that has none
 
 Phase = Scan | Extend | Eliminate | BindEdge | Apart | Between | Compare
 
@@ -320,7 +328,8 @@ def verify(plan: Plan) -> Plan:
 
     Runs between planner passes, so that a bad pass fails at the pass.
     """
-    _require(not plan.terms or plan.counting, plan, "rows cannot be corrected by terms")
+    if plan.terms and not plan.counting:
+        raise _invalid(plan, "rows cannot be corrected by terms")
     for _, term in plan.terms:
         verify(term)
     bound: set[int] = set()
@@ -328,35 +337,39 @@ def verify(plan: Plan) -> Plan:
     matched: set[int] = set()
     for k, phase in enumerate(plan.phases):
         reads, binds = _flow(phase)
-        _require(reads <= bound, plan, f"phase {k} reads unbound vertices {sorted(reads - bound)}")
-        _require(not binds & bound, plan, f"phase {k} binds {sorted(binds & bound)} twice")
+        if not reads <= bound:
+            raise _invalid(plan, f"phase {k} reads unbound vertices {sorted(reads - bound)}")
+        if binds & bound:
+            raise _invalid(plan, f"phase {k} binds {sorted(binds & bound)} twice")
         bound |= binds
         match phase:
             case Extend(pattern=p, steps=steps):
-                _require(0 <= p <= 7, plan, f"phase {k} has matching pattern {p}")
-                _require(
-                    len({s.vertex for s in steps}) == len(steps) > 0, plan, f"phase {k} binds twice"
-                )
+                if not 0 <= p <= 7:
+                    raise _invalid(plan, f"phase {k} has matching pattern {p}")
+                if not len(binds) == len(steps) > 0:
+                    raise _invalid(plan, f"phase {k} binds twice")
                 matched |= {s.edge for s in steps}
             case Eliminate(arcs=arcs):
                 matched |= {a.edge for a in arcs}
             case BindEdge(edge=e, differs=d, above=a):
-                _require(e not in bound_edges, plan, f"phase {k} binds edge {e} twice")
-                _require({*d, *a} <= bound_edges, plan, f"phase {k} reads unbound edges")
+                if e in bound_edges:
+                    raise _invalid(plan, f"phase {k} binds edge {e} twice")
+                if not {*d, *a} <= bound_edges:
+                    raise _invalid(plan, f"phase {k} reads unbound edges")
                 bound_edges.add(e)
             case Compare():
-                _require(phase.edges <= bound_edges, plan, f"phase {k} reads unbound edges")
+                if not phase.edges <= bound_edges:
+                    raise _invalid(plan, f"phase {k} reads unbound edges")
             case _:
                 pass
-    _require(bound == set(range(plan.vertices)), plan, "not every query vertex is bound")
-    _require(
-        matched | bound_edges == set(range(plan.edges)), plan, "not every query edge is matched"
-    )
+    if bound != set(range(plan.vertices)):
+        raise _invalid(plan, "not every query vertex is bound")
+    if matched | bound_edges != set(range(plan.edges)):
+        raise _invalid(plan, "not every query edge is matched")
     return plan
 
 
-def _require(holds: bool, plan: Plan, what: str) -> None:
-    if not holds:
-        raise InternalError(
-            f"The planner made an invalid plan: {what}. Plan: {plan.phases}", "Please report it."
-        )
+def _invalid(plan: Plan, what: str) -> InternalError:
+    return InternalError(
+        f"The planner made an invalid plan: {what}. Plan: {plan.phases}", "Please report it."
+    )

@@ -43,7 +43,7 @@ _shared: dict[
 ] = {}  # process id -> DuckDB, for queries without a budget of their own
 _waiting: dict[int, ThreadPoolExecutor] = {}  # process id -> threads, as for DuckDB itself
 _POLL_SECONDS = 0.02
-_FEW = 10_000  # rows that are read again sooner than they are copied
+_IN_PLACE = 10_000  # rows; a table of them takes a millisecond longer to make, and DuckDB takes a view to be small
 _AT_ONCE = 64  # queries in their relational part; more of them wait
 
 # DuckDB's own types become the language's, so that an answer holds int64, float64, bool and string.
@@ -104,6 +104,7 @@ class Session:
     ) -> None:
         self._connection = _connect(memory)
         self._cancel, self._deadline = cancel, deadline
+        self._views: set[str] = set()
 
     def __enter__(self) -> Session:
         return self
@@ -118,9 +119,10 @@ class Session:
         self._run(lambda: self._connection.execute(text, values))
 
     def taken(self, name: str, data: Array) -> None:
-        """Make a temporary table of an Arrow relation; one of few rows is read where it lies."""
-        if len(data) <= _FEW:
+        """Make a temporary table of an Arrow relation; a small one is read where it is."""
+        if len(data) <= _IN_PLACE:
             self._connection.register(name, data)
+            self._views.add(name)
             return
         self._connection.register(f"{name}_given", data)
         try:
@@ -128,24 +130,28 @@ class Session:
         finally:
             self._connection.unregister(f"{name}_given")
 
+    def drop(self, name: str) -> None:
+        """Forget a table."""
+        if name in self._views:
+            self._views.discard(name)
+            self._connection.unregister(name)
+            return
+        self._run(lambda: self._connection.execute(f"DROP TABLE {name}"))
+
     def count(self, name: str) -> int:
         """The rows of a table."""
         (row,) = self._connection.execute(f"SELECT count(*) FROM {name}").fetchall()
         return int(row[0])
 
-    def distinct(self, table: str, column: str) -> I64:
-        """The distinct values of a BIGINT column, ascending, without null, i64[n]."""
-        sql = f"SELECT DISTINCT {column} AS v FROM {table} WHERE {column} IS NOT NULL"
+    def distinct(self, table: str, columns: Sequence[str]) -> list[I64]:
+        """The distinct values of one BIGINT column, ascending, or the distinct rows of several, without those that have
+        a null, i64[n] each."""
+        names = ", ".join(columns)
+        there = " AND ".join(f"{column} IS NOT NULL" for column in columns)
+        sql = f"SELECT DISTINCT {names} FROM {table} WHERE {there}"
         found: dict[str, I64] = self._run(lambda: self._connection.execute(sql).fetchnumpy())
-        return np.sort(np.asarray(found["v"], np.int64))
-
-    def distinct_rows(self, table: str, columns: Sequence[str]) -> list[I64]:
-        """The distinct rows of some BIGINT columns without null, a column each, i64[n]."""
-        known = " AND ".join(f"{column} IS NOT NULL" for column in columns)
-        picked = ", ".join(f"{column} AS v{k}" for k, column in enumerate(columns))
-        sql = f"SELECT DISTINCT {picked} FROM {table} WHERE {known}"
-        found: dict[str, I64] = self._run(lambda: self._connection.execute(sql).fetchnumpy())
-        return [np.asarray(found[f"v{k}"], np.int64) for k in range(len(columns))]
+        values = [np.asarray(found[column], np.int64) for column in columns]
+        return [np.sort(values[0])] if len(values) == 1 else values
 
     def answer(self, sql: str, parameters: Mapping[str, Value]) -> Array:
         """Run a SELECT, as `query`."""

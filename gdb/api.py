@@ -15,12 +15,12 @@ from gdb.errors import (
     ReadOnlyError,
 )
 from gdb.interrupt import run_beside
-from gdb.pipeline import answer
 from gdb.queries import Queries
-from gdb.result import Result
 from gdb.statements import Statements
 
 if TYPE_CHECKING:
+    from gdb.copying import Load
+    from gdb.result import Result
     from gdb.storage.importer import AnySource, Edges, LoadReport, Nodes
     from gdb.storage.snapshot import Snapshot, StoreStats
     from gdb.storage.steps import Steps
@@ -152,6 +152,8 @@ class Database(Queries):
         rejects_file: PathLike | None = None,
         max_unpacked: int | str = "1GiB",
         memory: int | str | None = None,
+        cancel: threading.Event | None = None,
+        packed: bool | None = None,
     ) -> LoadReport:
         """Import files, data frames and graphs of networkx into the graph: all of it, or on any error nothing.
 
@@ -174,6 +176,9 @@ class Database(Queries):
         memory : bytes, or as in "512MB", that the import may take; None for half of what the machine has. Relationships
             that have no room in it are sorted through temporary files in the store's folder. Nodes stay in memory,
             about 100 bytes each, and are not counted: see docs/IMPORT.md.
+        cancel : stops the import when another thread sets it.
+        packed : True keeps the store in less than half of the bytes, from now on; a query unpacks into memory what it
+            touches first. False undoes that, None leaves it.
 
         The others are told in `gdb.storage.importer.load`.
 
@@ -190,11 +195,12 @@ class Database(Queries):
         options.load_choices(format, missing_ends, multi_edges, self_loops, on_error)
         most = options.byte_count("max_unpacked", max_unpacked)
         budget = options.import_memory(memory)
+        packed = options.choice_or_none("packed", packed)
         from gdb.progress import shown
         from gdb.storage.importer import load
 
         self._refuse_inside()
-        cancel = threading.Event()
+        stop = threading.Event() if cancel is None else cancel
         self._statements.clear()  # or they would hold the snapshot, and so its files
         with shown(sys.stderr) as progress:
             return self._work.do(
@@ -220,13 +226,17 @@ class Database(Queries):
                     rejects_file=None if rejects_file is None else Path(rejects_file),
                     max_unpacked=most,
                     memory=budget,
+                    packed=packed,
                     import_root=self._import_root,
                     progress=progress,
-                    cancel=cancel,
+                    cancel=stop,
                 ),
-                cancel,
+                stop,
                 run_beside,
             )
+
+    def _loads(self) -> Load:
+        return self.load
 
     # ---- changes -----------------------------------------------------------------------------------
 
@@ -240,7 +250,10 @@ class Database(Queries):
         from gdb.transaction import Transaction
 
         def run(changes: Changes, text: str, parameters: Mapping[str, object] | None) -> Result:
+            from gdb.pipeline import answer
+
             request = self._request(text, parameters, "auto", None, None, None, 0)
+            request.load = None
 
             def change(work: Callable[[Changes], T]) -> T:
                 before = changes.delta
@@ -260,9 +273,10 @@ class Database(Queries):
 
         return Transaction(self._store, run, begin)
 
-    def compact(self, memory: int | str | None = None) -> StoreStats:
+    def compact(self, memory: int | str | None = None, packed: bool | None = None) -> StoreStats:
         """Write the graph anew with all that was changed since it was last written whole, which makes it smaller and
-        quicker to read. It runs by itself when much has changed. Readers go on meanwhile. memory : as of `load`.
+        quicker to read. It runs by itself when much has changed. Readers go on meanwhile. memory, packed : as of
+        `load`.
 
         Raises
         ------
@@ -272,10 +286,11 @@ class Database(Queries):
         from gdb.storage.commit import compact
 
         budget = options.import_memory(memory)
+        packed = options.choice_or_none("packed", packed)
         self._refuse_inside()
         self._statements.clear()
         return self._written(
-            "compaction", lambda _, steps: compact(self._store, steps.part, budget).stats()
+            "compaction", lambda _, steps: compact(self._store, steps.part, budget, packed).stats()
         )
 
     # ---- copies ------------------------------------------------------------------------------------

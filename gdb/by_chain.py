@@ -6,8 +6,10 @@ import logging
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from gdb import limits
 from gdb.errors import (
     Cancelled,
+    CountOverflow,
     DeviceError,
     GdbError,
     OutOfBudget,
@@ -19,7 +21,7 @@ from gdb.result import ColumnAnswer, Result
 from gdb.summary import Summary
 
 if TYPE_CHECKING:
-    from gdb.chain.steps import Chain, Walked
+    from gdb.chain.steps import Chain
     from gdb.language.clauses import Query
     from gdb.pipeline import Clock, Request
     from gdb.rows.context import Context
@@ -59,11 +61,11 @@ def answered(
     except QueryError as refused:
         return f"{why}; over columns it is refused: {refused.message}"
     if query.explain:
-        lines = plan_lines(query, chain, why)
+        lines = [*plan_lines(query, chain, why), *(f"warning: {text}" for text in warnings)]
         return Result.of_lines("plan", lines, Summary(dict(clock.seconds), "", len(lines)))
     try:
         found = clock.step("run", lambda: ran(context, chain, request.memory, query.profile))
-    except (Cancelled, QueryTimeout, OutOfBudget, DeviceError):
+    except (Cancelled, QueryTimeout, OutOfBudget, DeviceError, CountOverflow):
         raise
     except GdbError as error:
         _log.info("a chain gave up: %s", error)
@@ -72,6 +74,7 @@ def answered(
         lines = [*plan_lines(query, chain, why), *found.lines]
         return Result.of_lines("plan", lines, Summary(dict(clock.seconds), "cpu", len(lines)))
     answer = found.answer
+    limits.check_rows(len(answer))
     summary = Summary(
         clock.seconds, "cpu", len(answer), context.embeddings, evaluator="duckdb", why=why
     )
@@ -113,30 +116,21 @@ def _context(request: Request, snapshot: Snapshot, clock: Clock) -> Context:
 
 def plan_lines(query: Query, chain: Chain, why: str) -> Sequence[str]:
     """What EXPLAIN says of a chain."""
-    from gdb.chain.steps import Found, Looked, Walked
+    from gdb.chain.steps import Few
 
-    patterns = sum(isinstance(step, Found) for step in chain.steps)
-    looks = sum(isinstance(step, Looked) for step in chain.steps)
     lines = [
         f"clause by clause, over columns (DuckDB): {why}",
-        f"{patterns} patterns matched, {looks} columns of elements looked up",
+        f"{len(chain.matched)} patterns matched, {len(chain.looked)} columns of elements looked up",
+        *(f"{step.what}: {step.how}" for step in chain.matched),
+        *(f"{step.what}: {step.how}" for step in chain.walked),
+        *(
+            f"no more is matched than LIMIT {step.enough:,} takes"
+            for step in chain.steps
+            if isinstance(step, Few)
+        ),
     ]
-    lines += [_walk_line(step) for step in chain.steps if isinstance(step, Walked)]
     for number, clauses in enumerate(query.parts):
         if number:
             lines.append("UNION ALL" if query.all[number - 1] else "UNION")
         lines += [f"  {clause_text(clause)}" for clause in clauses]
     return lines
-
-
-def _walk_line(step: Walked) -> str:
-    """What a walk keeps of its paths."""
-    from gdb.chain.steps import Keep
-
-    if step.edge.selector is not None:
-        return f"{step.what}: shortest paths"
-    if step.times is not None:
-        return f"{step.what}: paths are counted, not listed"
-    if step.keep is Keep.ONCE and step.length is None:
-        return f"{step.what}: only where paths end"
-    return f"{step.what}: every path"

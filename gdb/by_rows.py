@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, TypeAlias
 
+from gdb import limits
 from gdb.errors import ReadOnlyError
 from gdb.language.printer import clause_text
 from gdb.result import Result, Row, RowAnswer
@@ -103,17 +104,22 @@ def _ran(
         cancel=request.cancel,
         import_root=request.import_root,
     )
-    return run(context, query), context
+    found = run(context, query)
+    limits.check_rows(len(found.rows))  # before what it wrote is committed
+    return found, context
 
 
 def plan_lines(query: Query, why: str, parameters: Mapping[str, object]) -> list[str]:
     """What EXPLAIN says of such a query. Raises QueryError where it cannot be run."""
     from gdb.language.checks import check
+    from gdb.rows.limiting import stop
 
-    check(query, parameters)
+    warnings = check(query, parameters)
     lines = [f"clause by clause, over rows: {why}"]
     for number, clauses in enumerate(query.parts):
         if number:
             lines.append("UNION ALL" if query.all[number - 1] else "UNION")
         lines += [f"  {clause_text(clause)}" for clause in clauses]
-    return lines
+        if any(stop(clauses, k) is not None for k in range(len(clauses))):
+            lines.append("no more rows are made than LIMIT takes")
+    return [*lines, *(f"warning: {text}" for text in warnings)]

@@ -16,7 +16,6 @@ import numpy.typing as npt
 
 from gdb.executor import lookup
 from gdb.storage.temporal import text_of
-from gdb.values.temporal_python import to_python
 
 if TYPE_CHECKING:
     from gdb.storage.model import Column, Item
@@ -248,5 +247,7 @@ def _values(column: Column | None) -> list[PropertyValue | None]:
     """The values of a column as Python has them."""
     values = [] if column is None else column.to_list()
     if column is not None and column.kind == "any":
+        from gdb.values.temporal_python import to_python  # who has none of these needs no own times
+
         return [cast("PropertyValue | None", to_python(cast("Value", value))) for value in values]
     return cast("list[PropertyValue | None]", values)

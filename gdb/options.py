@@ -11,11 +11,12 @@ from collections.abc import Collection, Hashable, Mapping
 from contextlib import suppress
 from datetime import date, datetime, timedelta
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 
+from gdb import limits
 from gdb.errors import NameProblem, NotAStore, QueryError, TypeProblem
-from gdb.executor.tail import Value
 from gdb.query_graph import (
     DIFFERENT_EDGES,
     DIFFERENT_NODES,
@@ -25,6 +26,9 @@ from gdb.query_graph import (
     MatchMode,
 )
 from gdb.storage import temporal
+
+if TYPE_CHECKING:
+    from gdb.executor.tail import Value
 
 MATCH_MODES: dict[str, MatchMode] = {
     "DIFFERENT EDGES": DIFFERENT_EDGES,
@@ -91,6 +95,15 @@ def load_choices(
     one_of("on_error", on_error, ("raise", "skip"))
 
 
+def choice_or_none(name: str, value: bool | None) -> bool | None:
+    """An argument that is True, False, or None to leave things as they are. Raises TypeProblem."""
+    if value is not None and not isinstance(value, bool):
+        raise TypeProblem(
+            f"{name}= takes True, False or None, not {value!r}.", "Give one of these."
+        )
+    return value
+
+
 def memory_bytes(memory: int | str | None) -> int | None:
     """A memory budget in bytes, see `byte_count`; None for no budget."""
     return None if memory is None else byte_count("memory", memory)
@@ -140,14 +153,14 @@ def byte_count(name: str, value: int | str) -> int:
 
 
 def timeout_seconds(timeout: float | None) -> float | None:
-    """A time limit in seconds; None for none.
+    """A time limit in seconds, `limits.MAX_SECONDS` where none is given; None for none.
 
     Raises
     ------
     QueryError, TypeProblem : it is no positive number.
     """
     if timeout is None:
-        return None
+        return limits.MAX_SECONDS
     if isinstance(timeout, bool) or not isinstance(timeout, numbers.Real):
         raise TypeProblem(f"timeout= takes seconds, not {type(timeout).__name__}.")
     seconds = float(timeout)

@@ -11,9 +11,9 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
+from gdb import counting, limits
 from gdb.errors import (
     Cancelled,
-    CountOverflow,
     DeviceError,
     LimitExceeded,
     NotSupported,
@@ -32,11 +32,11 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from gdb.by_rows import Change
+    from gdb.copying import Load
     from gdb.executor.arrow import Array
-    from gdb.executor.given import Given
     from gdb.executor.gpu.rows import Pick
     from gdb.executor.plan import Plan
-    from gdb.executor.tail import Value
+    from gdb.executor.tail import Tail, Value
     from gdb.language.binder import BoundQuery
     from gdb.language.clauses import Query
     from gdb.query_graph import MatchMode
@@ -45,9 +45,6 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger("gdb")
 T = TypeVar("T")
-# from so many expected partial embeddings on, to count those of each vertex is better than to list them, unless what it
-# takes to begin at that vertex is so many times more
-WORTH_COUNTING, MUCH_WORSE = 100_000.0, 4.0
 
 
 # not frozen: each query makes one, and a frozen one takes four times as long to make
@@ -56,7 +53,8 @@ class Request:
     """One query as it was asked, its arguments checked (`gdb.options`).
 
     memory : bytes, None for no budget. timeout : seconds from the start, None for none.
-    import_root : the folder in which files that it reads must lie, None for any.
+    import_root : the folder in which files that it reads must lie, None for any. load : `Database.load`, which COPY is;
+        None where nothing can be loaded.
     """
 
     text: str
@@ -68,6 +66,7 @@ class Request:
     memory: int | None = None
     timeout: float | None = None
     import_root: Path | None = None
+    load: Load | None = None
 
 
 @dataclass(slots=True)
@@ -125,6 +124,10 @@ def answer(
     known = statements.find(key, snapshot)
     if known is None:
         query = clock.step("parse", lambda: _parsed(request))
+        if query.copying is not None:
+            from gdb.copying import copied
+
+            return copied(request, query, query.copying, clock)
         understood = _understood(request, query, snapshot, clock)
         if isinstance(understood, str):
             return _by_rows(request, query, snapshot, clock, understood, change)
@@ -142,6 +145,20 @@ def answer(
     if statement is not known:
         statements.keep(key, snapshot, statement)
     return result
+
+
+def stated(
+    request: Request, snapshot: Snapshot, statements: Statements, clock: Clock
+) -> Statement | None:
+    """The query as a statement, kept or new; None where it is no single pattern, or asks for its plan."""
+    known = statements.find(_key(request), snapshot)
+    if known is not None:
+        return _with_values(request, known, snapshot, clock)
+    query = clock.step("parse", lambda: _parsed(request))
+    understood = _understood(request, query, snapshot, clock)
+    if isinstance(understood, str) or understood[0].explain or understood[0].profile:
+        return None
+    return Statement.of(*understood)
 
 
 def on_device(request: Request, snapshot: Snapshot, statements: Statements) -> DeviceColumns:
@@ -176,16 +193,17 @@ def on_device(request: Request, snapshot: Snapshot, statements: Statements) -> D
     picks = _picks(statement, snapshot)
     device = executor.choose(plan, request.device).device
     profile = executor.Profile()
-    options = _options(request, clock.left(), profile)
+    options = options_of(request, clock.left(), profile)
     found = clock.step(
         "run",
         lambda: executor.columns_on_gpu(
-            plan, snapshot, options, tail.wanted, picks, tail.row_limit, statement.given
+            plan, snapshot, options, tail.wanted, picks, _most_rows(tail), statement.given
         ),
     )
     if statement is not known:
         statements.keep(key, snapshot, statement)
     rows = found[0].shape[0]
+    limits.check_rows(rows)
     summary = Summary(
         *(clock.seconds, device, rows, rows, profile.kernel_seconds, profile.moved_bytes)
     )
@@ -229,6 +247,8 @@ def _picks(statement: Statement, snapshot: Snapshot) -> list[Pick]:
 def explained(request: Request, snapshot: Snapshot) -> str:
     """The plan of a query as text, whether or not it begins with EXPLAIN."""
     query = _parsed(request)
+    if query.copying is not None:
+        raise NotSupported("COPY has no plan.", "Run it with execute().")
     clock = Clock(request.cancel, request.timeout)
     understood = _understood(request, query, snapshot, clock)
     if isinstance(understood, str):
@@ -261,6 +281,8 @@ def _understood(
     from gdb.language.binder import bind
     from gdb.language.checks import check
 
+    if query.copying is not None:
+        return "it imports files"
     if query.simple is None:
         return "it is more than MATCH and RETURN"
     try:
@@ -305,25 +327,12 @@ def _planned(request: Request, bound: BoundQuery, snapshot: Snapshot) -> Plan:
             longest = min(EFFORT.longest, request.timeout / 4)
             make = partial(make, effort=replace(EFFORT, longest=longest))
         listed = make(few=tail.row_limit is not None)
-        return _tallied(request, bound, snapshot, listed) or listed
+        root = tail.tallied_vertex
+        tallies = None if root is None else counting.tally_plan(bound.graph, snapshot, listed, root)
+        return tallies or listed
     # one row of each value is enough, whichever; twins would have to be written out first
     off = frozenset({"symmetry"})
     return make_plan(bound.graph, snapshot, counting=False, switched_off=off)
-
-
-def _tallied(request: Request, bound: BoundQuery, snapshot: Snapshot, listed: Plan) -> Plan | None:
-    """Where all that is asked is how many embeddings each data vertex of one query vertex has, the plan that counts
-    them; None where to list them is as good."""
-    from gdb.planner import plan as make_plan
-
-    root, many = bound.tail.tallied_vertex, max(listed.notes.estimates, default=0.0)
-    alone = len(bound.graph.vertices) == 1 or bound.graph.mode.distinct
-    if root is None or alone or many < WORTH_COUNTING:
-        return None
-    plan = make_plan(bound.graph, snapshot, counting=True, root=root)
-    if max(plan.notes.estimates, default=0.0) > MUCH_WORSE * many:
-        return None
-    return plan
 
 
 def _with_values(request: Request, known: Statement, snapshot: Snapshot, clock: Clock) -> Statement:
@@ -343,7 +352,7 @@ def _profiled(request: Request, statement: Statement, snapshot: Snapshot, clock:
 
     profile = executor.Profile(loops=True)
     summary = _run(request, statement, snapshot, clock, profile).summary
-    options = _options(request, None)
+    options = options_of(request, None)
     lines = explain(statement.plan, snapshot, options, profile.bound).splitlines()
     steps = ", ".join(f"{step} {seconds * 1e3:.1f}" for step, seconds in summary.seconds.items())
     lines += [
@@ -369,7 +378,7 @@ def _run(
     device = executor.choose(plan, request.device).device
     if profile is None and device != "cpu":
         profile = executor.Profile()
-    options = _options(request, clock.left(), profile)
+    options = options_of(request, clock.left(), profile)
 
     numbers: I64 | None = None
 
@@ -379,12 +388,13 @@ def _run(
             some, numbers = executor.tallies(plan, snapshot, options, given)
             return [tails.part(tail, some, snapshot)], int(numbers.sum())
         if tail.count_only and tail.once is None:
-            number = _counted(plan, statement.bound, snapshot, options, given)
+            number = counting.counted(plan, statement.bound.graph, snapshot, options, given)
         elif tail.count_only and tail.once is not None:
             number = executor.count_distinct(plan, snapshot, options, tail.once, given)
         else:
             part = partial(tails.part, tail, snapshot=snapshot)
-            found = executor.rows(plan, snapshot, options, tail.wanted, part, tail.row_limit, given)
+            most = _most_rows(tail)
+            found = executor.rows(plan, snapshot, options, tail.wanted, part, most, given)
             return found.parts, found.rows
         return number, number
 
@@ -397,7 +407,7 @@ def _run(
         lost = (f"{device} gave up, so the query ran on the CPU: {error}",)
         _log.warning(lost[0])
         device = "cpu"
-        options = _options(replace(request, device=device), clock.left(), profile)
+        options = options_of(replace(request, device=device), clock.left(), profile)
         parts, embeddings = clock.step("run", match)
     if isinstance(parts, int):
         answer = tails.finish(tail, parts)
@@ -413,6 +423,7 @@ def _run(
                 deadline=clock.deadline,
             ),
         )
+    limits.check_rows(len(answer))
     summary = Summary(clock.seconds, device, len(answer), embeddings, evaluator="duckdb")
     if profile is not None:
         summary = replace(
@@ -422,30 +433,19 @@ def _run(
     return Result(ColumnAnswer(answer, snapshot), warnings=warnings, summary=summary)
 
 
-def _counted(
-    plan: Plan,
-    bound: BoundQuery,
-    snapshot: Snapshot,
-    options: executor.Options,
-    given: Given | None,
-) -> int:
-    """The count of a plan. What is counted before terms are taken off may pass 2^63 where the answer
-    does not: then it is counted without."""
-    try:
-        return executor.count(plan, snapshot, options, given)
-    except CountOverflow:
-        if not plan.terms:
-            raise
-    from gdb.planner import plan as make_plan
-
-    plain = make_plan(bound.graph, snapshot, counting=True, switched_off=frozenset({"structure"}))
-    return executor.count(plain, snapshot, options, given)
+def _most_rows(tail: Tail) -> int | None:
+    """How many rows the executor has to give at most; where each is one of the result, one more than it may have is
+    enough to refuse it."""
+    if limits.MAX_ROWS is None or tail.direct is None:
+        return tail.row_limit
+    refused = limits.MAX_ROWS + 1
+    return refused if tail.row_limit is None else min(refused, tail.row_limit)
 
 
 def _explained(request: Request, bound: BoundQuery, plan: Plan, snapshot: Snapshot) -> list[str]:
     from gdb.planner.explain import explain
 
-    lines = explain(plan, snapshot, _options(request, request.timeout)).splitlines()
+    lines = explain(plan, snapshot, options_of(request, request.timeout)).splitlines()
     known = "\n".join(lines)
     return [*lines, *(f"warning: {text}" for text in bound.warnings if text not in known)]
 
@@ -456,9 +456,10 @@ def _warnings(bound: BoundQuery, plan: Plan) -> tuple[str, ...]:
     return tuple(dict.fromkeys((*bound.warnings, *plan.notes.warnings)))
 
 
-def _options(
+def options_of(
     request: Request, timeout: float | None, profile: executor.Profile | None = None
 ) -> executor.Options:
+    """What a request says of its run."""
     return executor.Options(
         request.device, request.threads, request.memory, timeout, request.cancel, profile
     )

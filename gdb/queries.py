@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import TYPE_CHECKING, TypeVar
 
 from gdb import options
 from gdb.errors import Cancelled, ChangeRefused, ReadOnlyError
 from gdb.interrupt import run_beside
-from gdb.pipeline import Request, answer, explained, on_device
-from gdb.result import DeviceColumns, Result
 from gdb.schema import Schema, schema_of
 from gdb.statements import Statements
 from gdb.work import Work
@@ -18,11 +17,15 @@ from gdb.work import Work
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from gdb.copying import Load
     from gdb.dbapi import Cursor
+    from gdb.pipeline import Request
     from gdb.query_graph import MatchMode
+    from gdb.result import DeviceColumns, Result
     from gdb.storage.snapshot import StoreStats
     from gdb.storage.store import Store
     from gdb.storage.transaction import Changes
+    from gdb.stream import Stream
 
 T = TypeVar("T")
 
@@ -74,6 +77,8 @@ class Queries:
         QueryTimeout, OutOfBudget, DeviceError, RunError : it cannot be finished.
         ClosedError : the database is closed.
         """
+        from gdb.pipeline import answer  # here and below: who imports a graph asks nothing
+
         request = self._request(text, parameters, device, memory, timeout, match, threads)
         cancel = request.cancel
         try:
@@ -86,6 +91,50 @@ class Queries:
         finally:
             if not cancel.is_set():
                 self._events.append(cancel)
+
+    def stream(
+        self,
+        text: str,
+        parameters: Mapping[str, object] | None = None,
+        *,
+        device: str = "auto",
+        memory: int | str | None = None,
+        timeout: float | None = None,
+        match: str | None = None,
+        threads: int = 0,
+    ) -> Stream:
+        """Run one query and hand its rows out as they are found, for answers larger than memory: while nobody reads,
+        the query waits. It sees the graph as it is now, however long it is read.
+
+        A pattern whose rows are told one by one (MATCH ... WHERE ... RETURN ... LIMIT) is streamed; what sorts, groups,
+        is distinct, skips or has several clauses is answered as a whole first, as by `execute`.
+
+        Parameters
+        ----------
+        memory : budget in bytes of what finds the rows; those that wait to be read, some 100,000 for each core, are not
+            counted.
+        timeout : seconds until the last row is read. The others are those of `execute`.
+
+        Raises
+        ------
+        What `execute` raises, here or when the rows are read; DeviceError where a GPU gives up after the first rows.
+
+        Examples
+        --------
+        >>> with db.stream("MATCH (a)-->(b)-->(c) RETURN id(a), id(c)") as stream:  # doctest: +SKIP
+        ...     for batch in stream.batches():
+        ...         writer.write_batch(pyarrow.record_batch(batch))
+        """
+        from gdb.stream import Pipe, Stream, streamed
+
+        request = self._request(text, parameters, device, memory, timeout, match, threads)
+        request.cancel = threading.Event()  # not one that another query may have after this one
+        snapshot = self._work.do(self._store.snapshot)
+        run = partial(streamed, request, snapshot, self._statements, self._change)
+        return Stream(
+            Pipe(request.cancel),
+            lambda pipe: self._work.do(lambda: run(pipe), request.cancel),
+        )
 
     def cursor(self) -> Cursor:
         """A cursor of PEP 249 (`gdb.dbapi`), which pandas.read_sql(query, db) and polars.read_database(query, db) ask
@@ -127,6 +176,8 @@ class Queries:
         >>> found = db.device_columns("MATCH (a)-->(b) RETURN id(a), b")  # doctest: +SKIP
         >>> torch.from_dlpack(found["id(a)"]), cupy.asarray(found["b"])  # doctest: +SKIP
         """
+        from gdb.pipeline import on_device
+
         request = self._request(text, parameters, device, memory, timeout, match, 0)
         return self._work.do(
             lambda: on_device(request, self._store.snapshot(), self._statements), request.cancel
@@ -144,6 +195,8 @@ class Queries:
         threads: int = 0,
     ) -> str:
         """The plan of a query, for a person to read; arguments and errors as `execute`."""
+        from gdb.pipeline import explained
+
         request = self._request(text, parameters, device, memory, timeout, match, threads)
         return self._work.do(lambda: explained(request, self._store.snapshot()), request.cancel)
 
@@ -158,6 +211,8 @@ class Queries:
         threads: int,
     ) -> Request:
         options.query_text(text, device)
+        from gdb.pipeline import Request
+
         return Request(
             text,
             options.checked_parameters(parameters),
@@ -168,7 +223,12 @@ class Queries:
             memory=options.memory_bytes(memory),
             timeout=options.timeout_seconds(timeout),
             import_root=self._import_root,
+            load=self._loads(),
         )
+
+    def _loads(self) -> Load | None:
+        """What COPY does; None where nothing can be loaded."""
+        return None
 
     def _change(self, work: Callable[[Changes], T]) -> T:
         """Do some work in a transaction of its own, which is committed when the work ends well."""

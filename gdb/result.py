@@ -15,10 +15,7 @@ import numpy as np
 from gdb import entities
 from gdb.entities import Cell, Node, Relationship
 from gdb.errors import GdbError, NotOneRow, TypeProblem
-from gdb.executor import arrow
-from gdb.executor.arrow import Array
 from gdb.executor.tail import Output, TailResult
-from gdb.export import exported
 from gdb.summary import Summary
 
 if TYPE_CHECKING:
@@ -27,6 +24,7 @@ if TYPE_CHECKING:
     import polars
     import pyarrow
 
+    from gdb.executor.arrow import Array
     from gdb.storage.snapshot import Snapshot
 
 Row: TypeAlias = tuple[Cell, ...]
@@ -76,6 +74,8 @@ class ColumnAnswer:
         if isinstance(self._answer.answer, int):
             yield [[self._answer.answer]]
             return
+        from gdb.executor import arrow  # here and below: a number needs no Arrow
+
         for chunk in self._answer.table.iter_chunks():
             yield [
                 self._column(output, arrow.child(chunk, index))
@@ -83,13 +83,20 @@ class ColumnAnswer:
             ]
 
     def exported(self) -> Array:
+        from gdb.export import exported
+
         return exported(self._answer.outputs, self._answer.table, self._snapshot)
 
     def batches(self, size: int) -> Iterator[Array]:
+        from gdb.executor import arrow
+        from gdb.export import exported
+
         for chunk in self._answer.table.iter_chunks():
             yield from arrow.pieces(exported(self._answer.outputs, chunk, self._snapshot), size)
 
     def _column(self, output: Output, array: Array) -> list[Cell]:
+        from gdb.executor import arrow
+
         if output.kind == "value" or self._snapshot is None:
             return [*arrow.to_list(array)]
         numbers, valid = arrow.int64_values(array)
@@ -155,11 +162,17 @@ class Result:
     @classmethod
     def of_lines(cls, column: str, lines: Sequence[str], summary: Summary | None = None) -> Result:
         """A Result of one string column (EXPLAIN)."""
+        from gdb.executor import arrow
         from gdb.storage.model import Column
 
         text = arrow.column_array(Column.from_list(lines, "string"))
         table = arrow.struct_array(["o0"], [text], len(lines))
         return cls(ColumnAnswer(TailResult((Output(column),), table), None), summary=summary)
+
+    @property
+    def answer(self) -> Answer:
+        """The rows, as whatever ran the query left them."""
+        return self._answer
 
     @property
     def columns(self) -> list[str]:
@@ -233,9 +246,7 @@ class Result:
         ------
         TypeProblem : `size` is no positive integer.
         """
-        if type(size) is not int or size < 1:
-            raise TypeProblem(f"size= takes a positive integer, not {size!r}.")
-        return self._answer.batches(size)
+        return self._answer.batches(batch_size(size))
 
     def networkx(self) -> networkx.MultiDiGraph | networkx.MultiGraph:
         """A graph of networkx of all nodes and relationships in the answer, also of those in paths, lists and maps.
@@ -338,6 +349,18 @@ class DeviceColumns(Mapping[str, DeviceColumn]):
     def __repr__(self) -> str:
         where = self.summary.device
         return f"<gdb.DeviceColumns: {self.rows} rows of {', '.join(self.columns)} on {where}>"
+
+
+def batch_size(size: int) -> int:
+    """How many rows a batch has at most.
+
+    Raises
+    ------
+    TypeProblem : it is no positive integer.
+    """
+    if type(size) is not int or size < 1:
+        raise TypeProblem(f"size= takes a positive integer, not {size!r}.")
+    return size
 
 
 def _pandas_dtype(cells: Sequence[Cell]) -> str | None:

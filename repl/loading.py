@@ -124,6 +124,16 @@ def _add_written(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--memory", metavar="SIZE", help="that the import may take (half of what there is)"
     )
+    add_packed(group)
+
+
+def add_packed(group: argparse._ActionsContainer) -> None:
+    """Add what `gdbsh load` and `gdbsh compact` are told of the form of the store."""
+    group.add_argument(
+        "--packed",
+        action=argparse.BooleanOptionalAction,
+        help="keep the store in fewer bytes, or not; it stays so (default: as it is)",
+    )
 
 
 def _columns(text: str) -> list[str]:
@@ -202,6 +212,7 @@ def load(db: Database, given: Given) -> LoadReport:
             rejects_file=options.rejects_file,
             max_unpacked=options.max_unpacked,
             memory=options.memory,
+            packed=options.packed,
         )
 
 

@@ -149,13 +149,17 @@ def _check(words: Sequence[str]) -> int:
 
 
 def _compact(words: Sequence[str]) -> int:
+    from gdb.repl import loading
+
     parser = _parser(
         "gdbsh compact", "Write a store anew with all that was changed since it was written whole."
     )
     parser.add_argument("store", metavar="STORE", help="folder of the store")
+    parser.add_argument("--memory", metavar="SIZE", help="that it may take (half of what there is)")
+    loading.add_packed(parser)
     given = parser.parse_args(words)
     with gdb.connect(given.store, create=False) as db:
-        before, stats = db.stats().changes, db.compact()
+        before, stats = db.stats().changes, db.compact(given.memory, given.packed)
     print(f"{given.store}: {before:,} changes written into {stats.bytes:,} bytes")
     return 0
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 from gdb.storage import manifest as manifests
@@ -43,7 +44,8 @@ def backup(snapshot: Snapshot, path: Path, steps: Steps) -> StoreStats:
             _copy(snapshot.files, record, target, steps, done, total)
             done += record.length
         steps.at("committing", done, total)
-        manifests.commit(target, snapshot.manifest)  # last: without it the folder is no store
+        # last: without it the folder is no store; the copy's own writer begins a journal of its own
+        manifests.commit(target, replace(snapshot.manifest, journal=False))
     return snapshot.stats()
 
 

@@ -1,7 +1,7 @@
-"""Tables to store and back: renumber, build the parts, write segments, commit.
+"""Tables to store: renumber, build the parts, write segments, commit.
 
-`write_graph` makes the given graph the content of the store, all or nothing; `read_vertices` and `read_edges` are its
-inverse, so that adding to a store is: read, append, write. Edges are not held as a whole: see `gdb.storage.runs`.
+`write_graph` makes the given graph the content of the store, all or nothing. Edges are not held as a whole: see
+`gdb.storage.runs`.
 """
 
 from __future__ import annotations
@@ -9,11 +9,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 
 from gdb.errors import ImportFailed
-from gdb.storage import ids, intervals, pcsr, properties
+from gdb.storage import ids, pcsr, properties
 from gdb.storage.adjacency import Direction
 from gdb.storage.column_spool import ColumnSpool
 from gdb.storage.manifest import (
@@ -24,11 +25,12 @@ from gdb.storage.manifest import (
     TypeRecord,
 )
 from gdb.storage.model import I64, U32, Column, EdgeTable, GraphTables, Kind, VertexTable
-from gdb.storage.renumber import Numbering, ShareSets, genmap
-from gdb.storage.runs import PIECE, Ahead, Piece, Room, Run, Turned, ordered
+from gdb.storage.reading import read_edges, read_vertices
+from gdb.storage.renumber import Numbering, genmap
+from gdb.storage.runs import PIECE, Piece, Room
 from gdb.storage.segment import Section, SectionKind, SegmentWriter
 from gdb.storage.snapshot import Snapshot
-from gdb.storage.spool import HIGH, LOW, Spool, low_first, missing
+from gdb.storage.spool import Sorts, Spool, missing, shares_of
 from gdb.storage.store import Store
 
 Progress = Callable[[str, float], None]
@@ -43,6 +45,7 @@ def write_graph(
     progress: Progress | None = None,
     segment_edges: int = pcsr.SEGMENT_EDGES,
     budget: int | None = None,
+    packed: bool | None = None,
 ) -> Snapshot:
     """Replace the content of the store by `tables`, in one commit.
 
@@ -52,6 +55,7 @@ def write_graph(
         aborts the write and leaves the store as it was.
     segment_edges : most neighbours in one segment.
     budget : as of `gdb.storage.runs.Room`; for the edges beside the tables.
+    packed : in packed sections, now and when it is written anew; None as the store is.
 
     Raises
     ------
@@ -64,12 +68,21 @@ def write_graph(
     for table in tables.edges:
         spool_table(spools, table, room)
     return write_spools(
-        store, tables.vertices, spools, progress=progress, segment_edges=segment_edges
+        store,
+        tables.vertices,
+        spools,
+        progress=progress,
+        segment_edges=segment_edges,
+        packed=packed,
     )
 
 
 def rewrite(
-    store: Store, snapshot: Snapshot, progress: Progress | None = None, budget: int | None = None
+    store: Store,
+    snapshot: Snapshot,
+    progress: Progress | None = None,
+    budget: int | None = None,
+    packed: bool | None = None,
 ) -> Snapshot:
     """Write what a snapshot holds, in one commit; other arguments and errors as of `write_graph`."""
     with store.writer():
@@ -80,19 +93,25 @@ def rewrite(
             if progress is not None:
                 progress("reading", 0.0)
             spool_table(spools, table, room)
-        return write_spools(store, vertices, spools, progress=progress)
+        return write_spools(store, vertices, spools, progress=progress, packed=packed)
 
 
 def spool_table(spools: dict[str, Spool], table: EdgeTable, room: Room) -> None:
     """Add a table of edges to those of its type. Raises ImportFailed."""
-    check_text(table.type, *table.columns)
-    spool = spools.setdefault(table.type, Spool(table.type, table.directed, room))
-    if spool.directed != table.directed:
+    check_text(*table.columns)
+    spool_of(spools, table.type, table.directed, room).add_table(table)
+
+
+def spool_of(spools: dict[str, Spool], name: str, directed: bool, room: Room) -> Spool:
+    """The spool of a type, a new one where there is none. Raises ImportFailed."""
+    check_text(name)
+    spool = spools.setdefault(name, Spool(name, directed, room))
+    if spool.directed != directed:
         raise ImportFailed(
-            f"the edge type {table.type!r} is directed in one place and undirected in another",
+            f"the edge type {name!r} is directed in one place and undirected in another",
             "Import it under two names.",
         )
-    spool.add_table(table)
+    return spool
 
 
 def write_spools(
@@ -103,14 +122,16 @@ def write_spools(
     progress: Progress | None = None,
     segment_edges: int = pcsr.SEGMENT_EDGES,
     written: Callable[[Mapping[str, int]], None] | None = None,
+    packed: bool | None = None,
 ) -> Snapshot:
     """As `write_graph`, for edges that are spooled already, by type; they are used up.
 
     written : called before the commit with the number of edges of each type that join the same two vertices as another
     one, the first of which does not count. What it raises aborts the write.
 
-    Cost: a few sorts of the edges. Memory about 100 bytes for each vertex, beside the tables, and for the edges what
-    their room says; with room for all of them that is about 60 bytes for each edge of the largest type.
+    Cost: two sorts of the edges of each type, those of a type while the one before is written. Memory about 60 bytes
+    for each vertex, beside the tables, and for the edges what their room says; with room for all of them that is about
+    60 bytes for each edge of the largest type.
     """
     report = progress or (lambda step, done: None)
     report("checking", 0.0)
@@ -126,10 +147,12 @@ def write_spools(
     with store.writer(), ExitStack() as stack:
         for spool in types:
             stack.callback(spool.close)
-        version = store.snapshot().version + 1
-        with written_or_removed(store, version) as writer:
+        current = store.snapshot().manifest
+        packed = current.packed if packed is None else packed
+        version = current.version + 1
+        with written_or_removed(store, version, packed=packed) as writer:
             builder = _Builder(vertices, types, writer, report, segment_edges, stack)
-            manifest = builder.run(version)
+            manifest = replace(builder.run(version), packed=packed)
             if written is not None:
                 written(builder.repeats)
             report("committing", 0.0)
@@ -137,85 +160,21 @@ def write_spools(
 
 
 @contextmanager
-def written_or_removed(store: Store, version: int) -> Iterator[SegmentWriter]:
+def written_or_removed(
+    store: Store, version: int, *, packed: bool = False
+) -> Iterator[SegmentWriter]:
     """A writer of the segments of a commit; an error before the commit removes them."""
-    writer = SegmentWriter(store.files, version)
+    writer = SegmentWriter(store.files, version, packed=packed)
     try:
         yield writer
     except BaseException:
+        writer.close()
         current = {record.name for record in store.snapshot().manifest.files}
         for name in writer.created:
             if name not in current:  # else the switch was made, and only its sync failed
                 with suppress(Exception):
                     store.files.unlink(name)
         raise
-
-
-def read_tables(snapshot: Snapshot) -> GraphTables:
-    """The whole graph as tables: one vertex table for each group, one edge table for each type.
-
-    Arrays may be maps of the store's files. Undirected edges have their smaller vid as source.
-    """
-    vertices, rows = read_vertices(snapshot)
-    return GraphTables(vertices, tuple(read_edges(snapshot, rows, None)))
-
-
-def read_vertices(snapshot: Snapshot) -> tuple[tuple[VertexTable, ...], U32]:
-    """One vertex table for each group, and the row of each vid in all of them, u32[vertices]."""
-    row_of_vid = np.zeros(snapshot.vertex_count, np.uint32)
-    vertices: list[VertexTable] = []
-    first = 0
-    for number, group in enumerate(snapshot.groups):
-        row_of_vid[snapshot.group_vids(number)] = np.arange(first, first + group.count)
-        first += group.count
-        columns = {
-            key: column
-            for key in group.keys
-            if (column := snapshot.vertex_column(number, key)) is not None
-        }
-        vertices.append(VertexTable(group.labels, group.id_space, snapshot.ids_of(number), columns))
-    return tuple(vertices), row_of_vid
-
-
-def read_edges(snapshot: Snapshot, row_of_vid: U32, most: int | None) -> Iterator[EdgeTable]:
-    """The edges of one type after the other, in the order of their ids, at most so many in a table (None: all); a type
-    without edges has one table."""
-    for edge_type in snapshot.edge_types:
-        count = edge_type.edge_count
-        columns = {
-            key: column
-            for key in edge_type.keys
-            if (column := snapshot.edge_column(edge_type.name, key)) is not None
-        }
-        step = max(count if most is None else most, 1)
-        for begin in range(0, max(count, 1), step):
-            end = min(begin + step, count)
-            eids = np.arange(edge_type.first_eid + begin, edge_type.first_eid + end)
-            _, sources, targets = snapshot.edge_ends(eids)
-            yield EdgeTable(
-                edge_type.name,
-                edge_type.directed,
-                row_of_vid[sources],
-                row_of_vid[targets],
-                {key: column.part(begin, end) for key, column in columns.items()},
-            )
-
-
-def repeats_of(snapshot: Snapshot) -> dict[str, int]:
-    """The edges of each type that join the same two vertices as another one, the first of which does not count."""
-    found = dict[str, int]()
-    for edge_type in snapshot.edge_types:
-        view = snapshot.adjacency((edge_type.name,), Direction.OUT)
-        again = view.neighbours[1:] == view.neighbours[:-1]
-        again[view.offsets[1:-1] - 1] = False  # where rows begin
-        count = int(np.count_nonzero(again))
-        if not edge_type.directed and count:  # both ends know it, but of a self-loop
-            at = np.flatnonzero(again) + 1
-            rows = np.searchsorted(view.offsets, at, side="right") - 1
-            vids = intervals.vids_of_rows(view.first, view.row, rows)
-            count = (count + int(np.count_nonzero(vids == view.neighbours[at]))) // 2
-        found[edge_type.name] = count
-    return found
 
 
 class _Builder:
@@ -235,6 +194,7 @@ class _Builder:
     ) -> None:
         self._vertices, self._types, self._later = vertices, types, later
         self.repeats: dict[str, int] = {}
+        self._begun = list[Sorts]()
         self._done, self._slots = (
             0,
             max(1, 2 * sum(map(len, types))),
@@ -252,15 +212,19 @@ class _Builder:
     def run(self, version: int) -> Manifest:
         self._report("numbering vertices", 0.0)
         numbering = self._number()
+        self._begin(0, numbering.vids)  # while the vertices are written
         groups, spaces = self._write_vertices(numbering)
         types: list[TypeRecord] = []
         first_eid = 0
-        for edge_type in self._types:
+        for number, edge_type in enumerate(self._types):
             self._report("writing edges", self._done / self._slots)
-            types.append(self._write_type(edge_type, numbering.vids, first_eid))
+            self._begin(number, numbering.vids)
+            follow = partial(self._follow, number, numbering.vids)
+            types.append(self._write_type(self._begun[number], first_eid, follow))
             first_eid += len(edge_type)
+            self._begun[number].close()
             edge_type.close()
-        self._writer.flush()
+        self._writer.finish()
         return Manifest(
             version,
             self._count,
@@ -271,24 +235,25 @@ class _Builder:
             spaces,
         )
 
+    def _begin(self, number: int, vids: U32) -> None:
+        """Begin to sort the edges of a type, unless that was done."""
+        for spool in self._types[len(self._begun) : number + 1]:
+            self._begun.append(Sorts(spool, vids))
+            self._later.callback(self._begun[-1].close)
+
+    def _follow(self, number: int, vids: U32) -> None:
+        """Begin to sort the type behind one, if both take no more together than one that is sorted at once may take."""
+        pair = self._types[number : number + 2]
+        slots = sum(spool.nbytes * (1 if spool.directed else 2) for spool in pair)
+        if slots <= pair[0].room.bucket:
+            self._begin(number + 1, vids)
+
     def _number(self) -> Numbering:
         groups = np.zeros(self._count, np.int64)
         for group, tables in enumerate(self._members):
             for table in tables:
                 groups[self._starts[table] : self._starts[table + 1]] = group
-        shares = ShareSets(self._count, sum(2 if t.directed else 1 for t in self._types))
-        degrees = np.zeros(self._count, np.int64)
-        part = 0
-        for edge_type in self._types:
-            times = np.zeros((2, self._count), np.uint32)  # as source, as target
-            for piece in edge_type:
-                for row, ends in zip(times, _ends(piece.keys), strict=True):
-                    row += np.bincount(ends, minlength=self._count).astype(np.uint32)
-            for row in times:
-                degrees += row
-                shares.add(part, np.flatnonzero(row))
-                part += int(edge_type.directed)
-            part += int(not edge_type.directed)
+        shares, degrees = shares_of(self._types, self._count)
         labels = tuple(frozenset(key[0]) for key in self._keys)
         order = self._by_id()
         if order is None:
@@ -315,7 +280,7 @@ class _Builder:
             rows = parts[0] if len(parts) == 1 else np.concatenate(parts)
             if order is None:
                 order = np.arange(self._count, dtype=np.int64)
-            order[rows] = rows[np.argsort(values, kind="stable")]
+            order[rows] = rows[pcsr.stable_order(values)]
         return order
 
     # ---- vertices -------------------------------------------------------------------------------
@@ -364,50 +329,35 @@ class _Builder:
         column = _concat_ids([ids_part for ids_part, _ in parts], name)
         index = ids.build(column, np.concatenate([vids for _, vids in parts]), name)
         place = self._writer.place(
-            [Section(SectionKind.ID_KEYS, index.keys), Section(SectionKind.ID_VIDS, index.vids)]
+            [
+                Section(SectionKind.ID_KEYS, index.keys, counted=True),
+                Section(SectionKind.ID_VIDS, index.vids, counted=True),
+            ]
         )
         return SpaceRecord(name, column.kind, len(column), place.file, place.section)
 
     # ---- edges ----------------------------------------------------------------------------------
 
-    def _write_type(self, spool: Spool, vids: U32, first_eid: int) -> TypeRecord:
-        def out(keys: U64) -> U64:
-            return pcsr.keys_of(*(vids[rows] for rows in _ends(keys)))
-
-        def back(keys: U64) -> U64:
-            return pcsr.keys_of(*(vids[rows] for rows in reversed(_ends(keys))))
-
-        def both(keys: U64) -> U64:
-            turned = out(keys)
-            apart = turned[turned >> HIGH != turned & LOW]  # a self-loop has one slot
-            return np.concatenate([turned, (apart & LOW) << HIGH | apart >> HIGH])
-
+    def _write_type(self, sorts: Sorts, first_eid: int, follow: Callable[[], None]) -> TypeRecord:
+        """follow : called before the last part is written."""
+        spool, parts = sorts.spool, list[pcsr.Written]()
         kinds = spool.kinds
         columns = ColumnSpool(kinds, spool.room)
         count = len(spool)
-        if spool.directed:
-            with (
-                self._sorted(Turned(spool, out, columns=bool(kinds))) as forward,
-                self._sorted(Turned(spool, back)) as backward,  # while the first is written
-            ):
-                keys = self._keys_of(forward, columns)
-                parts = [
-                    self._write_part(keys, count, Direction.OUT),
-                    self._write_part(self._keys_of(backward), count, Direction.IN),
-                ]
-            self.repeats[spool.name] = parts[0].repeats
-        else:
-            if kinds:  # the canonical slot of an edge is in the row of its smaller end
-                canonical = Turned(spool, lambda keys: low_first(out(keys)), columns=True)
-                with self._sorted(canonical) as forward:
-                    for _ in self._keys_of(forward, columns):
-                        pass
-            with self._sorted(Turned(spool, both, fold=2)) as slots:
-                part = self._write_part(
-                    self._keys_of(slots), 2 * count - spool.loops, Direction.ANY
-                )
-            parts = [part]
-            self.repeats[spool.name] = (part.repeats + part.repeated_loops) // 2
+        slots = count if spool.directed else 2 * count - spool.loops
+        for number, (direction, pieces) in enumerate(sorts):
+            if direction is not Direction.OUT:
+                follow()
+            keys = self._keys_of(pieces, None if number else columns)
+            if direction is not None:
+                parts.append(self._write_part(keys, slots, direction))
+            else:
+                for _ in keys:
+                    pass
+        again = parts[0].repeats
+        self.repeats[spool.name] = (
+            again if spool.directed else (again + parts[0].repeated_loops) // 2
+        )
         file, records = self._write_columns(columns) if kinds else (-1, {})
         return TypeRecord(
             spool.name,
@@ -431,9 +381,6 @@ class _Builder:
                 self._done += len(piece.keys)
                 self._report("writing edges", min(1.0, self._done / self._slots))
 
-    def _sorted(self, run: Run) -> Ahead:
-        return Ahead(ordered(run, self._types[0].room))
-
     def _write_part(self, keys: Iterable[U64], total: int, direction: Direction) -> pcsr.Written:
         return pcsr.write(keys, total, direction, self._writer, self._segment_edges)
 
@@ -446,11 +393,6 @@ class _Builder:
             columns.close()
         moved = {key: properties.moved(record, place.section) for key, record in records.items()}
         return place.file, moved
-
-
-def _ends(keys: U64) -> tuple[I64, I64]:
-    """Both ends of each key, i64[m]."""
-    return (keys >> HIGH).view(np.int64), (keys & LOW).view(np.int64)
 
 
 def check_text(*texts: str) -> None:

@@ -27,8 +27,14 @@ class Hasher:
         self._hash.update(data)
 
     def digest(self) -> bytes:
-        """16 bytes."""
+        """Of what it was given so far, 16 bytes; more may follow."""
         return self._hash.digest()
+
+    def copy(self) -> Hasher:
+        """Another that has been given the same."""
+        other = Hasher.__new__(Hasher)
+        other._hash = self._hash.copy()
+        return other
 
 
 def digest(data: Buffer) -> bytes:

@@ -9,6 +9,7 @@ import numpy as np
 
 from gdb.storage.manifest import ColumnRecord
 from gdb.storage.model import DTYPES, I64, ITEM_OF, TEXT_KINDS, U8, Bools, Column, Kind
+from gdb.storage.properties import PACKED_KINDS
 from gdb.storage.runs import Piece, Pieces, Room
 from gdb.storage.segment import Data, Section, SectionKind, Streamed
 
@@ -66,13 +67,14 @@ class _Growing:
         """As `gdb.storage.properties.sections_of`."""
         item = ITEM_OF.get(self.kind)
         dtype: np.dtype[np.generic] = np.dtype(DTYPES[item or self.kind])
-        sections = [Section(SectionKind.VALUES, Streamed(dtype, self.values, self._values))]
+        values = Streamed(dtype, self.values, self._values)
+        sections = [Section(SectionKind.VALUES, values, counted=self.kind in PACKED_KINDS)]
         offsets = valid = -1
         if item or self.kind in TEXT_KINDS:
             offsets = first + len(sections)
             kind = SectionKind.LIST_OFFSETS if item else SectionKind.STRING_OFFSETS
             data = Streamed(_I64, self.rows + 1, lambda: self._offsets(lambda c: c.offsets))
-            sections.append(Section(kind, data))
+            sections.append(Section(kind, data, counted=True))
         if item == "string":
             data = Streamed(_I64, self.items + 1, lambda: self._offsets(lambda c: c.inner))
             sections.append(Section(SectionKind.STRING_OFFSETS, data))

@@ -7,7 +7,7 @@ from dataclasses import replace
 from gdb.errors import ChangeRefused
 from gdb.storage import delta as deltas
 from gdb.storage.build import Progress, rewrite, written_or_removed
-from gdb.storage.segment import packed
+from gdb.storage.segment import Inside
 from gdb.storage.snapshot import Snapshot
 from gdb.storage.store import Store
 from gdb.storage.transaction import Changes
@@ -16,7 +16,7 @@ from gdb.storage.transaction import Changes
 # part of the base, is written into the base instead.
 MOST_CHANGES = 1 << 16
 PART_OF_BASE = 0.05
-# Bytes of a delta up to which it lies in the manifest: a file of its own costs two more waits for the disk.
+# Bytes of a delta up to which it lies in a manifest: a file of its own costs two more waits for the disk.
 MOST_INLINE = 1 << 18
 
 
@@ -39,31 +39,42 @@ def commit(store: Store, changes: Changes, progress: Progress | None = None) -> 
     size = manifest.vertex_count + manifest.edge_count
     if delta.size > max(MOST_CHANGES, PART_OF_BASE * size):
         return rewrite(store, changes.view, progress)
-    base = manifest.files if manifest.delta is None else manifest.files[: manifest.delta.file]
-    version = manifest.version + 1
     sections, record = deltas.sections_of(delta)
+    record = replace(record, file=len(manifest.base_files))
+    if (appended := store.append(record, sections, delta)) is not None:
+        return appended
+    version = manifest.version + 1
     with written_or_removed(store, version) as writer:
-        inline = b""
+        inline = None
         if sum(section.data.nbytes for section in sections) <= MOST_INLINE:
-            inline = packed(sections)
+            inline = Inside(sections)
         else:
             writer.place(sections)
-            writer.flush()
+            writer.finish()
         changed = replace(
             manifest,
             version=version,
-            files=(*base, *writer.records),
-            delta=replace(record, file=len(base)),
+            files=(*manifest.base_files, *writer.records),
+            delta=record,
             inline=inline,
+            # who commits once leaves what an older gdb reads; after a second time many may follow
+            journal=store.wrote_last and manifest.delta is not None,
         )
-        return store.commit(changed, delta)
+        return store.commit(changed, delta, sections)
 
 
-def compact(store: Store, progress: Progress | None = None, budget: int | None = None) -> Snapshot:
+def compact(
+    store: Store,
+    progress: Progress | None = None,
+    budget: int | None = None,
+    packed: bool | None = None,
+) -> Snapshot:
     """Write the base anew with all changes, and number its vertices anew. What `progress` raises stops it; the store is
-    as it was. Readers are not disturbed. budget : as of `gdb.storage.runs.Room`."""
+    as it was. Readers are not disturbed. budget, packed : as of `write_graph`; a store that has no changes and is as
+    `packed` says stays as it is."""
     with store.writer():
         snapshot = store.snapshot()
-        if snapshot.manifest.delta is None:
+        manifest = snapshot.manifest
+        if manifest.delta is None and packed in (None, manifest.packed):
             return snapshot
-        return rewrite(store, snapshot, progress, budget)
+        return rewrite(store, snapshot, progress, budget, packed)

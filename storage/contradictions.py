@@ -93,7 +93,7 @@ def _groups(manifest: Manifest) -> None:
     for name, space in spaces.items():
         _expect(space.kind in ("int64", "string"), "ids are of another kind")
         _expect(space.count == counts[name], "ids are counted wrongly")
-        _fits(space.count * 12, space.file, manifest)
+        _items_fit(space.count, 12, space.file, manifest)
 
 
 def _group(group: GroupRecord, manifest: Manifest) -> int:
@@ -104,7 +104,7 @@ def _group(group: GroupRecord, manifest: Manifest) -> int:
         "ranges are out of order",
     )
     count = sum(stop - start for start, stop in group.ranges)
-    _fits(count * 8, group.file, manifest)
+    _items_fit(count, 8, group.file, manifest)
     _expect(group.ids.valid == -1, "ids are null")
     for column in (group.ids, *group.columns.values()):
         _column(column)
@@ -119,7 +119,7 @@ def _column(column: ColumnRecord) -> None:
 def _type(record: TypeRecord, manifest: Manifest) -> None:
     _expect((record.file >= 0) == bool(record.columns), "columns without a file, or a file without")
     if record.columns:
-        _fits(record.edge_count, record.file, manifest)
+        _items_fit(record.edge_count, 1, record.file, manifest)
     for column in record.columns.values():
         _column(column)
     directions = [part.direction for part in record.parts]
@@ -160,7 +160,10 @@ def _part(part: PartRecord, manifest: Manifest) -> None:
 
 def _segment(segment: SegmentRecord, manifest: Manifest) -> None:
     _expect(segment.rows <= segment.edges, "a segment has too many rows")
-    _fits(segment.rows + 4 * segment.edges, segment.file, manifest)
+    if manifest.packed:  # an entry has at least one bit
+        _fits(segment.edges // 8, segment.file, manifest)
+    else:
+        _fits(segment.rows + 4 * segment.edges, segment.file, manifest)
 
 
 def _delta(delta: DeltaRecord, manifest: Manifest) -> None:
@@ -198,6 +201,11 @@ def _delta(delta: DeltaRecord, manifest: Manifest) -> None:
         _fits(8 * edges.count, delta.file, manifest)
         for column in edges.columns.values():
             _column(column)
+
+
+def _items_fit(count: int, size: int, file: int, manifest: Manifest) -> None:
+    """Items of some bytes each; packed, 128 of them have at least two."""
+    _fits(count // 64 if manifest.packed else count * size, file, manifest)
 
 
 def _fits(size: int, file: int, manifest: Manifest) -> None:

@@ -1,10 +1,10 @@
 """What was changed since the base was written: vertices and edges added and removed, properties set.
 
-A store is a base (`gdb.storage.build`) and at most one delta. A commit writes the whole delta anew, small as it is,
-into the manifest itself or into a file of its own; when it has grown, the base is written anew with it
-(`gdb.storage.commit`). Readers never see the difference: `Vertices` and `Partitions` put both together, so that
-each list is one contiguous sorted list (the multi-version neighbour arrays of the thesis, ch. 4 §4.4, with two
-versions).
+A store is a base (`gdb.storage.build`) and at most one delta. A commit writes what it changed of the delta into the
+journal (`gdb.storage.journal`), or the whole delta anew, into the manifest itself or into a file of its own; when it
+has grown, the base is written anew with it (`gdb.storage.commit`). Readers never see the difference: `Vertices` and
+`Partitions` put both together, so that each list is one contiguous sorted list (the multi-version neighbour arrays of
+the thesis, ch. 4 §4.4, with two versions).
 
 Vertices that are added get the vids after those of the base, in the order in which they come, and keep them until the
 base is written anew. A vertex that is removed leaves its vid unused. Edges are named by rank: the place of an edge of

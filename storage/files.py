@@ -2,10 +2,10 @@
 
 Tests put a recording or failing `Files` under the store; `gdb.connect()` without a path puts
 `gdb.storage.memory.MemoryFiles` under it. The rules of the door (design.md §2, *Known traps*): a file is created once,
-extended and synced, never truncated and never mapped writable; its length is checked before it is
-mapped, because reading a map of a truncated file kills the process; after a failed fsync nothing
-more is written through this door, because the kernel may have dropped the pages that it failed to
-write and a second fsync would lie.
+extended and synced, never truncated and never mapped writable, and only the manifest is extended once it is in use;
+its length is checked before it is mapped, because reading a map of a truncated file kills the process; after a failed
+fsync nothing more is written through this door, because the kernel may have dropped the pages that it failed to write
+and a second fsync would lie.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ import secrets
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import NoReturn, Protocol
 
@@ -54,7 +55,18 @@ class NewFile(Protocol):
         """Return when every byte written so far will survive a power cut."""
         ...
 
+    def fdatasync(self) -> None:
+        """As `fsync`, without what is known of the file beside its bytes and its length."""
+        ...
+
     def close(self) -> None: ...
+
+
+@dataclass(slots=True, eq=False)
+class Growing:
+    """What `Files.read_again` has read of a file: one object for each file, whose content grows with it."""
+
+    content: bytearray
 
 
 class Files(Protocol):
@@ -71,6 +83,10 @@ class Files(Protocol):
         """A new file; there must be none of that name."""
         ...
 
+    def extend(self, name: str) -> NewFile:
+        """A file that is there, to write on at its end."""
+        ...
+
     def scratch(self) -> Scratch:
         """A file for work in hand, on the same disk."""
         ...
@@ -79,9 +95,11 @@ class Files(Protocol):
         """The whole of a small file; FileNotFoundError where there is none."""
         ...
 
-    def read_again(self, name: str) -> bytes:
-        """As `read`, for a file that is asked for at every turn and only ever replaced by another: costs
-        little while it is the same."""
+    def read_again(self, name: str, *, grows: bool = False) -> Growing:
+        """As `read`, for a file that is asked for at every turn: costs little while it is the same.
+
+        grows : whether it is the same one where it is only longer, so that what it held is not read again.
+        """
         ...
 
     def map(self, name: str, length: int) -> U8:
@@ -155,7 +173,7 @@ class PosixFiles:
     def __init__(self, path: Path, *, create: bool = False) -> None:
         self._writer: int | None = None
         self._reader: int | None = None
-        self._again: tuple[str, int, tuple[int, ...], bytes] | None = None
+        self._again: tuple[str, int, tuple[int, ...], Growing] | None = None
         self._path = path
         self._prefix = f"{self._path}{os.sep}"
         self._poisoned = False
@@ -182,13 +200,19 @@ class PosixFiles:
             return sorted(os.listdir(self._path))
 
     def create(self, name: str) -> NewFile:
-        self._check_writable()
+        self.check_writable()
         with translated(str(self._path / name)):
             flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
             return _PosixNewFile(self, name, os.open(self._path / name, flags, 0o644))
 
+    def extend(self, name: str) -> NewFile:
+        self.check_writable()
+        with translated(self._prefix + name):
+            flags = os.O_WRONLY | os.O_APPEND | os.O_CLOEXEC
+            return _PosixNewFile(self, name, os.open(self._prefix + name, flags))
+
     def scratch(self) -> Scratch:
-        self._check_writable()
+        self.check_writable()
         return PosixScratch(self._path)
 
     def read(self, name: str) -> bytes:
@@ -198,13 +222,18 @@ class PosixFiles:
         ):
             return file.read()
 
-    def read_again(self, name: str) -> bytes:
+    def read_again(self, name: str, *, grows: bool = False) -> Growing:
         path = self._prefix + name
         if self._again is not None:
-            known, _, state, content = self._again
+            known, fd, state, growing = self._again
             try:
-                if known == name and _state(os.stat(path)) == state:
-                    return content
+                if known == name and (now := _state(os.stat(path))) == state:
+                    return growing
+                had = len(growing.content)
+                if known == name and grows and now[:2] == state[:2] and now[2] >= had:
+                    growing.content += os.pread(fd, now[2] - had, had)
+                    self._again = (name, fd, now, growing)
+                    return growing
             except OSError:
                 pass  # opening it will say it
             self._let_go()
@@ -214,12 +243,13 @@ class PosixFiles:
             try:
                 state = _state(os.fstat(fd))
                 with open(fd, "rb", buffering=0, closefd=False) as file:
-                    content = file.readall()
+                    content = bytearray(file.readall())
             except BaseException:
                 os.close(fd)
                 raise
-        self._again = (name, fd, state, content)
-        return content
+        growing = Growing(content)
+        self._again = (name, fd, state, growing)
+        return growing
 
     def _let_go(self) -> None:
         """Close the file that `read_again` holds."""
@@ -242,7 +272,7 @@ class PosixFiles:
                 os.close(fd)
 
     def rename(self, old: str, new: str) -> None:
-        self._check_writable()
+        self.check_writable()
         with translated(str(self._path / old)):
             os.rename(self._path / old, self._path / new)
 
@@ -251,14 +281,14 @@ class PosixFiles:
             os.unlink(self._path / name)
 
     def fsync_dir(self) -> None:
-        self._check_writable()
+        self.check_writable()
         try:
             _fsync_path(self._path)
         except OSError as error:
             self.poison(self.where, error)
 
     def fsync_name(self) -> None:
-        self._check_writable()
+        self.check_writable()
         try:
             device = os.stat(self._path).st_dev
             for parent in Path(os.path.realpath(self._path)).parents:  # of a link, where it leads
@@ -270,8 +300,8 @@ class PosixFiles:
             self.poison(self.where, error)
 
     def lock_writer(self) -> None:
-        with translated(str(self._path / WRITER_LOCK)):
-            fd = os.open(self._path / WRITER_LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+        with translated(path := self._prefix + WRITER_LOCK):
+            fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
             try:
                 # flock, not lockf: a lockf lock drops when any descriptor of the file closes.
                 fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -339,7 +369,7 @@ class PosixFiles:
 
     def sync(self, name: str) -> None:
         """Return when a file that another program wrote here will survive a power cut."""
-        self._check_writable()
+        self.check_writable()
         with translated(str(self._path / name)):
             fd = os.open(self._path / name, os.O_RDONLY | os.O_CLOEXEC)
             try:
@@ -357,7 +387,8 @@ class PosixFiles:
             "Check the disk, then open the store again: it holds the last commit, or this one.",
         ) from error
 
-    def _check_writable(self) -> None:
+    def check_writable(self) -> None:
+        """Raise ClosedError once the disk has failed to store something."""
         if self._poisoned:
             raise ClosedError(
                 f"The store {self.where} takes no more writes since the disk failed an fsync.",
@@ -437,6 +468,7 @@ class _PosixNewFile:
         self._files, self._name, self._fd = files, name, fd
 
     def write(self, data: Buffer) -> None:
+        self._files.check_writable()
         rest = memoryview(data).cast("B") if memoryview(data).nbytes else memoryview(b"")
         with translated(f"{self._files.where}/{self._name}"):
             while rest:
@@ -445,6 +477,12 @@ class _PosixNewFile:
     def fsync(self) -> None:
         try:
             os.fsync(self._fd)
+        except OSError as error:
+            self._files.poison(self._name, error)
+
+    def fdatasync(self) -> None:
+        try:
+            os.fdatasync(self._fd)
         except OSError as error:
             self._files.poison(self._name, error)
 

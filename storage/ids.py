@@ -15,6 +15,7 @@ import numpy.typing as npt
 
 from gdb.errors import ImportFailed
 from gdb.storage.model import I64, U8, U32, Column, from_strings
+from gdb.storage.pcsr import stable_order
 
 U64 = npt.NDArray[np.uint64]
 
@@ -77,7 +78,7 @@ def build(ids: Column, vids: U32, space: str) -> IdIndex:
         keys = ids.values.astype(np.int64, copy=False)
     else:
         keys = hash_strings(ids.values.astype(np.uint8, copy=False), ids.offsets)
-    order = np.argsort(keys, kind="stable")
+    order = stable_order(keys)
     keys = keys[order]
     repeats = np.flatnonzero(keys[1:] == keys[:-1])
     if repeats.shape[0]:

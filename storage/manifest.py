@@ -11,8 +11,7 @@ import json
 import re
 import secrets
 import struct
-from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, cast
 
 from gdb.errors import NotAStore, StoreVersionError
@@ -20,18 +19,19 @@ from gdb.storage import contradictions
 from gdb.storage.adjacency import Direction
 from gdb.storage.checksum import DIGEST_BYTES, digest
 from gdb.storage.fields import Fields, Json
-from gdb.storage.files import MANIFEST, READERS_LOCK, WRITER_LOCK, Files
-from gdb.storage.model import FIRST_KINDS, Kind
-from gdb.storage.segment import FileRecord, damaged
+from gdb.storage.files import MANIFEST, Files
+from gdb.storage.formats import format_of
+from gdb.storage.model import Kind
+from gdb.storage.names import SEGMENT_NAME, looks_like_store
+from gdb.storage.segment import FileRecord, Inside, damaged
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
 
-FORMAT = 3
+FORMAT = 4
 _MAGIC = b"gdb.man\n"
-_HEAD = struct.Struct("<8sIIQ")  # magic, format, 0, length of the body
-_SEGMENT_NAME = re.compile(r"seg-\d{8,}-\d{4,}-[0-9a-f]{8}\.gdb")
-_TEMPORARY_NAME = re.compile(r"manifest-\d{8,}-[0-9a-f]{8}\.tmp|scratch-[0-9a-f]{16}\.tmp")
+_HEAD = struct.Struct("<8sIIQ")  # magic, format, sectors or 0, length of the body
+SECTOR = 512  # bytes of a file that a power cut leaves either written or not
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,7 +167,9 @@ class DeltaRecord:
 class Manifest:
     """All that a snapshot needs to know before it opens a file; all but `delta` and `inline` tells of the base.
 
-    inline : a segment file with the sections of a small delta, b"": it has a file of its own.
+    inline : the sections of a small delta, None: it has a file of its own.
+    journal : whether records may follow it, see `gdb.storage.journal`.
+    packed : the base is written with packed sections, now and whenever it is written anew.
     """
 
     version: int = 0
@@ -178,12 +180,19 @@ class Manifest:
     types: tuple[TypeRecord, ...] = ()
     spaces: tuple[SpaceRecord, ...] = ()
     delta: DeltaRecord | None = None
-    inline: bytes = b""
+    inline: Inside | None = None
+    journal: bool = False
+    packed: bool = False
+
+    @property
+    def base_files(self) -> tuple[FileRecord, ...]:
+        """The files without that of a delta."""
+        return self.files if self.delta is None else self.files[: self.delta.file]
 
     def length_of(self, file: int) -> int:
         """The bytes of a file, by its number; ValueError where there is none."""
-        if file == len(self.files) and self.inline:
-            return len(self.inline)
+        if file == len(self.files) and self.inline is not None:
+            return len(self.inline.bytes)
         if not 0 <= file < len(self.files):
             raise ValueError(f"there is no file {file}")
         return self.files[file].length
@@ -194,12 +203,21 @@ class Manifest:
 
 
 def encode(manifest: Manifest) -> bytes:
-    """The bytes of a manifest file: head, JSON body, the segment inside, BLAKE2b-128 of all."""
+    """The bytes of a manifest file: head, JSON body, the segment inside, BLAKE2b-128 of all. Whole sectors where
+    records may follow."""
     members = {name: getattr(manifest, name) for name in _OWN}
+    if manifest.packed:  # what is not says nothing, as in the formats before
+        members["packed"] = True
     if manifest.delta is not None:
         members["delta"] = manifest.delta
     body = f"{_JSON.encode(members)[:-1]},{_base_text(manifest)[1:]}".encode()
-    sealed = _HEAD.pack(_MAGIC, format_of(manifest), 0, len(body)) + body + manifest.inline
+    inline = b"" if manifest.inline is None else manifest.inline.bytes
+    sectors = 0
+    if manifest.journal:
+        size = _HEAD.size + len(body) + len(inline) + DIGEST_BYTES
+        sectors = -(-size // SECTOR)
+        body += b" " * (sectors * SECTOR - size)
+    sealed = _HEAD.pack(_MAGIC, format_of(manifest), sectors, len(body)) + body + inline
     return sealed + digest(sealed)
 
 
@@ -226,38 +244,19 @@ def _base_text(manifest: Manifest) -> str:
 _JSON = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), default=_members)
 
 
-def format_of(manifest: Manifest) -> int:
-    """The oldest format that has all that the store uses, so that an older gdb reads what it can."""
-    kinds = {column.kind for column in _columns_of(manifest)}
-    if "any" in kinds:
-        return 3
-    # a reader that knows no delta must not overlook it
-    return 1 if manifest.delta is None and kinds <= set(FIRST_KINDS) else 2
-
-
-def _columns_of(manifest: Manifest) -> Iterator[ColumnRecord]:
-    """The columns of all properties, also those of the delta."""
-    owned = [group.columns for group in manifest.groups] + [t.columns for t in manifest.types]
-    if manifest.delta is not None:
-        owned += [added.columns for added in manifest.delta.added]
-        owned += [edges.columns for edges in manifest.delta.types]
-        patches = [*manifest.delta.patches.values(), *(t.patches for t in manifest.delta.types)]
-        yield from (patch.column for of in patches for patch in of.values())
-    yield from (column for columns in owned for column in columns.values())
-
-
 def decode(raw: bytes, where: str) -> Manifest:
-    """The manifest in the bytes of a manifest file.
+    """The manifest in the bytes of a manifest file; records behind it are not looked at.
 
     Raises
     ------
     CorruptStore : the bytes are not what was written, or contradict themselves.
     StoreVersionError : they are of a newer format.
     """
+    raw = raw[: length_in(raw)]
     sealed, seal = raw[:-DIGEST_BYTES], raw[-DIGEST_BYTES:]
     if len(sealed) < _HEAD.size or digest(sealed) != seal:
         raise damaged(where, MANIFEST, "does not hold the bytes that were committed")
-    magic, version, _, length = _HEAD.unpack_from(sealed)
+    magic, version, sectors, length = _HEAD.unpack_from(sealed)
     if magic != _MAGIC:
         raise damaged(where, MANIFEST, "is not a manifest")
     if version > FORMAT:  # every format keeps head and seal, so that this is no guess
@@ -266,14 +265,18 @@ def decode(raw: bytes, where: str) -> Manifest:
             "Install a newer gdb-embedded.",
         )
     body, inline = sealed[_HEAD.size : _HEAD.size + length], sealed[_HEAD.size + length :]
-    if not 1 <= version <= FORMAT or len(body) < length or (inline and version == 1):
+    known = 1 <= version <= FORMAT and (version == 4 or not sectors)
+    if not known or len(body) < length or (inline and version == 1):
         raise damaged(where, MANIFEST, "has no valid head")
     try:
-        found = _manifest(_Fields(cast(Json, json.loads(body))), inline)
+        held = Inside(raw=inline) if inline else None
+        found = replace(_manifest(_Fields(cast(Json, json.loads(body))), held), journal=sectors > 0)
         if version == 1 and found.delta is not None:
             raise ValueError("a delta in format 1")
-        if version < 3 <= format_of(found):
+        if version < 3 <= format_of(replace(found, packed=False)):
             raise ValueError(f"values of any type in format {version}")
+        if version < 4 and found.packed:
+            raise ValueError(f"packed sections in format {version}")
     except (ValueError, RecursionError) as error:
         raise damaged(where, MANIFEST, f"cannot be understood ({error})") from None
     try:
@@ -281,6 +284,15 @@ def decode(raw: bytes, where: str) -> Manifest:
     except ValueError as error:
         raise damaged(where, MANIFEST, f"contradicts itself ({error})") from None
     return found
+
+
+def length_in(raw: bytes) -> int:
+    """How many of the bytes of a manifest file are the manifest; behind them are records."""
+    if len(raw) >= _HEAD.size:
+        _, version, sectors, _ = _HEAD.unpack_from(raw)
+        if version == 4 and sectors:
+            return min(int(sectors) * SECTOR, len(raw))
+    return len(raw)
 
 
 def read(files: Files) -> tuple[bytes, Manifest]:
@@ -323,26 +335,6 @@ def commit(files: Files, manifest: Manifest, *, new_names: bool = True) -> bytes
     return raw
 
 
-def holds_nothing_else(names: list[str]) -> bool:
-    """Whether a folder holds only what a writer killed while creating a store may have left."""
-    ours = {WRITER_LOCK, READERS_LOCK}
-    return all(name in ours or _TEMPORARY_NAME.fullmatch(name) for name in names)
-
-
-def looks_like_store(names: list[str]) -> bool:
-    """Whether a folder holds segments."""
-    return any(_SEGMENT_NAME.fullmatch(name) for name in names)
-
-
-def strays(names: list[str], kept: set[str]) -> list[str]:
-    """Those of `names` that are files of a store, but not in `kept`."""
-    return [
-        name
-        for name in names
-        if name not in kept and (_SEGMENT_NAME.fullmatch(name) or _TEMPORARY_NAME.fullmatch(name))
-    ]
-
-
 class _Fields(Fields):
     """The members that only a manifest has."""
 
@@ -371,7 +363,7 @@ class _Fields(Fields):
         return tuple(found)
 
 
-def _manifest(at: _Fields, inline: bytes) -> Manifest:
+def _manifest(at: _Fields, inline: Inside | None) -> Manifest:
     return Manifest(
         version=at.number("version"),
         vertex_count=at.number("vertex_count"),
@@ -382,7 +374,18 @@ def _manifest(at: _Fields, inline: bytes) -> Manifest:
         spaces=at.each("spaces", _space),
         delta=_delta(at.one("delta")) if at.has("delta") else None,
         inline=inline,
+        packed=at.has("packed") and at.flag("packed"),
     )
+
+
+def delta_of(text: bytes) -> DeltaRecord:
+    """The delta that a JSON text tells of; ValueError where it is none."""
+    return _delta(_Fields(cast(Json, json.loads(text))))
+
+
+def text_of(delta: DeltaRecord) -> bytes:
+    """Its inverse."""
+    return _JSON.encode(delta).encode()
 
 
 def _delta(at: _Fields) -> DeltaRecord:
@@ -428,7 +431,7 @@ def _added_edges(at: _Fields) -> AddedEdges:
 
 def _file(at: _Fields) -> FileRecord:
     name = at.text("name")
-    if not _SEGMENT_NAME.fullmatch(name):  # a name is never a way out of the folder
+    if not SEGMENT_NAME.fullmatch(name):  # a name is never a way out of the folder
         raise ValueError("a file has an impossible name")
     return FileRecord(name, at.number("length"), at.text("digest"))
 
@@ -451,14 +454,8 @@ def _group(at: _Fields) -> GroupRecord:
 
 
 def _segment(at: _Fields) -> SegmentRecord:
-    return SegmentRecord(
-        file=at.number("file"),
-        section=at.number("section"),
-        first_row=at.number("first_row"),
-        rows=at.number("rows"),
-        first_edge=at.number("first_edge"),
-        edges=at.number("edges"),
-    )
+    members = ("file", "section", "first_row", "rows", "first_edge", "edges")
+    return SegmentRecord(*map(at.number, members))
 
 
 def _part(at: _Fields) -> PartRecord:
@@ -488,10 +485,5 @@ def _type(at: _Fields) -> TypeRecord:
 
 
 def _space(at: _Fields) -> SpaceRecord:
-    return SpaceRecord(
-        name=at.text("name"),
-        kind=at.kind("kind"),
-        count=at.number("count"),
-        file=at.number("file"),
-        section=at.number("section"),
-    )
+    where = map(at.number, ("count", "file", "section"))
+    return SpaceRecord(at.text("name"), at.kind("kind"), *where)

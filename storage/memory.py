@@ -10,7 +10,7 @@ import numpy as np
 
 from gdb.errors import StoreError, StoreLocked
 from gdb.storage.checksum import Buffer
-from gdb.storage.files import NewFile, missing, wrong_length
+from gdb.storage.files import Growing, NewFile, missing, wrong_length
 from gdb.storage.model import U8
 from gdb.storage.scratch import Scratch
 
@@ -20,6 +20,7 @@ class MemoryFiles:
 
     def __init__(self) -> None:
         self._contents: dict[str, U8] = {}
+        self._growing: dict[str, Growing] = {}  # of those that are read again, instead
         self._writer = threading.Lock()
 
     @property
@@ -27,24 +28,32 @@ class MemoryFiles:
         return "in memory"
 
     def names(self) -> list[str]:
-        return sorted(self._contents)
+        return sorted({*self._contents, *self._growing})
 
     def create(self, name: str) -> NewFile:
-        if name in self._contents:
+        if name in self.names():
             raise StoreError(f"The file {name} exists already.")
         self._contents[name] = np.zeros(0, np.uint8)
         return _MemoryNewFile(self, name)
+
+    def extend(self, name: str) -> NewFile:
+        return _MemoryEnd(self.read_again(name))
 
     def scratch(self) -> Scratch:
         return _MemoryScratch()
 
     def read(self, name: str) -> bytes:
+        if name in self._growing:
+            return bytes(self._growing[name].content)
         if name not in self._contents:
             raise FileNotFoundError(name)
         return self._contents[name].tobytes()
 
-    def read_again(self, name: str) -> bytes:
-        return self.read(name)
+    def read_again(self, name: str, *, grows: bool = False) -> Growing:
+        if name not in self._growing:
+            self._growing[name] = Growing(bytearray(self.read(name)))
+            del self._contents[name]
+        return self._growing[name]
 
     def map(self, name: str, length: int) -> U8:
         if name not in self._contents:
@@ -61,9 +70,11 @@ class MemoryFiles:
 
     def rename(self, old: str, new: str) -> None:
         self._contents[new] = self._contents.pop(old)
+        self._growing.pop(new, None)
 
     def unlink(self, name: str) -> None:
-        del self._contents[name]
+        self._contents.pop(name, None)
+        self._growing.pop(name, None)
 
     def fsync_dir(self) -> None:
         pass
@@ -101,8 +112,30 @@ class _MemoryNewFile:
     def fsync(self) -> None:
         pass
 
+    def fdatasync(self) -> None:
+        pass
+
     def close(self) -> None:
         self._files.put(self._name, np.frombuffer(self._bytes, np.uint8))
+
+
+class _MemoryEnd:
+    """The end of a file that grows."""
+
+    def __init__(self, growing: Growing) -> None:
+        self._growing = growing
+
+    def write(self, data: Buffer) -> None:
+        self._growing.content += data
+
+    def fsync(self) -> None:
+        pass
+
+    def fdatasync(self) -> None:
+        pass
+
+    def close(self) -> None:
+        pass
 
 
 class _MemoryScratch:

@@ -11,16 +11,17 @@ are counted anew in the order of the new forward part; of equal ones those of th
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import NoReturn
 
 import numpy as np
 import numpy.typing as npt
 
-from gdb.storage import intervals, pcsr, properties
+from gdb.storage import edge_stream, intervals, pcsr, properties
 from gdb.storage.adjacency import Adjacency, Direction
 from gdb.storage.delta import TypeDelta, patched
+from gdb.storage.edge_stream import EdgePiece
 from gdb.storage.files import MANIFEST
 from gdb.storage.manifest import TypeRecord
 from gdb.storage.model import I64, U32, Column, Kind, wider
@@ -71,14 +72,7 @@ class Partitions:
         self._segments = segments
         self.types = tuple(_edge_types(self._records, self._deltas))
         self._types = {one.name: one for one in self.types}
-        files = {s.file for record in records for part in record.parts for s in part.segments}
-        files |= {record.file for record in records if record.columns}
-        same = (
-            before is not None
-            and before._records == self._records
-            and segments.shares(before._segments, files)
-        )
-        kept = before if same else None
+        kept = before if before is not None and self._same_base(before) else None
         self._stored: dict[tuple[str, Direction], Part] = {} if kept is None else kept._stored
         self._stored_slots: dict[str, I64] = {} if kept is None else kept._stored_slots
         self._stored_columns: dict[tuple[str, str], Column] = (
@@ -90,6 +84,17 @@ class Partitions:
         self._adjacency: dict[tuple[Types, Direction], Adjacency] = {}
         self._eids: dict[tuple[Types, Direction], I64] = {}
         self._canonical: dict[str, I64] = {}
+
+    def _same_base(self, before: Partitions) -> bool:
+        """Whether an earlier snapshot has the same types in the same files."""
+        records = self._records.values()
+        if self._segments.records == before._segments.records and all(
+            before._records.get(record.name) is record for record in records
+        ):
+            return len(records) == len(before._records)
+        files = {s.file for record in records for part in record.parts for s in part.segments}
+        files |= {record.file for record in records if record.columns}
+        return before._records == self._records and self._segments.shares(before._segments, files)
 
     def adjacency(self, types: Types, direction: Direction) -> Adjacency:
         """See `gdb.storage.snapshot.Snapshot.adjacency`."""
@@ -154,6 +159,18 @@ class Partitions:
             assert stored is not None
             self._columns[name, key] = stored
         return self._columns[name, key]
+
+    def pieces(self, name: str, most: int) -> Iterator[EdgePiece]:
+        """See `gdb.storage.edge_stream.pieces`; nothing of it is kept."""
+        return edge_stream.pieces(
+            self._records.get(name),
+            self._deltas.get(name),
+            self._types[name].keys,
+            lambda key: self._read_column(name, key),
+            self._segments,
+            self._vertex_count,
+            most,
+        )
 
     def handles(self, name: str, numbers: I64) -> I64:
         """What edges of a type keep as long as a transaction: the rank of one of the base, -1 - serial of one that was
@@ -243,17 +260,19 @@ class Partitions:
 
     def stored_column(self, name: str, key: str) -> Column | None:
         """A property of the base's edges by rank; None where it has none."""
+        if (name, key) not in self._stored_columns:
+            column = self._read_column(name, key)
+            if column is None:
+                return None
+            self._stored_columns[name, key] = column
+        return self._stored_columns[name, key]
+
+    def _read_column(self, name: str, key: str) -> Column | None:
         record = self._records.get(name)
         if record is None or key not in record.columns:
             return None
-        if (name, key) not in self._stored_columns:
-            self._stored_columns[name, key] = properties.read(
-                record.columns[key],
-                self._segments[record.file],
-                record.edge_count,
-                self._segments.files.where,
-            )
-        return self._stored_columns[name, key]
+        file, where = self._segments[record.file], self._segments.files.where
+        return properties.read(record.columns[key], file, record.edge_count, where)
 
     # ---- unions ----------------------------------------------------------------------------------
 

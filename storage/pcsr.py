@@ -18,6 +18,7 @@ import numpy.typing as npt
 
 from gdb.storage import contradictions, intervals
 from gdb.storage.adjacency import Adjacency, Direction
+from gdb.storage.arrays import unset
 from gdb.storage.intervals import Intervals
 from gdb.storage.manifest import PartRecord, SegmentRecord
 from gdb.storage.model import I64, U8, U32
@@ -28,8 +29,6 @@ U64 = npt.NDArray[np.uint64]
 LONG = 255  # a row of this length or more
 PART_SECTIONS = 5  # of each segment of a part
 SEGMENT_EDGES = 16 << 20  # 64 MiB of neighbours
-_LOW = np.uint64(0xFFFFFFFF)
-_BLOCK = 1 << 16
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -64,43 +63,53 @@ def keys_of(rows: U32, neighbours: U32) -> U64:
     return (rows.astype(np.uint64) << np.uint64(32)) | neighbours
 
 
-def stable_order(values: U32) -> I64:
-    """`np.argsort(values, kind="stable")`, but faster: one sort of (value, place)."""
-    if values.shape[0] >= 1 << 32:
+def stable_order(values: U32 | I64 | U64) -> I64:
+    """`np.argsort(values, kind="stable")`, but faster: one sort of (value, place), where both have 64 bits together."""
+    count = values.shape[0]
+    least = int(values.min()) if count else 0
+    width, place = (int(values.max(initial=least)) - least).bit_length(), count.bit_length()
+    if width + place > 64:
         return np.argsort(values, kind="stable")
-    packed = values.astype(np.uint64) << np.uint64(32)
-    packed |= np.arange(values.shape[0], dtype=np.uint64)
-    packed.sort()
-    packed &= np.uint64(0xFFFFFFFF)
-    return packed.view(np.int64)
+    packed = values.astype(np.uint64)  # wraps below 0, and so does what is taken away
+    packed -= np.uint64(least & (1 << 64) - 1)
+    packed <<= np.uint64(place)
+    return _places(packed, place)
 
 
 def order_of(rows: U32, neighbours: U32) -> I64:
     """The stable order by (row, neighbour), i64[m]: that of `keys_of`, sorted."""
-    by_neighbour = stable_order(neighbours)
-    return by_neighbour[stable_order(rows[by_neighbour])]
+    width, place = int(neighbours.max(initial=0)).bit_length(), rows.shape[0].bit_length()
+    if int(rows.max(initial=0)).bit_length() + width + place > 64:
+        by_neighbour = stable_order(neighbours)
+        return by_neighbour[stable_order(rows[by_neighbour])]
+    packed = rows.astype(np.uint64)
+    packed <<= np.uint64(width)
+    packed |= neighbours
+    packed <<= np.uint64(place)
+    return _places(packed, place)
+
+
+def _places(packed: U64, width: int) -> I64:
+    """The places of values in ascending order, those of equal ones as they are; the values lack their lowest bits, of
+    this width, and are used up."""
+    packed |= np.arange(packed.shape[0], dtype=np.uint64)
+    packed.sort()
+    packed &= np.uint64((1 << width) - 1)
+    return packed.view(np.int64)
 
 
 def build(keys: U64) -> Part:
     """The part of ascending keys u64[m]; see `keys_of`. O(m)."""
-    rows, neighbours = np.empty(len(keys), np.uint32), np.empty(len(keys), np.uint32)
-    for begin in range(0, len(keys), _BLOCK):  # what is made on the way stays in the cache
-        some = keys[begin : begin + _BLOCK]
-        rows[begin : begin + _BLOCK] = some >> np.uint64(32)
-        neighbours[begin : begin + _BLOCK] = some & _LOW
-    if not len(keys):
-        return Part(intervals.of_vids(rows), np.zeros(1, np.int64), neighbours, True, False, 0)
-    begins = np.ones(len(keys), np.bool_)
-    np.not_equal(rows[1:], rows[:-1], out=begins[1:])
-    starts = np.flatnonzero(begins)
-    offsets = np.append(starts, len(keys)).astype(np.int64, copy=False)
+    from gdb.storage.loops import split  # brings the compiler
+
+    found = split(keys)
     return Part(
-        intervals.of_vids(rows[starts]),
-        offsets,
-        neighbours,
-        simple=not bool((keys[1:] == keys[:-1]).any()),
-        loops=bool((rows == neighbours).any()),
-        max_degree=int(np.diff(offsets).max()),
+        intervals.of_vids(found.rows),
+        np.append(found.starts, len(found.neighbours)),
+        found.neighbours,
+        simple=not found.repeats,
+        loops=found.loops > 0,
+        max_degree=found.max_degree,
     )
 
 
@@ -237,14 +246,14 @@ def write(
         index = intervals.of_vids(vids)
         lengths, long = encode_offsets(local)
         sections = [
-            Section(SectionKind.INTERVAL_FIRST, index.first),
-            Section(SectionKind.INTERVAL_LENGTH, index.length),
-            Section(SectionKind.ROW_LENGTHS, lengths),
-            Section(SectionKind.LONG_ROWS, long),
-            Section(SectionKind.NEIGHBOURS, neighbours),
+            Section(SectionKind.INTERVAL_FIRST, index.first, counted=True),
+            Section(SectionKind.INTERVAL_LENGTH, index.length, counted=True),
+            Section(SectionKind.ROW_LENGTHS, lengths, counted=True),
+            Section(SectionKind.LONG_ROWS, long, counted=True),
+            Section(SectionKind.NEIGHBOURS, neighbours, rows=local),
         ]
         place = writer.place(sections)
-        size += sum(s.data.nbytes for s in sections)
+        size += place.bytes
         segments.append(
             SegmentRecord(place.file, place.section, first, len(vids), begin, end - begin)
         )
@@ -308,14 +317,23 @@ class _Tail:
 
     def _next(self, count: int) -> U32:
         """So many neighbours more."""
-        found, wanted = [np.zeros(0, np.uint32)], count
-        while wanted:
-            front = self._neighbours.pop(0)
-            if len(front) > wanted:
-                self._neighbours.insert(0, front[wanted:])
-            found.append(front[:wanted])
-            wanted -= len(found[-1])
-        return found[1] if len(found) == 2 else np.concatenate(found)
+        if count and len(self._neighbours[0]) >= count:  # not copied
+            return self._front(count)
+        found, at = unset(count, np.uint32), 0
+        while at < count:
+            some = self._front(
+                count - at
+            )  # gone when it is copied: there is no room for all of them twice
+            found[at : at + len(some)] = some
+            at += len(some)
+        return found
+
+    def _front(self, most: int) -> U32:
+        """The first neighbours that are in no segment, at most so many."""
+        front = self._neighbours.pop(0)
+        if len(front) > most:
+            self._neighbours.insert(0, front[most:])
+        return front[:most]
 
     def finish(self) -> None:
         """All positions are in segments."""
@@ -333,20 +351,66 @@ class _Tail:
         self._gone += rows
 
     def _take(self, keys: U64) -> None:
-        part = build(keys)
-        vids, starts = part.intervals.vids(), part.offsets[:-1] + self._known
+        from gdb.storage.loops import split  # brings the compiler
+
+        part = split(keys)
+        vids, starts = part.rows, part.starts + self._known
         gap = int(vids[0]) - int(self._vids[-1]) if len(self._vids) else 2
-        self.intervals += len(part.intervals) - (gap < 2)
+        self.intervals += int(np.count_nonzero(np.diff(vids) != 1)) + (gap > 1)
         same = int(gap == 0)  # rows: the first one goes on with the last one
         self._vids = np.concatenate([self._vids, vids[same:]])
         self._starts = np.concatenate([self._starts, starts[same:]])
         self._neighbours.append(part.neighbours)
         self._known += len(keys)
-        self.loops = self.loops or part.loops
-        if not part.simple:
-            again = keys[1:][keys[1:] == keys[:-1]]
-            self.repeats += len(again)
-            self.repeated_loops += int(np.count_nonzero(again >> np.uint64(32) == again & _LOW))
+        self.loops = self.loops or part.loops > 0
+        self.repeats += part.repeats
+        self.repeated_loops += part.repeated_loops
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Rows:
+    """Some rows of a part: vids u32[rows], offsets i64[rows + 1] from 0, neighbours u32[m]; the first may have begun
+    before."""
+
+    vids: U32
+    offsets: I64
+    neighbours: U32
+
+    def keys(self, most: int) -> Iterator[U64]:
+        """The keys of all positions, at most so many in a piece."""
+        for begin in range(0, len(self.neighbours), most):
+            end = min(begin + most, len(self.neighbours))
+            first = int(np.searchsorted(self.offsets, begin, side="right")) - 1
+            last = int(np.searchsorted(self.offsets, end, side="left"))
+            bounds: I64 = np.clip(self.offsets[first : last + 1], begin, end)
+            rows = np.repeat(self.vids[first:last], bounds[1:] - bounds[:-1])
+            yield keys_of(rows, self.neighbours[begin:end])
+
+
+def read_segment(
+    segment: SegmentRecord, file: SegmentFile, where: str, out: U32 | None = None
+) -> Rows:
+    """The rows of one segment. out : where its neighbours go, instead of staying in the map.
+
+    Raises
+    ------
+    CorruptStore : the segment is not what the manifest says. Its numbers are not compared with anything else.
+    """
+    at = segment.section
+    firsts = file.u32(at, SectionKind.INTERVAL_FIRST, segment.rows)
+    runs = file.u32(at + 1, SectionKind.INTERVAL_LENGTH, segment.rows)
+    if firsts.shape != runs.shape:
+        raise damaged(where, file.name, "has intervals without a length")
+    index = intervals.of_lengths(firsts, runs)
+    lengths = file.u8(at + 2, SectionKind.ROW_LENGTHS, segment.rows)
+    long = file.u32(at + 3, SectionKind.LONG_ROWS, segment.rows)
+    if np.count_nonzero(lengths == LONG) != long.shape[0]:
+        raise damaged(where, file.name, "has another number of long rows than it says")
+    local = decode_offsets(lengths, long)
+    fits = local.shape[0] == segment.rows + 1 and index.rows == segment.rows
+    if not (fits and segment.edges == local[-1]):
+        raise damaged(where, file.name, "holds another segment than the manifest says")
+    return Rows(index.vids(), local, file.neighbours(at + 4, local, out))
 
 
 def read(record: PartRecord, files: list[SegmentFile], where: str, vertex_count: int) -> Part:
@@ -354,7 +418,7 @@ def read(record: PartRecord, files: list[SegmentFile], where: str, vertex_count:
 
     files : the opened file of each segment. vertex_count : of the store; all vids are below it.
 
-    Neighbours of a part of one segment stay in the map; those of several are copied together.
+    Neighbours of a plain part of one segment stay in the map; those of several, and packed ones, are copied together.
 
     Raises
     ------
@@ -363,32 +427,20 @@ def read(record: PartRecord, files: list[SegmentFile], where: str, vertex_count:
     """
     offsets = np.zeros(record.rows + 1, np.int64)
     vids = np.zeros(record.rows, np.uint32)
-    neighbours: list[U32] = []
+    neighbours = np.empty(record.edges if len(record.segments) > 1 else 0, np.uint32)
     done = 0
     for segment, file in zip(record.segments, files, strict=True):
-        at = segment.section
-        firsts = file.u32(at, SectionKind.INTERVAL_FIRST)
-        runs = file.u32(at + 1, SectionKind.INTERVAL_LENGTH)
-        if firsts.shape != runs.shape:
-            raise damaged(where, file.name, "has intervals without a length")
-        index = intervals.of_lengths(firsts, runs)
-        lengths = file.u8(at + 2, SectionKind.ROW_LENGTHS)
-        long = file.u32(at + 3, SectionKind.LONG_ROWS)
-        found = file.u32(at + 4, SectionKind.NEIGHBOURS)
-        if np.count_nonzero(lengths == LONG) != long.shape[0]:
-            raise damaged(where, file.name, "has another number of long rows than it says")
-        local = decode_offsets(lengths, long)
+        end = segment.first_edge + segment.edges
+        out = neighbours[segment.first_edge : end] if len(record.segments) > 1 else None
+        rows = read_segment(segment, file, where, out)
+        if out is None:
+            neighbours = rows.neighbours
         stop = segment.first_row + segment.rows
-        fits = local.shape[0] == segment.rows + 1 and index.rows == segment.rows
-        if not (fits and found.shape[0] == segment.edges == local[-1] and stop <= record.rows):
-            raise damaged(where, file.name, "holds another segment than the manifest says")
         # The end of a row that goes on in the next segment is written again by that one.
-        offsets[segment.first_row + 1 : stop + 1] = local[1:] + segment.first_edge
-        mine = index.vids()
-        if segment.first_row < done and vids[segment.first_row] != mine[0]:
+        offsets[segment.first_row + 1 : stop + 1] = rows.offsets[1:] + segment.first_edge
+        if segment.first_row < done and vids[segment.first_row] != rows.vids[0]:
             raise damaged(where, file.name, "goes on with a row of another vertex")
-        vids[segment.first_row : stop] = mine
-        neighbours.append(found)
+        vids[segment.first_row : stop] = rows.vids
         done = stop
     name = files[0].name
     if (vids[1:] <= vids[:-1]).any():
@@ -396,7 +448,7 @@ def read(record: PartRecord, files: list[SegmentFile], where: str, vertex_count:
     part = Part(
         intervals.of_vids(vids),
         offsets,
-        neighbours[0] if len(neighbours) == 1 else np.concatenate(neighbours),
+        neighbours,
         record.simple,
         record.loops,
         record.max_degree,

@@ -8,20 +8,24 @@ import numpy as np
 
 from gdb.storage import contradictions
 from gdb.storage.manifest import ColumnRecord
-from gdb.storage.model import DTYPES, I64, ITEM_OF, TEXT_KINDS, Column, Values
+from gdb.storage.model import DTYPES, I64, ITEM_OF, TEXT_KINDS, Column, Kind, Values
 from gdb.storage.segment import Section, SectionKind, SegmentFile, damaged
+
+# columns whose values may be packed: of the others no count of the manifest tells how many there are, or, of floats,
+# they have no bits to spare
+PACKED_KINDS: frozenset[Kind] = frozenset({"int64", "bool", "date", "datetime", "duration"})
 
 
 def sections_of(column: Column, first: int) -> tuple[ColumnRecord, list[Section]]:
     """The sections of a column, and its record when the first of them has the number `first`."""
     item = ITEM_OF.get(column.kind)
     values: Values = column.values.astype(DTYPES[item or column.kind], copy=False)
-    sections = [Section(SectionKind.VALUES, values)]
+    sections = [Section(SectionKind.VALUES, values, counted=column.kind in PACKED_KINDS)]
     record = ColumnRecord(column.kind, first, -1, -1)
     if column.offsets is not None:
         record = replace(record, offsets=first + len(sections))
         kind = SectionKind.LIST_OFFSETS if item else SectionKind.STRING_OFFSETS
-        sections.append(Section(kind, column.offsets))
+        sections.append(Section(kind, column.offsets, counted=True))
     if column.inner is not None:  # right behind those of the lists
         sections.append(Section(SectionKind.STRING_OFFSETS, column.inner))
     if column.valid is not None and not column.valid.all():
@@ -42,7 +46,7 @@ def moved(record: ColumnRecord, by: int) -> ColumnRecord:
 
 
 def read(record: ColumnRecord, file: SegmentFile, count: int, where: str) -> Column:
-    """A column of `count` values; only validity bits are copied.
+    """A column of `count` values; validity bits are copied, and what is packed.
 
     Raises
     ------
@@ -51,33 +55,34 @@ def read(record: ColumnRecord, file: SegmentFile, count: int, where: str) -> Col
     offsets = inner = None
     item = ITEM_OF.get(record.kind)
     values: Values
+    most = count if record.kind in PACKED_KINDS else 0
     match item or record.kind:
         case "int64" | "datetime" | "duration":
-            values = file.i64(record.values, SectionKind.VALUES)
+            values = file.i64(record.values, SectionKind.VALUES, most)
         case "float64":
             values = file.f64(record.values, SectionKind.VALUES)
         case "date":
-            values = file.i32(record.values, SectionKind.VALUES)
+            values = file.i32(record.values, SectionKind.VALUES, most)
         case _:  # bools and texts
-            values = file.u8(record.values, SectionKind.VALUES)
+            values = file.u8(record.values, SectionKind.VALUES, most)
     length = values.shape[0]
 
-    def offsets_of(section: int, kind: SectionKind) -> I64:
+    def offsets_of(section: int, kind: SectionKind, most: int) -> I64:
         """Offsets into `length` things."""
-        found = file.i64(section, kind)
+        found = file.i64(section, kind, most)
         if not found.shape[0] or found[0] != 0 or found[-1] != length:
             what = "lists" if kind is SectionKind.LIST_OFFSETS else "strings"
             raise damaged(where, file.name, f"holds {what} of another length")
         return found
 
     if record.kind in TEXT_KINDS:
-        offsets = offsets_of(record.offsets, SectionKind.STRING_OFFSETS)
+        offsets = offsets_of(record.offsets, SectionKind.STRING_OFFSETS, count + 1)
         length = offsets.shape[0] - 1
     if item == "string":
-        inner = offsets_of(record.offsets + 1, SectionKind.STRING_OFFSETS)
+        inner = offsets_of(record.offsets + 1, SectionKind.STRING_OFFSETS, 0)
         length = inner.shape[0] - 1
     if item is not None:
-        offsets = offsets_of(record.offsets, SectionKind.LIST_OFFSETS)
+        offsets = offsets_of(record.offsets, SectionKind.LIST_OFFSETS, count + 1)
         length = offsets.shape[0] - 1
     valid = None
     if record.valid >= 0:

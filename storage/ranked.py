@@ -123,7 +123,7 @@ def _renumbered(old: Adjacency, vid: U32, rank: U32) -> Adjacency:
     return Adjacency(
         old.types,
         old.direction,
-        *_intervals(vids),
+        *intervals(vids),
         offsets,
         neighbours,
         old.simple,
@@ -132,7 +132,7 @@ def _renumbered(old: Adjacency, vid: U32, rank: U32) -> Adjacency:
     )
 
 
-def _intervals(vids: U32) -> tuple[U32, U32, U32]:
+def intervals(vids: U32) -> tuple[U32, U32, U32]:
     """First vid, length and first row of each run of vids that follow one another."""
     breaks = np.flatnonzero(np.diff(vids.astype(np.int64)) != 1) + 1
     row = np.concatenate([[0], breaks])[: len(vids)].astype(np.uint32)

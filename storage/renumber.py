@@ -18,11 +18,8 @@ from gdb.storage import pcsr
 from gdb.storage.model import I64, U32, Bools
 
 U64 = npt.NDArray[np.uint64]
-Words = npt.NDArray[np.int64 | np.uint64]
 
 MOST_CHAINED = 16384  # subpartitions of one group that the quadratic chain orders: about a second
-_ONE = np.uint64(1)
-_BLOCK = 1 << 18  # vertices that are looked at at once
 _MOST = (1 << 32) - 1  # the highest degree that is told from higher ones
 
 
@@ -48,10 +45,6 @@ class ShareSets:
 
     def __init__(self, vertices: int, parts: int) -> None:
         self.bits: U64 = np.zeros((vertices, max(1, -(-parts // 64))), np.uint64)
-
-    def add(self, part: int, vertices: npt.NDArray[np.integer]) -> None:
-        """Put `vertices` (repeats allowed) into the share sets that hold `part`."""
-        self.bits[vertices, part // 64] |= _ONE << np.uint64(part % 64)
 
 
 def genmap(
@@ -81,44 +74,22 @@ def genmap(
     rank = np.empty(members.shape[0], np.int64)
     rank[sequence] = np.arange(sequence.shape[0])
     vids = np.empty(groups.shape[0], np.uint32)
-    few = (_MOST - np.minimum(degrees, _MOST)).astype(np.uint32)  # hubs first
+    most = min(int(degrees.max(initial=0)), _MOST)
+    few = (most - np.minimum(degrees, most)).astype(np.uint32)  # hubs first
     by_rank = pcsr.order_of(rank.astype(np.uint32)[classes], few)
     vids[by_rank] = np.arange(groups.shape[0], dtype=np.uint32)
     return Numbering(vids, order, _ranges(order, sequence, class_group, sizes, connected))
 
 
 def _classes(groups: I64, bits: U64) -> tuple[I64, I64]:
-    """The class, (group, share set), of each vertex, and the first vertex of each. There are few classes, and many
-    vertices: these are gone through in blocks."""
-    code = groups.astype(np.int64)
-    for word in range(bits.shape[1]):
-        values = _distinct(bits[:, word])
-        for at in _blocks(code):
-            code[at] = code[at] * values.shape[0] + np.searchsorted(values, bits[at, word])
-        known = _distinct(code)
-        for at in _blocks(code):
-            code[at] = np.searchsorted(known, code[at])
-    members = np.zeros(int(code.max(initial=-1)) + 1, np.int64)
-    for at in reversed(_blocks(code)):
-        members[code[at][::-1]] = np.arange(at.start, at.stop)[::-1]  # so that the first one stays
-    return code, members
+    """The class of each vertex and the first vertex of each class: (group, share set), in this order."""
+    from gdb.storage.loops import classes_of  # brings the compiler
 
-
-def _blocks(array: Words) -> list[slice]:
-    n = array.shape[0]
-    return [slice(begin, min(begin + _BLOCK, n)) for begin in range(0, n, _BLOCK)]
-
-
-def _distinct(values: Words) -> Words:
-    """The values that differ, ascending."""
-    some = [_differing(np.sort(values[at])) for at in _blocks(values)]
-    return _differing(np.sort(np.concatenate([values[:0], *some])))
-
-
-def _differing(ordered: Words) -> Words:
-    begins = np.ones(ordered.shape[0], np.bool_)  # np.unique is much slower
-    begins[1:] = ordered[1:] != ordered[:-1]
-    return ordered[begins]
+    found, members = classes_of(groups, bits)
+    order = np.lexsort((*bits[members].T[::-1], groups[members]))
+    place = np.empty(len(order), np.int64)
+    place[order] = np.arange(len(order))
+    return place[found], members[order]
 
 
 def _ranges(

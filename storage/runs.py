@@ -15,13 +15,13 @@ import weakref
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
-from types import TracebackType
 from typing import Protocol, cast
 
 import numpy as np
 import numpy.typing as npt
 
 from gdb.storage import pcsr
+from gdb.storage.arrays import joined, unset
 from gdb.storage.model import I64, U8, Bools, Column, Kind, Values
 from gdb.storage.pcsr import U64
 from gdb.storage.scratch import Scratch
@@ -92,7 +92,7 @@ class Room:
     check : called before each piece that is dealt out, also in other threads; what it raises stops the work.
 
     `pending` bytes are for pieces that wait, `bucket` for the keys and values that are sorted at once: sorting and
-    writing them, while the next ones are sorted, takes about six times as much.
+    writing them, while the next ones are sorted, takes about ten times as much.
     """
 
     def __init__(
@@ -102,8 +102,8 @@ class Room:
         check: Callable[[], None] = lambda: None,
     ) -> None:
         self.files, self.check = files, check
-        self.pending = _UNLIMITED if budget is None else budget // 5
-        self.bucket = _UNLIMITED if budget is None else max(budget // 16, LEAST_BUCKET)
+        self.pending = _UNLIMITED if budget is None else budget // 10
+        self.bucket = _UNLIMITED if budget is None else max(budget // 32, LEAST_BUCKET)
         self.lock = threading.RLock()
         self._held = 0
         self._holders: weakref.WeakSet[Pieces] = weakref.WeakSet()
@@ -185,11 +185,11 @@ class Pieces:
         """The pieces, small ones together."""
         some, count = list[Piece](), 0
         for k in range(len(self._found)):
-            if some and count + len(self._found[k]) > PIECE:
-                yield _joined(some)
-                some, count = [], 0
             some.append(self.piece(k))
             count += len(some[-1])
+            if count >= PIECE >> 3:  # few are not worth going through by themselves
+                yield _joined(some)
+                some, count = [], 0
         if some:
             yield _joined(some)
 
@@ -198,7 +198,7 @@ class Pieces:
         found = [np.zeros(0, np.uint64)]
         for piece in list(self._found):
             keys = piece.keys if isinstance(piece, Piece) else self._read(piece.keys)
-            found.append(cast(U64, keys)[::step])
+            found.append(cast(U64, keys)[::step].copy())  # a view would hold the whole piece
         return np.concatenate(found)
 
     def close(self) -> None:
@@ -228,7 +228,7 @@ class Pieces:
 
     def _read(self, place: _Place) -> Array:
         at, dtype, length = place
-        found = np.empty(length, dtype)
+        found = unset(length, dtype.type)
         assert self._scratch is not None
         self._scratch.read(at, cast(U8, found.view(np.uint8)))
         return found
@@ -251,7 +251,7 @@ def _joined(pieces: Sequence[Piece]) -> Piece:
     if len(pieces) == 1:
         return pieces[0]
     columns = {key: Column.concat([p.columns[key] for p in pieces]) for key in pieces[0].columns}
-    return Piece(np.concatenate([piece.keys for piece in pieces]), columns)
+    return Piece(joined([piece.keys for piece in pieces], np.uint64), columns)
 
 
 # ---- sorting ---------------------------------------------------------------------------------------
@@ -323,7 +323,7 @@ def ordered(run: Run, room: Room) -> Iterator[Piece]:
 
 def _sorted(run: Run) -> Piece:
     """All edges of a run by key, in one piece."""
-    keys, at = np.empty(len(run), np.uint64), 0
+    keys, at = unset(len(run), np.uint64), 0
     columns = list[dict[str, Column]]()
     for piece in run:
         keys[at : at + len(piece.keys)] = piece.keys
@@ -342,7 +342,11 @@ def _sorted(run: Run) -> Piece:
 
 
 def _sorted_piece(piece: Piece) -> Piece:
-    return piece.take(_order(piece.keys)) if piece.columns else Piece(np.sort(piece.keys))
+    if piece.columns:
+        return piece.take(_order(piece.keys))
+    keys = joined([piece.keys], np.uint64)
+    keys.sort()
+    return Piece(keys)
 
 
 def _order(keys: U64) -> I64:
@@ -362,13 +366,6 @@ class Ahead:
             self._next = self._pool.submit(next, self._items, None)
             yield item
 
-    def __enter__(self) -> Ahead:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def close(self) -> None:
+        """Begin no more; waits for what has begun."""
         self._pool.shutdown(cancel_futures=True)

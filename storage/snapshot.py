@@ -7,7 +7,7 @@ computed (unions, edge ids) is computed once. Any number of threads may ask.
 from __future__ import annotations
 
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -17,6 +17,7 @@ from gdb.storage import delta as deltas
 from gdb.storage import intervals
 from gdb.storage.adjacency import Adjacency, Direction
 from gdb.storage.delta import Delta
+from gdb.storage.edge_stream import EdgePiece
 from gdb.storage.files import Files
 from gdb.storage.manifest import Manifest, PartRecord
 from gdb.storage.model import I64, U32, Column, Kind
@@ -44,7 +45,8 @@ class PartStats:
 @dataclass(frozen=True, slots=True)
 class StoreStats:
     """What a store holds. `bytes` counts all its files, `parts` are by type and direction; `changes` is the size of the
-    delta, what was changed since these were written: vertices, edges and values."""
+    delta, what was changed since these were written: vertices, edges and values; `packed`: they are written in packed
+    sections."""
 
     version: int
     vertices: int
@@ -53,6 +55,18 @@ class StoreStats:
     files: int
     parts: tuple[PartStats, ...]
     changes: int = 0
+    packed: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class More:
+    """How many files, and how many bytes they have."""
+
+    files: int
+    bytes: int
+
+
+NO_MORE = More(0, 0)
 
 
 class Snapshot:
@@ -62,24 +76,26 @@ class Snapshot:
         self,
         files: Files,
         manifest: Manifest,
-        manifest_bytes: int,
+        more: More = NO_MORE,
         before: Snapshot | None = None,
         delta: Delta | None = None,
     ) -> None:
-        """before : an earlier snapshot of the same store; what both have is not read again. delta : one that is not
-        committed, instead of the manifest's."""
+        """more : what the store has on disk beside the files that the manifest names. before : an earlier snapshot of
+        the same store; what both have is not read again. delta : one that is not committed, instead of the
+        manifest's."""
         self.manifest = manifest
         self.files = files
         self.version = manifest.version
-        self._manifest_bytes = manifest_bytes
+        self._more = more
         self._lock = threading.RLock()
         self._segments: Segments = Segments(
             files, manifest.files, manifest.inline, None if before is None else before._segments
         )
         self.delta = deltas.read(manifest, self._segments) if delta is None else delta
-        self._vertices: Vertices = Vertices(
-            manifest, self.delta, self._segments, None if before is None else before._vertices
-        )
+        known = None if before is None else before._vertices
+        if known is None or not known.fits(manifest, self.delta, self._segments):
+            known = Vertices(manifest, self.delta, self._segments, known)
+        self._vertices: Vertices = known
         self.partitions: Partitions = Partitions(
             manifest.types,
             self.delta.types,
@@ -91,7 +107,11 @@ class Snapshot:
         self.edge_types = self.partitions.types
         self.edge_count = sum(one.edge_count for one in self.edge_types)
         self.groups = self._vertices.groups
-        self.labels = tuple(sorted({label for group in self.groups for label in group.labels}))
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """All labels of vertices, ascending."""
+        return self._vertices.labels
 
     # ---- edges ----------------------------------------------------------------------------------
 
@@ -138,6 +158,11 @@ class Snapshot:
         with self._lock:
             return self.partitions.column(type, key)
 
+    def edge_pieces(self, type: str, most: int) -> Iterator[EdgePiece]:
+        """All edges of one type in the order of their ids, most of them so many at a time: for who goes through them
+        once, and needs no neighbour lists."""
+        return self.partitions.pieces(type, most)
+
     # ---- vertices -------------------------------------------------------------------------------
 
     def label_ranges(self, label: str) -> tuple[tuple[int, int], ...]:
@@ -171,6 +196,11 @@ class Snapshot:
             column = self._vertices.column(group, None)
         assert column is not None
         return column
+
+    def is_id(self, group: int, key: str) -> bool:
+        """Whether a property of a group is the user's id of each of its vertices."""
+        with self._lock:
+            return self._vertices.is_id(group, key)
 
     def ids_of(self, group: int) -> I64 | list[str]:
         """The user ids of a group, by group row: i64[count], or strings."""
@@ -235,11 +265,19 @@ class Snapshot:
             for record in self.manifest.types
             for part in record.parts
         )
-        size = sum(record.length for record in self.manifest.files) + self._manifest_bytes
-        files = len(self.manifest.files) + 1
+        size = sum(record.length for record in self.manifest.files)
+        size += self._more.bytes
+        files = len(self.manifest.files) + self._more.files
         vertices = sum(group.count for group in self.groups)
         return StoreStats(
-            self.version, vertices, self.edge_count, size, files, parts, self.delta.size
+            self.version,
+            vertices,
+            self.edge_count,
+            size,
+            files,
+            parts,
+            self.delta.size,
+            self.manifest.packed,
         )
 
     def sections_in(self, file: int) -> int:

@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from gdb.errors import ImportFailed
-from gdb.storage import pcsr, runs
-from gdb.storage.model import DTYPES, I64, Column, EdgeTable, Kind, Rows, common_kind
+from gdb.storage import runs
+from gdb.storage.adjacency import Direction
+from gdb.storage.model import DTYPES, I64, U32, Column, EdgeTable, Kind, Rows, common_kind
 from gdb.storage.pcsr import U64
-from gdb.storage.runs import Piece, Pieces, Room, Run, Turned
+from gdb.storage.renumber import ShareSets
+from gdb.storage.runs import Ahead, Piece, Pieces, Room, Run, Turned
+
+if TYPE_CHECKING:
+    from gdb.storage.loops import Packed
 
 LOW = np.uint64(0xFFFFFFFF)
 HIGH = np.uint64(32)
@@ -42,22 +48,25 @@ class Spool(Pieces):
         ImportFailed : these are not as many, an end is below 0, or a property has values of kinds that do not go
             together.
         """
-        count = len(sources)
-        if len(targets) != count:
+        if len(targets) != len(sources):
             raise ImportFailed(f"the edge type {self.name!r} has more sources than targets", "")
+        from gdb.storage.loops import pack  # brings the compiler
+
+        self.add_packed(pack(sources, targets), columns)
+
+    def add_packed(self, ends: Packed, columns: dict[str, Column]) -> None:
+        """Take some edges by their keys. Raises as `add_edges`."""
+        count = len(ends.keys)
         for key, column in columns.items():
             self._take_kind(key, column, count)
-        for ends in (sources, targets):
-            if count:
-                if int(ends.min()) < 0:
-                    raise missing(self.name)
-                self.highest = max(self.highest, int(ends.max()))
-        self.loops += int(np.count_nonzero(sources == targets))
+        if ends.least < 0:
+            raise missing(self.name)
+        self.highest = max(self.highest, ends.highest)
+        self.loops += ends.loops
         for begin in range(0, count, runs.PIECE):
             end = min(begin + runs.PIECE, count)
-            rows = (ends[begin:end].astype(np.uint32, copy=False) for ends in (sources, targets))
             few = {key: column.part(begin, end) for key, column in columns.items()}
-            self.add(Piece(pcsr.keys_of(*rows), few))
+            self.add(Piece(ends.keys[begin:end], few))
 
     def add_table(self, table: EdgeTable) -> None:
         """Take a table of the same type. Raises as `add_edges`."""
@@ -114,6 +123,27 @@ def _as(kind: Kind, column: Column | None, count: int) -> Column:
     return column
 
 
+def shares_of(types: Sequence[Spool], vertices: int) -> tuple[ShareSets, I64]:
+    """The parts that each vertex belongs to, and its degree in all of them, i64[vertices]. A type has two parts,
+    the outgoing one and the incoming one, or one where it has no direction."""
+    from gdb.storage.loops import add_counts, count_ends  # brings the compiler
+
+    even = vertices + vertices % 2
+    shares = ShareSets(even, sum(2 if spool.directed else 1 for spool in types))
+    degrees, times = np.zeros(even, np.int64), np.zeros((2, even), np.uint32)
+    part = 0
+    for spool in types:
+        times[:] = 0  # as source, as target
+        for piece in spool:
+            count_ends(piece.keys, *times)
+        for row in times:
+            add_counts(row, degrees, shares.bits, part)
+            part += int(spool.directed)
+        part += int(not spool.directed)
+    shares.bits = shares.bits[:vertices]
+    return shares, degrees[:vertices]
+
+
 def without_repeats(spool: Spool, before: int) -> Spool:
     """The edges without those that join the same two vertices as an earlier one; the first `before` all stay.
 
@@ -163,3 +193,54 @@ def low_first(keys: U64) -> U64:
     high, low = keys >> HIGH, keys & LOW
     turned: U64 = (np.minimum(high, low) << HIGH) | np.maximum(high, low)
     return turned
+
+
+class Sorts:
+    """The edges of a type under their vids, in the orders in which they are written; the first sorts begin at once, in
+    threads. `close` ends them.
+
+    Iterating gives a direction and its keys in ascending order; with the first ones come the columns. Edges without
+    direction have keys of the direction None first where they have columns: those of the canonical slots, each in the
+    row of the smaller end.
+    """
+
+    def __init__(self, spool: Spool, vids: U32) -> None:
+        from gdb.storage.loops import renumbered  # brings the compiler
+
+        self.spool, self._begun = spool, list[Ahead]()
+
+        def out(keys: U64) -> U64:
+            return renumbered(keys, vids, swap=False)
+
+        def back(keys: U64) -> U64:
+            return renumbered(keys, vids, swap=True)
+
+        def both(keys: U64) -> U64:
+            turned = out(keys)
+            apart = turned[turned >> HIGH != turned & LOW]  # a self-loop has one slot
+            return np.concatenate([turned, (apart & LOW) << HIGH | apart >> HIGH])
+
+        columns = bool(spool.kinds)
+        self._runs: list[tuple[Direction | None, Turned]] = [
+            (Direction.OUT, Turned(spool, out, columns=columns)),
+            (Direction.IN, Turned(spool, back)),
+        ]
+        if not spool.directed:
+            canonical = Turned(spool, lambda keys: low_first(out(keys)), columns=True)
+            self._runs = [(None, canonical)] if columns else []
+            self._runs.append((Direction.ANY, Turned(spool, both, fold=2)))
+        self._begin(2 if spool.directed else 1)
+
+    def _begin(self, count: int) -> None:
+        for _, run in self._runs[len(self._begun) : count]:
+            self._begun.append(Ahead(runs.ordered(run, self.spool.room)))
+
+    def __iter__(self) -> Iterator[tuple[Direction | None, Ahead]]:
+        for number, (direction, _) in enumerate(self._runs):
+            self._begin(number + 1)
+            yield direction, self._begun[number]
+
+    def close(self) -> None:
+        """End the sorts; no more than those that were asked for is lost."""
+        for each in self._begun:
+            each.close()

@@ -8,18 +8,20 @@ from __future__ import annotations
 
 import threading
 import weakref
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from gdb.errors import ClosedError, NotAStore, ReadOnlyError, StoreError
 from gdb.storage import manifest as manifests
+from gdb.storage import names
 from gdb.storage.delta import Delta
-from gdb.storage.files import MANIFEST, Files, PosixFiles
-from gdb.storage.manifest import Manifest
+from gdb.storage.files import MANIFEST, Files, Growing, NewFile, PosixFiles
+from gdb.storage.journal import Journal
+from gdb.storage.manifest import DeltaRecord, Manifest
 from gdb.storage.memory import MemoryFiles
-from gdb.storage.segment import FileRecord, need
-from gdb.storage.snapshot import Snapshot
+from gdb.storage.segment import FileRecord, Section, need
+from gdb.storage.snapshot import More, Snapshot
 
 
 class Store:
@@ -29,7 +31,11 @@ class Store:
         self.files, self.path, self.read_only = files, path, read_only
         self._closed = False
         self._lock = threading.RLock()  # guards the fields below
-        self._raw = b""
+        self._file: Growing | None = None  # the manifest, and how many of its bytes were looked at
+        self._looked = 0
+        self._journal: Journal | None = None  # of it
+        self._own = False  # whether this store wrote it, and may go on writing at its end
+        self._end: NewFile | None = None  # that end
         self._snapshot: Snapshot | None = None
         self._alive: weakref.WeakSet[Snapshot] = weakref.WeakSet()
         self._writing = threading.RLock()  # one writing thread of this process
@@ -87,19 +93,49 @@ class Store:
         with self._lock:
             self._check_open()
             try:
-                raw = self.files.read_again(MANIFEST)
+                file = self.files.read_again(MANIFEST, grows=self._journal is not None)
             except FileNotFoundError:
-                raw, _ = manifests.read(self.files)  # raises what fits
-            if self._snapshot is None or (raw is not self._raw and raw != self._raw):
-                return self._now(raw, manifests.decode(raw, self.files.where))
+                manifests.read(self.files)  # raises what fits
+                file = self.files.read_again(MANIFEST)
+            if file is not self._file:
+                return self._opened(file)
+            if len(file.content) != self._looked and self._journal is not None:
+                if self._journal.follow(file.content):
+                    self._now(self._journal.manifest, self._journal.more)
+                self._looked = len(file.content)
+            assert self._snapshot is not None
             return self._snapshot
 
-    def _now(self, raw: bytes, manifest: Manifest, delta: Delta | None = None) -> Snapshot:
+    def _opened(self, file: Growing) -> Snapshot:
+        """The state in a manifest that is another file than the one before."""
+        if self._snapshot is None or self._file is None or self._file.content != file.content:
+            raw = bytes(file.content)
+            manifest, journal = manifests.decode(raw, self.files.where), None
+            more = More(1, len(raw))
+            if manifest.journal:
+                begin = raw[: manifests.length_in(raw)]
+                journal = Journal(self.files, manifest, begin)
+                journal.follow(file.content)
+                manifest, more = journal.manifest, journal.more
+            self._now(manifest, more)
+            self._journal = journal
+        self._let_go()
+        self._file, self._looked = file, len(file.content)
+        assert self._snapshot is not None
+        return self._snapshot
+
+    def _now(self, manifest: Manifest, more: More, delta: Delta | None = None) -> Snapshot:
         """Make that the newest state."""
-        self._snapshot = Snapshot(self.files, manifest, len(raw), self._snapshot, delta)
-        self._raw = raw
+        self._snapshot = Snapshot(self.files, manifest, more, self._snapshot, delta)
         self._alive.add(self._snapshot)
         return self._snapshot
+
+    def _let_go(self) -> None:
+        """Append no more to the manifest that is."""
+        self._own = False
+        if self._end is not None:
+            end, self._end = self._end, None
+            end.close()
 
     @contextmanager
     def writer(self) -> Iterator[None]:
@@ -145,15 +181,63 @@ class Store:
             self.files.fsync_dir()  # protects the manifest's name: segments without it are no store
             self._certain = True
 
-    def commit(self, manifest: Manifest, delta: Delta | None = None) -> Snapshot:
-        """Make `manifest` the store's state; its files must be written and synced already. delta : what it holds, where
-        that is known."""
+    def commit(
+        self,
+        manifest: Manifest,
+        delta: Delta | None = None,
+        sections: Sequence[Section] | None = None,
+    ) -> Snapshot:
+        """Make `manifest` the store's state; its files must be written and synced already. delta, sections : what it
+        holds, where that is known."""
         need(self._depth > 0, "a commit without the writer's lock")
         known = {record.name for record in self.snapshot().manifest.files}
         new_names = any(record.name not in known for record in manifest.files)
         raw = manifests.commit(self.files, manifest, new_names=new_names)
         with self._lock:
-            snapshot = self._now(raw, manifest, delta)
+            snapshot = self._now(manifest, More(1, len(raw)), delta)
+            self._let_go()
+            self._file, self._own = self.files.read_again(MANIFEST), True
+            self._looked = len(raw)
+            self._journal = (
+                Journal(self.files, manifest, raw, sections) if manifest.journal else None
+            )
+        self._sweep()
+        return snapshot
+
+    @property
+    def wrote_last(self) -> bool:
+        """Whether the newest state is this store's own commit; the writer's lock must be held."""
+        return self._own
+
+    def append(
+        self, record: DeltaRecord, sections: Sequence[Section], delta: Delta
+    ) -> Snapshot | None:
+        """Make a delta the store's state by a record in the journal; None where there is none that this store began, or
+        no room in it.
+
+        Only who wrote a manifest writes records behind it, and stops for good where one failed: what another process
+        left there may be torn, or may never have reached the disk.
+        """
+        need(self._depth > 0, "a commit without the writer's lock")
+        journal = self._journal if self._own else None
+        made = None if journal is None else journal.record(record, sections)
+        if journal is None or made is None:
+            return None
+        try:
+            if self._end is None:
+                self._end = self.files.extend(MANIFEST)
+            self._end.write(made.raw)
+            self._end.fdatasync()  # protects the record: after this the caller may be told
+        except BaseException:
+            self._let_go()
+            raise
+        with self._lock:
+            if not journal.accept(made):
+                return self.snapshot()  # another thread has read it meanwhile
+            file = self.files.read_again(MANIFEST, grows=True)
+            need(file is self._file, "another process has written")
+            self._looked = journal.end
+            snapshot = self._now(journal.manifest, journal.more, delta)
         self._sweep()
         return snapshot
 
@@ -162,17 +246,27 @@ class Store:
         with self._lock:
             if not self._closed:
                 self._closed = True
+                self._let_go()
                 self.files.close()
+
+    @property
+    def _named(self) -> tuple[FileRecord, ...]:
+        """The files that the manifest names, also where records have taken the place of one of them."""
+        if self._journal is not None:
+            return self._journal.files
+        return () if self._snapshot is None else self._snapshot.manifest.files
 
     def _sweep(self) -> None:
         """Delete files that no manifest in use names; a later commit sweeps what is left."""
-        current = () if self._snapshot is None else self._snapshot.manifest.files
+        with self._lock:
+            current = self._named
         if self._swept == current:
             return
         with suppress(StoreError, FileNotFoundError), self.files.alone() as alone, self._lock:
             if alone:
-                kept = {r.name for snapshot in self._alive for r in snapshot.manifest.files}
-                for name in manifests.strays(self.files.names(), kept):
+                kept = {record.name for record in current}
+                kept |= {r.name for snapshot in self._alive for r in snapshot.manifest.files}
+                for name in names.strays(self.files.names(), kept):
                     self.files.unlink(name)
                 if kept == {record.name for record in current}:
                     self._swept = current
@@ -184,9 +278,9 @@ class Store:
 
 def _create(files: Files) -> None:
     """Commit an empty manifest into a folder that holds nothing of anybody's."""
-    names = files.names()
-    if not manifests.holds_nothing_else(names):
-        if not manifests.looks_like_store(names):
+    found = files.names()
+    if not names.holds_nothing_else(found):
+        if not names.looks_like_store(found):
             raise NotAStore(
                 f"The folder {files.where} is not empty and holds no store of gdb.",
                 "Give a new name, or the folder of a store.",

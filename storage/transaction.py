@@ -64,7 +64,7 @@ class Changes:
         """The graph with the changes."""
         if self._view.delta is not self.delta:
             before = self.base
-            self._view = Snapshot(before.files, before.manifest, 0, before, self.delta)
+            self._view = Snapshot(before.files, before.manifest, before=before, delta=self.delta)
         return self._view
 
     # ---- vertices --------------------------------------------------------------------------------

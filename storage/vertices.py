@@ -79,6 +79,7 @@ class Vertices:
         kept = before if same else None
         self._stored: dict[tuple[int, str | None], Column] = {} if kept is None else kept._stored
         self._indexes: dict[str, IdIndex] = {} if kept is None else kept._indexes
+        self._are_ids: dict[tuple[int, str], bool] = {} if kept is None else kept._are_ids
         self._columns: dict[tuple[int, str | None], Column | None] = {}
         self._new_indexes: dict[str, IdIndex] = {}
         pieces = _pieces(self._records, delta)
@@ -86,6 +87,7 @@ class Vertices:
         self.groups = tuple(
             self._group(key, found) for key, found in zip(pieces, self._pieces, strict=True)
         )
+        self.labels = tuple(sorted({label for group in self.groups for label in group.labels}))
         starts = sorted((r[0], n) for n, group in enumerate(self.groups) for r in group.ranges)
         self._range_start = np.array([start for start, _ in starts], np.int64)
         self._range_group = np.array([number for _, number in starts], np.int32)
@@ -104,6 +106,16 @@ class Vertices:
             for name, kind in kept.items():
                 kinds[name] = wider(kinds.get(name), kind)
         return VertexGroup(*key, ranges, sum(stop - start for start, stop in ranges), kinds)
+
+    def fits(self, manifest: Manifest, delta: Delta, segments: Segments) -> bool:
+        """Whether the vertices of another state are these: most commits change edges alone."""
+        mine = self._delta
+        return (
+            (mine.dead is delta.dead and mine.added is delta.added)
+            and (mine.patches is delta.patches and mine.vertices == delta.vertices)
+            and (self._records is manifest.groups and self._spaces is manifest.spaces)
+            and self._segments.records == segments.records
+        )
 
     # ---- rows ------------------------------------------------------------------------------------
 
@@ -138,14 +150,8 @@ class Vertices:
     def _of_piece(self, piece: _Piece, key: str | None, group: int) -> Column:
         stored: Column | None = None
         if piece.base is not None:
-            record = piece.base.ids if key is None else piece.base.columns.get(key)
             count = int(lengths_of(piece.base.ranges)[-1])
-            if record is not None:
-                place = piece.number, key
-                if place not in self._stored:
-                    file = self._segments[piece.base.file]
-                    self._stored[place] = properties.read(record, file, count, self._where)
-                stored = self._stored[place]
+            stored = self._of_base(piece.number, piece.base, key)
         else:
             assert piece.new is not None
             count = len(piece.new.ids)
@@ -160,7 +166,36 @@ class Vertices:
             stored = stored.as_any()
         return patched(stored, piece.patches.get(key))
 
+    def _of_base(self, number: int, base: GroupRecord, key: str | None) -> Column | None:
+        """A column of a group of the base as it is stored; None where it has none."""
+        record = base.ids if key is None else base.columns.get(key)
+        place = number, key
+        if record is not None and place not in self._stored:
+            count = int(lengths_of(base.ranges)[-1])
+            file = self._segments[base.file]
+            self._stored[place] = properties.read(record, file, count, self._where)
+        return self._stored.get(place)
+
     # ---- user ids --------------------------------------------------------------------------------
+
+    def is_id(self, group: int, key: str) -> bool:
+        """Whether a property is the user's id of each vertex of a group, as an import makes of a named :ID column. The
+        columns of the base are compared once."""
+        return all(self._is_id(piece, key) for piece in self._pieces[group])
+
+    def _is_id(self, piece: _Piece, key: str) -> bool:
+        if key in piece.patches:
+            return False
+        if piece.base is None:
+            return piece.new is not None and _same(piece.new.columns.get(key), piece.new.ids)
+        place, record = (piece.number, key), piece.base.columns.get(key)
+        if place not in self._are_ids:
+            alike = record is not None and record.kind == piece.base.ids.kind
+            number, base = piece.number, piece.base
+            self._are_ids[place] = alike and _same(
+                self._of_base(number, base, key), self._of_base(number, base, None)
+            )
+        return self._are_ids[place]
 
     def user_ids(self, vids: U32) -> list[int | str]:
         """The user id of each vid; 0 for one that is no more."""
@@ -189,7 +224,9 @@ class Vertices:
         for record in self._spaces:
             if record.name == space:
                 found = self._find_in(self._index(record), kind, wanted)
-        found[self._delta.is_dead(np.maximum(found, 0).astype(np.uint32)) & (found >= 0)] = -1
+        if len(self._delta.dead):
+            known = np.maximum(found, 0).astype(np.uint32)
+            found[self._delta.is_dead(known) & (found >= 0)] = -1
         if any(new.id_space == space for new in self._delta.added):
             left = np.flatnonzero(found < 0)
             asked = (
@@ -232,11 +269,11 @@ class Vertices:
         if space.name not in self._indexes:
             file = self._segments[space.file]
             keys = (
-                file.i64(space.section, SectionKind.ID_KEYS)
+                file.i64(space.section, SectionKind.ID_KEYS, space.count)
                 if space.kind == "int64"
-                else file.u64(space.section, SectionKind.ID_KEYS)
+                else file.u64(space.section, SectionKind.ID_KEYS, space.count)
             )
-            vids = file.u32(space.section + 1, SectionKind.ID_VIDS)
+            vids = file.u32(space.section + 1, SectionKind.ID_VIDS, space.count)
             if keys.shape[0] != space.count or vids.shape[0] != space.count:
                 raise damaged(self._where, file.name, "holds an index of another length")
             index = IdIndex(keys, vids)
@@ -277,6 +314,24 @@ def _pieces(records: Sequence[GroupRecord], delta: Delta) -> dict[GroupKey, list
         if ranges:
             found.setdefault(new.key, []).append(_Piece(-1, None, new, ranges, kept, {}))
     return found
+
+
+def _same(column: Column | None, ids: Column | None) -> bool:
+    """Whether a property holds exactly these ids."""
+    if column is None or ids is None or column.kind != ids.kind or len(column) != len(ids):
+        return False
+    if column.valid is not None and not column.valid.all():
+        return False
+    first = slice(0, 64)  # nearly every other property differs here
+    if not np.array_equal(column.values[first], ids.values[first]):
+        return False
+    if (
+        column.offsets is not None
+        and ids.offsets is not None
+        and not np.array_equal(column.offsets, ids.offsets)
+    ):
+        return False
+    return np.array_equal(column.values, ids.values)
 
 
 def rows_in(ranges: Ranges, vids: U32) -> I64:

@@ -226,10 +226,11 @@ class Expressions:
 
 
 class Queries:
-    """A random query. sorted : its rows come in one order."""
+    """A random query. sorted : its rows come in one order. walks : whether some relationships are of variable
+    length."""
 
-    def __init__(self, chance: random.Random) -> None:
-        self.chance = chance
+    def __init__(self, chance: random.Random, walks: bool = False) -> None:
+        self.chance, self.walks = chance, walks
         self.names: Types = {}
         self.sorted = False
         self._count = 0
@@ -269,6 +270,9 @@ class Queries:
 
     def _relationship(self, more: Types) -> str:
         name = ""
+        if self.walks and self.chance.random() < 0.3:
+            inner = f"[{self.chance.choice([':K', ':L'])}{self.chance.choice(['*1..2', '*0..1', '*2..2'])}]"
+            return self.chance.choice([f"-{inner}->", f"<-{inner}-", f"-{inner}-"])
         if self.chance.random() < 0.4:
             name = self._fresh("r")
             more[name] = "rel"

@@ -9,8 +9,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from gdb.chain.columns import RelationColumns, looked_up
+from gdb.chain.liveness import Demand
 from gdb.chain.relation import Builder, Held, Relation, selected
-from gdb.chain.steps import Found, Keep
+from gdb.chain.steps import Found
 from gdb.chain.translate import ChainTranslator
 from gdb.language.clauses import Match, Return
 from gdb.language.mentions import of_pattern, of_query
@@ -132,15 +133,19 @@ class Asked:
         columns = {name: builder.fresh("x") for name in shared}
         bound = {name: (relation.source, relation.names[name].column) for name in shared}
         table = builder.fresh("f")
-        once = kind == "EXISTS" and len(shared) == 1 and shared[0] in pattern.vertices
+        keyed = all(name in pattern.vertices for name in shared)
         step = Found(
             *(table, pattern, component, tuple(conditions), bound, columns),
-            once=once,
+            once=keyed and kind == "EXISTS",
+            number=number if keyed and kind == "COUNT" else None,
             what=f"match a pattern at {', '.join(shared)}",
         )
         builder.steps.append(step)
         keys = list(columns.values())
-        rows = f"SELECT {', '.join(keys)}, count(*) AS {number} FROM {table} GROUP BY ALL"
+        if step.number is not None:
+            rows = f"FROM {table}"
+        else:
+            rows = f"SELECT {', '.join(keys)}, count(*) AS {number} FROM {table} GROUP BY ALL"
         on = [f"{relation.names[name].column} = {columns[name]}" for name in shared]
         return rows, " AND ".join(on)
 
@@ -160,14 +165,14 @@ class Asked:
             hidden=(*relation.hidden, row),
         )
         counted = builder.made(counted)
-        inner = replace(counted.only(mentioned), times=None)
+        inner = counted.only(mentioned).unweighted()
         for k, clause in enumerate(matches):
-            live, keep = mentioned, Keep.EACH
-            if k == len(matches) - 1:
-                live, keep = frozenset[str](), Keep.ONCE if kind == "EXISTS" else Keep.COUNTED
-            inner = matched(builder, inner, clause, live, keep)
+            live = frozenset[str]() if k == len(matches) - 1 else mentioned
+            demand = Demand(live, numbers=True, once=kind == "EXISTS")
+            with builder.asking():
+                inner = matched(builder, inner, clause, demand)
         other = builder.fresh("n")
-        many = "count(*)" if inner.times is None else f"CAST(sum({inner.times}) AS BIGINT)"
+        many = "count(*)" if inner.weight is None else f"sum({inner.weight})::BIGINT"
         rows = f"SELECT {row} AS {other}, {many} AS {number} FROM {inner.from_} GROUP BY {row}"
         self.relation = counted
         return rows, f"{row} = {other}"

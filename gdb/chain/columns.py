@@ -122,7 +122,8 @@ class RelationColumns:
     def joins(self, relation: Relation) -> list[str]:
         """The LEFT JOINs that give the relation what its elements were asked for."""
         found: list[str] = []
-        for held in {h.column: h for h in relation.names.values() if h.element}.values():
+        known = {(h.column, h.element): h for h in relation.names.values() if h.element}
+        for held in known.values():
             refs = self._refs.get(held.element) if held.element is not None else None
             if refs:
                 assert held.origin is not None

@@ -9,8 +9,8 @@ from typing import Literal as OneOf
 
 from gdb.chain.asking import Asked
 from gdb.chain.columns import RelationColumns, looked_up
+from gdb.chain.liveness import demanded, pruned
 from gdb.chain.matching import matched
-from gdb.chain.paths import keep_for
 from gdb.chain.projecting import projected
 from gdb.chain.relation import UNIT, Builder, Held, Relation, selected
 from gdb.chain.steps import Chain
@@ -18,10 +18,7 @@ from gdb.chain.translate import ChainTranslator
 from gdb.errors import LimitExceeded, NotSupported
 from gdb.executor.tail import Output
 from gdb.language.clauses import CallSubquery, Clause, Match, Query, Return, Unwind, With
-from gdb.language.mentions import of_query
 from gdb.language.report import problem
-from gdb.language.resolve import properties
-from gdb.language.syntax import Expression
 from gdb.language.types import NULL, Kind, Type, written
 
 if TYPE_CHECKING:
@@ -99,16 +96,13 @@ def _united(builder: Builder, query: Query, found: Sequence[Relation]) -> tuple[
 
 def _clauses(builder: Builder, clauses: Sequence[Clause], start: Relation) -> Relation:
     """The relation that some clauses, of which the last is RETURN, make of one."""
-    relation = start
+    relation, clauses = start, pruned(clauses)
+    builder.all_needed()
     for k, clause in enumerate(clauses):
-        live = _live(clauses[k + 1 :])
+        demand = demanded(clauses[k + 1 :])
         match clause:
             case Match():
-                known = set(relation.names) | _named(clause)
-                builder.wishes = _wishes(clauses[k + 1 :])
-                keep = keep_for(clauses[k + 1] if k + 1 < len(clauses) else None)
-                names = known if live is None else live
-                relation = matched(builder, relation, clause, names, keep)
+                relation = matched(builder, relation, clause, demand)
             case Unwind():
                 relation = _unwound(builder, relation, clause)
             case With(projection=projection, where=where):
@@ -119,47 +113,13 @@ def _clauses(builder: Builder, clauses: Sequence[Clause], start: Relation) -> Re
                 relation = _called(builder, relation, clause)
             case _:
                 raise builder.refuse(clause.place, f"{type(clause).__name__} is")
-        if live is not None:
-            relation = relation if isinstance(clause, Return) else relation.only(live)
+        if isinstance(clause, Return):
+            relation = builder.expanded(relation)
+        elif demand.live is not None:
+            relation = relation.only(demand.live)
     if not isinstance(clauses[-1], Return):
         raise builder.refuse(clauses[-1].place, "a query without RETURN is")
     return relation
-
-
-def _live(clauses: Sequence[Clause]) -> frozenset[str] | None:
-    """The names that some clauses may ask for; None for all."""
-    for clause in clauses:
-        projection = clause.projection if isinstance(clause, With) else clause
-        if isinstance(projection, Return):
-            if projection.everything:
-                return None
-            break
-        if isinstance(clause, CallSubquery):
-            return None
-    return of_query(Query("", (tuple(clauses),)))
-
-
-def _wishes(clauses: Sequence[Clause]) -> frozenset[tuple[str, str]]:
-    """The properties that some clauses ask for, as far as the first that projects."""
-    found: list[Expression] = []
-    for clause in clauses:
-        match clause:
-            case Match(where=where) if where is not None:
-                found.append(where)
-            case Unwind(list=values):
-                found.append(values)
-            case With() | Return():
-                projection = clause.projection if isinstance(clause, With) else clause
-                found += [item.expression for item in projection.items]
-                found += [item.expression for item in projection.order]
-                break
-    return properties(found)
-
-
-def _named(clause: Match) -> set[str]:
-    from gdb.language.mentions import of_pattern
-
-    return {name for path in clause.patterns for name in of_pattern(path)}
 
 
 def _unwound(builder: Builder, relation: Relation, clause: Unwind) -> Relation:

@@ -11,7 +11,6 @@ from typing import TypeAlias
 from sqlglot import exp
 
 from gdb.chain.sql import guarded, null_where, number, strict_kind
-from gdb.language.comparisons import alike
 from gdb.language.types import (
     BOOLEAN,
     FLOAT,
@@ -23,6 +22,7 @@ from gdb.language.types import (
     Kind,
     Type,
     Typed,
+    alike,
     call,
     cast,
     is_null,

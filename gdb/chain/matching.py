@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING
 
 from gdb.chain.asking import Asked, asks
 from gdb.chain.columns import RelationColumns
+from gdb.chain.liveness import Demand, named
 from gdb.chain.paths import Part, Paths, alike, check, folded, rivals
 from gdb.chain.relation import UNIT, Builder, Held, Relation, selected
-from gdb.chain.steps import Found, Keep
+from gdb.chain.steps import Found
 from gdb.chain.translate import ChainTranslator
 from gdb.errors import QueryError
 from gdb.executor.tail import ColumnRef
@@ -36,22 +37,15 @@ if TYPE_CHECKING:
     from gdb.language.clauses import Match
 
 
-def matched(
-    builder: Builder,
-    relation: Relation,
-    clause: Match,
-    live: Collection[str],
-    keep: Keep = Keep.EACH,
-) -> Relation:
-    """The rows that MATCH makes of a relation.
-
-    live : the names that somebody asks for after it. keep : what is asked of the rows.
+def matched(builder: Builder, relation: Relation, clause: Match, demand: Demand) -> Relation:
+    """The rows that MATCH makes of a relation. demand : what is asked of them.
 
     Raises
     ------
     QueryError : it is not for columns.
     """
-    return _Matching(builder, clause, live, keep).run(relation)
+    known = frozenset(relation.names) | named(clause)
+    return _Matching(builder, clause, known, demand).run(relation)
 
 
 def read(builder: Builder, clause: Match) -> Pattern:
@@ -77,9 +71,11 @@ _SHORT = (Kind.INTEGER, Kind.FLOAT, Kind.BOOLEAN, Kind.DATE, Kind.DATETIME)
 
 
 class _Matching:
-    def __init__(self, builder: Builder, clause: Match, live: Collection[str], keep: Keep) -> None:
-        self.builder, self.clause, self.keep = builder, clause, keep
-        self.live = frozenset(live)
+    def __init__(
+        self, builder: Builder, clause: Match, known: frozenset[str], demand: Demand
+    ) -> None:
+        self.builder, self.clause, self.demand = builder, clause, demand
+        self.live = known if demand.live is None else demand.live
         self.wishes: frozenset[tuple[str, str]] = frozenset()
         self.pattern = read(builder, clause)
         self.components = self.pattern.components()
@@ -98,7 +94,7 @@ class _Matching:
         late = [c for c in rest if asks(c.expression)]
         soon = [c for c in rest if c not in late]
         asked = {name for c in rest for name in c.names} & reach
-        self.wishes = self.builder.wishes | properties(c.expression for c in rest)
+        self.wishes = self.demand.wishes | properties(c.expression for c in rest)
         self.asked = wanted = (self.live | asked) & reach
         if optional and late:
             return self._numbered_optional(relation, wanted)
@@ -106,7 +102,9 @@ class _Matching:
         if bound:
             relation = self.builder.made(relation)
         differing = self._differing()
-        parts = self._parts(relation, fresh, pushed, wanted, differing)
+        told = {e for pair in differing for e in pair} | asked
+        present = self.demand.present - told - bound
+        parts = self._parts(relation, fresh, pushed, wanted | told, present)
         joined = self._joined(relation, parts, fresh, soon, differing)
         if late:
             named = joined.only(n for n in joined.names if not n.startswith(HIDDEN))
@@ -118,28 +116,30 @@ class _Matching:
         relation: Relation,
         fresh: dict[str, Element],
         pushed: Sequence[tuple[Condition, ...]],
-        wanted: Collection[str],
-        differing: Sequence[tuple[str, str]],
+        needed: Collection[str],
+        present: Collection[str],
     ) -> list[Part]:
-        """The tables of the components, and of the relationships of variable length."""
+        """The tables of the components, and of the relationships of variable length. needed : names of which columns
+        are; present : those of them of which no more is asked than whether they are null."""
         pattern, long = self.pattern, self.pattern.long
-        needed = {*wanted, *(e for pair in differing for e in pair)}
-        needed |= {other.name for edge in long for other in rivals(pattern, edge)} - {
-            edge.name for edge in long
-        }
+        others = {other.name for edge in long for other in rivals(pattern, edge)}
+        needed = {*needed, *(others - {edge.name for edge in long})}
         measured = {e for r in pattern.routes if r.name in needed for e in r.edges} | needed
         ends = {end for edge in long for end in edge.ends}
         own: dict[str, tuple[Condition, ...]] = {}
+        told = {name for name in present if name not in ends | others}
         parts: list[Part] = []
         for component, conditions in zip(self.components, pushed, strict=True):
             if folded(pattern, component, relation.names):
                 own[component.vertices[0]] = conditions
             elif not self._known(component, relation, ends):
-                parts.append(self._part(component, conditions, relation, fresh, needed | ends))
+                parts.append(
+                    self._part(component, conditions, relation, fresh, needed | ends, told)
+                )
         stored = {
             n: self._stored(n, fresh[n]) for n in pattern.vertices if n in own and n in needed
         }
-        paths = Paths(self.builder, pattern, own, measured, self.keep)
+        paths = Paths(self.builder, pattern, own, measured, present, self.demand)
         return [*parts, *paths.parts(relation, parts, stored)]
 
     def _known(self, component: Component, relation: Relation, ends: Collection[str]) -> bool:
@@ -210,10 +210,14 @@ class _Matching:
         relation: Relation,
         fresh: dict[str, Element],
         wanted: Collection[str],
+        present: Collection[str],
     ) -> Part:
         builder, bound = self.builder, relation.names
         names = (*component.vertices, *component.edges)
-        columns = {n: builder.fresh("x") for n in names if n in wanted or n in bound}
+        asked = [n for n in names if n in wanted or n in bound]
+        valued = [n for n in asked if n not in present]
+        number = builder.fresh("w") if self._counts(component, valued, bound) else None
+        columns = {n: builder.fresh("x") for n in (asked if number is None else valued)}
         held = {
             n: (relation.source, relation.names[n].column) for n in component.vertices if n in bound
         }
@@ -236,10 +240,24 @@ class _Matching:
         builder.steps.append(
             Found(
                 *(table, self.pattern, component, own, held, columns, tuple(refs)),
+                number=number,
+                part=builder.partly and number is None and not self.clause.optional,
                 what=f"match {what}",
             )
         )
-        return Part(table, columns, stored)
+        if number is None:
+            return Part(table, columns, stored)
+        there = columns[valued[0]] if valued else number
+        told = {n: there for n in asked if n not in valued}
+        return Part(table, columns, stored, number=number, present=told)
+
+    def _counts(self, component: Component, valued: Sequence[str], bound: Collection[str]) -> bool:
+        """Whether the embeddings of a component are to be counted, and not listed, for each vertex that is asked for,
+        or for what each row binds."""
+        more = set(component.vertices) - set(valued) or component.edges or not valued
+        keys = len(valued) <= 1 or all(name in bound for name in valued)
+        keys = keys and all(name in component.vertices for name in valued)
+        return self.demand.numbers and keys and bool(more)
 
     def _stored(self, name: str, element: Element) -> list[ColumnRef]:
         """The properties of a new element that are taken from the store at once: those of which nearly as many values
@@ -280,16 +298,17 @@ class _Matching:
         before = f"(SELECT * FROM {relation.from_}{''.join(asked.joins(relation))})"
         new = [n for n in names if n not in relation.names]
         mine = [c for n in new for c in (held[n].column, *held[n].stored.values())]
-        every = [*relation.columns, *mine]
-        relation, times = self._times(relation, parts)
-        every += times
+        weights = [part.number for part in parts if part.number is not None]
+        first = relation == UNIT
+        relation, every = self._weighed(relation, weights, mine)
         where = " AND ".join(f"({test})" for test in tests) or "true"
         if self.clause.optional:
             inside = made[0] if len(made) == 1 else f"(SELECT * FROM {', '.join(made)})"
             source = f"{before} LEFT JOIN {inside} ON {where}"
             return replace(relation, source=selected(every, source), names=held, table=False)
-        if relation == UNIT:
+        if first:
             if len(parts) == 1 and not tests and not asked.asks() and not routes:
+                relation = replace(UNIT, hidden=tuple(weights), weight=parts[0].number)
                 return replace(relation, source=parts[0].table, names=held, table=True)
             sources = made
         else:
@@ -307,10 +326,13 @@ class _Matching:
         """What the names of the rows and of the new elements stand for."""
         names = dict(relation.names)
         for name, element in fresh.items():
+            type_ = NODE if element.kind == "vertex" else RELATIONSHIP
+            for part in parts:
+                if name in part.present:
+                    names[name] = Held(part.present[name], type_, element)
             if name in owner:
                 part = owner[name]
                 column = part.columns[name]
-                type_ = NODE if element.kind == "vertex" else RELATIONSHIP
                 stored = {(r.what, r.key): r.name for r in part.stored.get(name, ())}
                 names[name] = Held(column, type_, element, (part.table, column), stored)
         for part in parts:
@@ -335,17 +357,20 @@ class _Matching:
         columns = ", ".join(f"{sql} AS {column}" for column, sql in routes.values())
         return [f"(SELECT *, {columns} FROM {', '.join(made)})"]
 
-    def _times(self, relation: Relation, parts: Sequence[Part]) -> tuple[Relation, list[str]]:
-        """The relation with how often each row counts, and the column of it."""
-        own = [part.times for part in parts if part.times is not None]
-        if not own:
-            return relation, []
-        column = own[0]
-        sql = column
-        if self.clause.optional or len(own) > 1:
-            column = self.builder.fresh("t")
-            sql = " * ".join(f"coalesce({one}, 1)" for one in own) + f" AS {column}"
-        return replace(relation, hidden=(*relation.hidden, column), times=column), [sql]
+    def _weighed(
+        self, relation: Relation, weights: Sequence[str], mine: Sequence[str]
+    ) -> tuple[Relation, list[str]]:
+        """The relation with the weights that numbers of embeddings give it, and all its columns, new ones among
+        them."""
+        if not weights:
+            return relation, [*relation.columns, *mine]
+        factors = [f"coalesce({w}, 1)" for w in weights] if self.clause.optional else [*weights]
+        if relation.weight is not None:
+            factors.append(relation.weight)
+        product = self.builder.fresh("w")
+        bare = relation.unweighted()
+        every = [*bare.columns, *mine, f"{' * '.join(factors)} AS {product}"]
+        return replace(bare, hidden=(*bare.hidden, product), weight=product), every
 
     def _with_looks(
         self,
@@ -374,17 +399,21 @@ class _Matching:
         )
         counted = builder.made(counted)
         inner = replace(self.clause, optional=False)
-        found = matched(builder, counted, inner, {*self.live, *wanted})
+        demand = replace(self.demand, live=frozenset({*self.live, *wanted}))
+        with builder.asking():
+            found = matched(builder, counted.unweighted(), inner, demand)
         fresh = [held for n, held in found.names.items() if n not in relation.names]
         new = [c for one in fresh for c in (one.column, *one.stored.values())]
         other = builder.fresh("n")
         new = list(dict.fromkeys(new))
-        rows = selected([f"{number} AS {other}", *new], found.from_)
-        every = [*relation.columns, *new]
+        weights = [] if found.weight is None else [found.weight]
+        rows = selected([f"{number} AS {other}", *new, *weights], found.from_)
+        kept = replace(relation, names=counted.names)
+        kept, every = self._weighed(kept, weights, new)
         source = f"{counted.source} LEFT JOIN ({rows}) ON {number} = {other}"
         names = {n: h for n, h in found.names.items() if n not in relation.names}
         return replace(
-            relation,
+            kept,
             source=selected(every, source),
             names={**counted.names, **names},
             table=False,

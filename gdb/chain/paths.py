@@ -9,14 +9,12 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+from gdb.chain.liveness import Demand
 from gdb.chain.relation import Builder, Relation
-from gdb.chain.steps import End, Keep, Walked
+from gdb.chain.steps import End, Walked
 from gdb.executor.tail import ColumnRef
-from gdb.language.clauses import Clause, Return, With
-from gdb.language.syntax import Call, Expression, walk
 from gdb.rows.component import admissible
 from gdb.rows.pattern import HIDDEN, Component, Condition, Edge, Pattern
-from gdb.rows.projecting import is_aggregate
 
 
 @dataclass(slots=True)
@@ -24,43 +22,17 @@ class Part:
     """A table that a component, or a relationship of variable length, becomes.
 
     columns : of the elements that are wanted. stored : what is taken from the store for new elements.
-    lengths : of relationships of variable length, how long they are. times : how often a row counts.
+    lengths : of relationships of variable length, how long they are.
+    number : the column of how many embeddings or paths a row stands for; None where each is one.
+    present : names of which no more is asked than whether they are null, and a column that tells.
     """
 
     table: str
     columns: dict[str, str]
     stored: dict[str, list[ColumnRef]] = field(default_factory=dict)
     lengths: dict[str, str] = field(default_factory=dict)
-    times: str | None = None
-
-
-def keep_for(clause: Clause | None) -> Keep:
-    """What the clause behind a MATCH asks of its rows."""
-    from gdb.chain.asking import asks
-
-    projection = clause.projection if isinstance(clause, With) else clause
-    if not isinstance(projection, Return):
-        return Keep.EACH
-    every = [item.expression for item in projection.items]
-    every += [item.expression for item in projection.order]
-    if any(map(asks, every)):
-        return Keep.EACH
-    aggregates = [part for e in every for part in walk(e) if is_aggregate(part)]
-    if not aggregates:
-        return Keep.ONCE if projection.distinct else Keep.EACH
-    if all(map(_of_kinds, aggregates)):
-        return Keep.ONCE
-    return Keep.COUNTED if all(_star(a) or _of_kinds(a) for a in aggregates) else Keep.EACH
-
-
-def _star(aggregate: Expression) -> bool:
-    return isinstance(aggregate, Call) and aggregate.star
-
-
-def _of_kinds(aggregate: Expression) -> bool:
-    """Whether it does not matter to an aggregate how often a row comes."""
-    assert isinstance(aggregate, Call)
-    return aggregate.distinct or aggregate.function.text.lower() in ("min", "max")
+    number: str | None = None
+    present: Mapping[str, str] = field(default_factory=dict)
 
 
 def alike(a: Edge, b: Edge) -> bool:
@@ -100,6 +72,7 @@ class Paths:
     """The tables of a pattern's relationships of variable length.
 
     conditions : of new vertices, which say where paths may begin and end. wanted : names of which columns are needed.
+    present : those of them of which no more is asked than whether they are null. demand : what is asked of the rows.
     """
 
     def __init__(
@@ -108,10 +81,11 @@ class Paths:
         pattern: Pattern,
         conditions: Mapping[str, tuple[Condition, ...]],
         wanted: Collection[str],
-        keep: Keep,
+        present: Collection[str],
+        demand: Demand,
     ) -> None:
         self.builder, self.pattern, self.conditions = builder, pattern, conditions
-        self.wanted, self.keep = wanted, keep
+        self.wanted, self.present, self.demand = wanted, present, demand
         self.places: dict[str, tuple[str, str]] = {}
 
     def parts(
@@ -151,7 +125,15 @@ class Paths:
             for name in dict.fromkeys(edge.ends)
             if name in self.wanted or name in self.places or name in later
         ]
-        part = Part(builder.fresh("f"), {name: builder.fresh("x") for name in needed})
+        number = builder.fresh("w") if self._counts(edge) else None
+        told = []
+        if number is not None:
+            told = [n for n in needed if n in self.present and n not in {*self.places, *later}]
+            needed = [name for name in needed if name not in told]
+        columns = {name: builder.fresh("x") for name in needed}
+        part = Part(builder.fresh("f"), columns, number=number)
+        if number is not None:
+            part.present = dict.fromkeys(told, number)
         taken: list[ColumnRef] = []
         for name in needed:
             if name not in self.places and name in stored:
@@ -159,22 +141,28 @@ class Paths:
                 taken += [replace(ref, index=edge.ends.index(name)) for ref in stored[name]]
         if edge.name in self.wanted:
             part.lengths[edge.name] = builder.fresh("d")
-        elif self.keep is Keep.COUNTED and edge.selector is None:
-            part.times = builder.fresh("t")
         names = {used[name]: builder.fresh("x") for name in used}
-        part.columns |= {name: names[used[name]] for name in used}
+        part.columns = columns | {name: names[used[name]] for name in used}
         shown = [name for name in edge.ends if not name.startswith(HIDDEN)]
         builder.steps.append(
             Walked(
-                *(part.table, self.pattern, edge, left, right, self.keep),
-                {name: part.columns[name] for name in needed},
-                *(tuple(taken), names, part.lengths.get(edge.name), part.times, used_table),
-                f"walk {' to '.join(shown) or 'from anywhere'}",
+                *(part.table, self.pattern, edge, left, right, columns, tuple(taken)),
+                once=self.demand.once,
+                used=names,
+                used_table=used_table,
+                length=part.lengths.get(edge.name),
+                number=number,
+                what=f"walk {' to '.join(shown) or 'from anywhere'}",
             )
         )
         for name in needed:
             self.places.setdefault(name, (part.table, part.columns[name]))
         return part
+
+    def _counts(self, edge: Edge) -> bool:
+        """Whether paths are to be counted, and not listed."""
+        listed = edge.name in self.wanted or edge.selector is not None
+        return self.demand.numbers and not self.demand.once and not listed
 
     def _end(self, name: str) -> End:
         return End(name, self.places.get(name), self.conditions.get(name, ()))

@@ -74,23 +74,30 @@ class _Projection:
     # ---- steps -----------------------------------------------------------------------------------
 
     def run(self, where: Expression | None) -> Relation:
-        self._answer()
         distinct = self.clause.distinct
-        if self.aggregates or distinct:
-            self._group()
-        if self.aggregates and distinct and self.order:
-            place = self.clause.place
-            raise self.builder.refuse(place, "DISTINCT of aggregates, sorted, is")
         early = where is not None and not self._after(where)
         if early and (distinct or self.aggregates or self.skip or self.limit is not None):
             assert where is not None
             raise self.builder.refuse(where.place, "WHERE of names from before this WITH is")
+        if not (distinct or self.aggregates or self.order or self.relation.order):
+            self._cut_first()
+        self._answer()
+        if self.aggregates or distinct:
+            self._group()
+        if self.skip or self.limit is not None:
+            self.relation = self.builder.expanded(self.relation)
+        if self.aggregates and distinct and self.order:
+            place = self.clause.place
+            raise self.builder.refuse(place, "DISTINCT of aggregates, sorted, is")
         found = self._plain(where if early else None)
         if self.aggregates and distinct:
             columns = ", ".join(found.columns)
             source = f"SELECT DISTINCT {columns} FROM {found.from_}"
             found = replace(found, source=source, table=False)
+            self.builder.all_needed()
         found = self._cut(found)
+        if self.skip or self.limit is not None or self.sorts:
+            self.builder.all_needed()
         if where is not None and not early:
             found = Asked(self.builder, found).filtered([where])
             names = {n: held for n, held in found.names.items() if not n.startswith(HIDDEN)}
@@ -103,6 +110,18 @@ class _Projection:
 
         new = {item.name for item in self.items}
         return not (mentioned(where) & set(self.relation.names)) - new
+
+    def _cut_first(self) -> None:
+        """LIMIT of rows in no order: any, and no more of them are matched, or projected, than it takes."""
+        if self.limit is None:
+            return
+        relation, limit = self.builder.expanded(self.relation), self.limit
+        cut = f" LIMIT {limit}" + (f" OFFSET {self.skip}" if self.skip else "")
+        names = {n: replace(held, origin=None) for n, held in relation.names.items()}
+        sql = selected(relation.columns, relation.from_) + cut
+        relation = replace(relation, source=sql, table=False, names=names)
+        self.relation = self.builder.limited(relation, limit)
+        self.skip = self.limit = None
 
     def _answer(self) -> None:
         """Patterns in items become names."""
@@ -141,6 +160,7 @@ class _Projection:
         items = [rebuilt(item.expression, hidden) for item in self.items]
         order = [rebuilt(item.expression, hidden) for item in self.order]
         self.relation = self._grouped(keys, aggregates)
+        self.builder.all_needed()
         self._replace(items, order)
 
     def _sort_by_items(self) -> None:
@@ -163,9 +183,11 @@ class _Projection:
             names[name] = held
             written_.append(f"{sql} AS {held.column}")
         count = len(written_)
-        for call, name in aggregates.items():
-            assert isinstance(call, Call)
-            typed = translator.aggregated(call, relation.order, relation.times)
+        calls = [call for call in aggregates if isinstance(call, Call)]
+        if relation.weight is not None and not all(map(translator.weighs, calls)):
+            relation = builder.expanded(relation)
+        for call, name in zip(calls, aggregates.values(), strict=True):
+            typed = translator.aggregated(call, relation.order, relation.weight)
             column = builder.fresh("a")
             names[name] = Held(column, typed.type)
             written_.append(f"{written(typed.sql)} AS {column}")
@@ -223,7 +245,9 @@ class _Projection:
             for n, h in names.items()
         }
         sql = selected([*columns_, *relation.hidden], source, tests)
-        return Relation(sql, names, hidden=relation.hidden, order=relation.order)
+        return Relation(
+            sql, names, hidden=relation.hidden, order=relation.order, weight=relation.weight
+        )
 
     def _sort(self, translator: ChainTranslator, item: SortItem) -> str:
         typed = translator.typed(item.expression)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Literal
 
-from gdb.chain.steps import Made, Step
+from gdb.chain.steps import Few, Found, Made, Step
 from gdb.errors import NotSupported
 from gdb.language.columns import Parameters
 from gdb.language.report import problem
@@ -46,7 +47,7 @@ class Relation:
 
     source : a table's name, or a SELECT. names : in the order in which they came. hidden : columns that every row
         keeps through all clauses: numbers of rows. order : the one of them that says in which order the rows are.
-    times : the one of them that says how many rows each stands for; None where it is one.
+    weight : the one of them that says for how many equal rows a row stands, 1 or more; None where each is one.
     """
 
     source: str
@@ -54,7 +55,7 @@ class Relation:
     table: bool = False
     hidden: tuple[str, ...] = ()
     order: str | None = None
-    times: str | None = None
+    weight: str | None = None
 
     @property
     def from_(self) -> str:
@@ -71,6 +72,11 @@ class Relation:
         kept = frozenset(live)
         return replace(self, names={n: held for n, held in self.names.items() if n in kept})
 
+    def unweighted(self) -> Relation:
+        """Each of its rows as one."""
+        hidden = tuple(column for column in self.hidden if column != self.weight)
+        return replace(self, hidden=hidden, weight=None)
+
 
 UNIT = Relation("SELECT 1 AS one")
 """One row without names."""
@@ -80,7 +86,8 @@ class Builder:
     """What all parts of the compilation share.
 
     scope : every element that any clause names is numbered in it, whichever clause it stands in.
-    wishes : the properties that clauses behind a MATCH ask for before rows are projected: name and key.
+    whole : how many of the steps make tables of which every row is needed, whatever LIMIT follows.
+    partly : what is compiled now makes rows of rows, so that some make some; not what asks whether there is none.
     """
 
     def __init__(self, context: Context, values: Mapping[str, Value]) -> None:
@@ -89,7 +96,7 @@ class Builder:
         self.scope = Scope(context.text, context.graph.snapshot, values)
         self.parameters = Parameters()
         self.steps: list[Step] = []
-        self.wishes: frozenset[tuple[str, str]] = frozenset()
+        self.whole, self.partly = 0, True
         self._count = 0
 
     def fresh(self, letter: str) -> str:
@@ -109,12 +116,44 @@ class Builder:
         name = self.fresh("r")
         columns = relation.columns
         sql = f"SELECT {', '.join(columns) or '1 AS one'} FROM ({relation.source})"
-        self.steps.append(Made(name, sql, self.used(sql), what))
+        self.steps.append(Made(name, sql, self.used(sql), what, self.partly))
         names = {
             n: held if held.element is None else replace(held, origin=(name, held.column))
             for n, held in relation.names.items()
         }
         return replace(relation, source=name, table=True, names=names)
+
+    @contextmanager
+    def asking(self) -> Iterator[None]:
+        """While what is compiled asks how many there are, or whether there is none."""
+        before, self.partly = self.partly, False
+        try:
+            yield
+        finally:
+            self.partly = before
+
+    def all_needed(self) -> None:
+        """What the steps so far make is needed with every row."""
+        self.whole = len(self.steps)
+
+    def limited(self, relation: Relation, enough: int) -> Relation:
+        """A relation of at most `enough` rows, whichever, as a table for which no more is matched than is needed."""
+        if not any(isinstance(s, Made | Found) and s.part for s in self.steps[self.whole :]):
+            return relation
+        with self.asking():
+            relation = self.made(relation, f"at most {enough:,} rows")
+        self.steps[self.whole :] = [Few(tuple(self.steps[self.whole :]), enough)]
+        self.all_needed()
+        return relation
+
+    def expanded(self, relation: Relation) -> Relation:
+        """The relation with a row for each row, for what takes no weights."""
+        if relation.weight is None:
+            return relation
+        found = relation.unweighted()
+        every = [*found.columns, f"unnest(range({relation.weight})) AS {self.fresh('n')}"]
+        inner = f"({selected(every, relation.from_)})"
+        return replace(found, source=selected(found.columns, inner), table=False)
 
     def refuse(self, place: Place, what: str) -> NotSupported:
         """Why a part of the query is not for columns."""

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from gdb.chain.steps import Chain, Found, Looked, Made, Step, Walked
+from gdb import counting
+from gdb.chain.steps import Chain, Few, Found, Looked, Made, Step, Walked
 from gdb.chain.walked import Members, walked
 from gdb.errors import NotSupported
 from gdb.executor import arrow
@@ -18,13 +18,18 @@ from gdb.executor import run as executor
 from gdb.executor.embeddings import Embeddings, Wanted, unbound_edges
 from gdb.executor.relational import Session
 from gdb.executor.tail import ColumnRef, TailResult, gather
+from gdb.row_graph import started
 from gdb.rows.component import question
 
 if TYPE_CHECKING:
     from gdb.executor.arrow import Array
     from gdb.query_graph import QueryGraph
     from gdb.rows.context import Context
-    from gdb.storage.model import I64
+    from gdb.storage.adjacency import I64, U32
+
+
+FIRST, TIMES_MORE = 512, 8
+"""Where LIMIT is to be filled, the rows of each part that are found at first, and how many times more after that."""
 
 
 @dataclass(slots=True)
@@ -46,35 +51,18 @@ def ran(context: Context, chain: Chain, memory: int | None, profile: bool = Fals
     GdbError : what a run over rows is to decide: a division by zero, a number that is too large.
     Cancelled, QueryTimeout, OutOfBudget, DeviceError.
     """
-    lines: list[str] = []
     with Session(memory, context.cancel, context.deadline) as session:
-        run = _Run(context, session)
+        run = _Run(context, session, [] if profile else None)
         for step in chain.steps:
-            context.pulse()
-            begin = time.monotonic()
-            match step:
-                case Made():
-                    session.table(step.name, step.sql, step.parameters)
-                case Found():
-                    run.find(step)
-                case Walked():
-                    members = Members(context, run.values)
-                    session.taken(step.name, walked(context, session, members, step))
-                case Looked():
-                    run.look(step)
-            if profile:
-                seconds = time.monotonic() - begin
-                rows = session.count(step.name)
-                lines.append(f"{step.name}: {_shown(step)}, {rows:,} rows, {seconds * 1e3:.1f} ms")
+            run.step(step)
         context.pulse()
         begin = time.monotonic()
         table = session.answer(chain.sql, chain.parameters)
-        if profile:
-            lines.append(f"answer: {len(table):,} rows, {(time.monotonic() - begin) * 1e3:.1f} ms")
-    return Ran(TailResult(chain.outputs, table), lines)
+        run.tell(f"answer: {len(table):,} rows", begin)
+    return Ran(TailResult(chain.outputs, table), run.lines or [])
 
 
-def _shown(step: Step) -> str:
+def _shown(step: Made | Found | Walked | Looked) -> str:
     if isinstance(step, Looked):
         keys = ", ".join(ref.key or ref.what for ref in step.columns)
         return f"look up {keys} of {step.table}"
@@ -82,24 +70,69 @@ def _shown(step: Step) -> str:
 
 
 class _Run:
-    def __init__(self, context: Context, session: Session) -> None:
-        self.context, self.session = context, session
+    def __init__(self, context: Context, session: Session, lines: list[str] | None) -> None:
+        self.context, self.session, self.lines = context, session, lines
         self.snapshot = context.graph.snapshot
-        self._known: dict[tuple[str, str], I64] = {}
+        self._known: dict[tuple[str, tuple[str, ...]], list[I64]] = {}
+
+    def step(self, step: Step, most: int | None = None) -> None:
+        """Run a step. most : rows that suffice of a part."""
+        self.context.pulse()
+        begin = time.monotonic()
+        match step:
+            case Made(sql=sql):
+                cut = f"SELECT * FROM ({sql}) LIMIT {most}" if most is not None else sql
+                self.session.table(step.name, cut, step.parameters)
+            case Found():
+                self.find(step, most)
+            case Walked():
+                members = Members(self.context, self.values)
+                self.session.taken(step.name, walked(self.context, self.session, members, step))
+            case Looked():
+                self.look(step)
+            case Few():
+                self._few(step)
+                return
+        if self.lines is not None:
+            self.tell(f"{step.name}: {_shown(step)}, {self.session.count(step.name):,} rows", begin)
+
+    def tell(self, what: str, begin: float) -> None:
+        """A line for PROFILE."""
+        if self.lines is not None:
+            self.lines.append(f"{what}, {(time.monotonic() - begin) * 1e3:.1f} ms")
+
+    def _few(self, few: Few) -> None:
+        most, whole = max(FIRST, 2 * few.enough), False
+        while True:
+            whole = True
+            for step in few.steps:
+                part = isinstance(step, Made | Found) and step.part
+                self.step(step, most if part else None)
+                whole = whole and not (part and self.session.count(step.name) >= most)
+            if whole or self.session.count(few.name) >= few.enough:
+                return
+            most *= TIMES_MORE
+            for step in few.steps:
+                self.session.drop(step.name)
+                self._known = {k: v for k, v in self._known.items() if k[0] != step.name}
 
     def values(self, table: str, column: str) -> I64:
         """The distinct values of a column, ascending, looked up once."""
-        place = table, column
+        (found,) = self._rows(table, (column,))
+        return found
+
+    def _rows(self, table: str, columns: tuple[str, ...]) -> list[I64]:
+        """The distinct values of one column, ascending, or of several together; without null."""
+        place = table, columns
         if place not in self._known:
-            self._known[place] = self.session.distinct(table, column)
+            self._known[place] = self.session.distinct(table, columns)
         return self._known[place]
 
     # ---- patterns --------------------------------------------------------------------------------
 
-    def find(self, step: Found) -> None:
+    def find(self, step: Found, most: int | None) -> None:
         component = step.component
         bound = {name: self.values(*place) for name, place in step.bound.items()}
-        names = list(step.columns)
         if any(not len(values) for values in bound.values()):
             self.session.taken(step.name, self._none(step))
             return
@@ -110,42 +143,87 @@ class _Run:
             step.conditions,
             {n: v.astype(np.uint32) for n, v in bound.items() if n in component.vertices},
             {n: v for n, v in bound.items() if n in component.edges},
+            step.columns.keys(),
         )
         if left:
             raise NotSupported("a condition of a pattern asks for values of any type.")
-        self.session.taken(step.name, self._embeddings(step, graph, names))
+        if step.number is None and not step.once:
+            self.session.taken(step.name, self._embeddings(step, graph, most))
+        else:
+            self.session.taken(step.name, self._numbers(step, graph))
 
-    def _embeddings(self, step: Found, graph: QueryGraph, names: Sequence[str]) -> Array:
-        from gdb.planner import plan
+    def _bound(self, step: Found) -> tuple[list[int], list[U32]]:
+        """The query vertices that the rows bind, and the vids of the distinct rows, u32[n] each."""
+        vertices = step.component.vertices
+        names = [name for name in vertices if name in step.bound]
+        if not names:
+            return [], []
+        table = step.bound[names[0]][0]  # all are columns of one relation
+        columns = self._rows(table, tuple(step.bound[name][1] for name in names))
+        return [vertices.index(n) for n in names], [c.astype(np.uint32) for c in columns]
 
-        component = step.component
-        vertices = {n: component.vertices.index(n) for n in names if n in component.vertices}
-        edges = {n: component.edges.index(n) for n in names if n in component.edges}
-        once = next(iter(vertices.values())) if step.once else None
-        off = frozenset({"symmetry"}) if step.once else frozenset[str]()
-        made = plan(graph, self.snapshot, counting=False, switched_off=off)
-        wanted = Wanted(tuple(sorted(vertices.values())), tuple(sorted(edges.values())), once)
+    def _numbers(self, step: Found, graph: QueryGraph) -> Array:
+        """How many embeddings there are, in all or for each value of what is wanted, or of what there is one."""
+        options, vertices = self.context.options, step.component.vertices
+        wanted = [vertices.index(name) for name in step.columns]
+        if not wanted:
+            many = counting.total(graph, self.snapshot, options)
+            numbers = np.full(1 if many else 0, many, np.int64)
+            vids = np.zeros((len(numbers), len(vertices)), np.uint32)
+        elif len(wanted) == 1 and not step.bound:
+            found, numbers = counting.at_vertex(graph, self.snapshot, options, wanted[0])
+            vids = np.broadcast_to(found[:, np.newaxis], (len(found), len(vertices)))
+        else:
+            bound, columns = self._bound(step)
+            ask = partial(counting.at_rows, numbers=step.number is not None)
+            rows, numbers = ask(graph, self.snapshot, options, bound, columns)
+            vids = np.zeros((len(rows), len(vertices)), np.uint32)
+            for vertex, column in zip(bound, columns, strict=True):
+                vids[:, vertex] = column[rows]
+        self.context.embeddings += int(numbers.sum())
+        some = Embeddings(vids, unbound_edges(len(vids), len(step.component.edges)))
+        return self._numbered(step, some, numbers)
 
-        refs = [
-            *(ColumnRef(step.columns[n], "vertex", k) for n, k in vertices.items()),
-            *(ColumnRef(step.columns[n], "edge", k) for n, k in edges.items()),
+    def _numbered(self, step: Found, some: Embeddings, numbers: I64) -> Array:
+        """The table of a step, with the number of each row where that is asked for."""
+        refs = self._refs(step)
+        found = gather(refs, some, self.snapshot)
+        if step.number is None:
+            return found
+        children = [arrow.child(found, k) for k in range(len(refs))]
+        names = [*(ref.name for ref in refs), step.number]
+        return arrow.struct_array(names, [*children, arrow.int64_array(numbers)], len(numbers))
+
+    def _refs(self, step: Found) -> list[ColumnRef]:
+        """The columns of a step's table that are taken from embeddings."""
+        vertices, edges = step.component.vertices, step.component.edges
+        return [
+            *(
+                ColumnRef(c, "vertex", vertices.index(n))
+                for n, c in step.columns.items()
+                if n in vertices
+            ),
+            *(ColumnRef(c, "edge", edges.index(n)) for n, c in step.columns.items() if n in edges),
             *step.values,
         ]
-        kept = partial(gather, refs, snapshot=self.snapshot)
-        found = executor.rows(made, self.snapshot, self.context.options, wanted, kept)
+
+    def _embeddings(self, step: Found, graph: QueryGraph, most: int | None) -> Array:
+        few = most is not None
+        made, source = started(graph, self.snapshot, *self._bound(step), few=few)
+        component, names = step.component, step.columns
+        vertices = (component.vertices.index(n) for n in names if n in component.vertices)
+        edges = (component.edges.index(n) for n in names if n in component.edges)
+        wanted = Wanted(tuple(sorted(vertices)), tuple(sorted(edges)))
+        kept = partial(gather, self._refs(step), snapshot=self.snapshot)
+        found = executor.rows(made, source, self.context.options, wanted, kept, most)
         self.context.embeddings += found.rows
         return arrow.chunks_array(found.parts)
 
     def _none(self, step: Found) -> Array:
         """The table of a component without embeddings."""
-        vertices, edges = step.component.vertices, step.component.edges
-        refs = [
-            *(ColumnRef(c, "vertex", 0) for n, c in step.columns.items() if n in vertices),
-            *(ColumnRef(c, "edge", 0) for n, c in step.columns.items() if n in edges),
-            *step.values,
-        ]
-        nothing = np.zeros((0, len(vertices)), np.uint32)
-        return gather(refs, Embeddings(nothing, unbound_edges(0, len(edges))), self.snapshot)
+        nothing = np.zeros((0, len(step.component.vertices)), np.uint32)
+        edges = unbound_edges(0, len(step.component.edges))
+        return self._numbered(step, Embeddings(nothing, edges), np.zeros(0, np.int64))
 
     # ---- values ----------------------------------------------------------------------------------
 

@@ -3,9 +3,8 @@ user's."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from enum import Enum
 from typing import TYPE_CHECKING, TypeAlias
 
 if TYPE_CHECKING:
@@ -15,12 +14,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Made:
-    """A relation becomes a table. rows : a message for PROFILE, what the rows are."""
+    """A relation becomes a table. what : a message for PROFILE, what the rows are. part : as `Found`."""
 
     name: str
     sql: str
     parameters: Mapping[str, Value] = field(default_factory=dict, compare=False)
     what: str = ""
+    part: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +30,10 @@ class Found:
     conditions : of one element each, that the executors apply. bound : what elements may be: by the pattern's name, a
         table and its column of vids or edge ids. columns : the wanted elements and their columns in the table.
     values : what is taken from the store for them.
-    once : nothing but the distinct values of the one wanted vertex are asked for.
+    once : nothing but the distinct values of the wanted vertices are asked for; the rows bind all of these.
+    number : the column of how many embeddings there are for each value of the one wanted vertex, or of several that
+        the rows bind, or where none is wanted in all, no row for none; None for a row for each embedding.
+    part : some of its rows lead to some of the rows that the chain makes of all of them.
     """
 
     name: str
@@ -41,7 +44,17 @@ class Found:
     columns: Mapping[str, str]
     values: tuple[ColumnRef, ...] = ()
     once: bool = False
+    number: str | None = None
+    part: bool = False
     what: str = ""
+
+    @property
+    def how(self) -> str:
+        """What is asked of its embeddings."""
+        each = ", ".join(name if not name.startswith(" ") else "one end" for name in self.columns)
+        if self.number is not None:
+            return f"counted for each {each}" if each else "counted"
+        return f"the first for each {each}" if self.once else "listed"
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,14 +69,6 @@ class Looked:
     columns: tuple[ColumnRef, ...]
 
 
-class Keep(Enum):
-    """What is asked of the rows that a clause makes: each; how many there are of each kind; only which kinds."""
-
-    EACH = "each"
-    COUNTED = "counted"
-    ONCE = "once"
-
-
 @dataclass(frozen=True, slots=True)
 class End:
     """What a vertex at an end of a relationship of variable length may be: what stands in a column of a table, or where
@@ -76,14 +81,15 @@ class End:
 
 @dataclass(frozen=True, slots=True)
 class Walked:
-    """The ends of a relationship of variable length become a table.
+    """The ends of a relationship of variable length become a table. It has all paths of the ends that it is given, so
+    that of some of these, where LIMIT stops early, it makes some of the rows.
 
-    left, right : its ends. keep : whether every path is a row, or all with the same ends are one.
-    columns : the wanted vertices and their columns in the table. values : what is taken from the store for them; vertex
-        0 is the left one.
+    left, right : its ends. columns : the wanted vertices and their columns in the table. values : what is taken from
+        the store for them; vertex 0 is the left one.
+    once : all paths with the same ends are as one, and one row where how long they are is not asked for.
     used : columns of relationships that the paths may not use, in `used_table`, which has an end as well, and as they
         are called here.
-    length, times : columns for how long a path is, and for how many there are; None where they are not asked for.
+    length, number : columns for how long a path is, and for how many there are; None where they are not asked for.
     """
 
     name: str
@@ -91,17 +97,46 @@ class Walked:
     edge: Edge
     left: End
     right: End
-    keep: Keep
     columns: Mapping[str, str]
     values: tuple[ColumnRef, ...] = ()
+    once: bool = False
     used: Mapping[str, str] = field(default_factory=dict)
-    length: str | None = None
-    times: str | None = None
     used_table: str | None = None
+    length: str | None = None
+    number: str | None = None
     what: str = ""
 
+    @property
+    def listed(self) -> bool:
+        """Whether every path is a row."""
+        return self.length is not None or not (self.once or self.number is not None)
 
-Step: TypeAlias = Made | Found | Walked | Looked
+    @property
+    def how(self) -> str:
+        """What is kept of its paths."""
+        if self.edge.selector is not None:
+            return "shortest paths"
+        if self.number is not None:
+            return "paths are counted, not listed"
+        return "every path" if self.listed else "only where paths end"
+
+
+@dataclass(frozen=True, slots=True)
+class Few:
+    """Steps of which the last makes a table of at most `enough` rows, whichever: they run over the first rows that are
+    found, and over more of them as long as these are too few."""
+
+    steps: tuple[Step, ...]
+    enough: int
+
+    @property
+    def name(self) -> str:
+        """Of the table."""
+        last = self.steps[-1]
+        return last.name
+
+
+Step: TypeAlias = Made | Found | Walked | Looked | Few
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,3 +148,26 @@ class Chain:
     parameters: Mapping[str, Value]
     outputs: tuple[Output, ...]
     warnings: tuple[str, ...] = ()
+
+    @property
+    def matched(self) -> list[Found]:
+        """The patterns."""
+        return [step for step in _flat(self.steps) if isinstance(step, Found)]
+
+    @property
+    def walked(self) -> list[Walked]:
+        """The relationships of variable length."""
+        return [step for step in _flat(self.steps) if isinstance(step, Walked)]
+
+    @property
+    def looked(self) -> list[Looked]:
+        """What is looked up."""
+        return [step for step in _flat(self.steps) if isinstance(step, Looked)]
+
+
+def _flat(steps: Sequence[Step]) -> Iterator[Step]:
+    for step in steps:
+        if isinstance(step, Few):
+            yield from _flat(step.steps)
+        else:
+            yield step

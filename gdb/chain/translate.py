@@ -258,20 +258,42 @@ class ChainTranslator(Translator):
             raise self.builder.refuse(expression.place, f"{shown}() of {given or 'nothing'} is")
         return found
 
-    def aggregated(self, expression: Call, order: str | None, times: str | None = None) -> Typed:
-        """SQL of an aggregate. order : the column by which collect() is to gather. times : that says how often a row
-        counts."""
+    def weighs(self, expression: Call) -> bool:
+        """Whether an aggregate takes rows that stand for several (`aggregated`, weight)."""
+        name = expression.function.text.lower()
+        if expression.star or expression.distinct or name in ("count", "min", "max"):
+            return True
+        if name != "sum" or len(expression.arguments) != 1:
+            return False
+        argument = self.typed(expression.arguments[0])
+        return argument.is_null or argument.kind is Kind.INTEGER
+
+    def _weighted(self, name: str, argument: Typed | None, weight: str) -> Typed:
+        """count() or sum() of rows that stand for `weight` each."""
+        if argument is None:
+            gathered = f"sum({weight})"
+        elif name == "count":
+            there = written(operand(argument.sql))
+            gathered = f"sum({weight}) FILTER (WHERE {there} IS NOT NULL)"
+        else:
+            gathered = f"sum(CAST({written(argument.sql)} AS HUGEINT) * {weight})"
+        return Typed(chosen(f"coalesce(CAST({gathered} AS BIGINT), 0)"), INTEGER)
+
+    def aggregated(self, expression: Call, order: str | None, weight: str | None = None) -> Typed:
+        """SQL of an aggregate. order : the column by which collect() is to gather. weight : that of how many rows
+        each stands for, where the aggregate takes that (`weighs`)."""
         name = expression.function.text.lower()
         if name not in functions.AGGREGATES:
             raise self.builder.refuse(expression.place, f"{name}() is")
-        if expression.star and times is not None:
-            every = cast(call("coalesce", call("sum", exp.column(times)), _zero()), "BIGINT")
-            return Typed(every, INTEGER)
+        if weight is not None and expression.star:
+            return self._weighted(name, None, weight)
         if expression.star:
             return functions.aggregate(expression, None, self.scope.text)
         if len(expression.arguments) != 1:
             raise self.builder.refuse(expression.place, f"{name}() like this is")
         argument = self.typed(expression.arguments[0])
+        if weight is not None and name in ("count", "sum") and not expression.distinct:
+            return self._weighted(name, argument, weight)
         if name in ("sum", "avg") and argument.kind is Kind.FLOAT and not expression.distinct:
             function = "fsum" if name == "sum" else "favg"
             sql = call(function, argument.sql)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from gdb.chain.steps import End, Keep, Walked
+from gdb.chain.steps import End, Walked
 from gdb.errors import NotSupported
 from gdb.executor import arrow
 from gdb.executor.cpu import nearest, walkers
@@ -84,7 +84,7 @@ def walked(context: Context, session: Session, members: Members, step: Walked) -
     columns = [ref.name for ref in refs] or ["row"]
     children = [arrow.child(table, k) for k in range(len(columns))]
     numbers = found.numbers
-    for column in (step.length, step.times):
+    for column in (step.length, step.number):
         if column is not None:
             assert numbers is not None
             columns.append(column)
@@ -131,7 +131,7 @@ class _Walking:
         if self.wants_left is self.wants_right:
             return many <= other
         # one search from all ends that nobody asks for finds the others, unless these are very few
-        if self.step.keep is Keep.ONCE:
+        if self.step.once:
             wanted, rest = (many, other) if self.wants_left else (other, many)
             return self.wants_left is (wanted * FEW < rest)
         return many < other or (many == other and self.wants_left)
@@ -153,15 +153,15 @@ class _Walking:
         question = self._question(starts, over)
         if ends is not None:
             question = replace(question, ends=bitset(ends, question.vids))
-        begin, keep = question.starts.astype(np.int64), self.step.keep
-        if keep is Keep.ONCE and self.step.length is None and question.reachable:
+        begin, listed = question.starts.astype(np.int64), self.step.listed
+        if self.step.once and not listed and question.reachable:
             as_one, most = not wants_start, None if wants_end else 1
             rows, last = walkers.reached(question, self.conditions, as_one=as_one, most=most)
             side = last.astype(np.int64)
             return Ends(
                 begin[rows] if wants_start else None, side if wants_end else None, len(rows)
             )
-        if self.step.length is None and keep is not Keep.EACH:
+        if not listed:
             return self._counted(question, begin, wants_start, wants_end)
         rows, last, numbers = walkers.measured(question, self.conditions)
         side = last.astype(np.int64)
@@ -187,8 +187,7 @@ class _Walking:
         question = self._question(members, self.steps)
         question = replace(question, goals=question.starts)
         begin = question.starts.astype(np.int64)
-        listed = self.step.length is not None or self.step.keep is Keep.EACH
-        find = walkers.measured if listed else walkers.tallied
+        find = walkers.measured if self.step.listed else walkers.tallied
         rows, _, numbers = find(question, self.conditions)
         return Ends(begin[rows], begin[rows], len(rows), numbers)
 
@@ -201,7 +200,7 @@ class _Walking:
         start, end = (step.left, step.right) if from_left else (step.right, step.left)
         assert start.place is not None
         table, column = start.place
-        vids, *used = self.session.distinct_rows(table, [column, first, *more])
+        vids, *used = self.session.distinct(table, [column, first, *more])
         over = self.steps if from_left else self.steps.flipped
         question = self._with_used(self._question(vids, over), used)
         if step.left.name == step.right.name:
@@ -210,13 +209,12 @@ class _Walking:
             others = self.members.of(step, end)
             if others is not None:
                 question = replace(question, ends=bitset(others, question.vids))
-        once = step.keep is Keep.ONCE and step.length is None and question.goals is None
+        once = step.once and not step.listed and question.goals is None
         if once and question.reachable:
             rows, last = walkers.reached(question, self.conditions)
             numbers = None
         else:
-            each = step.keep is Keep.EACH or step.length is not None
-            find = walkers.measured if each else walkers.tallied
+            find = walkers.measured if step.listed else walkers.tallied
             rows, last, numbers = find(question, self.conditions)
         columns = {step.used[c]: some[rows] for c, some in zip(step.used, used, strict=True)}
         found = Ends(vids[rows], last.astype(np.int64), len(rows), numbers, columns)
@@ -241,7 +239,7 @@ class _Walking:
         question = replace(question, goals=goals.astype(np.uint32))
         found = nearest.selected(question, taken_by(selector), selector.count, self.conditions)
         rows, lengths = found.rows, found.lengths
-        if step.keep is Keep.ONCE:
+        if step.once:
             kinds = np.unique(np.stack([rows, lengths], axis=1), axis=0)
             rows, lengths = kinds[:, 0], kinds[:, 1]
         columns = {step.used[c]: some[rows] for c, some in zip(step.used, used, strict=True)}
@@ -253,7 +251,7 @@ class _Walking:
         left, right = step.left.place, step.right.place
         if left is not None and right is not None and left[0] == right[0]:
             columns = [left[1], right[1], *step.used]
-            starts, goals, *used = self.session.distinct_rows(left[0], columns)
+            starts, goals, *used = self.session.distinct(left[0], columns)
             return starts, goals, used
         if step.used:
             raise NotSupported("the ends of a shortest path come from different tables.")

@@ -15,7 +15,6 @@ from collections.abc import Callable, Iterable, Mapping
 from datetime import date, datetime, timedelta
 from typing import TYPE_CHECKING
 
-from gdb.language.printer import expression_text
 from gdb.language.resolve import elements
 from gdb.language.syntax import (
     Arithmetic,
@@ -135,6 +134,8 @@ class _Writer:
             case Index(subject=subject, index=index):
                 return f"{self._operand(subject)}[{self.text(index)}]"
             case _:  # the binder refuses what stands here
+                from gdb.language.printer import expression_text
+
                 return expression_text(expression)
 
     def _comparison(self, comparison: Comparison) -> str:

@@ -5,14 +5,14 @@ An expression is translated against one of these; it never sees which.
 
 from __future__ import annotations
 
+import re
 from datetime import timedelta
 from typing import TYPE_CHECKING, Protocol
 from typing import Literal as OneOf
 
-from sqlglot import exp
-
 from gdb.errors import InternalError
 from gdb.executor.tail import ColumnRef
+from gdb.language.nodes import exp
 from gdb.language.scope import Scope, has_labels
 from gdb.language.syntax import Element, LabelTerms, Name, Place
 from gdb.language.types import (
@@ -38,6 +38,8 @@ if TYPE_CHECKING:
 
 What = OneOf["element", "property", "id", "labels", "type"]
 
+_PLACEHOLDER = re.compile(r"\$(p\d+)\b")  # a text of the user never stands in SQL
+
 STORE_KIND: dict[Type, StoreKind] = {type_: kind for kind, type_ in OF_STORE.items()}
 
 
@@ -53,9 +55,9 @@ class Parameters:
         self.values[name] = _in_sql(value)
         return cast(exp.Placeholder(this=name), sql_type(type_))
 
-    def used(self, sql: exp.Expr) -> dict[str, Value]:
+    def used(self, sql: str) -> dict[str, Value]:
         """Those that a finished SQL text mentions: what is null for its types alone drops its operands."""
-        names = sorted({placeholder.name for placeholder in sql.find_all(exp.Placeholder)})
+        names = sorted(set(_PLACEHOLDER.findall(sql))) if self.values else []
         return {name: self.values[name] for name in names}
 
 

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from functools import cache
 from typing import TYPE_CHECKING
 
-from sqlglot import exp
-
+from gdb.language.nodes import exp
 from gdb.language.syntax import Comparator
 from gdb.language.types import (
     BOOLEAN,
@@ -20,7 +20,9 @@ from gdb.language.types import (
     Kind,
     Type,
     Typed,
+    alike,
     call,
+    cast,
     is_null,
     joined,
     negated,
@@ -33,14 +35,7 @@ from gdb.language.types import (
 if TYPE_CHECKING:
     from gdb.executor.tail import Value
 
-_NODES: dict[Comparator, type[exp.Binary]] = {
-    Comparator.EQUAL: exp.EQ,
-    Comparator.UNEQUAL: exp.NEQ,
-    Comparator.LESS: exp.LT,
-    Comparator.LESS_EQUAL: exp.LTE,
-    Comparator.GREATER: exp.GT,
-    Comparator.GREATER_EQUAL: exp.GTE,
-}
+_EXACT = 1 << 53  # whole numbers below this are floats, and no others are rounded to them
 
 
 def null() -> Typed:
@@ -59,15 +54,46 @@ def compare(operator: Comparator, left: Typed, right: Typed) -> Typed:
         if operator is Comparator.UNEQUAL:
             return Typed(null_or_true(left.sql, right.sql), BOOLEAN)
         return null()
-    node: exp.Expr = _NODES[operator](this=operand(left.sql), expression=operand(right.sql))
+    node = _node(operator, left.sql, right.sql)
+    if {left.kind, right.kind} == set(NUMBERS) and not (_is_exact(left) or _is_exact(right)):
+        node = _exactly(operator, left, right, node)
     return Typed(_guarded(operator, left, right, node), BOOLEAN)
 
 
-def alike(left: Kind, right: Kind, equality: bool) -> bool:
-    """Whether values of two kinds can be compared: for equality, or for order."""
-    if left in NUMBERS and right in NUMBERS:
-        return True
-    return left is right and (equality or left in SCALARS)
+def _node(operator: Comparator, left: exp.Expr, right: exp.Expr) -> exp.Expr:
+    return _class(operator)(this=operand(left), expression=operand(right))
+
+
+@cache
+def _class(operator: Comparator) -> type[exp.Binary]:
+    match operator:
+        case Comparator.EQUAL:
+            return exp.EQ
+        case Comparator.UNEQUAL:
+            return exp.NEQ
+        case Comparator.LESS:
+            return exp.LT
+        case Comparator.LESS_EQUAL:
+            return exp.LTE
+        case Comparator.GREATER:
+            return exp.GT
+        case Comparator.GREATER_EQUAL:
+            return exp.GTE
+
+
+def _is_exact(side: Typed) -> bool:
+    """Whether a constant is so small that rounding what it is compared with to a float changes nothing."""
+    value = side.constant.value if side.constant else None
+    return isinstance(value, (int, float)) and abs(value) < _EXACT
+
+
+def _exactly(operator: Comparator, left: Typed, right: Typed, node: exp.Expr) -> exp.Expr:
+    """The comparison of a whole number with a float, which DuckDB rounds the whole number to: where that makes them
+    equal, both are compared as whole numbers."""
+    whole, other = (left, right) if left.kind is Kind.INTEGER else (right, left)
+    same = _node(Comparator.EQUAL, cast(whole.sql.copy(), "DOUBLE"), other.sql.copy())
+    huge = [cast(side.sql.copy(), "HUGEINT", attempt=side is other) for side in (left, right)]
+    return exp.Case(ifs=[exp.If(this=same, true=_node(operator, *huge))], default=node)
 
 
 def _guarded(operator: Comparator, left: Typed, right: Typed, node: exp.Expr) -> exp.Expr:

@@ -27,14 +27,17 @@ class Brackets:
         opened = [-1]
         for number, token in enumerate(tokens):
             self.around.append(opened[-1])
-            if token.is_sign("(", "[", "{"):
-                opened.append(number)
-            elif token.is_sign(")", "]", "}") and len(opened) > 1:
-                self.closing[opened.pop()] = number
-            elif token.is_sign(","):
-                self.with_comma.add(opened[-1])
-            elif token.is_sign("|"):
-                self.with_bar.add(opened[-1])
+            match token.sign:
+                case "":
+                    pass
+                case "(" | "[" | "{":
+                    opened.append(number)
+                case ")" | "]" | "}" if len(opened) > 1:
+                    self.closing[opened.pop()] = number
+                case ",":
+                    self.with_comma.add(opened[-1])
+                case "|":
+                    self.with_bar.add(opened[-1])
 
 
 class Cursor:
@@ -44,16 +47,20 @@ class Cursor:
         self.text = text
         self.tokens = tokenize(text)
         self.brackets = Brackets(self.tokens)
-        self.at = 0
+        self.at = 0  # never behind END
 
     def peek(self, ahead: int = 0) -> Token:
         """The token `ahead` of the next one; END for ever at the end."""
-        return self.tokens[min(self.at + ahead, len(self.tokens) - 1)]
+        try:
+            return self.tokens[self.at + ahead]
+        except IndexError:
+            return self.tokens[-1]
 
     def take(self) -> Token:
         """The next token, which is then read."""
-        token = self.peek()
-        self.at = min(self.at + 1, len(self.tokens) - 1)
+        token = self.tokens[self.at]
+        if token.kind is not Kind.END:
+            self.at += 1
         return token
 
     def since(self, start: Token) -> Place:
@@ -61,10 +68,10 @@ class Cursor:
         return start.place.to(self.tokens[max(self.at - 1, 0)].place)
 
     def is_sign(self, *signs: str, ahead: int = 0) -> bool:
-        return self.peek(ahead).is_sign(*signs)
+        return self.peek(ahead).sign in signs
 
     def accept_sign(self, *signs: str) -> Token | None:
-        return self.take() if self.is_sign(*signs) else None
+        return self.take() if self.tokens[self.at].sign in signs else None
 
     def is_word(self, *words: str, ahead: int = 0) -> bool:
         """Whether the next tokens are one of these words (`"ORDER BY"` is two)."""
@@ -82,7 +89,7 @@ class Cursor:
 
     def accept_word(self, word: str) -> Token | None:
         """Read a word (or several, `"ORDER BY"`) if it comes next; its first token."""
-        if not self.is_word(word):
+        if not self.tokens[self.at].word or not self.is_word(word):
             return None
         first = self.peek()
         self.at += word.count(" ") + 1

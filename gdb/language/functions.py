@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from sqlglot import exp
-
 from gdb.errors import NameProblem, NotSupported, SyntaxProblem, TypeProblem
+from gdb.language.nodes import exp
 from gdb.language.report import problem
 from gdb.language.suggest import did_you_mean
 from gdb.language.syntax import Call, Expression, Place, walk

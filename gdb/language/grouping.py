@@ -9,11 +9,10 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TypeGuard
 
-from sqlglot import exp
-
 from gdb.errors import SyntaxProblem
 from gdb.language import functions
 from gdb.language.canonical import canonical
+from gdb.language.nodes import exp
 from gdb.language.report import problem
 from gdb.language.scalar import Translator
 from gdb.language.syntax import (
@@ -26,7 +25,7 @@ from gdb.language.syntax import (
     Place,
     Property,
 )
-from gdb.language.types import Typed
+from gdb.language.types import Typed, written
 
 
 class Grouping:
@@ -37,8 +36,8 @@ class Grouping:
         self.keys: dict[str, Typed] = {}  # canonical text -> column
         self.aggregates: dict[str, Typed] = {}
         self.others = False  # whether an aggregate is another than count(*)
-        self._keys: list[exp.Expr] = []
-        self._aggregates: list[exp.Expr] = []
+        self._keys: list[str] = []
+        self._aggregates: list[str] = []
         self._gathers = False  # whether an aggregate stands in the SQL: those of null are constants
 
     def text(self, expression: Expression) -> str:
@@ -52,7 +51,7 @@ class Grouping:
         """A key column, made once for each text."""
         if text not in self.keys:
             name = f"k{len(self._keys)}"
-            self._keys.append(exp.alias_(typed.sql, name, copy=False))
+            self._keys.append(f"{written(typed.sql, last=True)} AS {name}")
             self.keys[text] = Typed(exp.column(name), typed.type)
         return _again(self.keys[text])
 
@@ -73,7 +72,7 @@ class Grouping:
             typed = functions.aggregate(expression, argument, text)
             self._gathers |= argument is None or not argument.is_null or is_count(expression)
             name = f"a{len(self._aggregates)}"
-            self._aggregates.append(exp.alias_(typed.sql, name, copy=False))
+            self._aggregates.append(f"{written(typed.sql, last=True)} AS {name}")
             self.aggregates[key] = Typed(exp.column(name), typed.type)
         return _again(self.aggregates[key])
 
@@ -82,17 +81,16 @@ class Grouping:
         """Whether all that it asks of the rows of a group is how many there are."""
         return bool(self._keys) and not self.others
 
-    def select(self, source: exp.Select) -> exp.Select:
-        """The SELECT over `source` (which has FROM and WHERE); keys are grouped by their position."""
+    def select(self, source: str) -> str:
+        """The SELECT over `source` (FROM and WHERE); keys are grouped by their position."""
         columns = [*self._keys, *self._aggregates]
         if not self._keys and not self._gathers:
             # aggregates of null leave none in the SQL, and there is one row all the same
-            columns.append(exp.alias_(exp.Count(this=exp.Star()), "k0"))
-        source.set("expressions", columns)
-        if self._keys:
-            positions = [exp.Literal.number(k + 1) for k in range(len(self._keys))]
-            source = source.group_by(*positions, copy=False)
-        return source
+            columns.append("COUNT(*) AS k0")
+        select = f"SELECT {', '.join(columns)} {source}"
+        if not self._keys:
+            return select
+        return f"{select} GROUP BY {', '.join(str(k + 1) for k in range(len(self._keys)))}"
 
 
 class GroupedTranslator(Translator):
@@ -188,7 +186,7 @@ def counts_rows(expression: Expression) -> bool:
 
 def _again(typed: Typed) -> Typed:
     """The column once more: an SQL node has one parent."""
-    return Typed(typed.sql.copy(), typed.type, typed.constant)
+    return Typed(exp.column(typed.sql.name), typed.type, typed.constant)
 
 
 def _safe_text(grouping: Grouping, expression: Expression) -> str:

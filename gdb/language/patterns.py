@@ -121,6 +121,8 @@ class PatternReader(ExpressionReader):
     def _selector(self) -> Selector | None:
         """ANY, ANY k, ANY SHORTEST, ALL SHORTEST, SHORTEST k; the word PATHS may follow. ALL alone selects nothing."""
         cursor = self.cursor
+        if not cursor.peek().word:  # most patterns begin with their first node
+            return None
         if cursor.accept_word("ANY SHORTEST"):
             return Selector("SHORTEST")
         if cursor.accept_word("ALL SHORTEST"):
@@ -144,6 +146,8 @@ class PatternReader(ExpressionReader):
     def _mode_of_path(self) -> PathMode:
         """The mode, and the words PATH and PATHS, which say nothing."""
         cursor, mode = self.cursor, PathMode.TRAIL
+        if not cursor.peek().word:
+            return mode
         if cursor.is_word("SIMPLE"):
             raise cursor.not_supported(cursor.peek().place, "SIMPLE is", "ACYCLIC is near it.")
         for other in PathMode:

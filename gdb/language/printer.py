@@ -14,6 +14,7 @@ from gdb.language.clauses import (
     CallProcedure,
     CallSubquery,
     Clause,
+    Copy,
     Create,
     Delete,
     Foreach,
@@ -114,12 +115,22 @@ def printed(query: Query) -> str:
     >>> printed(parse("match (a)-->(b:Person {name: 'x'}) return a.age+1 as n limit 3"))
     "MATCH (a)-->(b:Person {name: 'x'}) RETURN a.age + 1 AS n LIMIT 3"
     """
+    if query.copying is not None:
+        return _copy(query.copying)
     start = "EXPLAIN " * query.explain + "PROFILE " * query.profile
     parts = [" ".join(map(clause_text, part)) for part in query.parts]
     text = parts[0]
     for all_, part in zip(query.all, parts[1:], strict=True):
         text += f" UNION {'ALL ' * all_}{part}"
     return start + text
+
+
+def _copy(copy: Copy) -> str:
+    name = "" if copy.name is None else f":{name_text(copy.name.text)}"
+    arrow = f"()-[{name}]-{'>' * copy.directed}() "
+    target = {"nodes": f"({name}) ", "relationships": arrow, "graph": ""}[copy.what]
+    options = "" if copy.options is None else f" OPTIONS {expression_text(copy.options)}"
+    return f"COPY {target}FROM {', '.join(map(expression_text, copy.sources))}{options}"
 
 
 # ---- names and values ----------------------------------------------------------------------------

@@ -12,14 +12,13 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Literal as OneOf
 
-from sqlglot import exp
-
 from gdb.errors import SyntaxProblem, TypeProblem
 from gdb.executor.tail import NUMBER, ColumnRef, Output, Tail
 from gdb.language import functions
 from gdb.language.clauses import Return, ReturnItem, SortItem
 from gdb.language.columns import EmbeddingColumns, Parameters
 from gdb.language.grouping import GroupedTranslator, Grouping, counts_rows, is_count
+from gdb.language.nodes import exp
 from gdb.language.report import problem
 from gdb.language.resolve import elements, is_id, measure, resolve
 from gdb.language.scalar import Translator
@@ -139,6 +138,8 @@ class _Projection:
     # ---- the three SELECTs -----------------------------------------------------------------------
 
     def tail(self) -> Tail:
+        if not self.order and self._counts_only(None):
+            return self._number_alone()
         translator: Translator = self.over_embeddings
         grouping = Grouping(self.over_embeddings) if self.grouping else None
         if grouping is not None:
@@ -149,19 +150,16 @@ class _Projection:
         items = [translator.translate(item.expression) for item in self.items]
         sorts = [translator.translate(item.expression) for item in self.order]
         self._check_outputs(items)
-        if grouping is None:
-            select = self._from_embeddings(exp.Select())
-        else:
-            inner = grouping.select(self._from_embeddings(exp.Select()))
-            select = exp.Select().from_(inner.subquery("grouped", copy=False), copy=False)
-        named = [exp.alias_(item.sql, f"o{k}", copy=False) for k, item in enumerate(items)]
-        named += [exp.alias_(sort.sql, f"s{k}", copy=False) for k, sort in enumerate(sorts)]
-        select.set("expressions", named)
+        named = [f"{written(item.sql, last=True)} AS o{k}" for k, item in enumerate(items)]
+        named += [f"{written(sort.sql, last=True)} AS s{k}" for k, sort in enumerate(sorts)]
+        source = self._from_embeddings()
+        if grouping is not None:
+            source = f"FROM ({grouping.select(source)}) AS grouped"
+        select = self._cut(self._sorted(f"SELECT {', '.join(named)} {source}"))
         outputs = tuple(
             Output(item.name, _output_kind(typed), Kind.DURATION in (typed.kind, typed.type.item))
             for item, typed in zip(self.items, items, strict=True)
         )
-        select = self._cut(self._sorted(select))
         refs = tuple(self.columns.refs.values())
         once = self._once(refs)
         direct = self._direct(items, refs, once)
@@ -170,7 +168,7 @@ class _Projection:
         counts = grouping is not None and grouping.counts_rows and alone and once is None
         return Tail(
             refs,
-            written(select),
+            select,
             self.parameters.used(select),
             outputs,
             self._counts_only(once),
@@ -178,35 +176,31 @@ class _Projection:
             once,
             direct,
             self._tally(refs),
-            written(_numbered(select)) if counts else None,
+            _numbered(select) if counts else None,
+            self._by_part(),
         )
 
-    def _from_embeddings(self, select: exp.Select) -> exp.Select:
-        select = select.from_("embeddings", copy=False)
-        return select if self.where is None else select.where(self.where, copy=False)
+    def _number_alone(self) -> Tail:
+        """The tail of `RETURN count(*)`: no SQL of it is ever run, and none has to be translated."""
+        select = "SELECT a0 AS o0 FROM (SELECT COUNT(*) AS a0 FROM embeddings) AS grouped"
+        outputs = (Output(self.items[0].name),)
+        return Tail((), self._cut(select), outputs=outputs, count_only=True)
 
-    def _sorted(self, select: exp.Select) -> exp.Select:
+    def _from_embeddings(self) -> str:
+        where = "" if self.where is None else f" WHERE {written(self.where, last=True)}"
+        return f"FROM embeddings{where}"
+
+    def _sorted(self, select: str) -> str:
         """The items alone, in order; null is the largest value."""
         if not self.order:
             return select
-        outer = exp.Select().from_(select.subquery("projected", copy=False), copy=False)
-        outer.set("expressions", [exp.column(f"o{k}") for k in range(len(self.items))])
-        keys = [
-            exp.Ordered(
-                this=exp.column(f"s{k}"),
-                desc=item.descending,
-                nulls_first=item.descending if item.nulls_first is None else item.nulls_first,
-            )
-            for k, item in enumerate(self.order)
-        ]
-        return outer.order_by(*keys, copy=False)
+        names = ", ".join(f"o{k}" for k in range(len(self.items)))
+        keys = ", ".join(_sort_key(f"s{k}", item) for k, item in enumerate(self.order))
+        return f"SELECT {names} FROM ({select}) AS projected ORDER BY {keys}"
 
-    def _cut(self, select: exp.Select) -> exp.Select:
-        if self.limit is not None:
-            select = select.limit(exp.Literal.number(self.limit), copy=False)
-        if self.skip:
-            select = select.offset(exp.Literal.number(self.skip), copy=False)
-        return select
+    def _cut(self, select: str) -> str:
+        limit = "" if self.limit is None else f" LIMIT {self.limit}"
+        return f"{select}{limit}{f' OFFSET {self.skip}' if self.skip else ''}"
 
     def _check_outputs(self, items: Sequence[Typed]) -> None:
         for item, typed in zip(self.items, items, strict=True):
@@ -231,6 +225,10 @@ class _Projection:
         if self.limit is None or not rows_are_embeddings or self.order or self.where is not None:
             return None
         return self.limit + (self.skip or 0)
+
+    def _by_part(self) -> bool:
+        cut = bool(self.skip) or (self.limit is not None and self.where is not None)
+        return not (self.grouping or self.order or cut)
 
     def _once(self, refs: Sequence[ColumnRef]) -> int | None:
         """The query vertex of which the distinct values are enough: nothing else is asked for, and how often it
@@ -294,14 +292,14 @@ class _Projection:
         return len({self.scope.snapshot.groups[group].id_space for group in groups}) <= 1
 
 
-def _numbered(select: exp.Select) -> exp.Select:
-    """The SELECT over rows that stand for `NUMBER` embeddings each."""
-    found = select.copy()
-    for count in list(found.find_all(exp.Count)):
-        if isinstance(count.this, exp.Star):
-            number = exp.Sum(this=exp.column(NUMBER))
-            count.replace(exp.Cast(this=number, to=exp.DataType.build("BIGINT")))
-    return found
+def _sort_key(name: str, item: SortItem) -> str:
+    nulls_first = item.descending if item.nulls_first is None else item.nulls_first
+    return f"{name} {'DESC' if item.descending else 'ASC'}{' NULLS FIRST' * nulls_first}"
+
+
+def _numbered(select: str) -> str:
+    """The SELECT over rows that stand for `NUMBER` embeddings each; no text of the user stands in it."""
+    return select.replace("COUNT(*)", f"CAST(SUM({NUMBER}) AS BIGINT)")
 
 
 def _output_kind(typed: Typed) -> OneOf["value", "node", "relationship"]:

@@ -1,8 +1,8 @@
 """Conditions on one query vertex or edge: evaluated once over the store's columns, before matching (design.md §3).
 
 Three kinds are taken: label tests of vertices (they join the pattern's labels), `id(a) = ...` and `id(a) IN ...`
-(looked up in the id index), and everything that reads properties only. What could fail for an element that no match
-contains (a division) stays in the tail, so that matching decides what is read.
+(looked up in the id index, as is a property that holds the ids), and everything that reads properties only. What could
+fail for an element that no match contains (a division) stays in the tail, so that matching decides what is read.
 """
 
 from __future__ import annotations
@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
-from sqlglot import exp
 
 from gdb.language import functions
 from gdb.language.canonical import canonical, conjunction
 from gdb.language.columns import ElementColumns, Parameters
 from gdb.language.existence import EdgeTest, with_edge
+from gdb.language.nodes import exp
 from gdb.language.resolve import elements, is_id, parameters
 from gdb.language.scalar import Translator
 from gdb.language.scope import Scope, has_labels
@@ -143,25 +143,36 @@ def _safe_divisor(expression: Expression) -> bool:
 
 
 def _id_terms(scope: Scope, condition: Expression) -> IdTerms | None:
-    """What a condition compares an id with, if it is id(x) = constant or id(x) IN constants."""
+    """What a condition compares an id with, if it is id(x) = constant or id(x) IN constants, or the same of a property
+    that is the id."""
     match condition:
         case Comparison(operator=Comparator.EQUAL, left=left, right=right):
-            subject, given = (left, right) if is_id(left) else (right, left)
+            constant = isinstance(left, (Literal, Parameter))
+            subject, given = (right, left) if constant else (left, right)
             values = (given,)
         case In(item=subject, list=ListLiteral(items=values)):
             pass
         case In(item=subject, list=Parameter(name=name, place=place) as whole):
             value = scope.parameter(name, place)
-            return whole if is_id(subject) and isinstance(value, (list, tuple)) else None
+            return whole if isinstance(value, (list, tuple)) and _is_id(scope, subject) else None
         case _:
             return None
     constants = tuple(part for part in values if isinstance(part, (Literal, Parameter)))
-    if not is_id(subject) or len(constants) < len(values):
+    if len(constants) < len(values) or not _is_id(scope, subject):
         return None
     for part in constants:
         if isinstance(part, Parameter):
             scope.parameter(part.name, part.place)  # it has a value
     return constants
+
+
+def _is_id(scope: Scope, expression: Expression) -> bool:
+    """id(x), or a property that holds the id of every vertex that x can be."""
+    match expression:
+        case Property(subject=Element(kind="vertex", index=index), key=key):
+            groups = scope.groups(index)
+            return bool(groups) and all(scope.snapshot.is_id(k, key.text) for k in groups)
+    return is_id(expression)
 
 
 def _ids(terms: IdTerms, values: Mapping[str, Value]) -> tuple[int | str, ...]:
@@ -268,7 +279,8 @@ def _with_id(
 
 def _with_properties(scope: Scope, groups: Sequence[int], conditions: Sequence[Expression]) -> I64:
     """One evaluation for all groups that answer alike to every label test among the conditions."""
-    from gdb.executor.predicates import matching_vertices  # needs DuckDB
+    from gdb.executor.predicates import matching_vertices, tested_vertices  # ids take none of it
+    from gdb.language.masking import masked
 
     tests = [part for c in conditions for part in walk(c) if isinstance(part, HasLabels)]
     classes: dict[tuple[bool, ...], list[int]] = {}
@@ -279,25 +291,34 @@ def _with_properties(scope: Scope, groups: Sequence[int], conditions: Sequence[E
     found = [np.zeros(0, np.int64)]
     for alike in classes.values() or [[]]:
         names = scope.snapshot.groups[alike[0]].labels if alike else ()
+        test = masked(scope, conditions, names)
+        if test is not None:
+            found.append(tested_vertices(scope.snapshot, alike, test).astype(np.int64))
+            continue
         columns, values, sql = _condition(scope, conditions, names, len(classes) > 1)
         vids = matching_vertices(scope.snapshot, alike, columns.keys, sql, values)
         found.append(vids.astype(np.int64))
-    return np.sort(np.concatenate(found))
+    return found[1] if len(found) == 2 else np.sort(np.concatenate(found))
 
 
 def _edges_with_properties(scope: Scope, element: Element, conditions: Sequence[Expression]) -> I64:
     """One evaluation for all types; one for each type where the conditions ask for the type."""
-    from gdb.executor.predicates import matching_edges  # needs DuckDB
+    from gdb.executor.predicates import matching_edges, tested_edges
+    from gdb.language.masking import masked
 
     types = scope.types(element.index)
     asks = any(isinstance(p, (HasLabels, Call)) for c in conditions for p in walk(c))
     found = [np.zeros(0, np.int64)]
     for alike in [(name,) for name in types] if asks else [types]:
+        test = masked(scope, conditions, alike)
+        if test is not None:
+            if alike:  # () would mean all types
+                found.append(tested_edges(scope.snapshot, alike, test))
+            continue
         columns, values, sql = _condition(scope, conditions, alike, asks)
-        if alike:  # () would mean all types
-            eids = matching_edges(scope.snapshot, alike, columns.keys, sql, values)
-            found.append(eids)
-    return np.sort(np.concatenate(found))
+        if alike:
+            found.append(matching_edges(scope.snapshot, alike, columns.keys, sql, values))
+    return found[1] if len(found) == 2 else np.sort(np.concatenate(found))
 
 
 def _condition(
@@ -308,5 +329,5 @@ def _condition(
     columns = ElementColumns(scope, values, names, casts)
     translator = Translator(scope, columns, values)
     parts = [translator.condition(condition) for condition in conditions]
-    condition = joined(exp.And, parts)
-    return columns, values.used(condition), written(condition)
+    condition = written(joined(exp.And, parts), last=True)
+    return columns, values.used(condition), condition

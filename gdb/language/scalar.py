@@ -9,12 +9,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from sqlglot import exp
-
 from gdb.errors import InternalError, SyntaxProblem, TypeProblem
 from gdb.language import functions, temporal
 from gdb.language.columns import Columns, Parameters
 from gdb.language.comparisons import any_of, compare, null, within_list, within_values
+from gdb.language.nodes import exp
 from gdb.language.refusals import refused
 from gdb.language.report import problem
 from gdb.language.scope import Scope
@@ -69,13 +68,6 @@ _STRING_TESTS = {
     StringOperator.STARTS_WITH: "starts_with",
     StringOperator.ENDS_WITH: "suffix",
     StringOperator.CONTAINS: "contains",
-}
-_EXACT: dict[ArithmeticOperator, type[exp.Binary]] = {
-    "+": exp.Add,
-    "-": exp.Sub,
-    "*": exp.Mul,
-    "/": exp.Div,
-    "%": exp.Mod,
 }
 
 
@@ -374,6 +366,22 @@ def _calculated(operator: ArithmeticOperator, left: Typed, right: Typed) -> Type
     if operator == "^":
         return Typed(call("pow", cast(left.sql, "DOUBLE"), cast(right.sql, "DOUBLE")), FLOAT)
     whole = left.kind is right.kind is Kind.INTEGER
-    node = exp.IntDiv if operator == "/" and whole else _EXACT[operator]  # both cut towards zero
+    node = exp.IntDiv if operator == "/" and whole else _exact(operator)  # both cut towards zero
     sql = node(this=operand(left.sql), expression=operand(right.sql))
     return Typed(sql, INTEGER if whole else FLOAT)
+
+
+def _exact(operator: ArithmeticOperator) -> type[exp.Binary]:
+    match operator:
+        case "+":
+            return exp.Add
+        case "-":
+            return exp.Sub
+        case "*":
+            return exp.Mul
+        case "/":
+            return exp.Div
+        case "%":
+            return exp.Mod
+        case "^":
+            raise InternalError("a power is no binary operator of SQL.")

@@ -404,7 +404,9 @@ def walk(expression: Expression) -> Iterator[Expression]:
     while waiting:
         found = waiting.pop()
         yield found
-        waiting.extend(reversed(children(found)))
+        inner = children(found)
+        if inner:
+            waiting.extend(reversed(inner))
 
 
 # ---- patterns -----------------------------------------------------------------------------------

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import sqlglot
-from sqlglot import exp
-
 from gdb.errors import TypeProblem
+from gdb.language.nodes import exp
 from gdb.language.report import problem
 from gdb.language.syntax import Call
 from gdb.language.types import (
@@ -78,6 +76,8 @@ def text_of(value: Typed) -> exp.Expr:
     """The text of a value that is no element and no list."""
     if value.kind not in TIMES:
         return cast(value.sql, "VARCHAR")
+    import sqlglot
+
     (kind,) = (kind for kind, type_, _ in FUNCTIONS.values() if type_.kind is value.kind)
     written = sqlglot.parse_one(temporal.written_sql("x", kind), dialect="duckdb")
     return written.transform(

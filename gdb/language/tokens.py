@@ -32,15 +32,17 @@ class Kind(StrEnum):
 class Token:
     """text : the value of a string or a quoted name; else as written.
     word : a name in upper case, to compare with keywords; "" of anything else.
+    sign : the text of a sign; "" of anything else.
     """
 
     kind: Kind
     text: str
     place: Place
     word: str = ""
+    sign: str = ""
 
     def is_sign(self, *signs: str) -> bool:
-        return self.kind is Kind.SIGN and self.text in signs
+        return self.sign in signs
 
 
 _TOKEN = re.compile(
@@ -81,6 +83,9 @@ def tokenize(text: str) -> list[Token]:
     tokens: list[Token] = []
     at = end = 0
     while at < len(text):
+        if text[at] == " ":
+            at += 1
+            continue
         found = _TOKEN.match(text, at)
         if found is None:
             raise _unexpected(text, Place(at, at + 1))
@@ -115,16 +120,16 @@ def _unexpected(text: str, place: Place) -> SyntaxProblem:
 
 
 def _token(text: str, found: re.Match[str]) -> Token:
-    place, written = Place(found.start(), found.end()), found[0]
+    place, written = Place(*found.span()), found[0]
     match found.lastgroup:
+        case "sign":
+            return Token(Kind.SIGN, written, place, "", written)
+        case "name":
+            return Token(Kind.NAME, written, place, written.upper())
         case "string":
             return Token(Kind.STRING, _unescaped(text, place), place)
         case "quoted":
             return Token(Kind.QUOTED, _quoted(text, place), place)
-        case "name":
-            return Token(Kind.NAME, written, place, written.upper())
-        case "sign":
-            return Token(Kind.SIGN, written, place)
         case kind:
             _check_number(text, place)
             return Token(Kind.FLOAT if kind == "float" else Kind.INTEGER, written, place)
@@ -156,7 +161,8 @@ def _check_number(text: str, place: Place) -> None:
             f"{text[whole.start : whole.end][:40]!r} is neither a number nor a name.",
             "Names begin with a letter; put other names in `backquotes`.",
         )
-    if text.startswith(".", place.end) and not text.startswith("..", place.end):
+    named = text.startswith("$", place.start - 1)  # a parameter, of which $0.x is a property
+    if text.startswith(".", place.end) and not (named or text.startswith("..", place.end)):
         whole = Place(place.start, place.end + 1)
         shown = text[whole.start : whole.end][:40]
         raise problem(

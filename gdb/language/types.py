@@ -10,9 +10,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date, datetime, timedelta
 from enum import StrEnum
+from functools import cache
 from typing import TYPE_CHECKING
 
-from sqlglot import exp
+from gdb.language.nodes import exp
 
 if TYPE_CHECKING:
     from gdb.executor.tail import Value
@@ -154,23 +155,33 @@ def common_kind(kinds: Sequence[Kind] | set[Kind]) -> Kind | None:
     return distinct.pop() if len(distinct) == 1 and distinct <= set(SCALARS) else None
 
 
+def alike(left: Kind, right: Kind, equality: bool) -> bool:
+    """Whether values of two kinds can be compared: for equality, or for order."""
+    if left in NUMBERS and right in NUMBERS:
+        return True
+    return left is right and (equality or left in SCALARS)
+
+
 # ---- SQL nodes ----------------------------------------------------------------------------------
 
-_ATOMS = (
-    exp.Column,
-    exp.Paren,
-    exp.Func,
-    exp.Placeholder,
-    exp.Null,
-    exp.Boolean,
-    exp.Literal,
-    exp.Case,
-)
+
+@cache
+def _atoms() -> tuple[type[exp.Expr], ...]:
+    return (
+        exp.Column,
+        exp.Paren,
+        exp.Func,
+        exp.Placeholder,
+        exp.Null,
+        exp.Boolean,
+        exp.Literal,
+        exp.Case,
+    )
 
 
 def operand(sql: exp.Expr) -> exp.Expr:
     """In parentheses, unless it stands by itself."""
-    alone = isinstance(sql, _ATOMS) and not isinstance(
+    alone = isinstance(sql, _atoms()) and not isinstance(
         sql, exp.Connector
     )  # AND is a Func to sqlglot
     return sql if alone else exp.Paren(this=sql)
@@ -180,8 +191,16 @@ def call(function: str, *arguments: exp.Expr) -> exp.Expr:
     return exp.Anonymous(this=function, expressions=list(arguments))
 
 
-def cast(sql: exp.Expr, to: str) -> exp.Expr:
-    return exp.Cast(this=sql, to=exp.DataType.build(to, dialect="duckdb"))
+def cast(sql: exp.Expr, to: str, *, attempt: bool = False) -> exp.Expr:
+    """attempt : null where it cannot be, instead of an error."""
+    made = exp.TryCast if attempt else exp.Cast
+    return made(this=sql, to=_data_type(to).copy())
+
+
+@cache
+def _data_type(name: str) -> exp.DataType:
+    """A type of DuckDB by its name, which sqlglot reads as a text of its own."""
+    return exp.DataType.build(name, dialect="duckdb")
 
 
 def is_null(sql: exp.Expr) -> exp.Expr:
@@ -212,6 +231,8 @@ def null_or_true(*operands: exp.Expr) -> exp.Expr:
     return exp.Case(ifs=[exp.If(this=test, true=exp.Null())], default=exp.true())
 
 
-def written(sql: exp.Expr) -> str:
-    """As DuckDB reads it."""
-    return sql.sql(dialect="duckdb", comments=False)
+def written(sql: exp.Expr, *, last: bool = False) -> str:
+    """As DuckDB reads it. last : the tree is not used again, so it need not stay as it is."""
+    if isinstance(sql, exp.Column):  # c0 and the like
+        return sql.name
+    return sql.sql(dialect="duckdb", comments=False, copy=not last)

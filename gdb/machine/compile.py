@@ -8,8 +8,11 @@ where the cache has it.
 from __future__ import annotations
 
 import ctypes
+import hashlib
+import os
 import threading
 from collections.abc import Callable
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
@@ -28,6 +31,7 @@ _C_TYPES: dict[object, Any] = {
     float: ctypes.c_double,
     None: None,
 }
+_Source = tuple[str, int, int, int]  # a file: path, bytes, when it and its inode changed
 _engines: list[Any] = []  # they own the machine code
 
 
@@ -123,12 +127,28 @@ def _optimised(text: str, machine: Any) -> bytes:
 def _place(function: Callable[..., object], cpu: str, features: str) -> Path | None:
     """Where an entry's machine code is kept; its name tells all that it depends on."""
     own = Path(function.__code__.co_filename).parent
-    sources = {
-        path for folder in (Path(__file__).parent, own, own.parent) for path in folder.glob("*.py")
-    }
     try:
-        text = b"".join(path.read_bytes() for path in sorted(sources))
+        text = _text_of(_sources(Path(__file__).parent, own, own.parent))
     except OSError:
         return None
     versions = (llvmlite.__version__, llvm.llvm_version_info, cpu, features)
     return cache.place(function.__name__, text + repr((function.__qualname__, *versions)).encode())
+
+
+def _sources(*folders: Path) -> tuple[_Source, ...]:
+    """The files of Python in some folders, as they are now."""
+    found = set[_Source]()
+    for folder in folders:
+        with os.scandir(folder) as entries:
+            for entry in entries:
+                if entry.name.endswith(".py"):
+                    state = entry.stat()
+                    found.add((entry.path, state.st_size, state.st_mtime_ns, state.st_ctime_ns))
+    return tuple(sorted(found))
+
+
+@lru_cache(maxsize=8)
+def _text_of(sources: tuple[_Source, ...]) -> bytes:
+    """Their checksum: the entries of one folder come one after the other, and reading them takes most of that."""
+    text = b"".join(Path(path).read_bytes() for path, *_ in sources)
+    return hashlib.blake2b(text).digest()

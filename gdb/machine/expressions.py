@@ -9,6 +9,7 @@ from typing import Any, NoReturn, Protocol, get_args, get_type_hints
 from llvmlite import ir
 
 from gdb.errors import InternalError
+from gdb.machine.bits import BITS, bit_length, shifted
 from gdb.machine.memory import LOADS, STORES
 
 Function = Callable[..., object]
@@ -208,6 +209,8 @@ class Expressions:
                 return self.convert(a, I64, node)
         if function in LOADS or function in STORES:
             return self.access(function, arguments, node)
+        if function in BITS:
+            return self.of_bits(function, arguments, node)
         if function is None or function not in PARTS:
             self.refuse(node, "calls what is no function of the kernel")
         made = self.callees.declare(function)
@@ -238,6 +241,14 @@ class Expressions:
         else:
             found = self.builder.load(place)
         return found if width == I64 else self.builder.zext(found, I64)
+
+    def of_bits(self, function: Any, arguments: list[Value], node: ast.expr) -> Value:
+        value, *by = (self.convert(a, I64, node) for a in arguments)
+        if function is shifted:
+            return self.builder.lshr(value, by[0])
+        if function is bit_length:  # that of 0 is told as well
+            return self.builder.sub(I64(64), self.builder.ctlz(value, BOOL(0)))
+        return self.builder.cttz(value, BOOL(0))
 
     # ---- conditions ------------------------------------------------------------------------------
 

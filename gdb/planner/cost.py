@@ -13,14 +13,9 @@ def expansion(query: Resolved, bound: frozenset[int] | set[int], vertex: int) ->
     of the possible ends that one row of its view holds.
     """
     expected = float(query.candidates[vertex].count)
-    for e in query.incident(vertex):
-        edge = query.edges[e]
-        other = edge.other(vertex)
-        if other in bound and other != vertex:
-            view = query.view(edge.spec(other))
-            ends = query.view(edge.spec(vertex)).rows
-            mean = len(view.neighbours) / max(view.rows, 1)
-            expected *= min(1.0, mean / max(ends, 1))
+    for other, share in query.shares(vertex):
+        if other in bound:
+            expected *= share
     return expected
 
 

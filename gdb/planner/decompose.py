@@ -48,10 +48,11 @@ def decompose(query: Resolved) -> Decomposition:
 def _smallest_cycle(near: dict[int, set[int]], query: Resolved) -> frozenset[int]:
     """Among the shortest cycles the one with the fewest candidates."""
     best: tuple[int, float, frozenset[int]] | None = None
+    ascending = {u: sorted(others) for u, others in near.items()}
     for u in sorted(near):
-        for v in sorted(near[u]):
+        for v in ascending[u]:
             if u < v:
-                path = _shortest_path(near, u, v)
+                path = _shortest_path(ascending, u, v)
                 if path:
                     cost = float(sum(query.candidates[x].count for x in path))
                     found = (len(path), cost, frozenset(path))
@@ -59,13 +60,13 @@ def _smallest_cycle(near: dict[int, set[int]], query: Resolved) -> frozenset[int
     return best[2] if best else frozenset()
 
 
-def _shortest_path(near: dict[int, set[int]], start: int, goal: int) -> list[int]:
+def _shortest_path(near: dict[int, list[int]], start: int, goal: int) -> list[int]:
     """A shortest path from start to goal that does not use the edge between them; [] if none."""
     back = {start: start}
     queue = deque([start])
     while queue:
         u = queue.popleft()
-        for v in sorted(near[u]):
+        for v in near[u]:
             if v in back or (u == start and v == goal):
                 continue
             back[v] = u

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 
 from gdb.executor.plan import Apart, Twin, ViewSpec
 from gdb.planner.resolve import Edge, Resolved
+from gdb.query_graph import QueryEdge
 from gdb.storage.adjacency import Direction
 
 
@@ -39,11 +40,12 @@ def conditions(query: Resolved, parallel: dict[int, int]) -> Conditions:
     apart: list[Apart] = []
     if mode.edges_differ or mode.nodes_differ:
         ends = [frozenset((x.source, x.target)) for x in query.edges]
+        asked = query.graph.edges
         for f in range(len(query.edges)):
             for e in range(f):
                 # where nodes differ, edges with different ends do
                 close = not mode.nodes_differ or ends[e] == ends[f]
-                if close and _compared(query, e, f):
+                if close and _about(asked[e], asked[f]):
                     _edges_differ(query, e, f, vertices, edges, apart)
     if mode.nodes_differ:
         n = len(query.candidates)
@@ -52,9 +54,9 @@ def conditions(query: Resolved, parallel: dict[int, int]) -> Conditions:
     vertices |= {(u, v) for u, v in told if not _apart_anyway(query, u, v)}
     bound = {e for pair in edges for e in pair}
     for e, edge in enumerate(query.edges):
-        asked = query.graph.edges[e]
+        test = query.graph.edges[e]
         simple = query.view(edge.spec(edge.source)).simple
-        if not asked.exists and (asked.wanted or asked.allowed is not None or not simple):
+        if not test.exists and (test.wanted or test.allowed is not None or not simple):
             bound.add(e)
     bound |= {e for c in query.graph.compared for e in c.edges}
     between = _induced(query) if mode.induced else ()
@@ -99,7 +101,10 @@ def may_repeat(query: Resolved) -> bool:
 
 def _compared(query: Resolved, e: int, f: int) -> bool:
     """Whether "relationships differ" is about these two query edges."""
-    x, y = query.graph.edges[e], query.graph.edges[f]
+    return _about(query.graph.edges[e], query.graph.edges[f])
+
+
+def _about(x: QueryEdge, y: QueryEdge) -> bool:
     return x.clause == y.clause and not x.exists and not y.exists
 
 
@@ -120,8 +125,10 @@ def _edges_differ(
 ) -> None:
     """Add what keeps query edges e and f from sharing a data edge."""
     x, y = query.edges[e], query.edges[f]
+    if _never_same(query, x, y):
+        return
     both = _together(x, y)
-    if both is None or _never_same(query, x, y):
+    if both is None:
         return
     if not query.view(both).simple:
         edges.add((e, f))
@@ -155,25 +162,23 @@ def _never_same(query: Resolved, x: Edge, y: Edge) -> bool:
     """
     apart = len({x.source, x.target, y.source, y.target}) == 4
 
-    def cannot(u: int, v: int) -> bool:
-        if u == v:
-            return False
-        return surely_different(query, u, v) if apart else _labels_or_mode(query, u, v)
-
-    straight = cannot(x.source, y.source) or cannot(x.target, y.target)
-    if not x.either_way and not y.either_way:
+    cannot = surely_different if apart else _labels_or_mode
+    straight = cannot(query, x.source, y.source) or cannot(query, x.target, y.target)
+    if not straight or not (x.either_way or y.either_way):
         return straight
-    return straight and (cannot(x.source, y.target) or cannot(x.target, y.source))
+    return cannot(query, x.source, y.target) or cannot(query, x.target, y.source)
 
 
 def _labels_or_mode(query: Resolved, u: int, v: int) -> bool:
-    return query.graph.mode.nodes_differ or query.disjoint(u, v)
+    return u != v and (query.graph.mode.nodes_differ or query.disjoint(u, v))
 
 
 def _apart_anyway(query: Resolved, u: int, v: int) -> bool:
     """Whether labels, or an edge of a kind that has no self-loops, already keep two query vertices
     apart."""
-    return query.disjoint(u, v) or any(
+    if query.disjoint(u, v):
+        return True
+    return v in query.neighbours(u) and any(
         not query.view(query.edges[e].spec(u)).loops
         for e in query.incident(u)
         if query.edges[e].other(u) == v
@@ -186,11 +191,20 @@ def surely_different(query: Resolved, u: int, v: int) -> bool:
     Besides labels and edges: in DIFFERENT EDGES two alike edges from a common neighbour w would be
     one data edge if their other ends were the same, unless parallel edges exist.
     """
+    pair = (u, v) if u < v else (v, u)
+    found = query.different.get(pair)
+    if found is None:
+        found = query.different[pair] = _surely_different(query, u, v)
+    return found
+
+
+def _surely_different(query: Resolved, u: int, v: int) -> bool:
     mode = query.graph.mode
     told = (u, v) in query.graph.apart or (v, u) in query.graph.apart
     if mode.nodes_differ or told or _apart_anyway(query, u, v):
         return True
-    if not mode.edges_differ:
+    far = not (query.neighbours(u) | {u}) & (query.neighbours(v) | {v})
+    if far or not mode.edges_differ:
         return False
     for e in query.incident(u):
         w = query.edges[e].other(u)

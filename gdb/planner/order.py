@@ -19,24 +19,23 @@ def matching_order(
     """
     order: list[int] = []
     stages = (parts.cycle, parts.core, parts.forest, parts.leaves)
+    firsts = [cost.first(query, v) for v in range(len(query.candidates))]
     components = _components(query)
-    components.sort(
-        key=lambda c: (
-            root not in c,
-            not c & parts.core,
-            min(cost.first(query, v) for v in c),
-        )
-    )
+    components.sort(key=lambda c: (root not in c, not c & parts.core, min(firsts[v] for v in c)))
     for component in components:
         bound: set[int] = set()
-        start = root if root in component else _selective(query, component)
+        start = root if root in component else _selective(query, component, firsts)
         if start is not None:
             order += _from(query, start, component, stages)
             continue
         for stage in stages:
             left = set(stage & component) - bound
+            if left and not bound:
+                order.append(min(left, key=lambda v: (firsts[v], v)))
+                bound.add(order[-1])
+                left.discard(order[-1])
             while left:
-                chosen = _next(query, left, bound, component)
+                chosen = _next(query, left, bound)
                 order.append(chosen)
                 bound.add(chosen)
                 left.discard(chosen)
@@ -46,11 +45,11 @@ def matching_order(
 SELECTIVE = 64  # so few candidates: lists that were found by id, not by a scan
 
 
-def _selective(query: Resolved, component: frozenset[int]) -> int | None:
+def _selective(query: Resolved, component: frozenset[int], firsts: list[float]) -> int | None:
     """The vertex with the fewest candidates, where these are a handful and others' are not: wherever
     in the pattern it stands, matching begins there."""
     counts = {v: query.candidates[v].count for v in component}
-    first = min(component, key=lambda v: (counts[v], cost.first(query, v), v))
+    first = min(component, key=lambda v: (counts[v], firsts[v], v))
     few = query.candidates[first].allowed is not None and counts[first] <= SELECTIVE
     return first if few and max(counts.values()) > SELECTIVE else None
 
@@ -64,13 +63,11 @@ def _from(
         bound = set(order)
         joined = {v for v in component - bound if query.neighbours(v) & bound}
         stage = next(joined & stage for stage in stages if joined & stage)
-        order.append(_next(query, set(stage), bound, component))
+        order.append(_next(query, set(stage), bound))
     return order
 
 
-def _next(query: Resolved, left: set[int], bound: set[int], component: frozenset[int]) -> int:
-    if not bound:
-        return min(left, key=lambda v: (cost.first(query, v), v))
+def _next(query: Resolved, left: set[int], bound: set[int]) -> int:
     joined = [v for v in left if query.neighbours(v) & bound]
     # a tree that hangs on nothing bound yet cannot occur: stages are peeled from the outside in
     choice = joined or sorted(left)

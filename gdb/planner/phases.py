@@ -64,11 +64,10 @@ class _Builder:
             source = edge.other(vertex)
             if source in self.bound and source != vertex:
                 found.append(_Way(source, e, edge.spec(source)))
-        return sorted(found, key=lambda w: (self._mean_degree(w.spec), self.bound.index(w.source)))
-
-    def _mean_degree(self, spec: ViewSpec) -> float:
-        view = self.query.view(spec)
-        return len(view.neighbours) / max(view.rows, 1)
+        if len(found) < 2:
+            return found
+        mean = self.query.mean_degree
+        return sorted(found, key=lambda w: (mean(w.spec), self.bound.index(w.source)))
 
     def scan(self, vertex: int) -> None:
         self.phases.append(Scan(vertex, self.rules[vertex]))
@@ -177,14 +176,17 @@ def _rules(
     order: tuple[int, ...], conditions: Conditions, restrictions: tuple[tuple[int, int], ...]
 ) -> dict[int, Rules]:
     """For each vertex its rules against those before it in the order."""
-    place = {v: k for k, v in enumerate(order)}
     found: dict[int, Rules] = {}
     larger = {v: {a for a, b in restrictions if b == v} for v in order}
     smaller = {v: {b for a, b in restrictions if a == v} for v in order}
-    for v in order:
-        earlier = {u for u in order if place[u] < place[v]}
+    apart: dict[int, set[int]] = {v: set() for v in order}
+    for a, b in conditions.vertices:
+        apart[a].add(b)
+        apart[b].add(a)
+    for k, v in enumerate(order):
+        earlier = set(order[:k])
         below, above = larger[v] & earlier, smaller[v] & earlier
-        differs = {u for u in earlier if {(u, v), (v, u)} & conditions.vertices} - below - above
+        differs = (apart[v] & earlier) - below - above
         found[v] = Rules(tuple(sorted(below)), tuple(sorted(above)), tuple(sorted(differs)))
     return found
 

@@ -47,11 +47,17 @@ class Edge:
     types: tuple[str, ...] | None
     direction: Direction
     either_way: bool
+    _specs: tuple[ViewSpec, ViewSpec] = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        types = self.types if self.types is not None else _NONE
+        ways = self.direction, self.direction.flipped
+        specs = ViewSpec(types, ways[0]), ViewSpec(types, ways[1])
+        object.__setattr__(self, "_specs", specs)
 
     def spec(self, vertex: int) -> ViewSpec:
         """The view that is read when `vertex`, one of its ends, is bound first."""
-        direction = self.direction if vertex == self.source else self.direction.flipped
-        return ViewSpec(self.types if self.types is not None else _NONE, direction)
+        return self._specs[0] if vertex == self.source else self._specs[1]
 
     def other(self, vertex: int) -> int:
         return self.target if vertex == self.source else self.source
@@ -62,16 +68,29 @@ _NONE = ("",)  # no edge type has the empty name, so this view has no rows
 
 @dataclass(frozen=True, slots=True)
 class Resolved:
-    """A query graph over one snapshot. negated : its anti-edges."""
+    """A query graph over one snapshot.
+
+    negated : its anti-edges.
+    different : what `gdb.planner.distinct.surely_different` found for pairs of query vertices.
+    """
 
     graph: QueryGraph
     source: PlannerSource
     candidates: tuple[Candidates, ...]
     edges: tuple[Edge, ...]
     negated: tuple[Edge, ...] = ()
+    different: dict[tuple[int, int], bool] = field(
+        init=False, repr=False, compare=False, default_factory=dict
+    )
     _incident: list[list[int]] = field(init=False, repr=False, compare=False)
     _near: list[frozenset[int]] = field(init=False, repr=False, compare=False)
     _views: dict[ViewSpec, Adjacency] = field(
+        init=False, repr=False, compare=False, default_factory=dict
+    )
+    _means: dict[ViewSpec, float] = field(
+        init=False, repr=False, compare=False, default_factory=dict
+    )
+    _shares: dict[int, list[tuple[int, float]]] = field(
         init=False, repr=False, compare=False, default_factory=dict
     )
 
@@ -91,9 +110,32 @@ class Resolved:
             self._views[spec] = self.source.adjacency(spec.types, spec.direction)
         return self._views[spec]
 
+    def mean_degree(self, spec: ViewSpec) -> float:
+        """Mean length of the lists of a view."""
+        found = self._means.get(spec)
+        if found is None:
+            view = self.view(spec)
+            found = self._means[spec] = len(view.neighbours) / max(view.rows, 1)
+        return found
+
+    def shares(self, vertex: int) -> list[tuple[int, float]]:
+        """For each query edge to another vertex that vertex, and the share of the possible ends at `vertex` that one
+        list of its view holds."""
+        found = self._shares.get(vertex)
+        if found is None:
+            found = self._shares[vertex] = []
+            for e in self._incident[vertex]:
+                edge = self.edges[e]
+                other = edge.other(vertex)
+                if other != vertex:
+                    ends = self.view(edge.spec(vertex)).rows
+                    mean = self.mean_degree(edge.spec(other))
+                    found.append((other, min(1.0, mean / max(ends, 1))))
+        return found
+
     def barred(self, u: int, v: int) -> bool:
         """Whether an anti-edge joins two query vertices."""
-        return any({x.source, x.target} == {u, v} for x in self.negated)
+        return bool(self.negated) and any({x.source, x.target} == {u, v} for x in self.negated)
 
     def incident(self, vertex: int) -> list[int]:
         """Query edges at a query vertex, self-loops once."""
@@ -111,6 +153,8 @@ class Resolved:
     def disjoint(self, u: int, v: int) -> bool:
         """Whether no data vertex is a candidate of both."""
         ours, theirs = self.candidates[u].ranges, self.candidates[v].ranges
+        if ours == theirs:
+            return not ours
         return all(b <= c or d <= a for a, b in ours for c, d in theirs)
 
 

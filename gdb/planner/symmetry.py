@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from gdb.errors import LimitExceeded
 from gdb.executor.plan import Twin
 from gdb.planner.distinct import clauses
-from gdb.planner.resolve import Resolved
+from gdb.planner.resolve import Edge, Resolved
 from gdb.storage.adjacency import Direction
 
 MAX_TWINS = 5040
@@ -57,8 +57,9 @@ class Automorphisms:
         mode = query.graph.mode
         self.texts = frozenset(query.graph.symmetric_under) if mode.distinct else frozenset()
         named = {int(k) for t in self.texts for k in _EDGE.findall(t)}
+        related = self._related()
         self.signature = [
-            [self._signature(u, v, named) if self._related(u, v) else () for v in range(self.n)]
+            [self._signature(u, v, named) if (u, v) in related else () for v in range(self.n)]
             for u in range(self.n)
         ]
         self.colour: list[Colour] = [self._colour(v) for v in range(self.n)]
@@ -73,10 +74,13 @@ class Automorphisms:
         own = v if v in self.compared else -1
         return (labels, vertex.predicate, self.signature[v][v], frozenset(around.items()), own)
 
-    def _related(self, u: int, v: int) -> bool:
-        ordered = (u, v) in self.order or (v, u) in self.order
-        joined = v in self.query.neighbours(u) or self.query.barred(u, v)
-        return u == v or joined or (u, v) in self.apart or ordered
+    def _related(self) -> set[tuple[int, int]]:
+        """The pairs, both ways round, that anything is known of."""
+        pairs = {(v, v) for v in range(self.n)}
+        pairs |= {(u, v) for v in range(self.n) for u in self.query.neighbours(v)}
+        for u, v in (*self.order, *((x.source, x.target) for x in self.query.negated)):
+            pairs |= {(u, v), (v, u)}
+        return pairs | self.apart
 
     def _signature(self, u: int, v: int, named: set[int]) -> Signature:
         """The edges between two vertices as seen from u, in an order that does not depend on the
@@ -96,18 +100,21 @@ class Automorphisms:
             found.append(("above",))
         if (v, u) in self.order:
             found.append(("below",))
-        return tuple(sorted(found, key=str))
+        return tuple(sorted(found, key=str) if len(found) > 1 else found)
 
     def _edge_colour(self, e: int, u: int, named: set[int]) -> tuple[object, ...]:
         """Alike edges have equal colours. A parallel edge that a predicate names is like no
         other."""
         edge, asked = self.query.edges[e], self.query.graph.edges[e]
-        ends = {edge.source, edge.target}
-        parallel = [f for f, x in enumerate(self.query.edges) if {x.source, x.target} == ends]
-        alone = e if e in self.compared_edges or (e in named and len(parallel) > 1) else -1
+        alone = e if e in self.compared_edges or (e in named and self._is_parallel(edge)) else -1
         way = "loop" if edge.source == edge.target else edge.spec(u).direction.value
         types = tuple(sorted(set(asked.types)))
         return (types, way, asked.predicate, alone, asked.exists, self.clauses[e])
+
+    def _is_parallel(self, edge: Edge) -> bool:
+        """Whether another query edge joins the same vertices."""
+        ends = {edge.source, edge.target}
+        return sum({x.source, x.target} == ends for x in self.query.edges) > 1
 
     def onto(self, other: Automorphisms) -> bool:
         """Whether some isomorphism takes this query graph to another."""

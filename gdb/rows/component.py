@@ -6,7 +6,7 @@ need dynamic types are left. Elements that the rows know already are held to wha
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -26,6 +26,7 @@ from gdb.language.scope import Scope
 from gdb.language.scope import Vertex as ScopeVertex
 from gdb.language.syntax import Element, Expression, Name, Variable
 from gdb.query_graph import QueryEdge, QueryGraph, QueryVertex
+from gdb.row_graph import started
 from gdb.rows.pattern import Component, Condition, Edge, Pattern
 from gdb.storage.adjacency import I64, U32, Direction
 
@@ -53,15 +54,18 @@ def matched(
     bound_vertices: Mapping[str, U32],
     bound_edges: Mapping[str, I64],
     later: Sequence[Condition] = (),
+    together: Sequence[U32] = (),
+    most: int | None = None,
 ) -> Table:
-    """All embeddings of a component.
+    """All embeddings of a component, or at most so many.
 
     conditions : that mention nothing but one element of it, and parameters.
     later : conditions that are tested on the embeddings; they tell apart what a symmetry would join.
     bound_vertices, bound_edges : what an element may be, ascending and distinct, where the rows say so.
+    together : what the rows bind these vertices to, u32[rows] each; embeddings that are of no row may be left out.
     """
     run = _Run(context, pattern, component)
-    return run.table(conditions, bound_vertices, bound_edges, later)
+    return run.table(conditions, bound_vertices, bound_edges, later, together, most)
 
 
 def pushable(
@@ -80,11 +84,12 @@ def question(
     conditions: Sequence[Condition],
     bound_vertices: Mapping[str, U32],
     bound_edges: Mapping[str, I64],
+    wanted: Collection[str] = (),
 ) -> tuple[QueryGraph, tuple[Condition, ...]]:
     """What `matched` asks the executors, vertices and edges in the component's order, and the conditions that are not
-    in it."""
+    in it. wanted : the edges whose ids are asked for."""
     run = _Run(context, pattern, component)
-    return run.graph(conditions, bound_vertices, bound_edges)
+    return run.graph(conditions, bound_vertices, bound_edges, wanted=wanted)
 
 
 def admitted_edges(
@@ -168,8 +173,13 @@ class _Run:
         bound_vertices: Mapping[str, U32],
         bound_edges: Mapping[str, I64],
         later: Sequence[Condition],
+        together: Sequence[U32],
+        most: int | None,
     ) -> Table:
-        return self._rows(*self.graph(conditions, bound_vertices, bound_edges, later))
+        wanted = self.component.edges
+        graph, left = self.graph(conditions, bound_vertices, bound_edges, later, wanted)
+        bound = [self.component.vertices.index(name) for name in bound_vertices]
+        return self._rows(graph, left, bound, together, most)
 
     def graph(
         self,
@@ -177,6 +187,7 @@ class _Run:
         bound_vertices: Mapping[str, U32],
         bound_edges: Mapping[str, I64],
         later: Sequence[Condition] = (),
+        wanted: Collection[str] = (),
     ) -> tuple[QueryGraph, tuple[Condition, ...]]:
         pushed, left = self.distributed(conditions)
         allowed: dict[Element, tuple[I64, str]] = {}
@@ -192,7 +203,7 @@ class _Run:
         vertices = [
             self._vertex(k, allowed, bound_vertices) for k in range(len(self.scope.vertices))
         ]
-        edges = [self._edge(k, allowed, bound_edges) for k in range(len(self.scope.edges))]
+        edges = [self._edge(k, allowed, bound_edges, wanted) for k in range(len(self.scope.edges))]
         graph = QueryGraph(tuple(vertices), tuple(edges), self.pattern.mode)
         if graph.mode.distinct:
             graph = self._compared(graph, [*left, *later])
@@ -278,7 +289,11 @@ class _Run:
         return QueryVertex(name, labels, None if vids is None else vids.astype(np.uint32), text)
 
     def _edge(
-        self, k: int, allowed: Mapping[Element, tuple[I64, str]], bound: Mapping[str, I64]
+        self,
+        k: int,
+        allowed: Mapping[Element, tuple[I64, str]],
+        bound: Mapping[str, I64],
+        wanted: Collection[str],
     ) -> QueryEdge:
         edge = self.scope.edges[k]
         eids, text = allowed.get(Element("edge", k, edge.place), (None, ""))
@@ -287,11 +302,17 @@ class _Run:
             eids = bound[name] if eids is None else np.intersect1d(eids, bound[name])
             text = f"{text} bound {name}"
         types = tuple(sorted({type_.text for type_ in edge.types}))
-        return QueryEdge(edge.source, edge.target, types, edge.direction, name, True, eids, text)
+        asked = name in wanted
+        return QueryEdge(edge.source, edge.target, types, edge.direction, name, asked, eids, text)
 
-    def _rows(self, graph: QueryGraph, left: Sequence[Condition]) -> Table:
-        from gdb.planner import plan
-
+    def _rows(
+        self,
+        graph: QueryGraph,
+        left: Sequence[Condition],
+        bound: Sequence[int],
+        together: Sequence[U32],
+        most: int | None,
+    ) -> Table:
         vertices, edges = range(len(graph.vertices)), range(len(graph.edges))
 
         def make(some: Embeddings) -> tuple[list[U32], list[I64], int]:
@@ -299,8 +320,8 @@ class _Run:
             return kept, [some.edge(k).copy() for k in edges], len(some)
 
         wanted = Wanted(tuple(vertices), tuple(edges))
-        made = plan(graph, self.snapshot, counting=False)
-        found = executor.rows(made, self.snapshot, self.context.options, wanted, make)
+        made, source = started(graph, self.snapshot, bound, together, few=most is not None)
+        found = executor.rows(made, source, self.context.options, wanted, make, most)
         self.context.embeddings += found.rows
         return Table(
             {

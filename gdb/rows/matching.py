@@ -39,9 +39,22 @@ def extended(
     return _Matching(context, pattern, frozenset(known)).run(rows)
 
 
+def partly_extended(
+    context: Context, pattern: Pattern, rows: Sequence[Row], known: Iterable[str], most: int
+) -> tuple[list[Numbered], bool]:
+    """As `extended`, but only what comes of some `most` embeddings of each part of the pattern, and whether that is
+    all."""
+    matching = _Matching(context, pattern, frozenset(known), most)
+    found = matching.run(rows)
+    return found, not matching.cut
+
+
 class _Matching:
-    def __init__(self, context: Context, pattern: Pattern, known: frozenset[str]) -> None:
+    def __init__(
+        self, context: Context, pattern: Pattern, known: frozenset[str], most: int | None = None
+    ) -> None:
         self.context, self.pattern = context, pattern
+        self.most, self.cut = most, False
         self.bound = set(known)
         self.waiting = list(pattern.conditions)
         own = {*pattern.vertices, *pattern.edges, *(route.name for route in pattern.routes)}
@@ -129,7 +142,10 @@ class _Matching:
             {name: np.unique(values) for name, values in vids.items()},
             {name: np.unique(values) for name, values in eids.items()},
             [c for c in self.waiting if c not in own],
+            [*vids.values()],
+            self.most,
         )
+        self.cut = self.cut or (self.most is not None and found.count >= self.most)
         self.waiting = [c for c in self.waiting if c not in own or c in found.left]
         pairs: list[tuple[I64, I64]] = [
             (found.vertices[name].astype(np.int64), vids[name].astype(np.int64)) for name in shared
@@ -141,11 +157,15 @@ class _Matching:
         made: list[Numbered] = []
         before = set(self.bound)
         waiting = list(self.waiting)
-        for start in range(0, max(len(at), 1), _CHUNK):
+        chunk = _CHUNK if self.most is None else min(_CHUNK, self.most)
+        for start in range(0, max(len(at), 1), chunk):
             self.context.pulse()
             self.bound, self.waiting = before | names, list(waiting)
-            some = self._built(found, table, at[start : start + _CHUNK], of[start : start + _CHUNK])
+            some = self._built(found, table, at[start : start + chunk], of[start : start + chunk])
             made += self._filtered([one for one in some if self._differ(one[1])])
+            if self.most is not None and len(made) > self.most:
+                self.cut = True
+                break
         return made
 
     def _built(self, found: Table, table: list[Numbered], at: I64, of: I64) -> Iterator[Numbered]:

@@ -52,6 +52,12 @@ def projected(
     return _Projection(context, projection, names).run(rows)
 
 
+def enough(context: Context, projection: Return) -> int:
+    """How many rows WITH or RETURN with a LIMIT takes, those that it skips among them. Raises as `projected`."""
+    skip, limit = _Projection(context, projection, ()).cut()
+    return skip + (limit or 0)
+
+
 class _Projection:
     def __init__(self, context: Context, projection: Return, names: Sequence[str]) -> None:
         self.context, self.projection = context, projection
@@ -63,8 +69,7 @@ class _Projection:
         self.names = tuple(item.name for item in items)
 
     def run(self, rows: Sequence[Row]) -> Projected:
-        skip = self._number(self.projection.skip, "SKIP") or 0
-        limit = self._number(self.projection.limit, "LIMIT")
+        skip, limit = self.cut()
         expressions = [item.expression for item in self.items]
         expressions += [item.expression for item in self.projection.order]
         if any(is_aggregate(part) for e in expressions for part in walk(e)):
@@ -78,6 +83,11 @@ class _Projection:
         stop = None if limit is None else skip + limit
         kept = found[skip:stop]
         return Projected(self.names, [(row, before) for row, before, _ in kept])
+
+    def cut(self) -> tuple[int, int | None]:
+        """The values of SKIP and LIMIT."""
+        skip = self._number(self.projection.skip, "SKIP") or 0
+        return skip, self._number(self.projection.limit, "LIMIT")
 
     def _plain(
         self, rows: Sequence[Row], items: Sequence[ReturnItem], order: Sequence[SortItem]

@@ -35,8 +35,10 @@ from gdb.language.clauses import (
 from gdb.language.report import problem
 from gdb.language.syntax import Expression, NodePattern, PathPattern, RelationshipPattern
 from gdb.rows import writing
-from gdb.rows.matching import extended
+from gdb.rows.limiting import stop
+from gdb.rows.matching import extended, partly_extended
 from gdb.rows.pattern import Pattern, pattern_of, visible
+from gdb.rows.projecting import enough as needed
 from gdb.rows.projecting import projected
 from gdb.rows.subqueries import Prepared, compiled
 from gdb.values.comparison import group_key
@@ -45,6 +47,10 @@ from gdb.values.temporal_clock import clock_at
 if TYPE_CHECKING:
     from gdb.rows.context import Context
     from gdb.values.kinds import Row, Value
+
+
+FIRST, TIMES_MORE = 256, 8
+"""Where LIMIT is to be filled, the rows of each clause that are made at first, and how many times more after that."""
 
 
 @dataclass(slots=True)
@@ -134,13 +140,52 @@ class Runner:
 
     def _clauses(self, clauses: Sequence[Clause], start: Table) -> Table:
         table = Table(start.names, [dict(row) for row in start.rows])
-        for clause in clauses:
-            self.context.pulse()
-            self.context.handled += len(table.rows)
-            table = self._clause(clause, table)
+        place = 0
+        while place < len(clauses):
+            last = stop(clauses, place)
+            if last is None:
+                table = self._clause(clauses[place], table)
+                place += 1
+            else:
+                table = self._filled(clauses[place : last + 1], table)
+                place = last + 1
         return table
 
+    def _filled(self, clauses: Sequence[Clause], start: Table) -> Table:
+        """The rows of some clauses of which the last has a LIMIT that any rows fill (`gdb.rows.limiting`): the others
+        run over the first rows that there are, and over more of them as long as that leads to too few."""
+        last = clauses[-1]
+        projection = last.projection if isinstance(last, With) else last
+        assert isinstance(projection, Return)
+        enough = needed(self.context, projection)
+        most = max(FIRST, 2 * enough)
+        while True:
+            whole = len(start.rows) <= most
+            table = Table(start.names, [dict(row) for row in start.rows[:most]])
+            for clause in clauses[:-1]:
+                table, every = self._some(clause, table, most)
+                whole = whole and every
+            if whole or len(table.rows) >= enough:
+                return self._clause(last, Table(table.names, table.rows[:enough]))
+            most *= TIMES_MORE
+
+    def _some(self, clause: Clause, table: Table, most: int) -> tuple[Table, bool]:
+        """Some `most` rows of a clause, and whether these are all."""
+        if not isinstance(clause, Match) or clause.optional:
+            found = self._clause(clause, table)
+            return Table(found.names, found.rows[:most]), len(found.rows) <= most
+        self._begin(table)
+        pattern, names = self._pattern_of(clause, table)
+        context = self.context
+        some, whole = partly_extended(context, pattern, table.rows, table.names, most)
+        return Table(names, [visible(row) for _, row in some]), whole
+
+    def _begin(self, table: Table) -> None:
+        self.context.pulse()
+        self.context.handled += len(table.rows)
+
     def _clause(self, clause: Clause, table: Table) -> Table:
+        self._begin(table)
         match clause:
             case Match():
                 return self._match(clause, table)
@@ -173,12 +218,17 @@ class Runner:
 
     # ---- reading -----------------------------------------------------------------------------------
 
-    def _match(self, clause: Match, table: Table) -> Table:
+    def _pattern_of(self, clause: Match, table: Table) -> tuple[Pattern, tuple[str, ...]]:
+        """The pattern of a clause, and the names that its rows have."""
         mode = clause.mode or self.context.mode
         pattern = pattern_of(self.context.text, clause.patterns, clause.where, mode)
+        fresh = (name for name in pattern.names if name not in table.names)
+        return pattern, (*table.names, *fresh)
+
+    def _match(self, clause: Match, table: Table) -> Table:
+        pattern, names = self._pattern_of(clause, table)
+        fresh = names[len(table.names) :]
         found = extended(self.context, pattern, table.rows, table.names)
-        fresh = [name for name in pattern.names if name not in table.names]
-        names = (*table.names, *fresh)
         if not clause.optional:
             return Table(names, [visible(row) for _, row in found])
         rows: list[Row] = []

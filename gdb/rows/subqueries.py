@@ -25,6 +25,7 @@ from gdb.language.syntax import (
     Variable,
     walk,
 )
+from gdb.rows.asked import numbers
 from gdb.rows.pattern import HIDDEN, Pattern, pattern_of, visible
 
 if TYPE_CHECKING:
@@ -80,6 +81,13 @@ class Prepared:
             visible(row) for row in rows
         ]  # anonymous parts are not those of a pattern around it
         for question in self.questions:
+            if not isinstance(question.part, PatternComprehension):
+                exact = isinstance(question.part, Subquery) and question.part.kind == "COUNT"
+                answers = numbers(self.context, question.pattern, seen, exact=exact)
+                if answers is not None:
+                    for row, many in zip(rows, answers.tolist(), strict=True):
+                        row[question.name] = many if exact else many > 0
+                    continue
             found = extended(self.context, question.pattern, seen, seen[0])
             values = _values(self.context, question.part, found, len(rows))
             for row, value in zip(rows, values, strict=True):

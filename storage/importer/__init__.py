@@ -13,7 +13,7 @@ from typing import Literal
 import numpy as np
 
 from gdb.errors import Cancelled, ImportFailed
-from gdb.storage.build import read_edges, read_vertices, repeats_of, write_spools
+from gdb.storage.build import write_spools
 from gdb.storage.engine import Engine
 from gdb.storage.importer import compressed, csv_graph, matrix_market, snap
 from gdb.storage.importer.assemble import Assembly, NewEdges, Options
@@ -33,6 +33,7 @@ from gdb.storage.importer.report import (
     written_rejects,
 )
 from gdb.storage.model import VertexTable
+from gdb.storage.reading import read_edges, read_vertices, repeats_of
 from gdb.storage.runs import PIECE, Room
 from gdb.storage.snapshot import Snapshot
 from gdb.storage.store import Store
@@ -65,6 +66,7 @@ def load(
     rejects_file: Path | None = None,
     max_unpacked: int = compressed.MOST_UNPACKED,
     memory: int | None = None,
+    packed: bool | None = None,
     import_root: Path | None = None,
     progress: Progress | None = None,
     cancel: threading.Event | None = None,
@@ -99,6 +101,7 @@ def load(
     max_unpacked : bytes that a compressed file may unpack to, if they are more than 1,000 times its size.
     memory : bytes that the import may take beside what it keeps of each vertex; None for no bound. With less than the
         edges need, they are sorted through scratch files in the store's folder (see `gdb.storage.runs`).
+    packed : write the store in packed sections, now and later; None as it is (see docs/IMPORT.md).
     import_root : a resolved folder; files outside of it, also by `..` or symbolic links, are refused.
     progress : called with the name of the step and the part of it done, 0 to 1 (reading: by bytes).
     cancel : when set, the import stops.
@@ -144,7 +147,12 @@ def load(
             loud(report)  # before the commit: a program may make errors of warnings
 
         write_spools(
-            store, tuple(assembly.vertices), assembly.edges, progress=meter.step, written=written
+            store,
+            tuple(assembly.vertices),
+            assembly.edges,
+            progress=meter.step,
+            written=written,
+            packed=packed,
         )
     report.seconds = time.monotonic() - began
     return report

@@ -10,11 +10,12 @@ from typing import Literal
 import numpy as np
 
 from gdb.errors import ImportFailed
-from gdb.storage.build import spool_table
+from gdb.storage.build import check_text, spool_of, spool_table
 from gdb.storage.importer.header import names_of
 from gdb.storage.importer.properties import Properties
 from gdb.storage.importer.report import Fault, FileReport, Rejects
 from gdb.storage.importer.spaces import Ids, Space, join_ids
+from gdb.storage.loops import pack
 from gdb.storage.model import I64, Bools, Column, EdgeTable, VertexTable
 from gdb.storage.runs import Room
 from gdb.storage.spool import Spool, without_repeats
@@ -78,6 +79,7 @@ class Assembly:
     self_loops: int = 0
     spaces: dict[str, Space] = field(default_factory=dict)
     properties: Properties = field(default_factory=Properties)
+    _pool: ThreadPoolExecutor = field(default_factory=lambda: ThreadPoolExecutor(1))
 
     def keep(
         self,
@@ -133,24 +135,22 @@ class Assembly:
             create = new.create or not any(known)
         if create:
             self._create_ends(new)
-        with ThreadPoolExecutor(1) as pool:
-            later = pool.submit(self._resolve, new, new.targets, new.spaces[1])
-            sources = self._resolve(new, new.sources, new.spaces[0])
-            targets = later.result()
-        kept = self._known(new, sources, targets)
-        loops = kept & (sources == targets)
-        self.self_loops += int(loops.sum())
-        if self.options.self_loops == "drop":
-            kept &= ~loops
-        columns = new.columns
-        if not kept.all():
-            rows = np.flatnonzero(kept)
-            sources, targets = sources[rows], targets[rows]
+        later = self._pool.submit(self._resolve, new, new.targets, new.spaces[1])
+        sources = self._resolve(new, new.sources, new.spaces[0])
+        targets = later.result()
+        ends, columns = pack(sources, targets), new.columns
+        loops, drop = ends.loops, self.options.self_loops == "drop"
+        if ends.least < 0 or (loops and drop):
+            kept = self._known(new, sources, targets)
+            alike = kept & (sources == targets)
+            loops = int(alike.sum())
+            rows = np.flatnonzero(kept & ~alike if drop else kept)
+            ends = pack(sources[rows], targets[rows])
             columns = {k: c.take(rows) for k, c in columns.items()}
+        self.self_loops += loops
         self.properties.add_edges(new.type, columns, new.report.file)
-        spool_table(
-            self.edges, EdgeTable(new.type, new.directed, sources, targets, columns), self.room
-        )
+        check_text(*columns)
+        spool_of(self.edges, new.type, new.directed, self.room).add_packed(ends, columns)
         self.last_directed = new.directed
 
     def _same_direction(self, new: NewEdges) -> None:
@@ -226,5 +226,6 @@ class Assembly:
 
     def close(self) -> None:
         """Give back what the edges take."""
+        self._pool.shutdown()
         for edges in self.edges.values():
             edges.close()

@@ -22,7 +22,6 @@ from gdb.storage.model import I64, Column, Kind, from_strings
 from gdb.storage.runs import Piece, Pieces, Room
 
 _FEW = 1 << 16  # bytes that are looked at before a file is read
-_BLOCK = 1 << 24  # bytes that are read at a time
 _NO_KEYS = np.zeros(0, np.uint64)
 
 
@@ -45,36 +44,28 @@ def read_integers(
     if not re.fullmatch(r"[^-0-9\r\n]", layout.delimiter) or not layout.delimiter.isascii():
         return None
     columns, delimiter = len(layout.fields), ord(layout.delimiter)
-    pieces, done = Pieces(room), 0
-    with path.open(
-        "rb"
-    ) as stream:  # not mapped: whoever cuts it short meanwhile would kill the process
+    pieces = Pieces(room)
+    with path.open("rb") as stream:
         if compression_of(stream.read(4)) != "none":
             return None
         stream.seek(0)
         for _ in range(layout.skipped):
             stream.readline()
+        begin = stream.tell()
         few = stream.read(_FEW)
         if not few or few.translate(None, b"0123456789-\r\n" + layout.delimiter.encode()):
             return None
-        from gdb.storage.importer.integers import parsed  # brings the compiler
+    from gdb.storage.importer.integers import parsed_file  # brings the compiler
 
-        rest = few
-        while True:
-            data = stream.read(_BLOCK)
-            block = rest + data
-            cut = block.rfind(b"\n") + 1 if data else len(block)
-            found = parsed(np.frombuffer(block, np.uint8)[:cut], delimiter, columns, cancel)
-            if found is None:
-                pieces.close()
-                return None
-            named = {str(k): Column("int64", numbers) for k, numbers in enumerate(found)}
-            pieces.add(Piece(_NO_KEYS, named))
-            rest = block[cut:]
-            done += cut
-            tick(done)
-            if not data:
-                return pieces
+    for found in parsed_file(path, begin, delimiter, columns, cancel):
+        if found is None:
+            pieces.close()
+            return None
+        numbers, done = found
+        named = {str(k): Column("int64", column) for k, column in enumerate(numbers)}
+        pieces.add(Piece(_NO_KEYS, named))
+        tick(done)
+    return pieces
 
 
 class IntegerTable(Table):
@@ -92,8 +83,12 @@ class IntegerTable(Table):
     ) -> None:
         super().__init__(path, layout, report, rejects, cancel, engine)
         self._pieces: Pieces | None = numbers  # None once rows are chosen
-        self._records: I64 = np.arange(1, len(numbers) + 1)  # of the rows in hand
-        self._chosen: list[I64] = []  # the columns of these
+        self._first, self._count = (
+            1,
+            len(numbers),
+        )  # records, which follow one another while none is rejected
+        self._records: I64 | None = None  # of the rows in hand, once one is
+        self._chosen: list[I64] = []  # the columns of the rows in hand
 
     def close(self) -> None:
         super().close()
@@ -111,26 +106,24 @@ class IntegerTable(Table):
 
     def reject_rows(self, rows: I64, reasons: Sequence[str], cure: str, i: int) -> None:
         if len(rows):
-            found = self._records[rows].tolist()
-            self._reject_records(list(zip(found, reasons, strict=True)), cure, i)
+            records = self.records()
+            self._reject_records(list(zip(records[rows].tolist(), reasons, strict=True)), cure, i)
             self._chosen = [np.delete(c, rows) for c in self._numbers()]
-            self._records = np.delete(self._records, rows)
+            self._records = np.delete(records, rows)
 
     def count(self) -> int:
-        return len(self._records)
+        return self._count if self._records is None else len(self._records)
 
     def parts(self) -> Iterator[None]:
         if self._pieces is None:
             yield
             return
-        pieces, every = self._pieces, self._records
-        at = 0
-        for piece in pieces:
-            self._chosen = _numbers(piece)
-            self._records = every[at : at + len(piece)]
-            at += len(piece)
+        count = self._count
+        for piece in self._pieces:
+            self._chosen, self._count = _numbers(piece), len(piece)
             yield
-        self._chosen, self._records = [], every
+            self._first += len(piece)
+        self._chosen, self._first, self._count = [], 1, count
 
     def is_empty(self, i: int) -> bool:
         return not self.count()
@@ -148,6 +141,8 @@ class IntegerTable(Table):
         return Column("int64", numbers)
 
     def records(self) -> I64:
+        if self._records is None:
+            return np.arange(self._first, self._first + self._count)
         return self._records
 
     def _numbers(self) -> list[I64]:

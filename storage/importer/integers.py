@@ -2,19 +2,28 @@
 
 from __future__ import annotations
 
+import os
 import threading
-from concurrent.futures import ThreadPoolExecutor
+from collections import deque
+from collections.abc import Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import ExitStack
+from pathlib import Path
 
 import numpy as np
 
 from gdb.errors import Cancelled
 from gdb.machine.compile import compiled
 from gdb.machine.cores import cores
-from gdb.machine.memory import load_u8, store_i64
+from gdb.machine.memory import load_i64, load_u8, store_i64
+from gdb.storage.arrays import unset
 from gdb.storage.model import I64, U8
 
-_PART = 1 << 21  # bytes that a thread parses at a time
+_PART = 6 << 20  # bytes that a thread parses at a time, at most
+_REST = 1 << 10  # bytes behind them in which their last line ends, most often
 _NEWLINE, _RETURN, _MINUS, _ZERO = 10, 13, 45, 48
+_NEWLINES = 0x0A0A0A0A0A0A0A0A
+_SEVEN_BITS, _ONES = 0x7F7F7F7F7F7F7F7F, 0x0101010101010101
 _MOST_DIGITS = 18  # of a number that surely has 64 bits
 
 
@@ -71,7 +80,18 @@ def _parse_part(
     return rows
 
 
+def _count_newlines(text: int, words: int) -> int:
+    """How many newlines stand in words of 8 bytes."""
+    found = 0
+    for k in range(words):
+        other = load_i64(text, k) ^ _NEWLINES
+        some = (other & _SEVEN_BITS) + _SEVEN_BITS  # the eighth bit: one of the seven is set
+        found += ((~(some | other | _SEVEN_BITS) >> 7 & _ONES) * _ONES >> 56) & 255
+    return found
+
+
 _parse = compiled(_parse_part, entry=True)
+_count = compiled(_count_newlines, entry=True)
 
 
 def parsed(
@@ -90,23 +110,109 @@ def parsed(
     Cancelled
     """
     parts = _parts(text)
-    counts = [int(np.count_nonzero(text[a:b] == _NEWLINE)) + (b == len(text)) for a, b in parts]
-    starts = np.cumsum([0, *counts])
-    out = np.empty((width, int(starts[-1])), np.int64)
-
-    def run(k: int) -> int:
-        if cancel is not None and cancel.is_set():
-            raise Cancelled("The import was cancelled; nothing was stored.")
-        (begin, end), at = parts[k], out.ctypes.data + 8 * int(starts[k])
-        return _parse(text.ctypes.data, begin, end, delimiter, width, at, out.shape[1])
-
     with ThreadPoolExecutor(cores()) as pool:
-        found = list(pool.map(run, range(len(parts))))
-    if min(found, default=0) < 0:
+        found = list(
+            pool.map(lambda p: _numbers(text[p[0] : p[1]], delimiter, width, cancel), parts)
+        )
+    whole = [some for some in found if some is not None]
+    if len(whole) < len(parts):
         return None
-    # where lines were blank there are fewer than there was room for
-    pieces = [out[:, at : at + n] for at, n in zip(starts.tolist(), found, strict=False)]
-    return np.concatenate([out[:, :0], *pieces], axis=1)
+    return np.concatenate([np.empty((width, 0), np.int64), *whole], axis=1)
+
+
+def parsed_file(
+    path: Path, start: int, delimiter: int, width: int, cancel: threading.Event | None = None
+) -> Iterator[tuple[I64, int] | None]:
+    """The integers of a file from a line's begin on, as `parsed` gives them, part by part, each with the byte behind
+    it; None and no more where there is anything else. Some parts are read and parsed ahead of the caller.
+
+    Raises
+    ------
+    Cancelled
+    """
+    with ExitStack() as stack:
+        # not mapped: whoever cuts it short meanwhile would kill the process
+        stream = stack.enter_context(path.open("rb", buffering=0))
+        size = os.fstat(stream.fileno()).st_size
+        pool = stack.enter_context(ThreadPoolExecutor(cores()))
+        waiting = deque[tuple[int, Future[I64 | None]]]()
+        stack.callback(lambda: [later.cancel() for _, later in waiting])
+        spare = list[U8]()  # memory that was used before costs no page faults
+
+        def run(begin: int, end: int) -> I64 | None:
+            text, memory = _lines(stream.fileno(), begin, end, start, spare)
+            found = _numbers(text, delimiter, width, cancel)
+            spare.append(memory)
+            return found
+
+        at, rounds = start, -(-(size - start) // (cores() * _PART))
+        part = -(-(size - start) // max(rounds * cores(), 1))  # as many for each thread
+        while at < size or waiting:
+            while at < size and len(waiting) < cores() + 1:
+                end = min(at + part, size)
+                waiting.append((end, pool.submit(run, at, end)))
+                at = end
+            end, later = waiting.popleft()
+            found = later.result()
+            yield None if found is None else (found, end)
+            if found is None:
+                return
+
+
+def _lines(file: int, begin: int, end: int, start: int, spare: list[U8]) -> tuple[U8, U8]:
+    """The lines of an open file that begin in a range of its bytes, and the memory in which they stand, which may be
+    one of `spare`; a line begins at `start`."""
+    base, more = (
+        max(begin - 1, start),
+        _REST,
+    )  # a line begins at `begin` if the byte before ends one
+    while True:
+        size = end - base + more
+        memory = spare.pop() if spare else np.empty(0, np.uint8)
+        if len(memory) < size:
+            memory = unset(size, np.uint8)
+        text = memory[: _read(file, base, memory[:size])]
+        first = 0 if base == begin else _line_after(text, 0, end - base - 1)
+        if base < begin and not first:
+            return text[:0], memory
+        last = _line_after(text, end - base - 1, len(text))
+        if last or len(text) < size:  # the file ends a line, too
+            return text[first : last or len(text)], memory
+        more *= 16
+
+
+def _line_after(text: U8, begin: int, end: int) -> int:
+    """Where the line begins that the first newline from one place to another ends; 0 if there is none."""
+    for at in range(begin, end, _REST):
+        found = text[at : min(at + _REST, end)].tobytes().find(b"\n")
+        if found >= 0:
+            return at + found + 1
+    return 0
+
+
+def _read(file: int, at: int, out: U8) -> int:
+    """Fill an array with the bytes of an open file from there on; how many there were."""
+    done = 0
+    while done < len(out) and (more := os.preadv(file, [out[done:].data], at + done)):
+        done += more
+    return done
+
+
+def _numbers(text: U8, delimiter: int, width: int, cancel: threading.Event | None) -> I64 | None:
+    """As `parsed`, in this thread."""
+    if cancel is not None and cancel.is_set():
+        raise Cancelled("The import was cancelled; nothing was stored.")
+    most = 1 + _newlines(text)  # fewer where lines are blank
+    out = unset(width * most, np.int64).reshape(width, most)
+    rows = _parse(text.ctypes.data, 0, len(text), delimiter, width, out.ctypes.data, most)
+    return None if rows < 0 else out[:, :rows]
+
+
+def _newlines(text: U8) -> int:
+    begin = min(-text.ctypes.data % 8, len(text))  # words lie at multiples of their length
+    words = (len(text) - begin) // 8
+    rest = text[:begin].tobytes() + text[begin + 8 * words :].tobytes()
+    return rest.count(b"\n") + _count(text.ctypes.data + begin, words)
 
 
 def _parts(text: U8) -> list[tuple[int, int]]:

@@ -8,6 +8,7 @@ import numpy as np
 
 from gdb.errors import ImportFailed
 from gdb.storage.importer.report import FileReport
+from gdb.storage.loops import NONE, find_rows
 from gdb.storage.model import I64, U32, Bools
 
 Ids = I64 | list[str]
@@ -20,7 +21,7 @@ class Space:
         self.name, self.declared = name, declared
         self.numbers: I64 = np.zeros(0, np.int64)
         self.rows: U32 = np.zeros(0, np.uint32)
-        self._dense: I64 | None = None  # row of each id from the least to the highest, or -1
+        self._dense: U32 | None = None  # row of each id from the least to the highest, or NONE
         self._lock = threading.Lock()  # both ends of edges are looked up at once
         self.texts: dict[str, int] = {}
 
@@ -36,9 +37,15 @@ class Space:
             first_of = dict(zip(reversed(ids), range(len(ids) - 1, -1, -1), strict=True))
             found = [k for k, x in enumerate(ids) if x in self.texts or first_of[x] != k]
             return np.array(found, np.int64)
-        again = np.ones(len(ids), np.bool_)
-        again[firsts(ids)] = False
-        return np.flatnonzero(again | np.isin(ids, self.numbers))
+        again = np.zeros(len(ids), np.bool_)
+        if not (ids[1:] > ids[:-1]).all():
+            again[:] = True
+            again[firsts(ids)] = False
+        if len(ids) and len(self.numbers):
+            low, high = int(self.numbers[0]), int(self.numbers[-1])
+            inside = np.flatnonzero((ids >= low) & (ids <= high))
+            again[inside] |= np.isin(ids[inside], self.numbers)
+        return np.flatnonzero(again)
 
     def add(self, ids: Ids, first_row: int, report: FileReport | None) -> None:
         """Give ids the rows from `first_row` on."""
@@ -66,8 +73,12 @@ class Space:
                 self._dense[ids - low] = rows
             else:
                 self._dense = None
-        self.numbers = np.insert(self.numbers, at, ids) if len(self.numbers) else ids
-        self.rows = np.insert(self.rows, at, rows) if len(self.rows) else rows
+        if not len(at) or int(at[0]) == len(self.numbers):  # behind all that are there
+            self.numbers = np.concatenate([self.numbers, ids]) if len(self.numbers) else ids
+            self.rows = np.concatenate([self.rows, rows]) if len(self.rows) else rows
+        else:
+            self.numbers = np.insert(self.numbers, at, ids)
+            self.rows = np.insert(self.rows, at, rows)
 
     def _same_type(self, ids: Ids, report: FileReport | None) -> None:
         if len(ids) and self.is_text() is (not isinstance(ids, list)):
@@ -87,14 +98,11 @@ class Space:
             return np.full(len(ids), -1, np.int64)
         low, high = int(self.numbers[0]), int(self.numbers[-1])
         with self._lock:
-            if self._dense is None and high - low < 4 * len(self.numbers) + 2 * len(ids):
-                self._dense = np.full(high - low + 1, -1, np.int64)
+            if self._dense is None and high - low < 8 * len(self.numbers) + 2 * len(ids):
+                self._dense = np.full(high - low + 1, NONE, np.uint32)
                 self._dense[self.numbers - low] = self.rows
         if self._dense is not None:  # look up, do not search
-            if not len(ids) or low <= int(ids.min()) <= int(ids.max()) <= high:
-                return self._dense[ids - low]
-            inside = (ids >= low) & (ids <= high)
-            return np.where(inside, self._dense[np.clip(ids, low, high) - low], -1)
+            return find_rows(ids, low, self._dense)
         order = np.argsort(ids)  # searching in order stays in the cache
         at = np.empty(len(ids), np.int64)
         at[order] = np.searchsorted(self.numbers, ids[order])

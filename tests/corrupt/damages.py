@@ -40,6 +40,7 @@ TEXTS: tuple[Json, ...] = (
     5,
     None,
 )
+END_LOST = "the end of the journal lost"  # as by a power cut: the store is as it was earlier
 INDEX_KINDS = {1: "interval index", 2: "interval index", 3: "row lengths", 4: "row lengths", 32: "id index",
                33: "id index"}  # fmt: skip
 
@@ -47,6 +48,8 @@ INDEX_KINDS = {1: "interval index", 2: "interval index", 3: "row lengths", 4: "r
 def all_damages(base: Path, stale: Path, seed: int) -> list[Damage]:
     """Every damage of the store `base`; `stale` is an older state of it. The same for the same seed."""
     rng = random.Random(seed)
+    if ends_of_records(base):  # what lies before them is tried on the other stores
+        return [*_bytes(base, rng), *_files(base, stale)]
     return [
         *_bytes(base, rng),
         *_files(base, stale),
@@ -66,8 +69,10 @@ def segments_of(folder: Path) -> list[str]:
 
 def _bytes(base: Path, rng: random.Random) -> Iterator[Damage]:
     raw = (base / "MANIFEST").read_bytes()
+    records = min(ends_of_records(base), default=len(raw))
     for at in range(len(raw)):
-        yield _flip("manifest, all bytes", "MANIFEST", at, rng)
+        kind = "manifest, all bytes" if at < records else "journal, all bytes"
+        yield _flip(kind, "MANIFEST", at, rng)
     data: list[tuple[str, int]] = []
     for name in segments_of(base):
         content = (base / name).read_bytes()
@@ -110,10 +115,10 @@ def _files(base: Path, stale: Path) -> Iterator[Damage]:
     for name in names:
         length = (base / name).stat().st_size
         yield Damage("missing", name, lambda f, n=name: (f / n).unlink())
+        ends = ends_of_records(base) if name == "MANIFEST" else []
         for size in sorted({*range(0, length, max(1, length // 40)), 1, 8, 24, 64, length - 1}):
-            yield Damage(
-                "truncated", f"{name} to {size}", lambda f, n=name, s=size: os.truncate(f / n, s)
-            )
+            kind = END_LOST if ends and size >= ends[0] else "truncated"
+            yield Damage(kind, f"{name} to {size}", lambda f, n=name, s=size: os.truncate(f / n, s))
         for size in (1, 16, 4096):
             yield Damage(
                 "grown",
@@ -123,7 +128,7 @@ def _files(base: Path, stale: Path) -> Iterator[Damage]:
         for size in (512, 4096):
             for at in range(0, length, size):
                 yield Damage(
-                    "zeroed sector",
+                    END_LOST if _ends_in(ends, at, at + size) else "zeroed sector",
                     f"{name} at {at}",
                     lambda f, n=name, a=at, s=size: _zero(f / n, a, s),
                 )
@@ -148,6 +153,21 @@ def _files(base: Path, stale: Path) -> Iterator[Damage]:
         yield Damage(
             "lock files", f"{name} rubbish", lambda f, n=name: (f / n).write_bytes(b"\xff" * 99)
         )
+
+
+def ends_of_records(folder: Path) -> list[int]:
+    """Where the manifest of a store with a journal ends, and each of its records; none where there are no records."""
+    raw = (folder / "MANIFEST").read_bytes()
+    ends = [512 * HEAD.unpack_from(raw)[2]]
+    while 0 < ends[-1] < len(raw):
+        ends.append(ends[-1] + 512 * struct.unpack_from("<I", raw, ends[-1] + 4)[0])
+    return ends if len(ends) > 1 else []
+
+
+def _ends_in(ends: list[int], start: int, stop: int) -> bool:
+    """Whether nothing is left of the records behind the one in which lost bytes begin."""
+    behind = [end for end in ends if end > start]
+    return bool(ends) and start >= ends[0] and (stop >= ends[-1] or stop <= behind[0] == ends[-1])
 
 
 def _zero(path: Path, at: int, size: int) -> None:
@@ -324,7 +344,9 @@ def _table_nonsense(base: Path, rng: random.Random) -> Iterator[Damage]:
         for number, entry in enumerate(table):
             at = HEADER.size + number * ENTRY.size
             for changed in _entries(entry, table, values, wide, rng):
-                packed = ENTRY.pack(changed.kind, changed.item, changed.offset, changed.length)
+                packed = ENTRY.pack(
+                    changed.kind, changed.item, changed.offset, changed.length, changed.code
+                )
                 yield of_file("number in a table of sections", name, content, at, packed)
 
 
@@ -336,13 +358,14 @@ def _entries(
     rng: random.Random,
 ) -> Iterator[Entry]:
     """The entry with one number changed."""
-    old, place = (entry.kind, entry.item, entry.offset, entry.length), rng.choice(table).offset
+    place = rng.choice(table).offset
+    old = (entry.kind, entry.item, entry.offset, entry.length, entry.code)
     near = {-64, -8, -4, -1, 1, 4, 8, 64}
-    tried = [narrow, narrow, (*wide, place), wide]
-    for field in range(4):
-        around = {old[field] + step for step in near} if field > 1 else set()
+    tried = [narrow, narrow, (*wide, place), wide, narrow]
+    for field in range(5):
+        around = {old[field] + step for step in near} if field in (2, 3) else set()
         for value in sorted({*tried[field], *around} - {old[field]}):
-            if 0 <= value < 1 << 64:
+            if 0 <= value < 1 << (64 if field in (2, 3) else 32):
                 numbers = list(old)
                 numbers[field] = value
                 yield Entry(*numbers)
@@ -364,6 +387,9 @@ def _section_nonsense(base: Path, rng: random.Random) -> Iterator[Damage]:
                 continue
             what, code = SECTIONS[entry.kind]
             kind, is_id = columns.get((name, number), ("", False))
+            if entry.code:
+                yield from _packed_nonsense(name, content, entry, is_id, rng)
+                continue
             if entry.kind == 16:
                 yield from _value_nonsense(name, content, entry, kind, is_id, rng)
                 continue
@@ -390,6 +416,26 @@ def _section_nonsense(base: Path, rng: random.Random) -> Iterator[Damage]:
                 if order != items:
                     raw = struct.pack(f"<{len(order)}{code}", *order)
                     yield of_file(f"nonsense: {what}", name, content, entry.offset, raw)
+
+
+def _packed_nonsense(
+    name: str, content: bytes, entry: Entry, is_id: bool, rng: random.Random
+) -> Iterator[Damage]:
+    """Other words in a packed section. What its parts hold may be another value, which contradicts nothing: of columns
+    but ids only the words before and behind the parts are changed."""
+    what, count = SECTIONS[entry.kind][0], entry.length // 8
+    words = list(struct.unpack_from(f"<{count}Q", content, entry.offset))
+    head = 5 if entry.code == 2 else 2  # in these small stores sections have one part
+    checked = is_id or entry.kind not in (16, 17, 19)
+    places = range(count) if checked else [*range(head), count - 1]
+    for at in places:
+        near = {words[at] + step for step in (-1, 1, 2, 64)}
+        others = {0, 1, 2, 255, 1 << 16, 1 << 31, 1 << 32, (1 << 48) - 1, 1 << 63, (1 << 64) - 1}
+        flips = {words[at] ^ 1 << rng.randrange(64) for _ in range(8)}
+        for value in sorted((near | others | flips) - {words[at]}):
+            if 0 <= value < 1 << 64:
+                raw, place = struct.pack("<Q", value), entry.offset + 8 * at
+                yield of_file(f"nonsense: packed {what}", name, content, place, raw)
 
 
 def _contradicts(offsets: list[int], at: int, value: int) -> bool:

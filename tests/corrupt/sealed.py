@@ -21,7 +21,7 @@ Path_: TypeAlias = tuple[str | int, ...]  # the members on the way to a value of
 MANIFEST = "MANIFEST"
 HEAD = struct.Struct("<8sIIQ")  # of the manifest: magic, format, 0, length of the body
 HEADER = struct.Struct("<8sIIQ40x")  # of a segment file: magic, format, sections, length
-ENTRY = struct.Struct("<IIQQ8x")  # kind, bytes per item, offset, length
+ENTRY = struct.Struct("<IIQQI4x")  # kind, bytes per item, offset, length, code
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +32,7 @@ class Entry:
     item: int
     offset: int
     length: int
+    code: int
 
 
 def digest(data: bytes) -> bytes:

@@ -2,8 +2,9 @@
 
 Small, so that every byte can be tried, and with every feature of the format: several vertex groups and id
 spaces, directed and undirected types, parallel edges, loops, a row of more than 255 entries over two
-segments, all kinds of columns, with nulls and without. One is a base alone; the others have a delta as well, in
-which vertices, edges, labels and properties were added, changed and removed: in the manifest, or in its own file.
+segments, all kinds of columns, with nulls and without. One is a base alone, one a packed base; the others have a delta
+as well, in which vertices, edges, labels and properties were added, changed and removed: in the manifest, in its own
+file, or after the last of several records of a journal.
 """
 
 from __future__ import annotations
@@ -60,7 +61,10 @@ def graph(seed: int) -> GraphTables:
     )
 
 
-BASE, INSIDE, BESIDE = STORES = ("a base", "a delta in the manifest", "a delta in a file")
+BASE, INSIDE, BESIDE, JOURNAL, PACKED = STORES = (
+    *("a base", "a delta in the manifest", "a delta in a file"),
+    *("a journal", "a packed base"),
+)
 
 
 def write(folder: Path, seed: int = 1, *, name: str = BASE) -> None:
@@ -68,11 +72,22 @@ def write(folder: Path, seed: int = 1, *, name: str = BASE) -> None:
     packed, segment.PACK_BYTES = segment.PACK_BYTES, 1
     try:
         store = Store.open(folder, create=True)
-        write_graph(store, graph(seed), segment_edges=SEGMENT_EDGES)
+        write_graph(store, graph(seed), segment_edges=SEGMENT_EDGES, packed=name == PACKED)
         store.close()
     finally:
         segment.PACK_BYTES = packed
-    if name != BASE:
+    if name == JOURNAL:
+        with gdb.connect(folder) as db:
+            for number in range(2):  # from the second on records may follow
+                with db.transaction() as tx:
+                    tx.set_nodes([13], {"age": [number]})
+            with db.transaction() as tx:
+                _change(tx, graph(seed))
+            for number in range(4):
+                with db.transaction() as tx:
+                    tx.add_relationships("MET", [106], [100], {"on": [date(2020, 1, number + 2)]})
+                    tx.set_nodes([100], {"name": [f"neü {number}"]})
+    elif name in (INSIDE, BESIDE):
         most = committing.MOST_INLINE if name == INSIDE else 0
         with (
             patch.object(committing, "MOST_INLINE", most),

@@ -24,8 +24,8 @@ from tests.corrupt import damages, stores
 REPOSITORY = Path(__file__).resolve().parents[2]
 PATIENCE = 20.0  # seconds; an honest trial takes less than one
 MOST = 500  # damages of a kind, where it has too many to try all
-OUTCOMES = ("at use", "by check", "harmless", "wrong", "foreign", "crashed", "hung")
-BAD = OUTCOMES[3:]
+OUTCOMES = ("at use", "by check", "harmless", "older", "wrong", "foreign", "crashed", "hung")
+BAD = OUTCOMES[4:]  # "older" is told of the end of a journal alone
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,8 +132,9 @@ def table(found: Iterable[Tried]) -> str:
     for one in found:
         counts[one.kind][one.outcome] += 1
     counts["all"] = sum(counts.values(), Counter[str]())
-    lines = ["| kind of damage | tried | detected at use | by check() | harmless | wrong | foreign error | crashed "
-             "| hung |", "|---|" + "---:|" * (1 + len(OUTCOMES))]  # fmt: skip
+    heads = ("kind of damage", "tried", "detected at use", "by check()", "harmless", "as before a commit", "wrong",
+             "foreign error", "crashed", "hung")  # fmt: skip
+    lines = [f"| {' | '.join(heads)} |", "|---|" + "---:|" * (len(heads) - 1)]
     for kind, own in counts.items():
         cells = [own.total(), *(own[outcome] for outcome in OUTCOMES)]
         lines.append(f"| {kind} | {' | '.join(f'{n:,}' for n in cells)} |")

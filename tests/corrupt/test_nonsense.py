@@ -23,7 +23,13 @@ NAMES = "MATCH (n:Person) RETURN n.name"
 
 @pytest.mark.parametrize(
     ("name", "each", "kinds"),
-    [(stores.BASE, 3, 30), (stores.INSIDE, 3, 40), (stores.BESIDE, 1, 40)],
+    [
+        (stores.BASE, 3, 30),
+        (stores.INSIDE, 3, 40),
+        (stores.BESIDE, 1, 40),
+        (stores.JOURNAL, 20, 14),
+        (stores.PACKED, 3, 30),
+    ],
 )
 def test_a_sample_of_every_damage_is_detected_or_harmless(
     name: str, each: int, kinds: int, tmp_path: Path
@@ -167,7 +173,7 @@ def test_an_interval_that_lost_its_length_is_refused(folder: Path) -> None:
     name, content, entry = section_of(folder, 2)
     number = sealed.entries(content).index(entry)
     at = sealed.HEADER.size + number * sealed.ENTRY.size
-    cut = sealed.ENTRY.pack(entry.kind, entry.item, entry.offset, entry.length - 4)
+    cut = sealed.ENTRY.pack(entry.kind, entry.item, entry.offset, entry.length - 4, 0)
     sealed.seal_file(folder, name, content[:at] + cut + content[at + len(cut) :])
     with gdb.connect(folder, read_only=True) as db, pytest.raises(CorruptStore, match=name):
         db.execute(KNOWS).fetchall()

@@ -6,6 +6,7 @@ prints "NUMBER begins" and, when it lives, "NUMBER OUTCOME TEXT".
 
 from __future__ import annotations
 
+import os
 import resource
 import sys
 import traceback
@@ -67,6 +68,24 @@ def outcome_of_bytes(folder: Path, held: list[object]) -> tuple[str, str]:
         return "at use", str(error)
 
 
+def outcome_of_end(folder: Path, states: list[list[object]]) -> tuple[str, str]:
+    """As `outcome_of_bytes`, where the store may be as it was earlier. states : earlier ones, and last what it was."""
+    found = stores.contents(folder)
+    if found not in states:
+        return "wrong", "contents"
+    return ("harmless" if found == states[-1] else "older"), ""
+
+
+def earlier_states(base: Path, work: Path) -> list[list[object]]:
+    """What the store held before each record of its journal, and what it holds."""
+    found = []
+    for end in damages.ends_of_records(base):
+        sealed.restore(base, work)
+        os.truncate(work / "MANIFEST", end)
+        found.append(stores.contents(work))
+    return found
+
+
 def _checked(folder: Path, clear: tuple[type[Exception], ...]) -> str:
     """What `check` says of the store."""
     try:
@@ -83,6 +102,7 @@ def main(base: Path, stale: Path, work: Path, seed: int) -> None:
     with gdb.connect(base, read_only=True) as db:
         right = stores.answers(db)
     held = stores.contents(base)
+    states = earlier_states(base, work)
     for line in sys.stdin:
         number = int(line)
         damage = tried[number]
@@ -91,7 +111,9 @@ def main(base: Path, stale: Path, work: Path, seed: int) -> None:
         damage.apply(work)
         try:
             # Bytes that the checksums refuse are not worth all the queries, but for a sample.
-            if damage.unsealed and number % BY_QUERIES:
+            if damage.kind == damages.END_LOST:
+                found, text = outcome_of_end(work, states)
+            elif damage.unsealed and number % BY_QUERIES:
                 found, text = outcome_of_bytes(work, held)
             else:
                 found, text = outcome(work, right, special="in its place" in damage.kind)

@@ -15,7 +15,7 @@ from random import Random
 from tempfile import mkdtemp
 
 from gdb.errors import NotAStore
-from gdb.storage import manifest
+from gdb.storage import names
 from gdb.storage.build import write_graph
 from gdb.storage.snapshot import Snapshot
 from gdb.storage.store import Store
@@ -192,7 +192,7 @@ def _takes_a_commit(store: Store) -> None:
     assert after.version == before + 1, "the further commit has another version"
     assert content(after) == _FURTHER, "the further commit has another content"
     kept = {record.name for record in after.manifest.files}
-    left = manifest.strays(store.files.names(), kept)
+    left = names.strays(store.files.names(), kept)
     assert not left, f"the further commit left {left}"
 
 

@@ -26,15 +26,16 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from gdb.errors import ClosedError, GdbError, InternalError, StoreError
-from gdb.storage import manifest, segment
+from gdb.storage import names, segment
 from gdb.storage.build import write_graph
 from gdb.storage.store import Store
 from tests.crash import writer
 
-CALLS = ("open", "write", "pwrite", "fsync", "rename", "unlink", "flock", "mkdir")
+CALLS = ("open", "write", "pwrite", "fsync", "fdatasync", "rename", "unlink", "flock", "mkdir")
 SYSTEM_CALLS = {
-    "open": "openat", "write": "write", "pwrite": "pwrite64", "fsync": "fsync", "flock": "flock",
-    "rename": "?rename,?renameat,?renameat2", "unlink": "?unlink,?unlinkat", "mkdir": "?mkdir,?mkdirat",
+    "open": "openat", "write": "write", "pwrite": "pwrite64", "fsync": "fsync", "fdatasync": "fdatasync",
+    "flock": "flock", "rename": "?rename,?renameat,?renameat2", "unlink": "?unlink,?unlinkat",
+    "mkdir": "?mkdir,?mkdirat",
 }  # fmt: skip
 KINDS = ("KILL", "ENOSPC", "EIO", "ENOSPC for good", "short write")
 MOST = 400  # calls of one kind in one commit
@@ -248,7 +249,7 @@ def _left(folder: Path) -> tuple[int | None, str]:
             write_graph(store, writer.generation(3), segment_edges=writer.SEGMENT_EDGES)
             whole = writer.generation_of(store.snapshot()) == 3
             kept = {record.name for record in store.snapshot().manifest.files}
-            strays = manifest.strays(os.listdir(folder), kept)
+            strays = names.strays(os.listdir(folder), kept)
         finally:
             store.close()
     except (GdbError, AssertionError, OSError) as error:

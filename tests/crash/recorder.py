@@ -31,7 +31,7 @@ from tests.crash.disk import (
 
 StrPath = str | os.PathLike[str]
 # functions of the door; who asks for a sync stands above them
-_DOOR = {"fsync", "fsync_dir", "fsync_name", "_fsync_path", "sync"}
+_DOOR = {"fsync", "fdatasync", "fsync_dir", "fsync_name", "_fsync_path", "sync"}
 _open, _close, _write, _mkdir = os.open, os.close, os.write, os.mkdir
 _rename, _unlink, _rmdir = os.rename, os.unlink, os.rmdir
 
@@ -95,6 +95,7 @@ class Recorder:
             "close": self.close,
             "write": self.write,
             "fsync": self.fsync,
+            "fdatasync": self.fsync,  # what it leaves out is nothing that a reader asks for
             "mkdir": self.mkdir,
             "rename": self.rename,
             "unlink": self.unlink,
@@ -269,7 +270,10 @@ def restore(image: Image, root: Path) -> None:
 @contextmanager
 def no_waiting() -> Iterator[None]:
     """Let fsync return at once: whether it is asked for is a question for the recorder."""
-    with patch.object(os, "fsync", lambda descriptor: None):
+    with (
+        patch.object(os, "fsync", lambda descriptor: None),
+        patch.object(os, "fdatasync", lambda descriptor: None),
+    ):
         yield
 
 

@@ -20,7 +20,7 @@ from unittest.mock import patch
 import gdb
 from gdb.storage import snapshot as snapshots
 from gdb.storage.delta import TypeDelta
-from gdb.storage.files import PosixFiles
+from gdb.storage.files import Growing, PosixFiles
 from gdb.storage.manifest import TypeRecord
 from gdb.storage.partitions import Partitions
 from gdb.storage.segment import Segments
@@ -68,10 +68,10 @@ def two_queries() -> Look:
 
 def old_manifest() -> Look:
     """Every third time the first manifest is read again."""
-    read_again, kept = PosixFiles.read_again, list[bytes]()
+    read_again, kept = PosixFiles.read_again, list[Growing]()
 
-    def again(files: PosixFiles, name: str) -> bytes:
-        kept.append(read_again(files, name))
+    def again(files: PosixFiles, name: str, *, grows: bool = False) -> Growing:
+        kept.append(Growing(bytearray(read_again(files, name, grows=grows).content)))
         return kept[0] if len(kept) % 3 == 0 else kept[-1]
 
     patch.object(PosixFiles, "read_again", again).start()

@@ -12,10 +12,20 @@ from random import Random
 
 import pytest
 
-from gdb.storage import manifest
-from gdb.storage.files import MANIFEST, Files
+from gdb.storage import manifest, names
+from gdb.storage.files import MANIFEST, Files, Growing
 from gdb.storage.manifest import Manifest
-from tests.crash.disk import Acknowledged, Created, Order, Removed, Renamed, Written
+from gdb.storage.snapshot import Snapshot
+from gdb.storage.store import Store
+from tests.crash.disk import (
+    SECTOR,
+    Acknowledged,
+    Created,
+    Order,
+    Removed,
+    Renamed,
+    Written,
+)
 from tests.crash.explore import BOTH, Failure, explore, sites
 from tests.crash.recorder import keep_all
 from tests.crash.workloads import (
@@ -32,6 +42,7 @@ from tests.crash.workloads import (
 )
 
 ONE_COMMIT = Workload("one commit", (commit(1),))
+A_JOURNAL = next(workload for workload in WORKLOADS if workload.name == "a journal")
 BY_NAME = {workload.name: workload for workload in (*WORKLOADS, ONE_COMMIT)}
 
 
@@ -118,6 +129,17 @@ def test_a_power_cut_after_another_process_was_killed(root: Root) -> None:
         assert not say(any_subset(tape, 20, after))
 
 
+def test_a_power_cut_after_a_process_was_killed_that_wrote_a_journal(root: Root) -> None:
+    tape = record(A_JOURNAL, root())
+    last, found = len(tape.operations) - tape.began, 0
+    for after in range(last - 45, last):
+        killed = record_killed(A_JOURNAL, root(), after, tape.expected)
+        if killed is not None:
+            assert not say(any_subset(killed, 12, after))
+            found += 1
+    assert found > 15
+
+
 # ---- the rows with one step left out: this suite can see ------------------------------------------
 
 
@@ -135,12 +157,13 @@ class Fsync:
 
 
 MISSED = (
-    Fsync("segment.flush: protects the segment's bytes", "one commit"),
+    Fsync("segment._write_file: protects the segment's bytes", "one commit"),
     Fsync("manifest.commit: protects the manifest's bytes", "one commit"),
     # A file system that keeps the order of a folder's changes has the segments' names before the
     # manifest's; POSIX does not promise it.
     Fsync("manifest.commit: protects the names of the segments", "one commit", (Order.SUBSET,)),
     Fsync("manifest.commit: protects the switch itself", "one commit"),
+    Fsync("store.append: protects the record", "a journal"),
     Fsync("files.__init__: protects the new folder's own name", "one commit"),
     Fsync("store._make_certain: protects the way to the folder", "killed"),
     Fsync("store._make_certain: protects the manifest's name", "killed", (Order.SUBSET,)),
@@ -204,7 +227,7 @@ def test_a_sweep_before_the_switch_is_certain_would_be_seen(
         out.close()
         files.fsync_dir()
         files.rename(name, MANIFEST)
-        for stray in manifest.strays(files.names(), {file.name for file in new.files}):
+        for stray in names.strays(files.names(), {file.name for file in new.files}):
             files.unlink(stray)
         files.fsync_dir()
         return raw
@@ -213,6 +236,44 @@ def test_a_sweep_before_the_switch_is_certain_would_be_seen(
     tape = record(WORKLOADS[0], root())
     monkeypatch.undo()
     assert missed(tape, Order.SUBSET, 100)
+
+
+def test_going_on_where_another_writer_stopped_would_be_seen(
+    root: Root, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # what a killed one wrote last and did not sync may be lost, and then what stands behind it with it
+    opened = Store._opened
+
+    def and_own(store: Store, file: Growing) -> Snapshot:
+        found = opened(store, file)
+        store._own = True
+        return found
+
+    tape = record(A_JOURNAL, root())
+    # an even number, so that what goes on does so with small commits
+    last = len(tape.operations) - tape.began
+    after = [n for n in range(last - last % 2, 0, -2) if _written_last(root, tape, n)][:2]
+    faults = {True: "", False: ""}
+    for lenient in faults:
+        with monkeypatch.context() as patched:
+            if lenient:
+                patched.setattr(Store, "_opened", and_own)
+            tapes = [record_killed(A_JOURNAL, root(), n, tape.expected) for n in after]
+        # cut before what the second process writes first is synced
+        first = [Tape(t.operations[: t.began + 4], t.began, t.expected) for t in tapes if t]
+        tallies = [explore(found, 200, Random(1)) for found in first]
+        faults[lenient] = "".join(say([f for tally in tallies for f in tally.failures]))
+    assert "has a record" in faults[True]
+    assert not faults[False]
+
+
+def _written_last(root: Root, tape: Tape, after: int) -> bool:
+    """Whether the process that is killed after so many operations has just written a record."""
+    killed = record_killed(A_JOURNAL, root(), after, tape.expected)
+    match None if killed is None else killed.operations[killed.began - 1]:
+        case Written(_, offset, data):
+            return offset > 0 and offset % SECTOR == len(data) % SECTOR == 0
+    return False
 
 
 def test_a_version_that_is_lost_or_wrong_would_be_seen(root: Root) -> None:

@@ -17,7 +17,7 @@ from typing import cast
 import pytest
 
 from gdb.errors import StoreError
-from gdb.storage import manifest
+from gdb.storage import manifest, names
 from gdb.storage.build import write_graph
 from gdb.storage.files import MANIFEST, Files, PosixFiles
 from gdb.storage.store import Store
@@ -37,7 +37,7 @@ def _begin(folder: Path, first: int) -> subprocess.Popen[str]:
 
 def _stray_count(folder: Path, store: Store) -> int:
     kept = {record.name for record in store.snapshot().manifest.files}
-    return len(manifest.strays([p.name for p in folder.iterdir()], kept))
+    return len(names.strays([p.name for p in folder.iterdir()], kept))
 
 
 def test_killed_at_20_random_moments(tmp_path: Path) -> None:

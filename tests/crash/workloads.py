@@ -16,25 +16,27 @@ from unittest.mock import patch
 import numpy as np
 
 from gdb.storage import commit as committing
-from gdb.storage import runs, segment
+from gdb.storage import journal, runs, segment
 from gdb.storage.backup import backup
-from gdb.storage.build import read_tables, write_graph
+from gdb.storage.build import write_graph
 from gdb.storage.commit import commit as commit_changes
 from gdb.storage.commit import compact
 from gdb.storage.exporter import export
 from gdb.storage.importer import load
 from gdb.storage.model import Column, EdgeTable, GraphTables, VertexTable
+from gdb.storage.reading import read_tables
 from gdb.storage.snapshot import Snapshot
 from gdb.storage.steps import Steps
 from gdb.storage.store import Store
 from gdb.storage.transaction import Changes
-from tests.crash.disk import Image, Operation
+from tests.crash.disk import SECTOR, Image, Operation
 from tests.crash.recorder import Killed, Recorder, keep_all, restore
 from tests.unit.storage.naive import Key, Naive
 
 # folders in the root; that of the store is made with its parent
 STORE, COPY, EXPORT = "new/store", "copy", "export"
 _PACK_BYTES = 700  # several segment files in each commit, most of more than one sector
+_JOURNAL_BYTES = 10 * SECTOR  # some records, and then a manifest again
 
 
 @dataclass(frozen=True)
@@ -170,6 +172,19 @@ def transact(number: int, *, inline: bool) -> Step:
     return Step(f"transaction {number}", run)
 
 
+def link(number: int) -> Step:
+    """Add a vertex to `graph(1)` and an edge: what makes a small record."""
+    return Step(f"link {number}", lambda store, root: _link(store, number))
+
+
+def _link(store: Store, number: int) -> Snapshot:
+    with store.writer():
+        changes = Changes(store.snapshot())
+        new = changes.add_vertices(("L",), "", Column.from_list([f"l{number}"]), {})
+        changes.add_edges("L", True, new, new, {"w": Column.from_list([number])})
+        return commit_changes(store, changes)
+
+
 WORKLOADS = (
     Workload("three commits", (commit(1), commit(2), commit(3))),
     Workload(
@@ -179,6 +194,14 @@ WORKLOADS = (
             transact(3, inline=True),
             Step("compaction", lambda store, root: compact(store)),
             *(transact(4, inline=False), transact(5, inline=False)),
+        ),
+    ),
+    Workload(
+        "a journal",
+        (
+            *(commit(1), transact(1, inline=True), link(1), link(2), transact(2, inline=True)),
+            *(link(3), link(4), link(5), transact(3, inline=False), link(6), link(7)),
+            *(transact(4, inline=True), link(8)),
         ),
     ),
     Workload("an import", (commit(1), Step("import", _import))),
@@ -237,7 +260,7 @@ def record_killed(
             gc.collect()  # a dead process holds no locks
         recorder.revive()
         began = len(recorder.operations)
-        _recover(root, recorder, known)
+        _recover(root, recorder, known, small=after % 2 == 0)
     return Tape(recorder.operations, began, known)
 
 
@@ -251,7 +274,7 @@ def record_recovery(image: Image, root: Path, expected: Expected) -> Tape:
             store = Store.open(root / STORE, create=False)
             recorder.acknowledge(STORE, store.snapshot().version)
             store.close()
-        _recover(root, recorder, known)
+        _recover(root, recorder, known, small=image.key()[0] % 2 == 0)
     return Tape(recorder.operations, began, known)
 
 
@@ -280,8 +303,13 @@ def files_of(folder: Path) -> dict[str, bytes]:
     return {path.name: path.read_bytes() for path in folder.iterdir()}
 
 
-def _recover(root: Path, recorder: Recorder, expected: Expected) -> None:
+def _recover(root: Path, recorder: Recorder, expected: Expected, *, small: bool) -> None:
+    """Commit to what was found. small : first some small commits, two manifests and a record."""
     store = Store.open(root / STORE, create=True)
+    for number in range(100, 103 if small else 100):
+        version, found = _state(_link(store, number))
+        recorder.acknowledge(STORE, version)
+        expected.versions[version] = found
     snapshot = write_graph(store, FURTHER)
     recorder.acknowledge(STORE, snapshot.version)
     expected.versions[snapshot.version] = content_of(FURTHER)
@@ -290,5 +318,8 @@ def _recover(root: Path, recorder: Recorder, expected: Expected) -> None:
 
 @contextmanager
 def _small_files() -> Iterator[None]:
-    with patch.object(segment, "PACK_BYTES", _PACK_BYTES):
+    with (
+        patch.object(segment, "PACK_BYTES", _PACK_BYTES),
+        patch.object(journal, "MOST_BYTES", _JOURNAL_BYTES),
+    ):
         yield

@@ -21,6 +21,7 @@ from gdb.storage.model import Column, EdgeTable, GraphTables, VertexTable
 from gdb.storage.store import Store
 
 HERE = Path(__file__).resolve().parent
+PACKED_SEGMENT_EDGES = 3200
 SEGMENT_EDGES = 280  # the row of 300 goes over two segments, and one piece of it is long
 
 Properties: TypeAlias = "dict[str, object]"
@@ -67,6 +68,18 @@ def typed(folder: Path) -> None:
     """All of format 1."""
     store = Store.open(folder, create=True)
     write_graph(store, tables_of(*graph_of("format-1-typed")), segment_edges=SEGMENT_EDGES)
+    store.close()
+
+
+def packed_graph() -> GraphTables:
+    """The graph of format-4-packed.json: of every kind of section so much that packing it is worth while."""
+    return tables_of(*graph_of("format-4-packed"))
+
+
+def packed(folder: Path) -> None:
+    """A base whose sections are packed."""
+    store = Store.open(folder, create=True)
+    write_graph(store, packed_graph(), segment_edges=PACKED_SEGMENT_EDGES, packed=True)
     store.close()
 
 
@@ -144,6 +157,23 @@ def free(folder: Path) -> None:
         )
 
 
+def journal(folder: Path) -> None:
+    """The graph of `free`, and then, of everything that a transaction may change, something in records."""
+    free(folder)
+    with gdb.connect(folder) as db:
+        for text in (
+            "MATCH (a:A {id: 'a'}) SET a.x = 2",
+            "MATCH (a:A {id: 'a'}) SET a.x = 1",
+            "MATCH (d:A {id: 'd'}) CREATE (d)-[:T {v: [1, 2]}]->(:B {id: 'e', x: 'ö'})",
+            "MATCH (e:B) SET e.born = date('2020-02-29'), e.x = null",
+            "MATCH (a:A {id: 'a'})-[r:R {w: 1}]->() DELETE r",
+            "MATCH (e:B {id: 'e'}) CREATE (e)-[:R {w: 3}]->(e), (:B {id: 'f'})",
+            "MATCH (e:B) SET e:C",
+            "MATCH (f {id: 'f'}) DETACH DELETE f",
+        ):
+            db.execute(text)
+
+
 STORES = {
     "format-1-typed": typed,
     "format-1-loaded": loaded,
@@ -151,6 +181,8 @@ STORES = {
     "format-2-delta": delta,
     "format-2-delta-inside": delta,
     "format-3-delta-inside": free,
+    "format-4-journal-delta-inside": journal,
+    "format-4-packed": packed,
 }
 
 if __name__ == "__main__":

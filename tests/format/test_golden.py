@@ -12,6 +12,7 @@ import pytest
 
 import gdb
 from gdb import Node, Relationship
+from gdb.storage.manifest import length_in
 from gdb.values.duration import Duration
 from gdb.values.temporal import Date, DateTime
 from tests.format.make import HERE, STORES, graph_of
@@ -93,6 +94,7 @@ def test_it_is_of_the_format_that_its_name_tells(name: str) -> None:
     assert struct.unpack_from("<8sI", raw) == (b"gdb.man\n", int(name.split("-")[1]))
     assert (b'"delta"' in raw) == ("delta" in name)
     assert (b"gdb.seg\n" in raw) == name.endswith("inside")
+    assert (length_in(raw) < len(raw)) == ("journal" in name)
 
 
 def test_it_holds_what_was_written(name: str, folder: Path) -> None:

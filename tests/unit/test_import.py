@@ -57,6 +57,26 @@ def test_a_count_needs_neither_duckdb_nor_arrow(repository: Path, tmp_path: Path
     assert not after.intersection({"duckdb", "numba", "cupy", "pandas", "polars", "pyarrow"})
 
 
+def test_who_opens_a_store_loads_nothing_that_answers(repository: Path, tmp_path: Path) -> None:
+    """An import is over before a query is asked."""
+    program = (
+        f"import sys, gdb; gdb.connect({str(tmp_path / 's')!r}); "
+        "print(*(name for name in sys.modules if name.startswith('gdb.')))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program], cwd=repository, capture_output=True, text=True, check=True
+    )
+    late = {
+        "gdb.pipeline",
+        "gdb.result",
+        "gdb.executor.run",
+        "gdb.executor.tail",
+        "gdb.storage.loops",
+    }
+    assert "gdb.storage.store" in done.stdout.split()
+    assert not late.intersection(done.stdout.split())
+
+
 def test_the_test_can_see(repository: Path) -> None:
     """A module imported on purpose shows up."""
     assert "duckdb" in modules_after("import gdb, duckdb", repository)

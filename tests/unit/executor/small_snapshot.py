@@ -79,6 +79,10 @@ class SmallSnapshot:
             ]
         )
 
+    def is_id(self, group: int, key: str) -> bool:
+        column = self.vertex_column(group, key)
+        return column is not None and column.to_list() == self.id_column(group).to_list()
+
     def user_ids(self, vids: npt.NDArray[np.uint32]) -> list[int | str]:
         return [self.ids[vid] for vid in vids.tolist()]
 

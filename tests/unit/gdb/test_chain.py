@@ -12,9 +12,10 @@ import pytest
 
 import gdb
 import gdb.chain.run
-from gdb import Database, by_chain, errors
+from gdb import Database, by_chain, counting, errors
 from gdb.chain.run import Ran
 from tests.chain_queries import Expressions, Queries, graph_queries, normal
+from tests.counting_queries import Counts
 
 VALUES = {"ints": [1, 2, 5], "strs": ["a", "é"]}
 SEEDS, QUERIES, EXPRESSIONS = 5, 12, 40
@@ -103,6 +104,21 @@ def test_random_queries(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
             text = query.text()
             tally[ways.both(text, query.sorted, **VALUES)] += 1
     assert tally["columns"] >= 0.6 * QUERIES, tally  # over all seeds it is nine of ten
+
+
+@pytest.mark.parametrize("seed", range(SEEDS))
+def test_random_counts(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    tally: Counter[str] = Counter()
+    with _graph(random.Random(seed)) as db:
+        ways = Ways(db, monkeypatch)
+        for number in range(QUERIES):
+            worth = (
+                0.0 if number % 2 else float("inf")
+            )  # counted by the kernel, or listed and counted
+            monkeypatch.setattr(counting, "WORTH_COUNTING", worth)
+            text = Counts(random.Random(1000 * seed + number)).text()
+            tally[ways.both(text, **VALUES)] += 1
+    assert tally["columns"] >= 0.8 * QUERIES, tally
 
 
 @pytest.mark.parametrize("seed", range(SEEDS))
@@ -198,6 +214,47 @@ def test_refused_with_the_reason(ways: Ways, text: str) -> None:
     first = ways.db.explain(text).splitlines()[0]
     assert first.startswith("clause by clause, over rows")
     assert REFUSED[text] in first
+
+
+# ---- what is counted and not listed --------------------------------------------------------------
+
+COUNTED = {
+    "MATCH (a:P)-[:K]->(b) OPTIONAL MATCH (b)-[:L]->(c) RETURN count(*) AS n": 2,
+    "MATCH (a:P) OPTIONAL MATCH (a)-[:K]->(b) RETURN a.name, count(b) AS n": 1,
+    "MATCH (a:P) OPTIONAL MATCH (a)--(b) OPTIONAL MATCH (a)--(c) RETURN a.x, count(b), count(c)": 2,
+    "MATCH (a)-->(b) WITH a, b MATCH (b)-->(c) RETURN count(*) AS n": 2,
+    "MATCH (a)-->(b) WITH a, b MATCH (b)-->(c) RETURN sum(b.x) AS s, max(b.x) AS m": 2,
+    "MATCH (a:P) RETURN a.name, COUNT { MATCH (a)--(b) MATCH (b)--(c) } AS n": 1,
+    "MATCH (t:T) MATCH (a:P)-[r]-(b) WITH t, r MATCH (c)-->(d) RETURN count(r), t": 1,
+    "MATCH (a:P) OPTIONAL MATCH (a)-[:K]->(b) WHERE (b)-[:L]->() RETURN a.name, count(b) AS n": 0,
+    "MATCH (a)-->(b) WITH a, b MATCH (b)-->(c) RETURN avg(b.x) AS s": 0,
+    "MATCH (a)-->(b) WITH a, b MATCH (b)-->(c) RETURN b.name": 0,
+    "MATCH (a)-->(b) WITH a, b LIMIT 100 MATCH (b)-->(c) RETURN count(DISTINCT a) AS n": 1,
+}
+
+
+@pytest.mark.parametrize("text", COUNTED)
+def test_counted_and_not_listed(ways: Ways, text: str) -> None:
+    assert ways.both(text) == "columns"
+    lines = ways.db.explain(text).splitlines()
+    assert sum("counted" in line for line in lines) == COUNTED[text], lines
+
+
+def test_embeddings_are_counted_by_the_kernel(ways: Ways, monkeypatch: pytest.MonkeyPatch) -> None:
+    """2,000 times 2,000 times 2,000 rows."""
+    monkeypatch.setattr(counting, "WORTH_COUNTING", 0.0)
+    ways.db.execute("CREATE (h:Hub) WITH h UNWIND range(1, 2000) AS i CREATE (h)-[:S]->(:Leaf)")
+    text = (
+        "MATCH (h:Hub)-[:S]->(a) OPTIONAL MATCH (h)-[:S]->(b) OPTIONAL MATCH (h)-[:S]->(c)"
+        " WITH h, b MATCH (h)-[:S]->(d:P) RETURN count(*) AS n"
+    )
+    assert ways.columns(text).scalar() == 0
+    text = text.replace(":P", ":Leaf").replace("WITH h, b", "WITH h, b, c")
+    assert ways.columns(text).scalar() == 2000**4
+    assert ways.ran == 2
+    several = ", ".join(f"(h)-[:S]->(x{k})" for k in range(6))
+    with pytest.raises(errors.CountOverflow):  # rows would not end
+        ways.columns(f"MATCH (h:Hub) MATCH {several} WITH h MATCH (h) RETURN count(*) AS n")
 
 
 # ---- what the user sees --------------------------------------------------------------------------

@@ -9,10 +9,11 @@ from collections.abc import Iterator
 import pytest
 
 import gdb
-from gdb import Database, by_chain, errors
+from gdb import Database, by_chain, counting, errors
 from gdb.executor import relational
 from gdb.executor.cpu import walkers
-from tests.chain_queries import graph_queries
+from tests.chain_queries import Queries, graph_queries
+from tests.counting_queries import Counts
 from tests.unit.gdb.test_chain import Ways
 
 SEEDS, QUERIES = 10, 40
@@ -99,7 +100,7 @@ def _asked(draw: random.Random) -> str:
 def test_random_paths(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     tally: Counter[str] = Counter()
     if seed % 2:  # tables of any size are copied
-        monkeypatch.setattr(relational, "_FEW", -1)
+        monkeypatch.setattr(relational, "_IN_PLACE", -1)
     with gdb.connect() as db:
         for text, values in graph_queries(random.Random(seed)):
             db.execute(text, values)
@@ -227,7 +228,9 @@ def test_distinct_ends_are_searched_and_not_listed(
     assert len(ways.columns(f"{n} RETURN DISTINCT b.k").fetchall()) == 40
     text = "MATCH (a:N) WHERE EXISTS { (a)-[:E*1..12]->(:N {k: 7}) } RETURN count(*)"
     assert ways.columns(text).scalar() == 40
-    assert ways.ran == 3
+    text = f"{n} WITH b MATCH (b)-[:E*1..12]->(c) RETURN count(DISTINCT c)"
+    assert ways.columns(text).scalar() == 40
+    assert ways.ran == 4
 
 
 def test_many_paths_are_counted_and_not_listed(ways: Ways) -> None:
@@ -279,3 +282,50 @@ def _imported(db: Database) -> None:
     ends = pandas.DataFrame({"source": [1, 2, 3, 1], "target": [2, 3, 1, 4]})
     db.load(edges=ends, type="U", directed=False, missing_ends="create")
     db.execute("MATCH (a), (b) WHERE id(a) = 4 AND id(b) IN [1, 3] CREATE (a)-[:K]->(b)")
+
+
+@pytest.mark.parametrize("seed", range(SEEDS))
+def test_random_counts_and_limits_beside_paths(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Paths in queries that count what nobody lists, or that go on for several clauses, whatever is counted."""
+    tally: Counter[str] = Counter()
+    given = {"ints": [1, 2, 5], "strs": ["a", "é"]}
+    with gdb.connect() as db:
+        for text, values in graph_queries(random.Random(seed)):
+            db.execute(text, values)
+        ways = Ways(db, monkeypatch)
+        for number in range(QUERIES // 2):
+            worth = 0.0 if number % 2 else float("inf")
+            monkeypatch.setattr(counting, "WORTH_COUNTING", worth)
+            counts = Counts(random.Random(f"counts {seed} {number}"), walks=True)
+            tally[ways.both(counts.text(), **given)] += 1
+            several = Queries(random.Random(f"several {seed} {number}"), walks=True)
+            tally[ways.both(several.text(), several.sorted, **given)] += 1
+    assert tally["columns"] >= 0.5 * QUERIES, tally
+
+
+COUNTED = {
+    "MATCH (x)-[:L]->(a)-[:K*1..2]->(b) RETURN count(*)": "match x, a: counted for each a",
+    "MATCH (x)-[:L]->(a)-[:K*1..2]->(b) RETURN count(b)": "match x, a: counted for each a",
+    "MATCH (x)-[:K]->(a)-[:K*1..2]->(b) RETURN count(*)": "match x, a: listed",
+    "MATCH (x)-[:L]->(a)-[:K*1..2]->(b) RETURN x.name, count(*)": "match x, a: listed",
+    "MATCH (a)-[:K*1..2]->(b) WITH b MATCH (b)-[:L]->(c) RETURN count(*)": "match b, c: counted",
+}
+
+
+@pytest.mark.parametrize("text", COUNTED)
+def test_a_part_beside_paths_is_counted_where_that_is_enough(ways: Ways, text: str) -> None:
+    """Not where its relationships must differ from those of the paths."""
+    assert ways.both(text) == "columns"
+    lines = ways.db.explain(text).splitlines()
+    assert any(line.startswith(COUNTED[text]) for line in lines), lines
+
+
+def test_ends_that_are_only_counted_are_not_told(
+    ways: Ways, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("measured", "tallied", "listed"):
+        monkeypatch.delattr(walkers, name)
+    path = "MATCH (a:P) OPTIONAL MATCH (a)-[:L*1..2]->(b)"
+    found = ways.columns(f"{path} RETURN a.name, count(b) AS n, count(*) AS m").fetchall()
+    assert sorted(found) == [("a", 1, 1), ("b", 0, 1), ("c", 0, 1)]
+    assert ways.ran == 1

@@ -345,3 +345,12 @@ def test_the_tck() -> None:
         check(query)
         number += 1
     assert number > 2000
+
+
+def test_a_property_of_a_numbered_parameter() -> None:
+    """`0.` is no number, but behind `$` it is a name and a dot."""
+    query = parse("RETURN $0.a AS a")
+    assert query.parts[0][0].items[0].expression == s.Property(  # type: ignore[union-attr]
+        s.Parameter("0", s.Place(0, 0)), s.Name("a", s.Place(0, 0)), s.Place(0, 0)
+    )
+    check(query)

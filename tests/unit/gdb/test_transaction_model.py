@@ -168,10 +168,11 @@ class Machine(RuleBasedStateMachine):
         self.done["openings"] += 1
 
     @precondition(lambda self: self.tx is None and not self.compacted)
-    @rule()
-    def compact(self) -> None:
+    @rule(packed=st.sampled_from((None, True, False)))
+    def compact(self, packed: bool | None) -> None:
         self.compacted = True
-        self.db.compact()
+        stays = self.db.stats().packed
+        assert self.db.compact(packed=packed).packed == (stays if packed is None else packed)
         self.version = self.db.stats().version
         self.done["compactions"] += 1
         assert self.db.stats().changes == 0

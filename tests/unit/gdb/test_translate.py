@@ -14,6 +14,7 @@ from gdb.errors import InternalError
 from gdb.executor.cpu import kernel, launch, workers
 from gdb.executor.prepare import prepare
 from gdb.executor.scheduler import Budget, Watch
+from gdb.machine.bits import bit_length, shifted, trailing_zeros
 from gdb.machine.compile import compiled
 from gdb.machine.memory import load_i64, load_u8, load_u32, store_i64, store_u8, store_u32
 from gdb.machine.translate import translate
@@ -74,6 +75,11 @@ def loops(a: int, b: int) -> int:
     return else_ * 1000 + last
 
 
+def of_bits(a: int, b: int) -> int:
+    n = trailing_zeros(a) + 100 * bit_length(b) + 10_000 * trailing_zeros(b << 40)
+    return n ^ shifted(a * b, a & 63) ^ shifted(b, 0)
+
+
 @compiled
 def parts(a: int, b: int) -> tuple[int, float, bool]:
     if a == b:
@@ -94,7 +100,9 @@ def calls(a: int, b: int) -> int:
 
 
 @pytest.mark.parametrize(
-    "function", [arithmetic, comparisons, least_and_most, loops, calls], ids=lambda f: f.__name__
+    "function",
+    [arithmetic, comparisons, least_and_most, loops, of_bits, calls],
+    ids=lambda f: f.__name__,
 )
 def test_the_machine_computes_what_python_does(function: Callable[[int, int], int]) -> None:
     fast = compiled(function, entry=True)

@@ -147,9 +147,9 @@ def test_every_parameter_of_load_has_its_option() -> None:
     expected = {
         f"--{'undirected' if name == 'directed' else name.replace('_', '-')}"
         for name in inspect.signature(gdb.Database.load).parameters
-        if name not in ("self", "source")
+        if name not in ("self", "source", "cancel")
     }
-    assert expected | {"--no-header"} == set(loading.option_names())
+    assert expected | {"--no-header", "--no-packed"} == set(loading.option_names())
 
 
 def test_every_option_is_documented(repository: Path) -> None:

@@ -234,6 +234,28 @@ def test_compact(store: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
     assert main(["compact", str(tmp_path / "none")]) == 1
 
 
+def test_compact_and_load_pack(
+    store: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    own = tmp_path / "own.gdb"
+    shutil.copytree(store, own)
+    for words, packed in (
+        ([], False),
+        (["--packed", "--memory", "64MB"], True),
+        ([], True),
+        (["--no-packed"], False),
+    ):
+        assert main(["compact", str(own), *words]) == 0
+        with gdb.connect(own) as db:
+            assert db.stats().packed == packed
+    assert main(["compact", str(own), "--memory", "much"]) == 1
+    (edges := tmp_path / "edges.txt").write_text("1 2\n2 3\n")
+    assert main(["load", str(tmp_path / "new.gdb"), str(edges), "--packed"]) == 0
+    with gdb.connect(tmp_path / "new.gdb") as db:
+        assert db.stats().packed
+        assert db.execute("MATCH ()-->() RETURN count(*)").scalar() == 2
+
+
 def test_backup(store: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     copy = tmp_path / "copy.gdb"
     assert main(["backup", str(store), str(copy)]) == 0

@@ -16,8 +16,9 @@ from gdb.errors import Cancelled, ClosedError, CorruptStore, FolderTaken, NotASt
 from gdb.storage import backup as backups
 from gdb.storage import segment
 from gdb.storage.backup import backup
-from gdb.storage.build import read_tables, write_graph
+from gdb.storage.build import write_graph
 from gdb.storage.model import Column, EdgeTable, GraphTables, VertexTable
+from gdb.storage.reading import read_tables
 from gdb.storage.steps import Steps
 from gdb.storage.store import Store
 from tests.unit.storage.naive import Naive, agree

@@ -21,11 +21,12 @@ from hypothesis import strategies as st
 import gdb
 from gdb.errors import Cancelled, CorruptStore, FolderTaken, ImportFailed, NameProblem, StoreError
 from gdb.storage import exporter
-from gdb.storage.build import read_tables, write_graph
+from gdb.storage.build import write_graph
 from gdb.storage.contents import FORMATS, NAME, FileFormat
 from gdb.storage.exporter import export
 from gdb.storage.importer import LoadReport, load
 from gdb.storage.model import Column, EdgeTable, GraphTables, Item, VertexTable
+from gdb.storage.reading import read_tables
 from gdb.storage.snapshot import Snapshot
 from gdb.storage.steps import Steps
 from gdb.storage.store import Store

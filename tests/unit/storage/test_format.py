@@ -27,20 +27,26 @@ from gdb.storage.store import Store
 from gdb.storage.transaction import Changes
 from gdb.values.duration import Duration
 from gdb.values.temporal import Date, DateTime, LocalDateTime, LocalTime, Time
+from tests.format.make import HERE, PACKED_SEGMENT_EDGES, packed_graph
+from tests.unit.storage.unpacking import unpacked_numbers, unpacked_rows
 
 
 class PlainStore:
     def __init__(self, folder: Path) -> None:
         raw = (folder / "MANIFEST").read_bytes()
-        magic, version, zero, length = struct.unpack_from("<8sIIQ", raw)
-        assert (magic, zero) == (b"gdb.man\n", 0)
+        magic, version, sectors, length = struct.unpack_from("<8sIIQ", raw)
+        assert magic == b"gdb.man\n"
+        assert version == 4 or not sectors
         self.format = version
+        whole = raw
+        raw = raw[: 512 * sectors or None]
         inside = raw[24 + length : -16]
         assert version >= 2 or not inside
         assert hashlib.blake2b(raw[:-16], digest_size=16).digest() == raw[-16:]
         self.body = json.loads(raw[24 : 24 + length])
         assert version >= 2 or "delta" not in self.body
         self.files: list[bytes] = []
+        self.codes = Counter[tuple[int, int]]()  # kind and code of the sections that were read
         for file in self.body["files"]:
             content = (folder / file["name"]).read_bytes()
             assert len(content) == file["length"]
@@ -48,18 +54,80 @@ class PlainStore:
             self.files.append(content)
         if inside:
             self.files.append(inside)
+        self.records = 0
+        if sectors:
+            self._follow(whole, len(raw))
         for content in self.files:
-            magic, version, _, length = struct.unpack_from("<8sIIQ", content)
-            assert (magic, version, length) == (b"gdb.seg\n", 1, len(content))
+            magic, version, count, length = struct.unpack_from("<8sIIQ", content)
+            assert (magic, length) == (b"gdb.seg\n", len(content))
+            codes = [struct.unpack_from("<I", content, 88 + 32 * n)[0] for n in range(count)]
+            assert version == (2 if any(codes) else 1)
+            assert not any(codes) or self.body["packed"] is True
             assert content[24:64] == bytes(40)
+        assert (self.format == 4) == (sectors > 0 or "packed" in self.body)
 
-    def section(self, file: int, number: int, kind: int, code: str) -> list[int]:
+    def _follow(self, file: bytes, at: int) -> None:
+        """Put the state after the last record in the place of the manifest's own delta."""
+        delta, old = self.body["delta"], list[tuple[int, int, bytes]]()
+        last = self.files[delta["file"]]
+        for number in range(struct.unpack_from("<I", last, 12)[0]):
+            kind, item, offset, size = struct.unpack_from("<IIQQ", last, 64 + 32 * number)
+            old.append((kind, item, last[offset : offset + size]))
+        base = len(self.body["files"]) - (delta["file"] < len(self.body["files"]))
+        assert base == delta["file"]
+        while at < len(file):
+            payload, count = b"", struct.unpack_from("<I", file, at + 4)[0]
+            for begin in range(at, at + 512 * count, 512):
+                end = begin + 496
+                assert struct.unpack_from("<I", file, begin) == (self.records + 1,)
+                assert hashlib.blake2b(file[:end], digest_size=16).digest() == file[end : end + 16]
+                payload += file[begin + 4 : end]
+            _, sections, text = struct.unpack_from("<IIQ", payload)
+            new, place = list[tuple[int, int, bytes]](), 16 + 32 * sections + text
+            for number in range(sections):
+                kind, item, head, tail, more = struct.unpack_from(
+                    "<IIQQQ", payload, 16 + 32 * number
+                )
+                had = b""
+                if head + tail:
+                    *same, had = old[number]
+                    assert same == [kind, item]
+                    assert head + tail <= len(had)
+                middle = payload[place : place + more]
+                new.append((kind, item, had[:head] + middle + had[len(had) - tail :]))
+                place += more
+            delta = json.loads(payload[16 + 32 * sections : 16 + 32 * sections + text])
+            assert delta["file"] == base
+            assert payload[place:] == bytes(len(payload) - place)
+            assert len(payload) - place < 492
+            old, at, self.records = new, at + 512 * count, self.records + 1
+        if self.records:
+            self.body["version"] += self.records
+            self.body["delta"] = delta
+            self.files[base:] = [_segment(old)]
+
+    def section(
+        self, file: int, number: int, kind: int, code: str, rows: list[int] | None = None
+    ) -> list[int]:
+        """rows : the lengths of the rows of neighbours."""
         content = self.files[file]
-        found, item, offset, length = struct.unpack_from("<IIQQ8x", content, 64 + 32 * number)
-        assert found == kind
+        at = 64 + 32 * number
+        found, item, offset, length, how, zero = struct.unpack_from("<IIQQII", content, at)
+        assert (found, zero) == (kind, 0)
         assert item == struct.calcsize(f"<{code}")
         assert offset % (4096 if length >= 65536 else 64) == 0
-        return list(struct.unpack_from(f"<{length // item}{code}", content, offset))
+        self.codes[kind, how] += 1
+        if not how:
+            return list(struct.unpack_from(f"<{length // item}{code}", content, offset))
+        words = list(struct.unpack_from(f"<{length // 8}Q", content, offset))
+        assert length % 8 == words[-1] == 0
+        if how == 2:
+            assert rows is not None
+            return unpacked_rows(words, rows)
+        assert how == 1
+        raw = [value % 256**item for value in unpacked_numbers(words)]
+        unsigned = b"".join(value.to_bytes(item, "little") for value in raw)
+        return list(struct.unpack(f"<{len(raw)}{code}", unsigned))
 
     def column(self, file: int, record: dict[str, object], count: int) -> list[object]:
         kind = str(record["kind"])
@@ -108,13 +176,24 @@ class PlainStore:
             long = iter(self.section(file, at + 3, 4, "I"))
             lengths = [next(long) if n == 255 else n for n in self.section(file, at + 2, 3, "B")]
             assert len(vids) == len(lengths) == segment["rows"]
-            neighbours = iter(self.section(file, at + 4, 5, "I"))
+            neighbours = iter(self.section(file, at + 4, 5, "I", lengths))
             assert len(found) == segment["first_edge"]
             found += [
                 (v, next(neighbours)) for v, n in zip(vids, lengths, strict=True) for _ in range(n)
             ]
             assert len(found) == segment["first_edge"] + segment["edges"]
         return found
+
+
+def _segment(sections: list[tuple[int, int, bytes]]) -> bytes:
+    """A segment file with these sections: kind, bytes of an item, content."""
+    table, body, at = b"", b"", 64 + 32 * len(sections)
+    for kind, item, content in sections:
+        start = -(-at // 64) * 64
+        table += struct.pack("<IIQQ8x", kind, item, start, len(content))
+        body += bytes(start - at) + content
+        at = start + len(content)
+    return struct.pack("<8sIIQ40x", b"gdb.seg\n", 1, len(sections), at) + table + body
 
 
 def of_any_type(text: bytes) -> object:
@@ -217,11 +296,13 @@ def test_a_reader_written_from_the_text_reads_a_store(tmp_path: Path) -> None:
     assert (undirected["first_eid"], undirected["edge_count"]) == (edges, edges)
 
 
+@pytest.mark.parametrize("records", [0, 1, 4])
 @pytest.mark.parametrize("inline", [True, False])
 def test_a_reader_written_from_the_text_reads_a_delta(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, inline: bool
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, inline: bool, records: int
 ) -> None:
-    """The base as it was, and every member of the delta, in the manifest or in a file of its own."""
+    """The base as it was, and every member of the delta: in the manifest, in a file of its own, or after the last of
+    some records."""
     monkeypatch.setattr(committing, "MOST_INLINE", 1 << 18 if inline else 0)
     tables = GraphTables(
         (VertexTable(("A",), "", np.arange(6), {"x": Column.from_list(list(range(6)))}),),
@@ -232,6 +313,20 @@ def test_a_reader_written_from_the_text_reads_a_delta(
     )
     store = Store.open(tmp_path, create=True)
     write_graph(store, tables)
+    for number in range(records + 1 if records else 0):  # each takes back what the one before did
+        with store.writer():
+            changes = Changes(store.snapshot())
+            for n in (number, number - 1):
+                vid = changes.find([n % 5], "")
+                if n == number:
+                    changes.add_edges("D", True, vid, vid, {"w": Column.from_list([f"{n}"])})
+                elif n >= 0:
+                    changes.remove_edges("D", vid, vid)
+            if number == records:
+                changes.remove_edges(
+                    "D", changes.find([number % 5], ""), changes.find([number % 5], "")
+                )
+            commit(store, changes)
     with store.writer():
         changes = Changes(store.snapshot())
         new = changes.add_vertices(
@@ -248,8 +343,9 @@ def test_a_reader_written_from_the_text_reads_a_delta(
         changes.remove_vertices(np.array([five, new[0]], np.uint32), detach=False)
         commit(store, changes)
     plain = PlainStore(tmp_path)
-    assert plain.format == 2
+    assert (plain.format, plain.records) == ((4, records) if records else (2, 0))
     body, delta = plain.body, plain.body["delta"]
+    assert body["version"] == 2 + (records + 1 if records else 0)
     assert (body["vertex_count"], body["edge_count"], delta["vertices"]) == (6, 6, 2)
     assert delta["file"] == len(plain.files) - 1 == len(body["files"]) - (not inline)
     assert plain.section(delta["file"], delta["dead"], 48, "I") == sorted([five, 6])
@@ -394,4 +490,46 @@ def test_values_of_any_type_are_not_of_format_2(tmp_path: Path) -> None:
     raw[8] = 2
     (tmp_path / "MANIFEST").write_bytes(bytes(raw) + hashlib.blake2b(raw, digest_size=16).digest())
     with pytest.raises(CorruptStore, match="values of any type in format 2"):
+        Store.open(tmp_path, create=False, read_only=True)
+
+
+def test_a_reader_written_from_the_text_reads_a_packed_store(tmp_path: Path) -> None:
+    """The golden store, and what it must be: the same graph, written plain."""
+    packed = PlainStore(HERE / "format-4-packed")
+    assert packed.format == 4
+    store = Store.open(tmp_path, create=True)
+    write_graph(store, packed_graph(), segment_edges=PACKED_SEGMENT_EDGES)
+    plain = PlainStore(tmp_path)
+    assert plain.format == 1
+    for mine, other in zip(packed.body["groups"], plain.body["groups"], strict=True):
+        assert (mine["labels"], mine["ranges"]) == (other["labels"], other["ranges"])
+        count = sum(stop - start for start, stop in mine["ranges"])
+        columns = [("ids", mine["ids"], other["ids"])]
+        columns += [(key, mine["columns"][key], other["columns"][key]) for key in other["columns"]]
+        for key, one, two in columns:
+            found = packed.column(mine["file"], one, count)
+            assert found == plain.column(other["file"], two, count), key
+    for mine, other in zip(packed.body["types"], plain.body["types"], strict=True):
+        for one, two in zip(mine["parts"], other["parts"], strict=True):
+            assert packed.part(one) == plain.part(two)
+            assert one["bytes"] <= two["bytes"]
+        for key in other["columns"]:
+            found = packed.column(mine["file"], mine["columns"][key], mine["edge_count"])
+            wanted = plain.column(other["file"], other["columns"][key], mine["edge_count"])
+            assert found == wanted, key
+    for mine, other in zip(packed.body["spaces"], plain.body["spaces"], strict=True):
+        for number, (kind, code) in enumerate([(32, "Q"), (33, "I")]):
+            found = packed.section(mine["file"], mine["section"] + number, kind, code)
+            assert found == plain.section(other["file"], other["section"] + number, kind, code)
+    # it is a store of all that may be packed
+    assert {kind for kind, code in packed.codes if code} == {1, 2, 3, 4, 5, 16, 17, 32, 33}
+    assert not any(code for _, code in plain.codes)
+    assert packed.codes[5, 2] > 2
+
+
+def test_packed_sections_are_not_of_format_3(tmp_path: Path) -> None:
+    raw = bytearray((HERE / "format-4-packed" / "MANIFEST").read_bytes()[:-16])
+    raw[8] = 3
+    (tmp_path / "MANIFEST").write_bytes(bytes(raw) + hashlib.blake2b(raw, digest_size=16).digest())
+    with pytest.raises(CorruptStore, match="packed sections in format 3"):
         Store.open(tmp_path, create=False, read_only=True)

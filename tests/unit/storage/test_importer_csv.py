@@ -13,9 +13,9 @@ import pytest
 
 import gdb
 from gdb.errors import ImportFailed
-from gdb.storage.build import read_tables
 from gdb.storage.importer import load
 from gdb.storage.model import PropertyValue
+from gdb.storage.reading import read_tables
 from gdb.storage.store import Store
 
 

@@ -11,9 +11,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from gdb.errors import Cancelled, GdbError
-from gdb.storage.build import read_tables
+from gdb.storage import runs
 from gdb.storage.importer import csv_graph, integer_table, integers, load
 from gdb.storage.importer.tables import Table
+from gdb.storage.reading import read_tables
 from gdb.storage.store import Store
 
 CELL = st.one_of(
@@ -92,7 +93,7 @@ def test_a_node_that_stands_twice_is_told_by_its_line(
     """Whether a blank line is a record or not, and in whichever part of the file it stands."""
     for module, name, size in (
         (integers, "_PART", 5),
-        (integer_table, "_BLOCK", 7),
+        (integers, "_REST", 3),
         (integer_table, "_FEW", 2),
     ):
         monkeypatch.setattr(module, name, size)
@@ -106,6 +107,26 @@ def test_a_node_that_stands_twice_is_told_by_its_line(
     if "x" in text:
         found = dict(zip(table.ids, table.columns["x"].to_list(), strict=True))
         assert found == {1: 1, 2: 2, 4: 4}
+
+
+def test_an_edge_without_its_node_is_told_by_its_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In whichever piece of the file it stands."""
+    monkeypatch.setattr(integers, "_PART", 9)
+    monkeypatch.setattr(runs, "PIECE", 8)
+    store, nodes, edges = (
+        Store.open(None, create=True),
+        tmp_path / "nodes.csv",
+        tmp_path / "edges.csv",
+    )
+    nodes.write_text("id:ID\n" + "".join(f"{k}\n" for k in range(40)))
+    lines = [f"{k},{k + 1}" for k in range(43)]
+    edges.write_text("\n".join([":START_ID,:END_ID", *lines]))
+    report = load(store, nodes=nodes, edges=edges, on_error="skip")
+    assert report.edges == 39
+    found = [(refused.line, refused.text) for refused in report.files[1].rejected]
+    assert found == [(k + 2, lines[k]) for k in range(39, 43)]
 
 
 def test_parts_keep_the_order_of_lines_and_parsing_can_be_cancelled(

@@ -75,6 +75,27 @@ def test_the_stable_order_is_numpy_s(values: list[int]) -> None:
     assert pcsr.stable_order(array).tolist() == np.argsort(array, kind="stable").tolist()
 
 
+@given(
+    st.lists(st.integers(-5, 5)) | st.lists(st.integers(-(2**63), 2**63 - 1)),
+    st.sampled_from([np.int64, np.uint64]),
+)
+def test_the_stable_order_of_wide_numbers(
+    values: list[int], dtype: type[np.int64 | np.uint64]
+) -> None:
+    array = np.array(values, np.int64).astype(dtype)
+    assert pcsr.stable_order(array).tolist() == np.argsort(array, kind="stable").tolist()
+
+
+@given(
+    st.lists(st.tuples(st.integers(0, 5), st.integers(0, 5)))
+    | st.lists(st.tuples(st.integers(0, 2**32 - 1), st.integers(0, 2**32 - 1)))
+)
+def test_the_order_of_pairs_is_stable(pairs: list[tuple[int, int]]) -> None:
+    rows, neighbours = np.array(pairs, np.uint32).reshape(-1, 2).T
+    wanted = sorted(range(len(pairs)), key=lambda k: pairs[k])
+    assert pcsr.order_of(rows, neighbours).tolist() == wanted
+
+
 def test_one_type_in_one_direction_is_read_in_place(tmp_path: Path) -> None:
     rng = np.random.default_rng(0)
     ends = rng.integers(0, 1000, (2, 50_000))

@@ -11,8 +11,9 @@ from hypothesis import given
 
 from gdb.errors import ImportFailed
 from gdb.storage.adjacency import Direction
-from gdb.storage.build import read_tables, write_graph
+from gdb.storage.build import write_graph
 from gdb.storage.model import Column, EdgeTable, GraphTables, VertexTable
+from gdb.storage.reading import read_tables
 from gdb.storage.store import Store
 from tests.unit.storage.naive import Naive, agree, tables
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import threading
+import tracemalloc
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext, suppress
 from pathlib import Path
@@ -17,10 +18,11 @@ from hypothesis import strategies as st
 
 from gdb.errors import Cancelled, StoreError
 from gdb.storage import runs, spool
-from gdb.storage.build import read_tables, rewrite, write_graph
+from gdb.storage.build import rewrite, write_graph
 from gdb.storage.importer import load
 from gdb.storage.memory import MemoryFiles
 from gdb.storage.model import Column, EdgeTable, GraphTables, VertexTable
+from gdb.storage.reading import read_tables
 from gdb.storage.runs import Piece, Pieces, Room, ordered
 from gdb.storage.snapshot import Snapshot
 from gdb.storage.spool import Spool
@@ -180,7 +182,7 @@ def test_a_stray_scratch_file_is_swept(tmp_path: Path) -> None:
 
 
 def test_room_is_given_back() -> None:
-    room = Room(MemoryFiles(), 1000)
+    room = Room(MemoryFiles(), 1600)
     pieces = Pieces(room)
     pieces.add(Piece(np.zeros(10, np.uint64)))
     pieces.close()
@@ -257,3 +259,19 @@ def test_cancelling_leaves_nothing(tmp_path: Path) -> None:
         assert store.snapshot().edge_count in (0, 500)
         if cancel.is_set():
             assert store.snapshot().edge_count == 0
+
+
+def test_a_sample_holds_no_piece() -> None:
+    # a slice of each piece would: then a sort of runs that lie on disk had all of their keys in memory
+    pieces, size = Pieces(Room(MemoryFiles(), 1)), 1 << 17
+    for _ in range(20):
+        pieces.add(Piece(np.arange(size, dtype=np.uint64)))
+    tracemalloc.start()
+    try:
+        sample = pieces.sample()
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+        pieces.close()
+    assert len(sample) >= runs.SAMPLE
+    assert peak < 6 * 8 * size

@@ -1,0 +1,144 @@
+"""A graph in which rows that are given are vertices: where matching starts from rows, not from what their columns hold.
+
+Each row is a vertex behind those of the graph, joined by one edge to each data vertex that stands in it. A query vertex
+for the rows with an edge to each query vertex that they bind (`from_rows`) then is part of the pattern like any other:
+the planner begins with it where that is best, pairs that stand in no row are never made, and what is counted, or asked
+to exist, for the query vertex is so for each row.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from gdb.errors import LimitExceeded
+from gdb.query_graph import QueryEdge, QueryGraph, QueryVertex
+from gdb.storage.adjacency import I64, U32, Adjacency, Direction
+from gdb.storage.ranked import intervals
+
+if TYPE_CHECKING:
+    from gdb.executor.plan import Plan
+    from gdb.planner.resolve import Group, PlannerSource
+    from gdb.storage.ranked import NamedType
+
+_ROW = " row"  # no label and no type that a user can write begins with a blank
+_MOST_VIDS = 1 << 32
+
+
+@dataclass(frozen=True, slots=True)
+class _Rows:
+    """The vertices that are rows."""
+
+    labels: tuple[str, ...]
+    ranges: tuple[tuple[int, int], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Column:
+    """The type of the edges from rows to what stands in one of their columns."""
+
+    name: str
+    directed: bool = True
+
+
+class RowGraph:
+    """A graph and rows.
+
+    base : the graph. columns : vids, u32[rows] each. first : the vid of row 0; those of the others follow.
+    """
+
+    def __init__(self, base: PlannerSource, columns: Sequence[U32]) -> None:
+        rows = len(columns[0])
+        self.base, self.first = base, base.vertex_count
+        self.vertex_count, self.edge_count = self.first + rows, base.edge_count
+        if self.vertex_count >= _MOST_VIDS:
+            raise LimitExceeded(
+                f"{rows:,} rows are too many to start from beside {self.first:,} nodes.",
+                "Ask for fewer rows before this pattern.",
+            )
+        names = [_column(k) for k in range(len(columns))]
+        self.groups: tuple[Group, ...]
+        self.groups = (*base.groups, _Rows((_ROW,), ((self.first, self.vertex_count),)))
+        self.edge_types: tuple[NamedType, ...]
+        self.edge_types = (*base.edge_types, *map(_Column, names))
+        self._own: dict[tuple[str, Direction], Adjacency] = {}
+        for name, column in zip(names, columns, strict=True):
+            self._own[name, Direction.OUT] = _to_columns(name, column, self.first)
+            self._own[name, Direction.IN] = _to_rows(name, column, self.first)
+
+    def adjacency(self, types: tuple[str, ...], direction: Direction) -> Adjacency:
+        """As `GraphSource`; all types are those of the base."""
+        own = self._own.get((types[0], direction)) if types else None
+        return self.base.adjacency(types, direction) if own is None else own
+
+    def eids(self, types: tuple[str, ...], direction: Direction) -> I64:
+        """As `GraphSource`."""
+        return self.base.eids(types, direction)
+
+
+def from_rows(graph: QueryGraph, bound: Sequence[int]) -> QueryGraph:
+    """The query graph with one vertex more, the last, that stands for the rows of a `RowGraph`. bound : the query
+    vertices that the columns bind, in their order."""
+    last = len(graph.vertices)
+    ends = tuple(
+        QueryEdge(last, vertex, (_column(k),), Direction.OUT, exists=True)
+        for k, vertex in enumerate(bound)
+    )
+    rows = QueryVertex(_ROW, ((_ROW,),))
+    return replace(graph, vertices=(*graph.vertices, rows), edges=(*graph.edges, *ends))
+
+
+def started(
+    graph: QueryGraph,
+    source: PlannerSource,
+    bound: Sequence[int],
+    columns: Sequence[U32],
+    *,
+    few: bool = False,
+) -> tuple[Plan, PlannerSource]:
+    """The plan that lists the embeddings of a query graph of which rows bind some vertices, and the graph that it is
+    for: from the rows, where several vertices are bound and their values alone would lead to more embeddings than
+    there are rows.
+
+    bound : the query vertices, held to what they may be. columns : what a row binds them to, u32[rows] each.
+    few : as `gdb.planner.plan`.
+    """
+    from gdb.planner import plan
+
+    made = plan(graph, source, counting=False, few=few)
+    if len(columns) < 2 or max(made.notes.estimates) <= len(columns[0]):
+        return made, source
+    several = [*np.unique(np.stack(columns), axis=1)]
+    rows = RowGraph(source, several)
+    return plan(from_rows(graph, bound), rows, counting=False, few=few), rows
+
+
+def _column(k: int) -> str:
+    return f"{_ROW} {k}"
+
+
+def _to_columns(name: str, column: U32, first: int) -> Adjacency:
+    """One neighbour for each row."""
+    rows = len(column)
+    one = np.array([first] if rows else [], np.uint32)
+    return Adjacency(
+        *((name,), Direction.OUT, one, np.array([rows] if rows else [], np.uint32)),
+        np.zeros(len(one), np.uint32),
+        np.arange(rows + 1, dtype=np.int64),
+        np.ascontiguousarray(column, np.uint32),
+        *(True, False, min(rows, 1)),
+    )
+
+
+def _to_rows(name: str, column: U32, first: int) -> Adjacency:
+    """The rows that each data vertex stands in."""
+    vids, lengths = np.unique(column, return_counts=True)
+    offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
+    order = np.argsort(column, kind="stable").astype(np.uint32)
+    return Adjacency(
+        *((name,), Direction.IN, *intervals(vids.astype(np.uint32)), offsets),
+        *(order + np.uint32(first), True, False, int(lengths.max(initial=0))),
+    )

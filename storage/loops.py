@@ -1,0 +1,261 @@
+"""Loops over edges in machine code, each one pass over what NumPy goes through several times.
+
+They take arrays of one dimension that lie as they are written here, and release the GIL.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from gdb.machine.compile import compiled
+from gdb.machine.memory import load_i64, load_u32, store_i64, store_u32
+from gdb.storage.arrays import unset
+from gdb.storage.model import I64, U32, Rows
+
+U64 = npt.NDArray[np.uint64]
+
+_LOW = 0xFFFFFFFF
+_MULTIPLIER = -7046029254386353131  # 2**64 / the golden ratio, odd
+_FEW = 1 << 16
+NONE = np.uint32(_LOW)  # in a table of rows: there is none
+
+
+def _find_loop(ids: int, count: int, low: int, size: int, table: int, out: int) -> None:
+    for k in range(count):
+        at = load_i64(ids, k) - low
+        row = -1
+        if at >= 0 and at < size:
+            row = load_u32(table, at)
+            if row == _LOW:
+                row = -1
+        store_i64(out, k, row)
+
+
+def _pack_loop(sources: int, targets: int, count: int, out: int, told: int) -> None:
+    least = 0
+    highest = -1
+    loops = 0
+    for k in range(count):
+        a = load_i64(sources, k)
+        b = load_i64(targets, k)
+        least = min(least, min(a, b))
+        highest = max(highest, max(a, b))
+        loops += int(a == b)
+        store_i64(out, k, (a << 32) | b)
+    store_i64(told, 0, least)
+    store_i64(told, 1, highest)
+    store_i64(told, 2, loops)
+
+
+def _count_loop(keys: int, count: int, sources: int, targets: int) -> None:
+    for k in range(count):
+        key = load_i64(keys, k)
+        a = (key >> 32) & _LOW
+        b = key & _LOW
+        store_u32(sources, a, load_u32(sources, a) + 1)
+        store_u32(targets, b, load_u32(targets, b) + 1)
+
+
+def _renumber_loop(keys: int, count: int, vids: int, swap: bool, out: int) -> None:
+    for k in range(count):
+        key = load_i64(keys, k)
+        a = load_u32(vids, (key >> 32) & _LOW)
+        b = load_u32(vids, key & _LOW)
+        store_i64(out, k, (b << 32) | a if swap else (a << 32) | b)
+
+
+def _split_loop(keys: int, count: int, rows: int, starts: int, neighbours: int, told: int) -> None:
+    last = -1  # the row before
+    before = 0  # the key before
+    found = -1
+    begin = 0
+    repeats = 0
+    loops = 0
+    repeated = 0
+    most = 0
+    for k in range(count):
+        key = load_i64(keys, k)
+        row = (key >> 32) & _LOW
+        neighbour = key & _LOW
+        store_u32(neighbours, k, neighbour)
+        loops += int(row == neighbour)
+        if row != last:
+            found += 1
+            store_u32(rows, found, row)
+            store_i64(starts, found, k)
+            most = max(most, k - begin)
+            begin = k
+            last = row
+        elif key == before:
+            repeats += 1
+            repeated += int(row == neighbour)
+        before = key
+    store_i64(told, 0, found + 1)
+    store_i64(told, 1, repeats)
+    store_i64(told, 2, loops)
+    store_i64(told, 3, repeated)
+    store_i64(told, 4, max(most, count - begin))
+
+
+def _share_loop(counts: int, pairs: int, degrees: int, bits: int, words: int, mask: int) -> None:
+    for pair in range(pairs):
+        if load_i64(counts, pair) != 0:  # two counts: most are of vertices of other types
+            for k in range(2 * pair, 2 * pair + 2):
+                found = load_u32(counts, k)
+                if found > 0:
+                    store_i64(degrees, k, load_i64(degrees, k) + found)
+                    store_i64(bits, k * words, load_i64(bits, k * words) | mask)
+
+
+@compiled
+def _mixed(group: int, bits: int, at: int, words: int) -> int:
+    mixed = group * _MULTIPLIER
+    for word in range(words):
+        mixed = (mixed ^ load_i64(bits, at + word)) * _MULTIPLIER
+        mixed = mixed ^ ((mixed >> 29) & _LOW)
+    return mixed
+
+
+@compiled
+def _same(groups: int, bits: int, words: int, a: int, b: int) -> bool:
+    apart = load_i64(groups, a) ^ load_i64(groups, b)
+    for word in range(words):
+        apart = apart | (load_i64(bits, a * words + word) ^ load_i64(bits, b * words + word))
+    return apart == 0
+
+
+def _classes_loop(
+    groups: int, bits: int, words: int, count: int, table: int, size: int, members: int, out: int
+) -> int:
+    """The number of classes; -1 where they are more than half of the table, whose size is a power of two."""
+    found = 0
+    last = 0
+    for k in range(count):
+        if found > 0 and _same(groups, bits, words, load_i64(members, last), k):
+            store_i64(out, k, last)
+            continue
+        at = _mixed(load_i64(groups, k), bits, k * words, words) & (size - 1)
+        while True:
+            last = load_u32(table, at) - 1
+            if last < 0:
+                if 2 * found >= size:
+                    return -1
+                store_i64(members, found, k)
+                last = found
+                found += 1
+                store_u32(table, at, found)
+                break
+            if _same(groups, bits, words, load_i64(members, last), k):
+                break
+            at = (at + 1) & (size - 1)
+        store_i64(out, k, last)
+    return found
+
+
+_find = compiled(_find_loop, entry=True)
+_pack = compiled(_pack_loop, entry=True)
+_count = compiled(_count_loop, entry=True)
+_split = compiled(_split_loop, entry=True)
+_share = compiled(_share_loop, entry=True)
+_classes = compiled(_classes_loop, entry=True)
+_renumber = compiled(_renumber_loop, entry=True)
+
+
+def find_rows(ids: I64, low: int, table: U32) -> I64:
+    """table[ids - low], i64[n]; -1 outside of the table and where it has `NONE`."""
+    ids = np.ascontiguousarray(ids)
+    found = np.empty(len(ids), np.int64)
+    _find(ids.ctypes.data, len(ids), low, len(table), table.ctypes.data, found.ctypes.data)
+    return found
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Packed:
+    """Keys `source row << 32 | target row`, u64[m]. least, highest : of the rows, or 0 and -1; keys of rows below 0
+    mean nothing. loops : how often both ends are the same.
+    """
+
+    keys: U64
+    least: int
+    highest: int
+    loops: int
+
+
+def pack(sources: Rows, targets: Rows) -> Packed:
+    """The keys of edges by their ends, i64[m] or u32[m]."""
+    a, b = (np.ascontiguousarray(rows, np.int64) for rows in (sources, targets))
+    keys, told = unset(len(a), np.uint64), np.empty(3, np.int64)
+    _pack(a.ctypes.data, b.ctypes.data, len(a), keys.ctypes.data, told.ctypes.data)
+    return Packed(keys, *told.tolist())
+
+
+def count_ends(keys: U64, sources: U32, targets: U32) -> None:
+    """Add to `sources`, u32[n], how often each row is the upper half of a key, to `targets` how often the lower one.
+    All rows are below n."""
+    keys = np.ascontiguousarray(keys)
+    _count(keys.ctypes.data, len(keys), sources.ctypes.data, targets.ctypes.data)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Split:
+    """Ascending keys as rows, u32[r], where each begins, i64[r], and the neighbours, u32[m]. repeats : how often a key
+    stands behind an equal one; loops : how often a neighbour is its row; repeated_loops : both; max_degree : the length
+    of the longest row.
+    """
+
+    rows: U32
+    starts: I64
+    neighbours: U32
+    repeats: int
+    loops: int
+    repeated_loops: int
+    max_degree: int
+
+
+def split(keys: U64) -> Split:
+    """Ascending keys as rows and neighbours."""
+    keys, count = np.ascontiguousarray(keys), len(keys)
+    # no more of these is touched than there are rows
+    rows, starts = unset(count, np.uint32), unset(count, np.int64)
+    neighbours, told = unset(count, np.uint32), np.empty(5, np.int64)
+    arrays = (rows, starts, neighbours, told)
+    _split(keys.ctypes.data, count, *(array.ctypes.data for array in arrays))
+    found, repeats, loops, repeated, most = told.tolist()
+    return Split(
+        rows[:found].copy(), starts[:found].copy(), neighbours, repeats, loops, repeated, most
+    )
+
+
+def add_counts(counts: U32, degrees: I64, bits: U64, part: int) -> None:
+    """Add counts to degrees, i64[n], n even, and bit `part` to the `bits`, u64[n, words], of those that are not 0."""
+    word, bit = divmod(part, 64)
+    mask = 1 << bit if bit < 63 else -1 << 63
+    at = bits.ctypes.data + 8 * word
+    _share(counts.ctypes.data, len(counts) // 2, degrees.ctypes.data, at, bits.shape[1], mask)
+
+
+def classes_of(groups: I64, bits: U64) -> tuple[I64, I64]:
+    """The class of each vertex, i64[n], those of one group, i64[n], and the same bits, u64[n, words], being one; and
+    the first vertex of each class, i64[k]. Classes are numbered as they are met."""
+    groups, bits = np.ascontiguousarray(groups), np.ascontiguousarray(bits)
+    count, words = bits.shape
+    classes = np.empty(count, np.int64)
+    size = _FEW
+    while True:
+        table, members = np.zeros(size, np.uint32), np.empty(size // 2, np.int64)
+        arrays = (table.ctypes.data, size, members.ctypes.data, classes.ctypes.data)
+        found = _classes(groups.ctypes.data, bits.ctypes.data, words, count, *arrays)
+        if found >= 0:
+            return classes, members[:found].copy()
+        size <<= 4
+
+
+def renumbered(keys: U64, vids: U32, *, swap: bool) -> U64:
+    """The keys with vids[row] for each row, u64[m]; `swap` puts the lower half above. All rows are in `vids`."""
+    keys = np.ascontiguousarray(keys)
+    found = unset(len(keys), np.uint64)
+    _renumber(keys.ctypes.data, len(keys), vids.ctypes.data, swap, found.ctypes.data)
+    return found

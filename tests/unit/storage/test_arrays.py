@@ -1,0 +1,39 @@
+"""Arrays that are maps of their own: they are used as any other."""
+
+from __future__ import annotations
+
+import mmap
+
+import numpy as np
+import pytest
+
+from gdb.storage import arrays
+
+
+def memory() -> int:
+    """Bytes that this process holds."""
+    with open("/proc/self/statm", encoding="ascii") as file:
+        return int(file.read().split()[1]) * mmap.PAGESIZE
+
+
+@pytest.mark.parametrize("count", [0, 5, (1 << 18) - 1, 1 << 20])
+def test_it_has_the_length_and_type_and_can_be_written(count: int) -> None:
+    found = arrays.unset(count, np.uint32)
+    found[:] = np.arange(count)
+    assert (found.dtype, found.shape) == (np.uint32, (count,))
+    assert int(found.sum(dtype=np.int64)) == count * (count - 1) // 2
+
+
+def test_arrays_are_joined() -> None:
+    parts = [np.arange(3, dtype=np.uint64), np.arange(1 << 18, dtype=np.uint64)]
+    assert (arrays.joined(parts, np.uint64) == np.concatenate(parts)).all()
+    assert arrays.joined([], np.uint64).shape == (0,)
+
+
+def test_a_large_one_is_gone_when_it_is_dropped() -> None:
+    before = memory()
+    found = arrays.unset(1 << 23, np.uint64)
+    found[:] = 1
+    assert memory() - before > 50 << 20
+    del found
+    assert memory() - before < 10 << 20
