@@ -298,7 +298,7 @@ def test_random_counts_and_limits_beside_paths(seed: int, monkeypatch: pytest.Mo
             monkeypatch.setattr(counting, "WORTH_COUNTING", worth)
             counts = Counts(random.Random(f"counts {seed} {number}"), walks=True)
             tally[ways.both(counts.text(), **given)] += 1
-            several = Queries(random.Random(f"several {seed} {number}"), walks=True)
+            several = Queries(random.Random(f"clauses {seed} {number}"), walks=True)
             tally[ways.both(several.text(), several.sorted, **given)] += 1
     assert tally["columns"] >= 0.5 * QUERIES, tally
 
