@@ -185,6 +185,7 @@ class Compare:
     right_values: npt.NDArray[np.int64] = field(compare=False)
     text: str = ""
     inside: bool = True
+    implied: bool = False
 
     def holds(self, left: int, right: int) -> bool:
         """Whether it holds of two values."""
