@@ -271,7 +271,7 @@ class Plan:
     tail: int = 0
     divisor: int = 1
     terms: tuple[tuple[int, Plan], ...] = ()
-    stages: dict[int, tuple[object, object]] = field(
+    stages: dict[tuple[int, bool], tuple[object, object]] = field(
         default_factory=dict, compare=False, repr=False
     )
 
