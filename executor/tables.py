@@ -357,17 +357,16 @@ class _Encoder:
 
     def level_row(self, k: int, column: int) -> list[int]:
         level = self.nest.levels[k]
-        at = self.windows(level, k) if isinstance(level, EdgeLevel) else (0, 0)
-        start = len(self.checks)
         if isinstance(level, VertexLevel):
             head = [0, *self.operand(level.base), *self.cut(level.cut), *self.refer(level.differs)]
         else:
             bits = self.bits(-1 - level.edge) if level.allowed else -1
-            kind, last = Kind.ROW, level.target
+            kind, (last, *at) = Kind.ROW, (level.target, 0, 0)
             if level.windows:
-                kind, last = Kind.WINDOW, self.order(level, k)
+                kind, (last, *at) = Kind.WINDOW, self.windows(level, k)
             head = [1, int(kind), level.view, level.source, last, 0, bits, *at]
             head += [*self.refer(level.above), *self.refer(level.differs)]
+        start = len(self.checks)
         for check in level.checks:
             self.check(check)
         ops = [i for i, op in enumerate(self.nest.sets) if op.depth == k]
@@ -375,21 +374,16 @@ class _Encoder:
         row = [*head, start, len(self.checks), *sets, column]
         return [*row, int(self.flags(level, row))]
 
-    def windows(self, level: EdgeLevel, k: int) -> tuple[int, int]:
-        """Where the windows of level k are in the check table."""
-        start = len(self.checks)
+    def windows(self, level: EdgeLevel, k: int) -> tuple[int, int, int]:
+        """Of level k the order of its rows, and where its windows are in the check table."""
+        start, first = len(self.checks), level.windows[0]
         for window in level.windows:
             self.check(window)
             self.checks[-1][CheckField.D] = int(window.right == k)
-        return start, len(self.checks)
-
-    def order(self, level: EdgeLevel, k: int) -> int:
-        """The order in which level k has its rows."""
-        first = level.windows[0]
         key = (level.view, first.number, int(first.right == k))
         if key not in self.orders:
             self.orders.append(key)
-        return self.orders.index(key)
+        return self.orders.index(key), start, len(self.checks)
 
     def flags(self, level: Level, row: list[int]) -> Flag:
         """What there is to be tested on a level."""
