@@ -182,9 +182,9 @@ class EdgeLevel:
 
     differs, above : edge levels whose edge id must be another, must be smaller. allowed : test
         against the edge's bitset. checks : what an edge id must pass besides.
-    windows : comparisons of this edge's value in one array with values bound before. Where there are some, the level
-        is bound to the edges of `view` from level `source`, to whatever end (`target` is -1), that pass them: rows lie
-        in the order of these values.
+        With a `target` of -1 it is bound to the edges of `view` from level `source` to whatever end.
+    windows : comparisons of such an edge's value in one array with values bound before, which it must pass: rows lie in
+        the order of these values.
     """
 
     edge: int
@@ -198,7 +198,7 @@ class EdgeLevel:
     windows: tuple[Within, ...] = ()
 
     def reads(self) -> set[int]:
-        ends = {self.source} if self.windows else {self.source, self.target}
+        ends = {self.source} if self.target < 0 else {self.source, self.target}
         return ends | {*self.differs, *self.above} | levels_of((*self.checks, *self.windows))
 
 

@@ -9,7 +9,7 @@ last, it is counted by two binary searches.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 
 from gdb.executor.nest import (
@@ -38,14 +38,14 @@ class Orders:
 
     other : for each view that of the same edges from their other ends, -1 where an edge has no one end that is the
         other, or rows are not to be ordered. ends : for each view the largest vid that is a neighbour in it, + 1.
-    sides : of each comparison, which arrays its left and its right values are, by number. shares : of all pairs of
-        values the part that it admits.
+    sides : of each comparison, which arrays its left and its right values are, by number.
+    share : what part of all edges some windows leave, about.
     """
 
     other: tuple[int, ...]
     ends: tuple[int, ...]
     sides: tuple[tuple[int, int], ...]
-    shares: tuple[float, ...]
+    share: Callable[[tuple[Within, ...]], float]
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +71,9 @@ def windows(nest: LoopNest, orders: Orders) -> LoopNest:
             levels = _walked(levels, k, way)
             k += 1 + len(way.before)
         k += 1
+    if all(isinstance(x, VertexLevel) or x.target >= 0 for x in levels):
+        return nest
+    levels = _along_edges(levels, orders)
     if nest.counting:
         levels = _without_ends(levels, orders)
     return replace(nest, levels=tuple(levels))
@@ -87,6 +90,40 @@ def _way(levels: list[Level], k: int, orders: Orders) -> _Way | None:
     return best if best is not None and (rows == 1 or best.share <= NARROW) else None
 
 
+def _along_edges(levels: list[Level], orders: Orders) -> list[Level]:
+    """The levels with edges bound before the vertices that they lead to also where they are compared with nothing
+    yet, and one look-up for each vertex is spared. Where few vertices are candidates, more are spared by asking that
+    first."""
+    k = 1
+    while k < len(levels):
+        level = levels[k]
+        if (
+            isinstance(level, VertexLevel)
+            and level.base.kind is Kind.ROW
+            and level.cut.bits < 0
+            and not any(_is_row(check, k) for check in level.checks)
+        ):
+            edges = (way for j in range(k + 1, len(levels)) for way in _edge(levels, k, j, orders))
+            way = next(edges, None)
+            if way is not None:
+                levels = _walked(levels, k, way)
+                k += 1
+        k += 1
+    return levels
+
+
+def _edge(levels: list[Level], k: int, j: int, orders: Orders) -> list[_Way]:
+    """The way to level k along the edge of level j, if there is one: the whole row of another level."""
+    edge = levels[j]
+    if not isinstance(edge, EdgeLevel) or edge.target < 0 or not _moves(edge, k):
+        return []
+    source = edge.source if edge.target == k else edge.target
+    if {edge.source, edge.target} != {source, k} or source >= k or orders.other[edge.view] < 0:
+        return []
+    view = edge.view if edge.target == k else orders.other[edge.view]
+    return [_Way(j, view, source, (), (), 1.0)]
+
+
 def _is_row(check: Check, k: int) -> bool:
     """Whether a check says that the vertex of level k stands in a row."""
     match check:
@@ -98,14 +135,8 @@ def _is_row(check: Check, k: int) -> bool:
 
 def _ways(levels: list[Level], k: int, j: int, orders: Orders) -> list[_Way]:
     """The ways to level k along the edge of level j, one for each array that it is compared by."""
-    edge = levels[j]
-    if not isinstance(edge, EdgeLevel) or edge.windows or not _moves(edge, k):
-        return []
-    source = edge.source if edge.target == k else edge.target
-    if {edge.source, edge.target} != {source, k} or source >= k:
-        return []
-    view = edge.view if edge.target == k else orders.other[edge.view]
-    if orders.other[edge.view] < 0:
+    edge, whole = levels[j], _edge(levels, k, j, orders)
+    if not isinstance(edge, EdgeLevel) or not whole:
         return []
     by_array: dict[int, list[Within]] = {}
     for check in edge.checks:
@@ -115,10 +146,11 @@ def _ways(levels: list[Level], k: int, j: int, orders: Orders) -> list[_Way]:
                 array = orders.sides[check.number][check.right == j]
                 by_array.setdefault(array, []).append(check)
     return [
-        _Way(
-            *(j, view, source, tuple(some)),
-            tuple(sorted({x for c in some for x in (c.left, c.right) if k < x != j})),
-            min(orders.shares[c.number] for c in some),
+        replace(
+            whole[0],
+            windows=tuple(some),
+            before=tuple(sorted({x for c in some for x in (c.left, c.right) if k < x != j})),
+            share=orders.share(tuple(some)),
         )
         for some in by_array.values()
     ]
@@ -129,7 +161,7 @@ def _ready(levels: list[Level], k: int, other: int) -> bool:
     level = levels[other]
     return (
         isinstance(level, EdgeLevel)
-        and not level.windows
+        and level.target >= 0
         and max(level.source, level.target) < k
         and _moves(level, k)
     )

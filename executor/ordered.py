@@ -10,11 +10,13 @@ import weakref
 from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
+from gdb.executor.nest import Within
 from gdb.executor.nest_windows import Orders
-from gdb.executor.plan import Compare, ViewSpec
+from gdb.executor.plan import MISSING, Compare, ViewSpec
 from gdb.executor.source import GraphSource
 from gdb.storage.adjacency import I64, U32, Adjacency, Direction
 
@@ -53,7 +55,7 @@ _lock = threading.Lock()
 def ordered(view: Adjacency, eids: I64, values: I64) -> Ordered:
     """The rows of a view by values of their edges, i64 by edge id; equal questions share one answer.
 
-    Cost: sorting all edges of the view, about 0.2 microseconds for each.
+    Cost: sorting all edges of the view, about 0.3 microseconds for each.
     """
     with _lock:
         known = _of_views.setdefault(view, _Kept()).orders
@@ -105,7 +107,7 @@ def orders(
         )
         for c in compares
     )
-    return Orders(other, last, sides, tuple(_share(c) for c in compares))
+    return Orders(other, last, sides, partial(_share, compares))
 
 
 def _has_order(spec: ViewSpec, directed: dict[str, bool], graph: GraphSource) -> bool:
@@ -116,17 +118,21 @@ def _has_order(spec: ViewSpec, directed: dict[str, bool], graph: GraphSource) ->
     return 16 * len(graph.adjacency(spec.types, spec.direction).neighbours) <= MOST_KEPT
 
 
-def _share(compare: Compare) -> float:
-    """How many of all pairs of values a comparison admits, from a sample."""
-    random = np.random.default_rng(0)
-    if not len(compare.left_values) or not len(compare.right_values):
-        return 1.0
-    left, right = (
-        some[random.integers(len(some), size=_SAMPLE)]
-        for some in (compare.left_values, compare.right_values)
-    )
-    missing = np.iinfo(np.int64).min
-    known = (left != missing) & (right != missing)
-    difference = right[known] - left[known]
-    held = (difference >= compare.least) & (difference <= compare.most)
+def _share(compares: Sequence[Compare], windows: tuple[Within, ...]) -> float:
+    """What part of all edges some windows leave, from a sample of the values of each level."""
+    held = np.ones(_SAMPLE, np.bool_)
+    for window in windows:
+        compare = compares[window.number]
+        left = _drawn(compare.left_values, window.left)
+        right = _drawn(compare.right_values, window.right)
+        difference = right - left
+        held &= (left != MISSING) & (right != MISSING)
+        held &= (difference >= compare.least) & (difference <= compare.most)
     return float(held.sum()) / _SAMPLE
+
+
+def _drawn(values: I64, level: int) -> I64:
+    """Values at random, the same whenever asked for one level; with none of them, missing ones."""
+    if not len(values):
+        return np.full(_SAMPLE, MISSING, np.int64)
+    return values[np.random.default_rng(level).integers(len(values), size=_SAMPLE)]

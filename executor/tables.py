@@ -39,8 +39,8 @@ I64 = npt.NDArray[np.int64]
 
 class LevelField(IntEnum):
     """Columns of the level table. For an edge level BASE_A is the view, BASE_B the source level, LO
-    the target level; where BASE is `Kind.WINDOW`, LO is the order, and [BELOW, BELOW_END) are its windows in the check
-    table."""
+    the target level; where BASE is `Kind.WINDOW`, LO is the order, -1 for the view's own, and
+    [BELOW, BELOW_END) are its windows in the check table."""
 
     IS_EDGE = 0
     BASE = 1
@@ -362,7 +362,7 @@ class _Encoder:
         else:
             bits = self.bits(-1 - level.edge) if level.allowed else -1
             kind, (last, *at) = Kind.ROW, (level.target, 0, 0)
-            if level.windows:
+            if level.target < 0:
                 kind, (last, *at) = Kind.WINDOW, self.windows(level, k)
             head = [1, int(kind), level.view, level.source, last, 0, bits, *at]
             head += [*self.refer(level.above), *self.refer(level.differs)]
@@ -376,7 +376,10 @@ class _Encoder:
 
     def windows(self, level: EdgeLevel, k: int) -> tuple[int, int, int]:
         """Of level k the order of its rows, and where its windows are in the check table."""
-        start, first = len(self.checks), level.windows[0]
+        start = len(self.checks)
+        if not level.windows:
+            return -1, start, start
+        first = level.windows[0]
         for window in level.windows:
             self.check(window)
             self.checks[-1][CheckField.D] = int(window.right == k)

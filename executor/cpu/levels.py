@@ -171,6 +171,8 @@ def enter(p: Pointers, d: int) -> tuple[int, int, int]:
         view = load_i64(row, L_A)
         start, end = find_row(p, view, load_i64(load_i64(p, P_V), load_i64(row, L_B)))
         if load_i64(row, L_BASE) == WINDOW:
+            if load_i64(row, L_LO) < 0:
+                return load_i64(load_i64(p, P_VIEWS) + view * N_VIEW * 8, V_EIDS), start, end
             return window(p, row, start, end)
         y = load_i64(load_i64(p, P_V), load_i64(row, L_LO))
         address = neighbours(p, view)

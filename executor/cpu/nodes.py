@@ -114,7 +114,7 @@ def counted(p: Pointers, d: int, address: int, start: int, end: int) -> tuple[in
     n = end - start
     if flags == F_EDGE and level(p, d, L_ABOVE) == level(p, d, L_ABOVE_END):
         return n, 4
-    plain = flags == F_EDGE | F_DIFFERS and level(p, d, L_BASE) == WINDOW
+    plain = flags == F_EDGE | F_DIFFERS and level(p, d, L_BASE) == WINDOW and level(p, d, L_LO) >= 0
     if plain and level(p, d, L_ABOVE) == level(p, d, L_ABOVE_END):
         return n - repeated(p, d, address, start, end), 8
     if flags & (F_EDGE | F_BITS | F_REPEATS | F_CHECKS) == 0 or n == 0:

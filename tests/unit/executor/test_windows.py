@@ -174,6 +174,24 @@ def test_a_ring_is_closed_by_intersection_or_by_narrow_windows() -> None:
     assert windows_of(nest_of(*chain("ring3", width=1, edges=100))) == 1
 
 
+def test_two_halves_of_a_window_are_narrow_together() -> None:
+    query, graph = chain("ring3", width=1, edges=100)
+    halves = [
+        replace(c, least=least, most=most)
+        for c in query.compared
+        for least, most in ((c.least, ANY), (-ANY, c.most))
+    ]
+    nest = nest_of(replace(query, compared=tuple(halves)), graph, off="implied")
+    assert [len(x.windows) for x in nest.levels if isinstance(x, EdgeLevel)].count(2) == 1
+
+
+def test_an_edge_that_is_compared_with_nothing_yet_comes_before_its_vertex() -> None:
+    nest = nest_of(*chain("path2"))
+    first = nest.levels[1]
+    assert isinstance(first, EdgeLevel)
+    assert (first.target, first.windows) == (-1, ())
+
+
 def test_edges_that_have_no_one_other_end_have_no_windows() -> None:
     query, graph = chain("path2")
     either = tuple(replace(edge, direction=Direction.ANY) for edge in query.edges)
