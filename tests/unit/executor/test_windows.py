@@ -5,8 +5,10 @@ from __future__ import annotations
 import random
 from collections import Counter
 from dataclasses import replace
+from typing import TypeVar
 
 import numpy as np
+import numpy.typing as npt
 import pytest
 
 from gdb import planner
@@ -22,6 +24,7 @@ from gdb.storage.adjacency import I64, Direction
 from tests.backends import rows_on_cpu
 from tests.small_graph import SmallGraph
 
+T = TypeVar("T", np.uint32, np.int64)
 ANY = 1 << 62
 SHAPES: dict[str, list[tuple[int, int]]] = {
     "path2": [(0, 1), (1, 2)],
@@ -49,6 +52,11 @@ def values(rng: random.Random, count: int) -> I64:
     return np.array([rng.choice([*range(12), MISSING]) for _ in range(count)], np.int64)
 
 
+def some(rng: random.Random, count: int, kind: type[T]) -> npt.NDArray[T]:
+    """Most of the numbers below `count`."""
+    return np.array([k for k in range(count) if rng.random() < 0.7], kind)
+
+
 def bounds(rng: random.Random) -> tuple[int, int]:
     return rng.choice([(0, 3), (1, ANY), (-ANY, 0), (0, ANY), (-2, 2), (0, 0), (3, 1), (1, 4)])
 
@@ -61,7 +69,12 @@ def query_graph(rng: random.Random, shape: str, graph: SmallGraph) -> QueryGraph
     direction = rng.choice([Direction.OUT, Direction.OUT, Direction.OUT, Direction.ANY])
     clauses = rng.random() < 0.2
     edges = tuple(
-        QueryEdge(a, b, kinds, direction, clause=k if clauses else 0)
+        QueryEdge(
+            *(a, b, kinds, direction),
+            allowed=some(rng, len(graph.edges), np.int64) if rng.random() < 0.2 else None,
+            clause=k if clauses else 0,
+            predicate=f"{k}",
+        )
         for k, (a, b) in enumerate(ends)
     )
     arrays = [values(rng, len(graph.edges)) for _ in range(rng.choice([1, 1, 2]))]
@@ -79,8 +92,14 @@ def query_graph(rng: random.Random, shape: str, graph: SmallGraph) -> QueryGraph
         own = values(rng, graph.vertex_count)
         found.append(Compare(vertex, edge, False, True, *bounds(rng), own, array[edge], "vertex"))
     rng.shuffle(found)
-    labels = [rng.choice([(), (), (("A",),)]) for _ in range(n)]
-    vertices = tuple(QueryVertex(f"v{k}", some) for k, some in enumerate(labels))
+    vertices = tuple(
+        QueryVertex(
+            *(f"v{k}", rng.choice([(), (), (("A",),)])),
+            some(rng, graph.vertex_count, np.uint32) if rng.random() < 0.2 else None,
+            f"{k}",
+        )
+        for k in range(n)
+    )
     return QueryGraph(vertices, edges, compared=tuple(found))
 
 
