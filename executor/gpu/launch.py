@@ -15,7 +15,7 @@ from typing import TypeVar
 
 import numpy as np
 
-from gdb.errors import CountOverflow
+from gdb.errors import CountOverflow, InternalError
 from gdb.executor.embeddings import NO_COLUMNS, Deliver, Wanted
 from gdb.executor.gpu import device, memory, rows
 from gdb.executor.gpu.memory import DeviceArray
@@ -209,6 +209,8 @@ def _on_each(
 
 def _runs(prepared: Prepared) -> bool:
     """Whether there is anything to launch for; raises where it is too large for the kernel."""
+    if prepared.nest.has_windows:
+        raise InternalError("A GPU was given windows of rows.", "Please report it.")
     check_size(prepared.tables, len(prepared.views))
     return len(prepared.roots) > 0 or prepared.tables.loops == 0
 

@@ -35,6 +35,7 @@ PASSES = (
     "symmetry",
     "orientation",
     "patterns",
+    "implied",
     "structure",
     *nest_passes.PASSES,
 )
@@ -146,6 +147,7 @@ def _assembled(
         parallel,
         broken.restrictions,
         patterns="patterns" not in switched_off,
+        implied="implied" not in switched_off,
     )
     notes = Notes(
         core=tuple(sorted(parts.core)),
