@@ -178,7 +178,7 @@ def finish(
 
     Raises
     ------
-    Cancelled, QueryTimeout, OutOfBudget, TypeProblem, RunError : see `relational.query`.
+    Cancelled, QueryTimeout, OutOfBudget, RunError, QueryError : see `relational.query`.
     """
     if isinstance(parts, int):
         return TailResult(tail.outputs, parts)

@@ -94,7 +94,7 @@ def _ran(
     )
     context = Context(
         request.text,
-        Graph(snapshot, changes),
+        Graph(snapshot, changes, request.text),
         {name: taken(value) for name, value in request.parameters.items()},
         request.parameters,
         request.mode,

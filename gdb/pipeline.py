@@ -48,6 +48,8 @@ T = TypeVar("T")
 # from so many expected partial embeddings on, to count those of each vertex is better than to list them, unless what it
 # takes to begin at that vertex is so many times more
 WORTH_COUNTING, MUCH_WORSE = 100_000.0, 4.0
+AGAIN = 200_000
+"""Embeddings up to which a query that failed over columns is run again over rows, some seconds perhaps."""
 
 
 # not frozen: each query makes one, and a frozen one takes four times as long to make
@@ -137,7 +139,10 @@ def answer(
         if bound.profile:
             return _profiled(request, statement, snapshot, clock)
     else:
-        statement = _with_values(request, known, snapshot, clock)
+        try:
+            statement = _with_values(request, known, snapshot, clock)
+        except QueryError as failed:
+            return _again(request, snapshot, clock, failed)
     result = _run(request, statement, snapshot, clock)
     if statement is not known:
         statements.keep(key, snapshot, statement)
@@ -294,6 +299,13 @@ def _by_rows(
     return answered(request, query, snapshot, clock, why, change)
 
 
+def _again(request: Request, snapshot: Snapshot, clock: Clock, failed: QueryError) -> Result:
+    """The answer over rows, where columns failed at a value: their evaluator decides whether that is an error, and
+    knows the place."""
+    why = f"over columns it failed: {failed.message}"
+    return _by_rows(request, _parsed(request), snapshot, clock, why, None)
+
+
 def _planned(request: Request, bound: BoundQuery, snapshot: Snapshot) -> Plan:
     from gdb.planner import plan as make_plan
     from gdb.planner.structure import EFFORT
@@ -402,17 +414,24 @@ def _run(
     if isinstance(parts, int):
         answer = tails.finish(tail, parts)
     else:
-        answer = clock.step(
-            "tail",
-            lambda: tails.finish(
-                tail,
-                parts,
-                numbers=numbers,
-                memory=request.memory,
-                cancel=request.cancel,
-                deadline=clock.deadline,
-            ),
-        )
+        try:
+            answer = clock.step(
+                "tail",
+                lambda: tails.finish(
+                    tail,
+                    parts,
+                    numbers=numbers,
+                    memory=request.memory,
+                    cancel=request.cancel,
+                    deadline=clock.deadline,
+                ),
+            )
+        except QueryError as failed:
+            if embeddings > AGAIN:
+                from gdb.language.suspects import suspected
+
+                raise suspected(_parsed(request), failed) from None
+            return _again(request, snapshot, clock, failed)
     summary = Summary(clock.seconds, device, len(answer), embeddings, evaluator="duckdb")
     if profile is not None:
         summary = replace(

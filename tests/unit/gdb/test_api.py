@@ -373,7 +373,7 @@ def test_types_that_do_not_fit(db: Database) -> None:
 
 
 def test_division_by_zero(db: Database) -> None:
-    with pytest.raises(errors.RunError, match="zero"):
+    with pytest.raises(errors.ArithmeticProblem, match="zero"):
         db.execute("MATCH (a:Person) RETURN a.age % 0")
 
 
