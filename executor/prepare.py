@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
+from gdb import usage
 from gdb.executor import nest_passes, nest_tail
 from gdb.executor.nest import Level, LoopNest, Node, Order, SetOp, VertexLevel, lower
 from gdb.executor.plan import BindEdge, Eliminate, Extend, Plan, Scan, ViewSpec, verify
@@ -32,6 +33,7 @@ class Prepared:
     restricted : some list is cut at a bound vertex.
     values : of each comparison of the plan those of its left and its right side.
     idle : for each backend what waits to be used again, its workers or stages.
+    read : the arrays of the graph among all these.
     """
 
     plan: Plan
@@ -50,13 +52,14 @@ class Prepared:
     values: tuple[I64, ...] = ()
     idle: dict[str, list[object]] = field(default_factory=lambda: {"cpu": [], "gpu": []})
     units: dict[int, list[tuple[int, int]]] = field(default_factory=dict)
+    read: tuple[usage.Sized | None, ...] = ()
 
     @property
     def bytes(self) -> int:
         """Bytes that a device must hold to run this stage."""
         arrays: list[npt.NDArray[np.generic]] = [*self.bit_sets, *self.lists, self.roots]
         for view in {id(v): v for v in self.views}.values():
-            arrays += [view.first, view.length, view.row, view.offsets, view.neighbours]
+            arrays += view.arrays
         return sum(a.nbytes for a in arrays) + sum(e.nbytes for e in self.eids if e is not None)
 
     @property
@@ -149,6 +152,7 @@ def prepare(plan: Plan, graph: GraphSource) -> Prepared:
             any(_cuts(x) for x in (*nest.levels, *nest.sets, *nest.tail)),
         ),
         values=tuple(v for c in plan.compares for v in (c.left_values, c.right_values)),
+        read=(*(array for view in views for array in view.arrays), *eids),
     )
 
 

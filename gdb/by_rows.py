@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, TypeAlias
 
 from gdb.errors import ReadOnlyError
 from gdb.language.printer import clause_text
 from gdb.result import Result, Row, RowAnswer
-from gdb.summary import Summary
+from gdb.summary import Summary, sentence, spent_lines
 
 if TYPE_CHECKING:
     from gdb.language.clauses import Query
@@ -65,11 +66,25 @@ def answered(
         "cpu",
         len(rows),
         context.embeddings,
+        bytes_read=clock.usage.bytes_read,
         effects=context.graph.effects if writes(query) else None,
         evaluator="rows",
         why=why,
     )
+    if query.profile:
+        lines = [*plan_lines(query, why, request.parameters), *_ran_lines(context, summary)]
+        return Result.of_lines("plan", lines, replace(summary, rows=len(lines)))
     return Result(RowAnswer(found.columns, rows), warnings=warnings, summary=summary)
+
+
+def _ran_lines(context: Context, summary: Summary) -> list[str]:
+    """What PROFILE says of a run."""
+    lines = [
+        f"embeddings: {summary.embeddings:,}   rows: {summary.rows:,}"
+        f"   rows into clauses: {context.handled:,}",
+        *spent_lines(summary),
+    ]
+    return lines if summary.effects is None else [*lines, sentence(summary.effects)]
 
 
 def _given(found: Answer) -> list[Row]:

@@ -26,7 +26,8 @@ from gdb.executor import tail as tails
 from gdb.options import kind_of
 from gdb.result import ColumnAnswer, DeviceColumns, Result
 from gdb.statements import Statement, Statements
-from gdb.summary import Summary
+from gdb.summary import Summary, spent_lines
+from gdb.usage import Usage
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -74,12 +75,16 @@ class Request:
 
 @dataclass(slots=True)
 class Clock:
-    """Seconds by step; a deadline and a cancel event, looked at between steps."""
+    """Seconds by step; a deadline and a cancel event, looked at between steps.
+
+    usage : what the steps used; what they waited for machine code is a step of its own, "compile".
+    """
 
     cancel: threading.Event
     timeout: float | None
     begun: float = field(default_factory=time.monotonic)
     seconds: dict[str, float] = field(default_factory=dict)
+    usage: Usage = field(default_factory=Usage)
 
     @property
     def deadline(self) -> float | None:
@@ -98,8 +103,14 @@ class Clock:
                 f"the query ran longer than its timeout of {self.timeout:g} s.",
                 "Give a larger timeout=, or ask for less.",
             )
+        compiled = self.usage.compile_seconds
         value = work()
-        self.seconds[name] = time.monotonic() - begin
+        spent = time.monotonic() - begin
+        if self.usage.compile_seconds != compiled:
+            compiled = self.usage.compile_seconds - compiled
+            spent = max(spent - compiled, 0.0)
+            self.seconds["compile"] = self.seconds.get("compile", 0.0) + compiled
+        self.seconds[name] = self.seconds.get(name, 0.0) + spent
         return value
 
 
@@ -123,6 +134,17 @@ def answer(
     """
     clock = Clock(request.cancel, request.timeout)
     statements = Statements() if statements is None else statements
+    with clock.usage:
+        return _answer(request, snapshot, statements, change, clock)
+
+
+def _answer(
+    request: Request,
+    snapshot: Snapshot,
+    statements: Statements,
+    change: Change | None,
+    clock: Clock,
+) -> Result:
     key = _key(request)
     known = statements.find(key, snapshot)
     if known is None:
@@ -162,6 +184,13 @@ def on_device(request: Request, snapshot: Snapshot, statements: Statements) -> D
             'Use device="cuda" or "cuda:N", or take the rows on the host: execute().',
         )
     clock = Clock(request.cancel, request.timeout)
+    with clock.usage:
+        return _on_device(request, snapshot, statements, clock)
+
+
+def _on_device(
+    request: Request, snapshot: Snapshot, statements: Statements, clock: Clock
+) -> DeviceColumns:
     key = _key(request)
     known = statements.find(key, snapshot)
     if known is None:
@@ -192,7 +221,8 @@ def on_device(request: Request, snapshot: Snapshot, statements: Statements) -> D
         statements.keep(key, snapshot, statement)
     rows = found[0].shape[0]
     summary = Summary(
-        *(clock.seconds, device, rows, rows, profile.kernel_seconds, profile.moved_bytes)
+        *(clock.seconds, device, rows, rows, profile.kernel_seconds, profile.moved_bytes),
+        bytes_read=clock.usage.bytes_read,
     )
     names = [output.name for output in tail.outputs]
     columns = dict(zip(names, found, strict=True))
@@ -357,17 +387,14 @@ def _profiled(request: Request, statement: Statement, snapshot: Snapshot, clock:
     summary = _run(request, statement, snapshot, clock, profile).summary
     options = _options(request, None)
     lines = explain(statement.plan, snapshot, options, profile.bound).splitlines()
-    steps = ", ".join(f"{step} {seconds * 1e3:.1f}" for step, seconds in summary.seconds.items())
-    lines += [
-        f"embeddings: {summary.embeddings:,}   rows: {summary.rows:,}",
-        f"milliseconds: {steps}",
-    ]
+    lines += [f"embeddings: {summary.embeddings:,}   rows: {summary.rows:,}", *spent_lines(summary)]
     if summary.device.startswith("cuda"):
         kernels = summary.kernel_seconds * 1e3
         lines.append(
             f"on {summary.device}: {kernels:.3f} ms in kernels, {summary.moved_bytes:,} bytes copied to it"
         )
-    return Result.of_lines("plan", lines, Summary(summary.seconds, summary.device, len(lines)))
+    told = Summary(summary.seconds, summary.device, len(lines), bytes_read=summary.bytes_read)
+    return Result.of_lines("plan", lines, told)
 
 
 def _run(
@@ -432,7 +459,11 @@ def _run(
 
                 raise suspected(_parsed(request), failed) from None
             return _again(request, snapshot, clock, failed)
-    summary = Summary(clock.seconds, device, len(answer), embeddings, evaluator="duckdb")
+    summary = Summary(
+        *(clock.seconds, device, len(answer), embeddings),
+        evaluator="duckdb",
+        bytes_read=clock.usage.bytes_read,
+    )
     if profile is not None:
         summary = replace(
             summary, kernel_seconds=profile.kernel_seconds, moved_bytes=profile.moved_bytes

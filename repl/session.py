@@ -86,4 +86,5 @@ def _timing(result: Result, seconds: float) -> str:
     summary = result.summary
     steps = ", ".join(f"{step} {spent:.4f}" for step, spent in summary.seconds.items())
     where = f" on {summary.device}" if summary.device else ""
-    return f"time: {seconds:.4f} s{where}" + (f" ({steps})" if steps else "")
+    read = f"; read {summary.bytes_read:,} bytes" if summary.bytes_read else ""
+    return f"time: {seconds:.4f} s{where}" + (f" ({steps})" if steps else "") + read

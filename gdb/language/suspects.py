@@ -7,7 +7,15 @@ from collections.abc import Iterator
 from gdb.errors import ArgumentProblem, QueryError
 from gdb.language.clauses import Match, Query, Return
 from gdb.language.report import problem
-from gdb.language.syntax import Arithmetic, Call, Expression, Negative, Place, walk
+from gdb.language.syntax import (
+    Arithmetic,
+    Call,
+    Expression,
+    Negative,
+    PathPattern,
+    Place,
+    walk,
+)
 
 
 def suspected(query: Query, failed: QueryError) -> QueryError:
@@ -33,17 +41,22 @@ def _may_fail(part: Expression, failed: QueryError) -> bool:
 
 def _parts(query: Query) -> Iterator[Expression]:
     for clause in query.parts[0]:
-        several: list[Expression] = []
+        several: list[Expression | None] = []
         match clause:
             case Match(patterns=patterns, where=where):
-                for pattern in patterns:
-                    for element in (*pattern.nodes, *pattern.relationships):
-                        several += [value for _, value in element.properties]
-                        if element.where is not None:
-                            several.append(element.where)
-                if where is not None:
-                    several.append(where)
+                several = [*(one for pattern in patterns for one in _inside(pattern)), where]
             case Return(items=items, order=order):
-                several += [item.expression for item in (*items, *order)]
+                several = [item.expression for item in items]
+                several += [item.expression for item in order]
         for expression in several:
-            yield from walk(expression)
+            if expression is not None:
+                yield from walk(expression)
+
+
+def _inside(pattern: PathPattern) -> Iterator[Expression | None]:
+    for node in pattern.nodes:
+        yield from (value for _, value in node.properties)
+        yield node.where
+    for one in pattern.relationships:
+        yield from (value for _, value in one.properties)
+        yield one.where

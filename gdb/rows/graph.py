@@ -50,9 +50,7 @@ class Graph:
     """See the module. changes : of the transaction that a writing query is part of; None for one that reads.
     text : the query's, for errors."""
 
-    def __init__(
-        self, snapshot: Snapshot, changes: Changes | None = None, text: str = ""
-    ) -> None:
+    def __init__(self, snapshot: Snapshot, changes: Changes | None = None, text: str = "") -> None:
         self._snapshot, self._text = snapshot, text
         self.changes = changes
         self.effects = Effects()

@@ -141,7 +141,8 @@ def test_explain_is_one_column_of_lines(db: Database) -> None:
 
 def test_the_summary_tells_time_by_step(db: Database) -> None:
     summary = db.execute("MATCH (a)-[:KNOWS]->(b) RETURN a.name").summary
-    assert list(summary.seconds) == ["parse", "bind", "plan", "run", "tail"]
+    steps = [step for step in summary.seconds if step != "compile"]  # of a process's first query
+    assert steps == ["parse", "bind", "plan", "run", "tail"]
     assert all(seconds >= 0 for seconds in summary.seconds.values())
     assert (summary.device, summary.rows, summary.embeddings) == ("cpu", 4, 4)
 
