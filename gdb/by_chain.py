@@ -22,7 +22,7 @@ from gdb.summary import Summary, spent_lines
 if TYPE_CHECKING:
     from gdb.chain.steps import Chain
     from gdb.language.clauses import Query
-    from gdb.pipeline import Clock, Request
+    from gdb.request import Clock, Request
     from gdb.rows.context import Context
     from gdb.storage.snapshot import Snapshot
 

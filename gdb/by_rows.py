@@ -13,7 +13,7 @@ from gdb.summary import Summary, sentence, spent_lines
 
 if TYPE_CHECKING:
     from gdb.language.clauses import Query
-    from gdb.pipeline import Clock, Request
+    from gdb.request import Clock, Request
     from gdb.rows.run import Answer
     from gdb.storage.snapshot import Snapshot
     from gdb.storage.transaction import Changes

@@ -3,115 +3,44 @@
 from __future__ import annotations
 
 import logging
-import threading
-import time
-from collections.abc import Callable, Hashable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Hashable, Sequence
+from dataclasses import replace
 from functools import partial
-from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING
 
 from gdb.errors import (
-    Cancelled,
     CountOverflow,
     DeviceError,
     LimitExceeded,
     NotSupported,
     QueryError,
-    QueryTimeout,
     TypeProblem,
 )
 from gdb.executor import run as executor
 from gdb.executor import tail as tails
 from gdb.options import kind_of
+from gdb.request import Clock, Request
 from gdb.result import ColumnAnswer, DeviceColumns, Result
 from gdb.statements import Statement, Statements
 from gdb.summary import Summary, spent_lines
-from gdb.usage import Usage
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from gdb.by_rows import Change
     from gdb.executor.arrow import Array
     from gdb.executor.given import Given
     from gdb.executor.gpu.rows import Pick
     from gdb.executor.plan import Plan
-    from gdb.executor.tail import Value
     from gdb.language.binder import BoundQuery
     from gdb.language.clauses import Query
-    from gdb.query_graph import MatchMode
     from gdb.storage.adjacency import I64
     from gdb.storage.snapshot import Snapshot
 
 _log = logging.getLogger("gdb")
-T = TypeVar("T")
 # from so many expected partial embeddings on, to count those of each vertex is better than to list them, unless what it
 # takes to begin at that vertex is so many times more
 WORTH_COUNTING, MUCH_WORSE = 100_000.0, 4.0
 AGAIN = 200_000
 """Embeddings up to which a query that failed over columns is run again over rows, some seconds perhaps."""
-
-
-# not frozen: each query makes one, and a frozen one takes four times as long to make
-@dataclass(slots=True)
-class Request:
-    """One query as it was asked, its arguments checked (`gdb.options`).
-
-    memory : bytes, None for no budget. timeout : seconds from the start, None for none.
-    import_root : the folder in which files that it reads must lie, None for any.
-    """
-
-    text: str
-    parameters: Mapping[str, Value]
-    mode: MatchMode
-    cancel: threading.Event
-    device: str = "auto"
-    threads: int = 0
-    memory: int | None = None
-    timeout: float | None = None
-    import_root: Path | None = None
-
-
-@dataclass(slots=True)
-class Clock:
-    """Seconds by step; a deadline and a cancel event, looked at between steps.
-
-    usage : what the steps used; what they waited for machine code is a step of its own, "compile".
-    """
-
-    cancel: threading.Event
-    timeout: float | None
-    begun: float = field(default_factory=time.monotonic)
-    seconds: dict[str, float] = field(default_factory=dict)
-    usage: Usage = field(default_factory=Usage)
-
-    @property
-    def deadline(self) -> float | None:
-        return None if self.timeout is None else self.begun + self.timeout
-
-    def left(self) -> float | None:
-        """Seconds until the deadline; a moment where none are left."""
-        return None if self.deadline is None else max(self.deadline - time.monotonic(), 1e-3)
-
-    def step(self, name: str, work: Callable[[], T]) -> T:
-        if self.cancel.is_set():
-            raise Cancelled("the query was cancelled.")
-        begin = time.monotonic()
-        if self.timeout is not None and begin > self.begun + self.timeout:
-            raise QueryTimeout(
-                f"the query ran longer than its timeout of {self.timeout:g} s.",
-                "Give a larger timeout=, or ask for less.",
-            )
-        compiled = self.usage.compile_seconds
-        value = work()
-        spent = time.monotonic() - begin
-        if self.usage.compile_seconds != compiled:
-            compiled = self.usage.compile_seconds - compiled
-            spent = max(spent - compiled, 0.0)
-            self.seconds["compile"] = self.seconds.get("compile", 0.0) + compiled
-        self.seconds[name] = self.seconds.get(name, 0.0) + spent
-        return value
 
 
 def answer(

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, TypeVar
 from gdb import options
 from gdb.errors import Cancelled, ChangeRefused, ReadOnlyError
 from gdb.interrupt import run_beside
-from gdb.pipeline import Request, answer, explained, on_device
+from gdb.pipeline import answer, explained, on_device
+from gdb.request import Request
 from gdb.result import DeviceColumns, Result
 from gdb.schema import Schema, schema_of
 from gdb.statements import Statements

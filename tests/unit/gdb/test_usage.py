@@ -12,7 +12,7 @@ import gdb
 from gdb import usage
 from gdb.executor.cpu import kernel
 from gdb.machine import compile as machine
-from gdb.pipeline import Clock
+from gdb.request import Clock
 from gdb.storage.adjacency import Direction
 from gdb.usage import Usage
 
