@@ -178,7 +178,8 @@ class Queries:
 
         if self._read_only:
             raise ReadOnlyError(
-                f"{self!r} was opened read-only.", "Open it with gdb.connect(path) to change it."
+                f"the store {self._store.path} was opened read-only, and this query writes.",
+                "Open it without read_only=True (gdbsh: without --read-only).",
             )
         self._refuse_inside()
         self._statements.clear()  # or they would hold the snapshot, and so its files

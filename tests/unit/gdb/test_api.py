@@ -417,5 +417,18 @@ def test_load_csv_stays_inside_of_the_import_root(tmp_path: Path) -> None:
         for name in ("../out.csv", "file:///../out.csv"):
             with pytest.raises(errors.ArgumentProblem, match="outside of the import root"):
                 db.execute(query, {"file": name})
-        with pytest.raises(errors.ArgumentProblem, match="No such file"):
+        # an absolute path is what it is; as an address it counts from the root, as in Neo4j
+        absolute = str(tmp_path / "in" / "a.csv")
+        assert db.execute(query, {"file": absolute}).fetchall() == [("1",)]
+        with pytest.raises(errors.ArgumentProblem, match="outside of the import root") as caught:
             db.execute(query, {"file": str(tmp_path / "out.csv")})
+        assert "import_root" in caught.value.cure
+        (tmp_path / "in" / "link.csv").symlink_to(tmp_path / "out.csv")
+        for name in ("link.csv", str(tmp_path / "in" / "link.csv"), "file:///link.csv"):
+            with pytest.raises(errors.ArgumentProblem, match="outside of the import root"):
+                db.execute(query, {"file": name})
+        with pytest.raises(errors.ArgumentProblem, match="No such file") as caught:
+            db.execute(query, {"file": f"file://{absolute}"})
+        assert str(tmp_path / "in") + absolute in caught.value.message
+        with pytest.raises(errors.ArgumentProblem, match="outside|cannot be read"):
+            db.execute(query, {"file": "a\0b"})
