@@ -243,6 +243,8 @@ def _atom(expression: Expression) -> str:
             return name_text(name)
         case Element(kind=kind, index=index):
             return f"${kind[0]}{index}"
+        case Property(subject=Parameter(name=name), key=key):  # a dot behind $0 would be its own
+            return f"${name_text(name)}.{name_text(key.text)}"
         case Property(subject=subject, key=key):
             return f"{expression_text(subject, _TIGHT)}.{name_text(key.text)}"
         case Index(subject=subject, index=index_):

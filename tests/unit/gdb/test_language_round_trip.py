@@ -345,3 +345,8 @@ def test_the_tck() -> None:
         check(query)
         number += 1
     assert number > 2000
+
+
+@pytest.mark.parametrize("text", ["REMOVE $`0`.a", "RETURN $0", "RETURN $`1`.a + $1[$0..$1]"])
+def test_parameters_that_are_numbers(text: str) -> None:
+    check(parse(text))

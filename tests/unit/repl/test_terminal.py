@@ -71,7 +71,7 @@ def store(tmp_path: Path) -> str:
 
 @pytest.fixture
 def terminal(repository: Path, tmp_path: Path, store: str) -> Iterator[Terminal]:
-    yield Terminal(repository, tmp_path / "state", store)
+    return Terminal(repository, tmp_path / "state", store)
 
 
 def test_a_first_session(terminal: Terminal) -> None:
