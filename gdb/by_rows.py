@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -47,7 +47,7 @@ def answered(
     from gdb.language.checks import check
     from gdb.rows.run import writes
 
-    warnings = clock.step("bind", lambda: check(query, request.parameters))
+    warnings = clock.step("bind", lambda: check(query, request.parameters, request.procedures))
 
     def run() -> tuple[Answer, Context]:
         if not writes(query):
@@ -72,7 +72,7 @@ def answered(
         why=why,
     )
     if query.profile:
-        lines = [*plan_lines(query, why, request.parameters), *_ran_lines(context, summary)]
+        lines = [*plan_lines(query, why, request), *_ran_lines(context, summary)]
         return Result.of_lines("plan", lines, replace(summary, rows=len(lines)))
     return Result(RowAnswer(found.columns, rows), warnings=warnings, summary=summary)
 
@@ -117,15 +117,16 @@ def _ran(
         deadline=clock.deadline,
         cancel=request.cancel,
         import_root=request.import_root,
+        procedures=request.procedures,
     )
     return run(context, query), context
 
 
-def plan_lines(query: Query, why: str, parameters: Mapping[str, object]) -> list[str]:
+def plan_lines(query: Query, why: str, request: Request) -> list[str]:
     """What EXPLAIN says of such a query. Raises QueryError where it cannot be run."""
     from gdb.language.checks import check
 
-    check(query, parameters)
+    check(query, request.parameters, request.procedures)
     lines = [f"clause by clause, over rows: {why}"]
     for number, clauses in enumerate(query.parts):
         if number:

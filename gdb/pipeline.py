@@ -229,7 +229,7 @@ def _understood(
         return "it is more than MATCH and RETURN"
     try:
         bound = clock.step("bind", lambda: bind(query, snapshot, request.parameters, request.mode))
-        check(query, request.parameters)
+        check(query, request.parameters, request.procedures)
     except QueryError as refused:
         # rows may do it all the same; where nothing can, their check tells what is wrong
         return f"DuckDB cannot do this: {refused.message}"
@@ -253,7 +253,7 @@ def _by_rows(
         return found
     why = found
     if query.explain:
-        lines = plan_lines(query, why, request.parameters)
+        lines = plan_lines(query, why, request)
         return Result.of_lines("plan", lines, Summary(dict(clock.seconds), "", len(lines)))
     return answered(request, query, snapshot, clock, why, change)
 

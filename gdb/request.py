@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from gdb.executor.tail import Value
+    from gdb.language.procedures import Procedure
     from gdb.query_graph import MatchMode
 
 T = TypeVar("T")
@@ -27,6 +28,7 @@ class Request:
 
     memory : bytes, None for no budget. timeout : seconds from the start, None for none.
     import_root : the folder in which files that it reads must lie, None for any.
+    procedures : what CALL finds, by name.
     """
 
     text: str
@@ -38,6 +40,7 @@ class Request:
     memory: int | None = None
     timeout: float | None = None
     import_root: Path | None = None
+    procedures: Mapping[str, Procedure] = field(default_factory=dict)
 
 
 @dataclass(slots=True)

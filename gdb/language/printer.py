@@ -454,7 +454,8 @@ def _procedure(call: CallProcedure) -> str:
             f"{name_text(item.text)} AS {name_text(alias.text)}" for item, alias in call.yields
         ]
         text += f" YIELD {', '.join(pairs) or '-'}"
-    return text
+    text += " YIELD *" * call.everything
+    return text if call.where is None else f"{text} WHERE {expression_text(call.where)}"
 
 
 def _writing(clause: Clause) -> str:

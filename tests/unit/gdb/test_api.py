@@ -430,5 +430,5 @@ def test_load_csv_stays_inside_of_the_import_root(tmp_path: Path) -> None:
         with pytest.raises(errors.ArgumentProblem, match="No such file") as caught:
             db.execute(query, {"file": f"file://{absolute}"})
         assert str(tmp_path / "in") + absolute in caught.value.message
-        with pytest.raises(errors.ArgumentProblem, match="outside|cannot be read"):
+        with pytest.raises(errors.ArgumentProblem, match=r"outside|cannot be read"):
             db.execute(query, {"file": "a\0b"})
