@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
+import numpy as np
+
+from gdb.entities import Node, Path, Relationship
 from gdb.errors import ArgumentProblem, GdbError, TypeProblem
 from gdb.language.clauses import CallProcedure
 from gdb.language.procedures import Field, Procedure, kind_of
@@ -13,6 +16,7 @@ from gdb.language.syntax import Expression, Parameter
 from gdb.rows.pattern import visible
 from gdb.rows.subqueries import Prepared, compiled
 from gdb.rows.values import Given, taken
+from gdb.values.elements import NodeValue, PathValue, RelationshipValue
 from gdb.values.problems import ValueProblem
 
 if TYPE_CHECKING:
@@ -116,7 +120,7 @@ def _answer(
     found: dict[str, Value] = {}
     for field, cell in zip(outputs, cells, strict=True):
         try:
-            value = taken(cell)
+            value = _value(context, cell)
         except ValueProblem as error:
             raise problem(TypeProblem, context.text, clause.place, error.message) from None
         if not field.type.fits(value):
@@ -126,3 +130,35 @@ def _answer(
             )
         found[field.name] = field.type.made(value)
     return found
+
+
+def _value(context: Context, cell: object) -> Value:
+    """What a procedure gave as a value of the query; nodes and relationships are those of its graph.
+
+    Raises
+    ------
+    ValueProblem : the language, or the graph, has no such value.
+    """
+    match cell:
+        case Node():
+            vid = context.graph.snapshot.find(cell.id, cell.id_space)
+            if vid is None:
+                raise ValueProblem("type", f"the graph has no node {cell.id!r}.")
+            return context.graph.nodes(np.array([vid], np.uint32))[0]
+        case Relationship():
+            if not 0 <= cell.id < context.graph.snapshot.edge_count:
+                raise ValueProblem("type", f"the graph has no relationship {cell.id!r}.")
+            return context.graph.relationships(np.array([cell.id], np.int64))[0]
+        case Path():
+            nodes = [_value(context, node) for node in cell.nodes]
+            between = [_value(context, one) for one in cell.relationships]
+            return PathValue(
+                tuple(one for one in nodes if isinstance(one, NodeValue)),
+                tuple(one for one in between if isinstance(one, RelationshipValue)),
+            )
+        case list() | tuple():
+            return [_value(context, item) for item in cell]
+        case dict():
+            return {str(key): _value(context, item) for key, item in cell.items()}
+        case _:
+            return taken(cell)

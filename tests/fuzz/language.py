@@ -33,7 +33,7 @@ from gdb.errors import (
 from gdb.language.parser import parse
 from gdb.language.printer import printed
 from tests.fuzz.breaking import broken
-from tests.fuzz.people import GRAPH, PARAMETERS
+from tests.fuzz.people import GRAPH, PAIR, PARAMETERS
 from tests.fuzz.queries import Maker
 
 TIMEOUT = 5.0  # seconds that a query may run
@@ -108,6 +108,9 @@ class Run:
         if self._db is None:
             self._db = gdb.connect()
             self._db.execute(GRAPH)
+            self._db.register_procedure(
+                PAIR, lambda first, second: [(first, second), (second, None)]
+            )
             self._changed = 0
         return self._db
 

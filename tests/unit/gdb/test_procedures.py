@@ -198,6 +198,25 @@ def test_types(db: gdb.Database) -> None:
             db.execute(f"CALL my.{name}($x)", {"x": value})
 
 
+def test_nodes_relationships_and_paths_are_those_of_the_graph(db: gdb.Database) -> None:
+    db.register_procedure("my.same(x :: ANY?) :: (y :: ANY?)", lambda x: [(x,)])
+    db.register_procedure(
+        "my.found() :: (n :: NODE, r :: RELATIONSHIP, p :: PATH)",
+        lambda: db.execute("MATCH p = (n)-[r]->() RETURN n, r, p"),
+    )
+    for part in ("n", "r", "p", "[n, r]", "{a: n}"):
+        text = f"MATCH p = (n)-[r]->() CALL my.same({part}) YIELD y RETURN y = {part}"
+        assert db.execute(text).fetchall() == [(True,)], part
+    text = "CALL my.found() YIELD n, r, p MATCH (n)-[r]->(m) SET n.seen = 1 RETURN m.y, length(p), n.seen"
+    assert db.execute(text).fetchall() == [("a", 1, 1)]
+    with gdb.connect() as other:
+        other.execute("CREATE (), (), ()")
+        stranger = other.execute("MATCH (n) RETURN n ORDER BY id(n) DESC LIMIT 1").scalar()
+    db.register_procedure("my.stranger() :: (n :: NODE)", lambda: [(stranger,)])
+    with pytest.raises(TypeProblem, match="no node 2"):
+        db.execute("CALL my.stranger()")
+
+
 def test_it_may_ask_the_database(db: gdb.Database) -> None:
     db.register_procedure(
         "my.count() :: (n :: INTEGER)", lambda: db.execute("MATCH (n) RETURN count(*)")
