@@ -92,7 +92,10 @@ def test_ctrl_c_clears_what_was_typed_and_stops_what_runs(terminal: Terminal) ->
     terminal.until("gdb>")
     terminal.type('MATCH (a) RETURN "\r', "...>")
     terminal.type("\x03", "gdb>")
-    slow = "UNWIND range(1, 40000000) AS x WITH x WHERE x % 7 = 3 RETURN collect({a: x}) AS l;"
+    terminal.type("UNWIND range(1, 100) AS x CREATE (:N);\r", "Created 100 nodes")
+    terminal.type("MATCH (a), (b) WHERE a <> b CREATE (a)-[:TO]->(b);\r", "Created 9,900")
+    pattern = "-->".join(f"(n{number})" for number in range(9)) + "-->(n0)"
+    slow = f"MATCH {pattern}, (n0)-->(n4), (n2)-->(n6) RETURN count(*);"
     terminal.type(f"RETURN 5 + 5 AS ten; {slow}\r", "(1 row)")
     terminal.type("\x03", "cancelled")
     terminal.type("RETURN 'still here' AS it;\r", "(1 row)")
