@@ -121,13 +121,8 @@ class Maker:
     def _procedure(self, scope: Scope) -> str:
         """CALL of one of gdb's own, or of the one that `people.PAIR` registers."""
         given = f"{self.expression(scope, 1)}, {self.expression(scope, 1, 'number')}"
-        called, outputs = self.one(
-            (
-                ("db.labels()", ("label",)),
-                ("dbms.components()", ("name", "versions")),
-                (f"fuzz.pair({given})", ("first", "second")),
-            )
-        )
+        own = (("db.labels()", ("label",)), ("dbms.components()", ("name", "versions")))
+        called, outputs = self.one((*own, (f"fuzz.pair({given})", ("first", "second"))))
         names = {output: self.fresh() for output in outputs}
         scope.update(dict.fromkeys(names.values(), "any"))
         items = ", ".join(f"{output} AS {name}" for output, name in names.items())
