@@ -74,6 +74,7 @@ bench: $(STAMP) ## measure; writes benchmarks/RESULTS.md (graphs are read from .
 	$(BIN)/python benchmarks/parse.py --save
 	$(BIN)/python benchmarks/lsqb.py --save
 	$(BIN)/python benchmarks/ablation.py --save
+	$(BIN)/python benchmarks/temporal.py --save
 
 bench-long: $(STAMP) ## measure what takes an hour and more: large patterns, and other engines (PEERS=a Python that has them)
 	$(BIN)/python benchmarks/decomposition.py --save
@@ -91,6 +92,7 @@ gpu-bench: $(if $(filter $(BIN)/python,$(GPU_PYTHON)),$(STAMP)) ## measure on a 
 	PYTHONPATH="$(CURDIR)$${PYTHONPATH:+:$$PYTHONPATH}" $(GPU_PYTHON) benchmarks/index_gpu.py --save
 	PYTHONPATH="$(CURDIR)$${PYTHONPATH:+:$$PYTHONPATH}" $(GPU_PYTHON) benchmarks/gpu_rows.py --save
 	PYTHONPATH="$(CURDIR)$${PYTHONPATH:+:$$PYTHONPATH}" $(GPU_PYTHON) benchmarks/gpu_patterns.py --save
+	PYTHONPATH="$(CURDIR)$${PYTHONPATH:+:$$PYTHONPATH}" $(GPU_PYTHON) benchmarks/temporal.py --save
 
 clean: ## remove the environment, caches and build outputs
 	rm -rf .venv build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache

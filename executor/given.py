@@ -1,5 +1,5 @@
-"""Candidates that a run is given instead of its plan's: what a prepared statement needs when the values of its
-parameters change.
+"""Candidates and bounds that a run is given instead of its plan's: what a prepared statement needs when the values of
+its parameters change.
 
 Phases, nest and tables of the stage stay, and so do the workers that wait with it; only what is made of the candidates
 (the roots, lists and bitsets) is made again.
@@ -22,31 +22,36 @@ _FEW = 64  # members that are put into a bitset one by one
 
 
 class Given:
-    """Other candidates of some query vertices and edges, each of which the plan holds to some as well.
+    """Other candidates of some query vertices and edges, each of which the plan holds to some as well, and other bounds
+    of comparisons.
 
     vertices : query vertex -> vids, u32[k] ascending, within the ranges of the plan's. edges : query edge -> edge
-        ids, i64[k] ascending.
+        ids, i64[k] ascending. bounds : number of a comparison of the plan -> least and most.
     stages : what was made of a stage with them, by its address.
     """
 
-    __slots__ = ("edges", "stages", "vertices")
+    __slots__ = ("bounds", "edges", "stages", "vertices")
 
-    def __init__(self, vertices: Mapping[int, U32], edges: Mapping[int, I64]) -> None:
-        self.vertices, self.edges = vertices, edges
+    def __init__(
+        self,
+        vertices: Mapping[int, U32],
+        edges: Mapping[int, I64],
+        bounds: Mapping[int, tuple[int, int]],
+    ) -> None:
+        self.vertices, self.edges, self.bounds = vertices, edges, bounds
         self.stages: dict[int, Prepared] = {}
 
     def stage(self, stage: Prepared, graph: GraphSource) -> Prepared:
         """The stage with these candidates; it shares the waiting workers. `graph` keeps the stage alive."""
         made = self.stages.get(id(stage))
         if made is None:
-            made = self.stages[id(stage)] = restaged(stage, self.vertices, self.edges, graph)
+            made = self.stages[id(stage)] = restaged(stage, self, graph)
         return made
 
 
-def restaged(
-    stage: Prepared, vertices: Mapping[int, U32], edges: Mapping[int, I64], graph: GraphSource
-) -> Prepared:
-    """The prepared stage with what depends on the candidates made anew."""
+def restaged(stage: Prepared, given: Given, graph: GraphSource) -> Prepared:
+    """The prepared stage with what depends on the candidates and bounds made anew."""
+    vertices, edges = given.vertices, given.edges
     plan, first = stage.plan, stage.tables.vertex_columns[0]
     roots, weights, work, units = stage.roots, stage.weights, stage.work, stage.units
     if first in vertices:
@@ -68,6 +73,11 @@ def restaged(
         else known
         for k, known in zip(stage.tables.bit_sets, stage.bit_sets, strict=True)
     ]
+    bounds = stage.bounds
+    if given.bounds:
+        bounds = bounds.copy()
+        for number, (least, most) in given.bounds.items():
+            bounds[number] = least, most
     return Prepared(  # not `replace`, which takes as long as all the rest
         plan,
         stage.nest,
@@ -83,6 +93,7 @@ def restaged(
         stage.vids,
         stage.restricted,
         stage.values,
+        bounds,
         stage.idle,
         units,
     )

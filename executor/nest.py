@@ -109,14 +109,13 @@ class PairsApart:
 
 @dataclass(frozen=True, slots=True)
 class Within:
-    """The value of level `right` less that of level `left`, by the arrays of comparison `number` of the plan, is within
-    [least, most], and neither is missing."""
+    """The value of level `right` less that of level `left` is within the bounds, or with not `inside` is not, and
+    neither is missing; arrays and bounds are those of comparison `number` of the plan."""
 
     left: int
     right: int
-    least: int
-    most: int
     number: int
+    inside: bool = True
 
 
 Check = Member | PairsApart | Within
@@ -274,10 +273,10 @@ def lower(plan: Plan, last_vids: tuple[int, ...]) -> LoopNest:
             case Apart(a=a, b=b, c=c, d=d, either_way=e):
                 deepest = max(at[a], at[b], at[c], at[d])
                 _attach(levels, PairsApart(at[a], at[b], at[c], at[d], e), deepest)
-            case Compare(least=least, most=most):
+            case Compare():
                 left = (edge_at if phase.left_is_edge else at)[phase.left]
                 right = (edge_at if phase.right_is_edge else at)[phase.right]
-                _attach(levels, Within(left, right, least, most, compared), max(left, right))
+                _attach(levels, Within(left, right, compared, phase.inside), max(left, right))
                 compared += 1
             case BindEdge():
                 edge_at[phase.edge] = len(levels)

@@ -162,13 +162,17 @@ class Between:
     count: int
 
 
+MISSING = -(1 << 63)  # the value of an element that has none
+
+
 @dataclass(frozen=True, slots=True)
 class Compare:
-    """Keep embeddings in which the value of `right` less that of `left` is within [least, most], and neither is
-    missing (`gdb.query_graph.Compared`).
+    """Keep embeddings in which the value of `right` less that of `left` is within [least, most], or with not `inside`
+    is not, and neither is missing.
 
     left, right : query vertices, or with `left_is_edge`, `right_is_edge` bound query edges.
-    left_values, right_values : i64 for every vid, or edge id; `MISSING` for none.
+    left_values, right_values : i64 for every vid, or edge id; `MISSING` for none, the others within 2^61 of 0, so that
+        no difference overflows.
     """
 
     left: int
@@ -180,6 +184,12 @@ class Compare:
     left_values: npt.NDArray[np.int64] = field(compare=False)
     right_values: npt.NDArray[np.int64] = field(compare=False)
     text: str = ""
+    inside: bool = True
+
+    def holds(self, left: int, right: int) -> bool:
+        """Whether it holds of two values."""
+        known = MISSING not in (left, right)
+        return known and (self.least <= right - left <= self.most) is self.inside
 
     @property
     def vertices(self) -> set[int]:
@@ -193,8 +203,6 @@ class Compare:
         sides = (self.left, self.left_is_edge), (self.right, self.right_is_edge)
         return {element for element, is_edge in sides if is_edge}
 
-
-MISSING = -(1 << 63)  # the value of an element that has none
 
 Phase = Scan | Extend | Eliminate | BindEdge | Apart | Between | Compare
 

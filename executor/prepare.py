@@ -31,7 +31,8 @@ class Prepared:
         i64[r]; work : their sum.
     vids : number of data vertices.
     restricted : some list is cut at a bound vertex.
-    values : of each comparison of the plan those of its left and its right side.
+    values : of each comparison of the plan those of its left and its right side; bounds : of their differences,
+        i64[comparisons, 2].
     idle : for each backend what waits to be used again, its workers or stages.
     read : the arrays of the graph among all these.
     """
@@ -49,7 +50,8 @@ class Prepared:
     work: int
     vids: int
     restricted: bool
-    values: tuple[I64, ...] = ()
+    values: tuple[tuple[I64, I64], ...]
+    bounds: I64
     idle: dict[str, list[object]] = field(default_factory=lambda: {"cpu": [], "gpu": []})
     units: dict[int, list[tuple[int, int]]] = field(default_factory=dict)
     read: tuple[usage.Sized | None, ...] = ()
@@ -60,12 +62,13 @@ class Prepared:
         arrays: list[npt.NDArray[np.generic]] = [*self.bit_sets, *self.lists, self.roots]
         for view in {id(v): v for v in self.views}.values():
             arrays += view.arrays
+        arrays += {id(some): some for both in self.values for some in both}.values()
         return sum(a.nbytes for a in arrays) + sum(e.nbytes for e in self.eids if e is not None)
 
     @property
     def kept_bytes(self) -> int:
-        """Bytes of memory that this stage keeps besides the graph, waiting workers included."""
-        own: list[npt.NDArray[np.generic]] = [*self.bit_sets, *self.lists, *self.values]
+        """Bytes of memory that this stage keeps besides the graph and its values, waiting workers included."""
+        own: list[npt.NDArray[np.generic]] = [*self.bit_sets, *self.lists]
         own += [self.roots, self.weights]
         waiting = [getattr(worker, "bytes", 0) for known in self.idle.values() for worker in known]
         return sum(array.nbytes for array in own) + sum(waiting)
@@ -151,7 +154,8 @@ def prepare(plan: Plan, graph: GraphSource) -> Prepared:
             graph.vertex_count,
             any(_cuts(x) for x in (*nest.levels, *nest.sets, *nest.tail)),
         ),
-        values=tuple(v for c in plan.compares for v in (c.left_values, c.right_values)),
+        tuple((c.left_values, c.right_values) for c in plan.compares),
+        np.array([(c.least, c.most) for c in plan.compares], np.int64).reshape(-1, 2),
         read=(*(array for view in views for array in view.arrays), *eids),
     )
 

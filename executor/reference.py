@@ -13,7 +13,6 @@ import numpy as np
 
 from gdb.executor.embeddings import Embeddings
 from gdb.executor.plan import (
-    MISSING,
     Apart,
     Between,
     BindEdge,
@@ -92,11 +91,10 @@ def _apply(phase: Phase, row: Row, plan: Plan, graph: GraphSource) -> list[Row]:
             pair = (row.vids[a], row.vids[b])
             same = pair == ends or (either_way and pair == ends[::-1])
             return [] if same else [row]
-        case Compare(least=least, most=most):
+        case Compare():
             left = phase.left_values[(row.eids if phase.left_is_edge else row.vids)[phase.left]]
             right = phase.right_values[(row.eids if phase.right_is_edge else row.vids)[phase.right]]
-            known = MISSING not in (int(left), int(right))
-            return [row] if known and least <= int(right) - int(left) <= most else []
+            return [row] if phase.holds(int(left), int(right)) else []
         case Between(view=w, source=s, target=t, count=n):
             held = len(_edges(plan.views[w], row.vids[s], row.vids[t], graph))
             return [row] if held == n else []

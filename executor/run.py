@@ -97,7 +97,6 @@ class Choice:
 
 _CUDA = re.compile(r"cuda:\d{1,4}(,\d{1,4})*")
 _ASKED_FOR = Choice("cpu", "asked for")
-_COMPARES = Choice("cpu", "values of two elements are compared on the CPU only")
 
 
 def choose(plan: Plan, device: str) -> Choice:
@@ -118,13 +117,11 @@ def choose(plan: Plan, device: str) -> Choice:
             require(ordinal)
         if len(set(choice.ordinals)) < len(choice.ordinals):
             raise DeviceError(f"A GPU is named twice in {device!r}.", "Name each one once.")
-        return _COMPARES if plan.compares else choice
+        return choice
     if name != "auto":
         raise DeviceError(
             f"There is no device {device!r}.", "Use auto, cpu, cuda, cuda:N or cuda:0,1,..."
         )
-    if plan.compares:
-        return _COMPARES
     sampled = plan.notes.steps
     expected = max(plan.notes.estimates, default=0.0) if sampled is None else sampled
     what = "partial embeddings" if sampled is None else "steps, by sampled walks,"
@@ -237,38 +234,71 @@ def rows(
 ) -> Found[Part]:
     """The embeddings of a plan for rows, twins written out, at most `limit` of them, in no promised order.
 
-    make : what to keep of some rows; called as they are found, from several threads. Their memory is used
-        again when it returns. It is called at least once, if need be with no rows.
+    make : what to keep of some rows, see `handed_over`. It is called at least once, if need be with no rows.
 
     Raises
     ------
     Cancelled, QueryTimeout, OutOfBudget, DeviceError.
     """
-    watch, budget = Watch(options.timeout, options.cancel, limit), Budget(options.memory)
     found: Found[Part] = Found()
     lock = threading.Lock()
+    budget = Budget(options.memory)
     row_bytes = 8 * (len(wanted.vertices) + len(wanted.edges))
+
+    def keep(part: Embeddings) -> None:
+        budget.take(len(part) * row_bytes, "its rows")
+        made = make(part)
+        with lock:
+            found.parts.append(made)
+
+    found.rows = handed_over(plan, graph, options, wanted, keep, limit, given, budget)
+    if not found.parts:
+        empty = np.zeros((0, plan.vertices), np.uint32)
+        found.parts.append(make(Embeddings(empty, unbound_edges(0, plan.edges))))
+    return found
+
+
+def handed_over(
+    plan: Plan,
+    graph: GraphSource,
+    options: Options,
+    wanted: Wanted,
+    take: Callable[[Embeddings], None],
+    limit: int | None = None,
+    given: Given | None = None,
+    budget: Budget | None = None,
+) -> int:
+    """Hand the embeddings of a plan for rows over as they are found, twins written out, at most `limit` of them, in no
+    promised order; how many there were.
+
+    take : gets some rows, at least one, in several threads; their memory is used again when it returns. While it waits,
+        so does the worker that found them, and no more are found than it takes.
+    budget : what else it is to account for; None for one of its own.
+
+    Raises
+    ------
+    Cancelled, QueryTimeout, OutOfBudget, DeviceError; what `take` raises.
+    """
+    watch, budget = Watch(options.timeout, options.cancel, limit), budget or Budget(options.memory)
+    lock = threading.Lock()
     wanted = wanted.under(plan.twins)
+    rows = 0
 
     def deliver(some: Embeddings) -> None:
+        nonlocal rows
         for twin in plan.twins or (None,):
             part = some if twin is None else replace(some, turned=twin)
             part = part.part(0, watch.grant(len(part)))
             if len(part):
-                budget.take(len(part) * row_bytes, "its rows")
-                made = make(part)
+                take(part)
                 with lock:
-                    found.parts.append(made)
-                    found.rows += len(part)
+                    rows += len(part)
 
     if limit != 0:
         _deliver(plan, graph, options, wanted, deliver, watch, budget, given)
     if options.profile is not None:
         options.profile.add(watch)
-    if not found.parts:
-        empty = np.zeros((0, plan.vertices), np.uint32)
-        found.parts.append(make(Embeddings(empty, unbound_edges(0, plan.edges))))
-    return found
+    return rows
 
 
 def _deliver(

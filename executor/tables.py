@@ -25,6 +25,7 @@ from gdb.executor.nest import (
     Member,
     Node,
     Operand,
+    PairsApart,
     SetOp,
     Slice,
     VertexLevel,
@@ -134,14 +135,33 @@ class Role(IntEnum):
 
 class CheckField(IntEnum):
     """Columns of the check table. Member: view, source, target, least, most. PairsApart: a, b, c,
-    d, either way. Within: left, right, least, most, number. IS_PAIRS : 0, 1, 2 for them."""
+    d, either way. Within: left, right, number. TEST : see `Test`."""
 
-    IS_PAIRS = 0
+    TEST = 0
     A = 1
     B = 2
     C = 3
     D = 4
     E = 5
+
+
+class Test(IntEnum):
+    """What a check is: `Member`, `PairsApart`, `Within`, or the latter with not `inside`."""
+
+    MEMBER = 0
+    PAIRS = 1
+    WITHIN = 2
+    OUTSIDE = 3
+
+
+class ValueField(IntEnum):
+    """Columns of a backend's table of the plan's comparisons: the addresses of the left and the right values, and the
+    bounds of their difference, which no generated source holds: a statement that comes again may have others."""
+
+    LEFT = 0
+    RIGHT = 1
+    LEAST = 2
+    MOST = 3
 
 
 class ViewField(IntEnum):
@@ -298,11 +318,12 @@ class _Encoder:
     def check(self, check: Check) -> None:
         match check:
             case Member(view=w, source=s, target=t, least=least, most=most):
-                self.checks.append([0, w, s, t, least, most])
-            case Within(left=left, right=right, least=least, most=most, number=number):
-                self.checks.append([2, left, right, least, most, number])
-            case _:
-                self.checks.append([1, check.a, check.b, check.c, check.d, int(check.either_way)])
+                self.checks.append([Test.MEMBER, w, s, t, least, most])
+            case Within(left=left, right=right, number=number, inside=inside):
+                test = Test.WITHIN if inside else Test.OUTSIDE
+                self.checks.append([test, left, right, number, 0, 0])
+            case PairsApart(a=a, b=b, c=c, d=d, either_way=either_way):
+                self.checks.append([Test.PAIRS, a, b, c, d, int(either_way)])
 
     def set_row(self, op: SetOp) -> list[int]:
         longest = written = self.longest(op.left)

@@ -96,6 +96,8 @@ class Tail:
         vertex, the SELECT over one row for each with that number as column `NUMBER`; else None.
     tally : the answer is the number of embeddings for each value of the only column, whole numbers, and `sql` is not
         run: for each output whether it is that number (else it is the value).
+    by_part : the rows of the answer are those of any parts of the embeddings, one after the other: nothing sorts,
+        groups or counts, and `row_limit` is all that cuts.
     """
 
     columns: tuple[ColumnRef, ...]
@@ -108,6 +110,7 @@ class Tail:
     direct: tuple[int, ...] | None = None
     tally: tuple[bool, ...] | None = None
     numbered: str | None = None
+    by_part: bool = False
 
     @property
     def tallied_vertex(self) -> int | None:

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from gdb.api import Database, connect
     from gdb.entities import Node, Path, Relationship
     from gdb.result import DeviceColumns, Result
+    from gdb.stream import Stream
 
     __version__: str
 
@@ -32,6 +33,7 @@ __all__ = [
     "Path",
     "Relationship",
     "Result",
+    "Stream",
     "__version__",
     "connect",
     "errors",
@@ -42,6 +44,7 @@ _HOMES = {
     "Database": "gdb.api",
     "DeviceColumns": "gdb.result",
     "Result": "gdb.result",
+    "Stream": "gdb.stream",
     "Node": "gdb.entities",
     "Path": "gdb.entities",
     "Relationship": "gdb.entities",

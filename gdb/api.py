@@ -21,6 +21,7 @@ from gdb.result import Result
 from gdb.statements import Statements
 
 if TYPE_CHECKING:
+    from gdb.request import Load
     from gdb.storage.importer import AnySource, Edges, LoadReport, Nodes
     from gdb.storage.snapshot import Snapshot, StoreStats
     from gdb.storage.steps import Steps
@@ -152,6 +153,7 @@ class Database(Queries):
         rejects_file: PathLike | None = None,
         max_unpacked: int | str = "1GiB",
         memory: int | str | None = None,
+        cancel: threading.Event | None = None,
     ) -> LoadReport:
         """Import files, data frames and graphs of networkx into the graph: all of it, or on any error nothing.
 
@@ -174,6 +176,7 @@ class Database(Queries):
         memory : bytes, or as in "512MB", that the import may take; None for half of what the machine has. Relationships
             that have no room in it are sorted through temporary files in the store's folder. Nodes stay in memory,
             about 100 bytes each, and are not counted: see docs/IMPORT.md.
+        cancel : stops the import when another thread sets it.
 
         The others are told in `gdb.storage.importer.load`.
 
@@ -195,7 +198,7 @@ class Database(Queries):
         from gdb.storage.importer import load
 
         self._refuse_inside()
-        cancel = threading.Event()
+        stop = threading.Event() if cancel is None else cancel
         self._statements.clear()  # or they would hold the snapshot, and so its files
         with shown(sys.stderr) as progress:
             return self._work.do(
@@ -223,11 +226,14 @@ class Database(Queries):
                     memory=budget,
                     import_root=self._import_root,
                     progress=progress,
-                    cancel=cancel,
+                    cancel=stop,
                 ),
-                cancel,
+                stop,
                 run_beside,
             )
+
+    def _loads(self) -> Load:
+        return self.load
 
     # ---- changes -----------------------------------------------------------------------------------
 
@@ -242,6 +248,7 @@ class Database(Queries):
 
         def run(changes: Changes, text: str, parameters: Mapping[str, object] | None) -> Result:
             request = self._request(text, parameters, "auto", None, None, None, 0)
+            request.load = None
 
             def change(work: Callable[[Changes], T]) -> T:
                 before = changes.delta

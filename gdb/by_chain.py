@@ -60,7 +60,7 @@ def answered(
     except QueryError as refused:
         return f"{why}; over columns it is refused: {refused.message}"
     if query.explain:
-        lines = plan_lines(query, chain, why)
+        lines = [*plan_lines(query, chain, why), *(f"warning: {text}" for text in warnings)]
         return Result.of_lines("plan", lines, Summary(dict(clock.seconds), "", len(lines)))
     try:
         found = clock.step("run", lambda: ran(context, chain, request.memory, query.profile))

@@ -126,10 +126,10 @@ def plan_lines(query: Query, why: str, request: Request) -> list[str]:
     """What EXPLAIN says of such a query. Raises QueryError where it cannot be run."""
     from gdb.language.checks import check
 
-    check(query, request.parameters, request.procedures)
+    warnings = check(query, request.parameters, request.procedures)
     lines = [f"clause by clause, over rows: {why}"]
     for number, clauses in enumerate(query.parts):
         if number:
             lines.append("UNION ALL" if query.all[number - 1] else "UNION")
         lines += [f"  {clause_text(clause)}" for clause in clauses]
-    return lines
+    return [*lines, *(f"warning: {text}" for text in warnings)]

@@ -78,6 +78,10 @@ def _answer(
     known = statements.find(key, snapshot)
     if known is None:
         query = clock.step("parse", lambda: _parsed(request))
+        if query.copying is not None:
+            from gdb.copying import copied
+
+            return copied(request, query, query.copying, clock)
         understood = _understood(request, query, snapshot, clock)
         if isinstance(understood, str):
             return _by_rows(request, query, snapshot, clock, understood, change)
@@ -98,6 +102,23 @@ def _answer(
     if statement is not known:
         statements.keep(key, snapshot, statement)
     return result
+
+
+def stated(
+    request: Request, snapshot: Snapshot, statements: Statements, clock: Clock
+) -> Statement | None:
+    """The query as a statement, kept or new; None where it is no single pattern, or asks for its plan."""
+    known = statements.find(_key(request), snapshot)
+    if known is not None:
+        try:
+            return _with_values(request, known, snapshot, clock)
+        except QueryError:  # of a value: `answer` tells the place
+            return None
+    query = clock.step("parse", lambda: _parsed(request))
+    understood = _understood(request, query, snapshot, clock)
+    if isinstance(understood, str) or understood[0].explain or understood[0].profile:
+        return None
+    return Statement.of(*understood)
 
 
 def on_device(request: Request, snapshot: Snapshot, statements: Statements) -> DeviceColumns:
@@ -139,7 +160,7 @@ def _on_device(
     picks = _picks(statement, snapshot)
     device = executor.choose(plan, request.device).device
     profile = executor.Profile()
-    options = _options(request, clock.left(), profile)
+    options = options_of(request, clock.left(), profile)
     found = clock.step(
         "run",
         lambda: executor.columns_on_gpu(
@@ -193,6 +214,8 @@ def _picks(statement: Statement, snapshot: Snapshot) -> list[Pick]:
 def explained(request: Request, snapshot: Snapshot) -> str:
     """The plan of a query as text, whether or not it begins with EXPLAIN."""
     query = _parsed(request)
+    if query.copying is not None:
+        raise NotSupported("COPY has no plan.", "Run it with execute().")
     clock = Clock(request.cancel, request.timeout)
     understood = _understood(request, query, snapshot, clock)
     if isinstance(understood, str):
@@ -225,6 +248,8 @@ def _understood(
     from gdb.language.binder import bind
     from gdb.language.checks import check
 
+    if query.copying is not None:
+        return "it imports files"
     if query.simple is None:
         return "it is more than MATCH and RETURN"
     try:
@@ -314,7 +339,7 @@ def _profiled(request: Request, statement: Statement, snapshot: Snapshot, clock:
 
     profile = executor.Profile(loops=True)
     summary = _run(request, statement, snapshot, clock, profile).summary
-    options = _options(request, None)
+    options = options_of(request, None)
     lines = explain(statement.plan, snapshot, options, profile.bound).splitlines()
     lines += [f"embeddings: {summary.embeddings:,}   rows: {summary.rows:,}", *spent_lines(summary)]
     if summary.device.startswith("cuda"):
@@ -337,7 +362,7 @@ def _run(
     device = executor.choose(plan, request.device).device
     if profile is None and device != "cpu":
         profile = executor.Profile()
-    options = _options(request, clock.left(), profile)
+    options = options_of(request, clock.left(), profile)
 
     numbers: I64 | None = None
 
@@ -365,7 +390,7 @@ def _run(
         lost = (f"{device} gave up, so the query ran on the CPU: {error}",)
         _log.warning(lost[0])
         device = "cpu"
-        options = _options(replace(request, device=device), clock.left(), profile)
+        options = options_of(replace(request, device=device), clock.left(), profile)
         parts, embeddings = clock.step("run", match)
     if isinstance(parts, int):
         answer = tails.finish(tail, parts)
@@ -424,7 +449,7 @@ def _counted(
 def _explained(request: Request, bound: BoundQuery, plan: Plan, snapshot: Snapshot) -> list[str]:
     from gdb.planner.explain import explain
 
-    lines = explain(plan, snapshot, _options(request, request.timeout)).splitlines()
+    lines = explain(plan, snapshot, options_of(request, request.timeout)).splitlines()
     known = "\n".join(lines)
     return [*lines, *(f"warning: {text}" for text in bound.warnings if text not in known)]
 
@@ -435,9 +460,10 @@ def _warnings(bound: BoundQuery, plan: Plan) -> tuple[str, ...]:
     return tuple(dict.fromkeys((*bound.warnings, *plan.notes.warnings)))
 
 
-def _options(
+def options_of(
     request: Request, timeout: float | None, profile: executor.Profile | None = None
 ) -> executor.Options:
+    """What a request says of its run."""
     return executor.Options(
         request.device, request.threads, request.memory, timeout, request.cancel, profile
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 from typing import TYPE_CHECKING, TypeVar
 
 from gdb import options
@@ -23,9 +24,11 @@ if TYPE_CHECKING:
     from gdb.dbapi import Cursor
     from gdb.language.procedures import Procedure
     from gdb.query_graph import MatchMode
+    from gdb.request import Load
     from gdb.storage.snapshot import StoreStats
     from gdb.storage.store import Store
     from gdb.storage.transaction import Changes
+    from gdb.stream import Stream
 
 T = TypeVar("T")
 
@@ -90,6 +93,50 @@ class Queries:
         finally:
             if not cancel.is_set():
                 self._events.append(cancel)
+
+    def stream(
+        self,
+        text: str,
+        parameters: Mapping[str, object] | None = None,
+        *,
+        device: str = "auto",
+        memory: int | str | None = None,
+        timeout: float | None = None,
+        match: str | None = None,
+        threads: int = 0,
+    ) -> Stream:
+        """Run one query and hand its rows out as they are found, for answers larger than memory: while nobody reads,
+        the query waits. It sees the graph as it is now, however long it is read.
+
+        A pattern whose rows are told one by one (MATCH ... WHERE ... RETURN ... LIMIT) is streamed; what sorts, groups,
+        is distinct, skips or has several clauses is answered as a whole first, as by `execute`.
+
+        Parameters
+        ----------
+        memory : budget in bytes of what finds the rows; those that wait to be read, some 100,000 for each core, are not
+            counted.
+        timeout : seconds until the last row is read. The others are those of `execute`.
+
+        Raises
+        ------
+        What `execute` raises, here or when the rows are read; DeviceError where a GPU gives up after the first rows.
+
+        Examples
+        --------
+        >>> with db.stream("MATCH (a)-->(b)-->(c) RETURN id(a), id(c)") as stream:  # doctest: +SKIP
+        ...     for batch in stream.batches():
+        ...         writer.write_batch(pyarrow.record_batch(batch))
+        """
+        from gdb.stream import Pipe, Stream, streamed
+
+        request = self._request(text, parameters, device, memory, timeout, match, threads)
+        request.cancel = threading.Event()  # not one that another query may have after this one
+        snapshot = self._work.do(self._store.snapshot)
+        run = partial(streamed, request, snapshot, self._statements, self._change)
+        return Stream(
+            Pipe(request.cancel),
+            lambda pipe: self._work.do(lambda: run(pipe), request.cancel),
+        )
 
     def cursor(self) -> Cursor:
         """A cursor of PEP 249 (`gdb.dbapi`), which pandas.read_sql(query, db) and polars.read_database(query, db) ask
@@ -204,7 +251,12 @@ class Queries:
             timeout=options.timeout_seconds(timeout),
             import_root=self._import_root,
             procedures=self._procedures,
+            load=self._loads(),
         )
+
+    def _loads(self) -> Load | None:
+        """What COPY does; None where nothing can be loaded."""
+        return None
 
     def _change(self, work: Callable[[Changes], T]) -> T:
         """Do some work in a transaction of its own, which is committed when the work ends well."""

@@ -6,7 +6,7 @@ import threading
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
 from gdb.errors import Cancelled, QueryTimeout
 from gdb.usage import Usage
@@ -17,8 +17,11 @@ if TYPE_CHECKING:
     from gdb.executor.tail import Value
     from gdb.language.procedures import Procedure
     from gdb.query_graph import MatchMode
+    from gdb.storage.importer.report import LoadReport
 
 T = TypeVar("T")
+Load: TypeAlias = "Callable[..., LoadReport]"
+"""`Database.load`."""
 
 
 # not frozen: each query makes one, and a frozen one takes four times as long to make
@@ -28,7 +31,7 @@ class Request:
 
     memory : bytes, None for no budget. timeout : seconds from the start, None for none.
     import_root : the folder in which files that it reads must lie, None for any.
-    procedures : what CALL finds, by name.
+    procedures : what CALL finds, by name. load : `Database.load`, which COPY is; None where nothing can be loaded.
     """
 
     text: str
@@ -41,6 +44,7 @@ class Request:
     timeout: float | None = None
     import_root: Path | None = None
     procedures: Mapping[str, Procedure] = field(default_factory=dict)
+    load: Load | None = None
 
 
 @dataclass(slots=True)

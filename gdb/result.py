@@ -162,6 +162,11 @@ class Result:
         return cls(ColumnAnswer(TailResult((Output(column),), table), None), summary=summary)
 
     @property
+    def answer(self) -> Answer:
+        """The rows, as whatever ran the query left them."""
+        return self._answer
+
+    @property
     def columns(self) -> list[str]:
         """The names of the columns, as RETURN gives them."""
         return self._answer.names
@@ -233,9 +238,7 @@ class Result:
         ------
         TypeProblem : `size` is no positive integer.
         """
-        if type(size) is not int or size < 1:
-            raise TypeProblem(f"size= takes a positive integer, not {size!r}.")
-        return self._answer.batches(size)
+        return self._answer.batches(batch_size(size))
 
     def networkx(self) -> networkx.MultiDiGraph | networkx.MultiGraph:
         """A graph of networkx of all nodes and relationships in the answer, also of those in paths, lists and maps.
@@ -338,6 +341,18 @@ class DeviceColumns(Mapping[str, DeviceColumn]):
     def __repr__(self) -> str:
         where = self.summary.device
         return f"<gdb.DeviceColumns: {self.rows} rows of {', '.join(self.columns)} on {where}>"
+
+
+def batch_size(size: int) -> int:
+    """How many rows a batch has at most.
+
+    Raises
+    ------
+    TypeProblem : it is no positive integer.
+    """
+    if type(size) is not int or size < 1:
+        raise TypeProblem(f"size= takes a positive integer, not {size!r}.")
+    return size
 
 
 def _pandas_dtype(cells: Sequence[Cell]) -> str | None:

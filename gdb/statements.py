@@ -17,7 +17,7 @@ from gdb.executor.given import Given
 from gdb.executor.tail import same
 
 if TYPE_CHECKING:
-    from gdb.executor.plan import Plan
+    from gdb.executor.plan import Compare, Plan
     from gdb.executor.tail import Tail, Value
     from gdb.language.binder import BoundQuery
     from gdb.language.syntax import Element
@@ -77,9 +77,12 @@ class Statement:
             return replace(self, values=self.bound.values, tail=self.bound.tail, given=None)
         if changed <= self.lasting:
             touched = [element for element, names in self.mentions if names & changed]
-            given = Given(*self.bound.allowed_again(values, changed, touched))
-            if self._near(given):
-                return self._with(values, self.bound.tail, given)
+            bounds = self.bound.bounds_again(values, changed)
+            if bounds is not None:
+                allowed = self.bound.allowed_again(values, changed, touched)
+                given = Given(*allowed, self._numbered(bounds))
+                if self._near(given):
+                    return self._with(values, self.bound.tail, given)
         return self._bound_to(self.bound.with_values(values), make_plan)
 
     def has(self, values: Mapping[str, Value]) -> bool:
@@ -90,6 +93,7 @@ class Statement:
     def _bound_to(self, bound: BoundQuery, make_plan: Callable[[BoundQuery], Plan]) -> Statement:
         """The statement of the query as it is bound anew."""
         before, after = self.bound.graph, bound.graph
+        alike = _but_for_bounds(before.compared) == _but_for_bounds(after.compared)
         given = Given(
             {
                 k: allowed
@@ -101,9 +105,20 @@ class Statement:
                 for k, allowed in enumerate(e.allowed for e in after.edges)
                 if allowed is not None and allowed is not before.edges[k].allowed
             },
+            self._numbered(
+                {
+                    k: (one.least, one.most)
+                    for k, one in enumerate(after.compared)
+                    if one is not before.compared[k]
+                }
+            )
+            if alike
+            else {},
         )
+        others = given.vertices or given.edges or given.bounds
         keeps = (
-            (_takes_others(self.plan, bound) or not (given.vertices or given.edges))
+            alike
+            and (_takes_others(self.plan, bound) or not others)
             and _same_tail(self.bound, bound)
             and after.symmetric_under == before.symmetric_under
             and _classes(after.vertices) == _classes(before.vertices)
@@ -117,6 +132,12 @@ class Statement:
     def _with(self, values: Mapping[str, Value], tail: Tail, given: Given) -> Statement:
         """`bound` stays the query that was planned: what changed is always told from that."""
         return Statement(self.bound, self.plan, values, tail, given, self.mentions, self.lasting)
+
+    def _numbered(self, bounds: Mapping[int, tuple[int, int]]) -> dict[int, tuple[int, int]]:
+        """Bounds of the query graph's comparisons as those of the plan's, which has them in its own order."""
+        compared = self.bound.graph.compared
+        number = {id(one): k for k, one in enumerate(self.plan.compares)}
+        return {number[id(compared[k])]: both for k, both in bounds.items()}
 
     def _near(self, given: Given) -> bool:
         """Whether candidate sets are of about the size that the planner saw, and lie where it took them to lie."""
@@ -154,6 +175,10 @@ def _classes(alike: tuple[QueryVertex, ...] | tuple[QueryEdge, ...]) -> list[int
     """For each query vertex (edge) the first with the same predicate: what the symmetry of a plan rests on."""
     texts = [element.predicate for element in alike]
     return [texts.index(text) for text in texts]
+
+
+def _but_for_bounds(compared: tuple[Compare, ...]) -> list[Compare]:
+    return [replace(one, least=0, most=0) for one in compared]
 
 
 class Statements:

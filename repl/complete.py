@@ -12,7 +12,16 @@ from gdb.repl.statements import split
 KEYWORDS = (
     *("MATCH", "WHERE", "RETURN", "DISTINCT", "AS", "ORDER BY", "ASC", "DESC", "SKIP", "LIMIT"),
     *("OPTIONAL MATCH", "UNWIND", "WITH", "UNION", "UNION ALL", "CALL", "YIELD", "OFFSET"),
-    *("LOAD CSV", "WITH HEADERS", "FROM", "FIELDTERMINATOR", "NULLS FIRST", "NULLS LAST"),
+    *(
+        "LOAD CSV",
+        "WITH HEADERS",
+        "FROM",
+        "FIELDTERMINATOR",
+        "COPY",
+        "OPTIONS",
+        "NULLS FIRST",
+        "NULLS LAST",
+    ),
     *("CREATE", "INSERT", "MERGE", "ON CREATE SET", "ON MATCH SET", "SET", "REMOVE", "DELETE"),
     *("DETACH DELETE", "FOREACH", "CASE", "WHEN", "THEN", "ELSE", "END", "EXISTS", "COLLECT"),
     *("ANY SHORTEST", "ALL SHORTEST", "SHORTEST", "WALK", "TRAIL", "ACYCLIC"),

@@ -7,12 +7,13 @@ import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TextIO
 
+from gdb.errors import InternalError
 from gdb.repl.format import Format, lines
 from gdb.summary import sentence
 
 if TYPE_CHECKING:
     from gdb.api import Database
-    from gdb.result import Result
+    from gdb.summary import Summary
 
 
 @dataclass(slots=True)
@@ -32,7 +33,7 @@ class Session:
     leaving: bool = False
 
     def query(self, text: str) -> None:
-        """Run a query and print its answer; warnings, and the time, go to `err`.
+        """Run a query and print its rows as they are found; warnings and the time go to `err`.
 
         Raises
         ------
@@ -40,27 +41,29 @@ class Session:
         BrokenPipeError : nobody reads `out` any more.
         """
         begun = time.perf_counter()
-        result = self.db.execute(text)
-        seconds = time.perf_counter() - begun
-        for warning in result.warnings:
-            self.warn(warning)
-        if result.columns:
-            for line in lines(self.format, result.columns, result, self.width()):
-                self.out.write(line + "\n")
-            if self.interactive and self.format is Format.TABLE:
-                self.out.write(f"({len(result):,} {'row' if len(result) == 1 else 'rows'})\n")
-        self._tell_changes(result)
+        with self.db.stream(text) as rows:
+            for warning in rows.warnings:
+                self.warn(warning)
+            for line in lines(self.format, rows.columns, rows, self.width()):
+                if rows.columns:
+                    self.out.write(line + "\n")
+            summary = rows.summary
+        if summary is None:
+            raise InternalError("a query ended without a summary.", "Please report it.")
+        if rows.columns and self.interactive and self.format is Format.TABLE:
+            self.out.write(f"({summary.rows:,} {'row' if summary.rows == 1 else 'rows'})\n")
+        self._tell_changes(summary)
         self.out.flush()
         if self.timer:
-            self.err.write(_timing(result, seconds) + "\n")
+            self.err.write(_timing(summary, time.perf_counter() - begun) + "\n")
 
-    def _tell_changes(self, result: Result) -> None:
+    def _tell_changes(self, summary: Summary) -> None:
         """What a query that writes did: to people, for in the other formats `out` is for a program."""
-        if result.summary.effects is not None:
+        if summary.effects is not None:
             if self.format is Format.TABLE:
-                self.out.write(sentence(result.summary.effects) + "\n")
+                self.out.write(sentence(summary.effects) + "\n")
             elif self.interactive:
-                self.err.write(sentence(result.summary.effects) + "\n")
+                self.err.write(sentence(summary.effects) + "\n")
 
     def say(self, text: str) -> None:
         """Print something that is not an answer but was asked for."""
@@ -82,8 +85,7 @@ class Session:
         return shutil.get_terminal_size().columns if self.out.isatty() else None
 
 
-def _timing(result: Result, seconds: float) -> str:
-    summary = result.summary
+def _timing(summary: Summary, seconds: float) -> str:
     steps = ", ".join(f"{step} {spent:.4f}" for step, spent in summary.seconds.items())
     where = f" on {summary.device}" if summary.device else ""
     read = f"; read {summary.bytes_read:,} bytes" if summary.bytes_read else ""

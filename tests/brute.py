@@ -65,7 +65,8 @@ def _holds(compare: Compare, vids: tuple[int, ...], eids: tuple[int, ...]) -> bo
     left = compare.left_values[(eids if compare.left_is_edge else vids)[compare.left]]
     right = compare.right_values[(eids if compare.right_is_edge else vids)[compare.right]]
     there = left != MISSING and right != MISSING
-    return bool(there and compare.least <= right - left <= compare.most)
+    within = compare.least <= int(right) - int(left) <= compare.most
+    return bool(there and within == compare.inside)
 
 
 def _choices(edge: QueryEdge, vids: tuple[int, ...], graph: SmallGraph) -> list[int]:

@@ -47,9 +47,7 @@ def graphs(draw: st.DrawFn) -> SmallGraph:
 
 
 @st.composite
-def queries(
-    draw: st.DrawFn, edge_count: int = 14, vertex_count: int = 7, *, compares: bool = False
-) -> QueryGraph:
+def queries(draw: st.DrawFn, edge_count: int = 14, vertex_count: int = 7) -> QueryGraph:
     n = draw(st.sampled_from([2, 3, 4, 3, 2, 1]))
     label = st.sampled_from([(), (), (), (), (("A",),), (("B",),), (("A", "B"),), (("A",), ("B",))])
     vertices = []
@@ -99,7 +97,7 @@ def queries(
         mode,
         apart=tuple((u, v) for u, v in pairs if u != v),
         negated=tuple(negated),
-        compared=draw(comparisons(n, edges, vertex_count, edge_count)) if compares else (),
+        compared=draw(comparisons(n, edges, vertex_count, edge_count)),
     )
 
 
@@ -125,13 +123,15 @@ def comparisons(
             st.sampled_from([(-(1 << 62), 0), (1, 1 << 62), (0, 1), (0, 0), (-2, 1)])
         )
         found.append(
-            Compare(left, right, left_is_edge, right_is_edge, least, most, *sides, "compared")
+            Compare(
+                *(left, right, left_is_edge, right_is_edge, least, most, *sides, "compared"),
+                draw(st.sampled_from([True, True, False])),
+            )
         )
     return tuple(found)
 
 
 @st.composite
-def cases(draw: st.DrawFn, *, compares: bool = False) -> tuple[SmallGraph, QueryGraph]:
-    """compares : values of elements may be compared, which is done on the CPU only."""
+def cases(draw: st.DrawFn) -> tuple[SmallGraph, QueryGraph]:
     graph = draw(graphs())
-    return graph, draw(queries(graph.edge_count, graph.vertex_count, compares=compares))
+    return graph, draw(queries(graph.edge_count, graph.vertex_count))

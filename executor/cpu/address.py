@@ -10,6 +10,8 @@ from gdb.executor.tables import (
     NodeField,
     Role,
     SetField,
+    Test,
+    ValueField,
     ViewField,
 )
 
@@ -43,10 +45,13 @@ S_LEFT, S_LEFT_A, S_LEFT_B, S_OP, S_RIGHT, S_RIGHT_A, S_RIGHT_B = (
     S_HELD,
     S_DEPTH,
 ) = (int(SetField(i)) for i in range(7, 18))
-C_PAIRS, C_A, C_B, C_C, C_D, C_E = (int(CheckField(i)) for i in range(6))
+C_TEST, C_A, C_B, C_C, C_D, C_E = (int(CheckField(i)) for i in range(6))
 V_FIRST, V_LENGTH, V_ROW, V_INTERVALS, V_OFFSETS, V_NEIGHBOURS, V_EIDS = (
     int(ViewField(i)) for i in range(7)
 )
+PAIRS, WITHIN, OUTSIDE = int(Test.PAIRS), int(Test.WITHIN), int(Test.OUTSIDE)
+W_LEFT, W_RIGHT, W_LEAST, W_MOST = (int(ValueField(i)) for i in range(4))
+N_VALUE = len(ValueField)
 V_FIRST0, V_LENGTH0, V_ROW0, V_SPLIT = (int(ViewField(i)) for i in range(7, 11))
 N_LEVEL, N_SET, N_CHECK, N_VIEW = (
     len(LevelField),

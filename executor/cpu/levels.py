@@ -8,7 +8,7 @@ from gdb.executor.cpu.address import (
     C_C,
     C_D,
     C_E,
-    C_PAIRS,
+    C_TEST,
     L_A,
     L_ABOVE,
     L_ABOVE_END,
@@ -25,7 +25,9 @@ from gdb.executor.cpu.address import (
     MISSING,
     N_CHECK,
     N_LEVEL,
+    N_VALUE,
     N_VIEW,
+    OUTSIDE,
     P_BITS,
     P_CHECKS,
     P_LEVELS,
@@ -33,7 +35,13 @@ from gdb.executor.cpu.address import (
     P_V,
     P_VALUES,
     P_VIEWS,
+    PAIRS,
     V_EIDS,
+    W_LEAST,
+    W_LEFT,
+    W_MOST,
+    W_RIGHT,
+    WITHIN,
     Pointers,
 )
 from gdb.executor.cpu.sets import (
@@ -54,13 +62,14 @@ from gdb.machine.memory import load_i64, load_u32, store_i64
 def is_within(p: Pointers, row: int) -> bool:
     """Whether the values of two levels differ by what check `row` says."""
     v = load_i64(p, P_V)
-    values = load_i64(p, P_VALUES) + load_i64(row, C_E) * 16
-    left = load_i64(load_i64(values, 0), load_i64(v, load_i64(row, C_A)))
-    right = load_i64(load_i64(values, 1), load_i64(v, load_i64(row, C_B)))
+    values = load_i64(p, P_VALUES) + load_i64(row, C_C) * N_VALUE * 8
+    left = load_i64(load_i64(values, W_LEFT), load_i64(v, load_i64(row, C_A)))
+    right = load_i64(load_i64(values, W_RIGHT), load_i64(v, load_i64(row, C_B)))
     if left == MISSING or right == MISSING:
         return False
     difference = right - left
-    return difference >= load_i64(row, C_C) and difference <= load_i64(row, C_D)
+    within = difference >= load_i64(values, W_LEAST) and difference <= load_i64(values, W_MOST)
+    return within == (load_i64(row, C_TEST) != OUTSIDE)
 
 
 @compiled
@@ -70,13 +79,13 @@ def passes(p: Pointers, d: int, x: int) -> bool:
     store_i64(v, d, x)
     for c in range(level(p, d, L_CHECK), level(p, d, L_CHECK_END)):
         row = load_i64(p, P_CHECKS) + c * N_CHECK * 8
-        if load_i64(row, C_PAIRS) == 2:
+        if load_i64(row, C_TEST) >= WITHIN:
             if not is_within(p, row):
                 return False
             continue
         a, b = load_i64(row, C_A), load_i64(v, load_i64(row, C_B))
         e = load_i64(v, load_i64(row, C_C))
-        if load_i64(row, C_PAIRS) == 1:
+        if load_i64(row, C_TEST) == PAIRS:
             a, f = load_i64(v, a), load_i64(v, load_i64(row, C_D))
             if (a == e and b == f) or (load_i64(row, C_E) == 1 and a == f and b == e):
                 return False

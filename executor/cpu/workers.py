@@ -14,7 +14,7 @@ from gdb.executor.cpu import address, kernel
 from gdb.executor.cpu.sets import lower_bound
 from gdb.executor.embeddings import NO_COLUMNS, Embeddings, Wanted
 from gdb.executor.prepare import Prepared
-from gdb.executor.tables import NodeField, Role
+from gdb.executor.tables import NodeField, Role, ValueField
 from gdb.machine.compile import compiled
 from gdb.machine.memory import load_i64, load_u32, store_i64
 from gdb.storage.adjacency import I64, U32, Adjacency
@@ -83,6 +83,7 @@ class Worker:
         written = tables.written(wanted)
         self.columns, self.once = written.columns, written.once
         views, simple, self.lists, self.bits = self._graph()
+        self.values = self._values()
         arrays = (
             *(written.levels, tables.sets, tables.refs, tables.checks, tables.nodes),
             *(views, simple, self.lists, self.bits),
@@ -91,7 +92,7 @@ class Worker:
             np.empty(tables.buffer, np.uint32),
             np.zeros(n, np.int64),
             *(self._marks(), self._states(), self.bound),
-            np.array([x.ctypes.data for x in prepared.values] or [0], np.int64),
+            self.values,
         )
         self.kept += arrays
         self.pointers = np.array([x.ctypes.data for x in arrays], np.int64)
@@ -118,7 +119,7 @@ class Worker:
         self.distinct = self.own if tallies is None else (0, _address(tallies))
 
     def attach(self, prepared: Prepared) -> None:
-        """Go over to the same stage with other candidates."""
+        """Go over to the same stage with other candidates or bounds."""
         if prepared is self.prepared:
             return
         self.prepared = prepared
@@ -128,6 +129,8 @@ class Worker:
             self.lists[k, 0], self.lists[k, 1] = at, len(members)
         for k, bits in enumerate(prepared.bit_sets):
             self.bits[k] = _address(bits)
+        if len(prepared.bounds):
+            self.values[:, ValueField.LEAST :] = prepared.bounds
 
     def _zeros(self, size: int, dtype: type[np.generic]) -> int:
         self.kept.append(np.zeros(size, dtype))
@@ -148,6 +151,15 @@ class Worker:
             np.array(lists or [(0, 0)], np.int64).reshape(-1, 2),
             np.array(bits or [0], np.int64),
         )
+
+    def _values(self) -> I64:
+        """The table of comparisons."""
+        prepared = self.prepared
+        table = np.zeros((max(len(prepared.values), 1), len(ValueField)), np.int64)
+        for k, sides in enumerate(prepared.values):
+            table[k, : ValueField.LEAST] = [_address(side) for side in sides]
+            table[k, ValueField.LEAST :] = prepared.bounds[k]
+        return table
 
     def _marks(self) -> I64:
         marks = self.prepared.tables.marks

@@ -69,6 +69,7 @@ class Job(IntEnum):
     LOCAL_PAIRS = 37  # where the pairs of a local graph begin in a warp's buffer
     TALLIES = 41  # u64[VIDS]: what is counted for each vertex of the first loop, 0: only the sum is wanted
     IDLE = 43  # u32[warps / 32]: a bit for each warp that waits and was not given anything
+    VALUES = 44  # i64[comparisons, len(ValueField)]
     PAIRS = 42  # see `Pairs`, 0: each loop runs for itself
 
 

@@ -15,7 +15,18 @@ from importlib import resources
 from gdb.executor.gpu import layout
 from gdb.executor.gpu.local import LocalGraph
 from gdb.executor.nest import Formula, Kind, Op, Order
-from gdb.executor.tables import CheckField, Flag, LevelField, NodeField, Role, SetField, ViewField
+from gdb.executor.plan import MISSING
+from gdb.executor.tables import (
+    CheckField,
+    Flag,
+    LevelField,
+    NodeField,
+    Role,
+    SetField,
+    Test,
+    ValueField,
+    ViewField,
+)
 from gdb.storage.adjacency import I64
 
 ENTRY, SPLIT = "run_nest", "fill_split"
@@ -26,6 +37,7 @@ _TABLES: tuple[tuple[str, type[IntEnum]], ...] = (
     ("LEVEL", LevelField),
     ("SET", SetField),
     ("CHECK", CheckField),
+    ("VALUE", ValueField),
     ("VIEW", ViewField),
     ("NODE", NodeField),
     ("TAIL", layout.Tail),
@@ -38,6 +50,7 @@ _CODES: tuple[tuple[str, type[IntEnum] | type[IntFlag]], ...] = (
     ("OP", Op),
     ("ORDER", Order),
     ("ROLE", Role),
+    ("TEST", Test),
     ("FLAG", Flag),
     ("FORMULA", Formula),
     ("JOB", layout.Job),
@@ -66,6 +79,7 @@ def _defines() -> Iterator[str]:
     yield f"PAIRS_MOST {layout.PAIRS_MOST}"
     yield f"BLOCK_THREADS {layout.BLOCK_THREADS}"
     yield f"BLOCKS_PER_MULTIPROCESSOR {layout.BLOCKS_PER_MULTIPROCESSOR}"
+    yield f"MISSING ({MISSING + 1}LL - 1)"
     yield f"LARGEST_COUNT {layout.LARGEST_COUNT!r}"
 
 

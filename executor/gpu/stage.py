@@ -17,7 +17,7 @@ from gdb.executor.gpu.rows import Out
 from gdb.executor.nest import Kind
 from gdb.executor.prepare import Prepared
 from gdb.executor.scheduler import Budget
-from gdb.executor.tables import LevelField, NodeField, Role, Tables, ViewField
+from gdb.executor.tables import LevelField, NodeField, Role, Tables, ValueField, ViewField
 from gdb.storage.adjacency import I64, U32, Adjacency
 
 DRAWS = 16  # a warp draws work about so often; each time it draws several units where there are more, but no more than
@@ -180,6 +180,7 @@ class Stage:
         budget.take(prepared.bytes, "its graph on the GPU")
         memory.make_room(prepared.bytes, self._lasting(), self.ordinal)
         views, lists, bits = self._place_graph()
+        values = self._place_values()
         unit_roots, first_unit = work_units(prepared, self._list_sizes())
         marks = prepared.vids if self.written.once >= 0 else 0
         tallies = 8 * prepared.vids if self.tallied else 0
@@ -207,7 +208,8 @@ class Stage:
         self.tallies = (
             self._allocate(Job.TALLIES, (prepared.vids,), np.uint64) if self.tallied else None
         )
-        self._place_tables(self.small_tables | {Job.LISTS: lists, Job.BITS: bits})
+        placed = {Job.LISTS: lists, Job.BITS: bits, Job.VALUES: values}
+        self._place_tables(self.small_tables | placed)
         room = np.zeros(layout.MAX_VIEWS * len(ViewField), np.int64)
         room[: views.size] = views.ravel()
         self.limits = np.zeros(3, np.int64)  # fresh, steps, nanoseconds
@@ -231,10 +233,11 @@ class Stage:
         return max(1, min(resident * _WARPS_IN_BLOCK, units, room // self._warp_bytes()))
 
     def _lasting(self) -> list[HostArray]:
-        """Arrays that outlive the query: those of the snapshot's partitions."""
+        """Arrays that outlive the query: those of the snapshot's partitions, and values of its elements."""
         found: list[HostArray] = [e for e in self.prepared.eids if e is not None]
         for view in self.prepared.views:
             found += [view.first, view.length, view.row, view.offsets, view.neighbours]
+        found += [side for sides in self.prepared.values for side in sides]
         return list({id(a): a for a in found}.values())
 
     def _place_graph(self) -> tuple[I64, I64, I64]:
@@ -253,6 +256,21 @@ class Stage:
             np.array(bits, np.int64),
         )
 
+    def _place_values(self) -> I64:
+        """The table of comparisons, whose arrays are placed, i64[comparisons, len(ValueField)]."""
+        prepared = self.prepared
+        table = np.zeros((len(prepared.values), len(ValueField)), np.int64)
+        for row, sides, bounds in zip(table, prepared.values, prepared.bounds, strict=True):
+            row[: ValueField.LEAST] = [self._resident(side).data.ptr for side in sides]
+            row[ValueField.LEAST :] = bounds
+        return table
+
+    def _resident(self, array: HostArray) -> DeviceArray:
+        """The device's copy of an array that outlives the query."""
+        if not memory.RESIDENTS.has(array, self.ordinal):
+            self.moved_bytes += array.nbytes
+        return self._keep(memory.RESIDENTS.copy_of(array, self.ordinal))
+
     def _view_row(self, k: int) -> list[int]:
         """Row of the view table."""
         view, eids = self.prepared.views[k], self.prepared.eids[k]
@@ -268,9 +286,7 @@ class Stage:
         )
         for column, array in arrays:
             if array is not None:
-                if not memory.RESIDENTS.has(array, self.ordinal):
-                    self.moved_bytes += array.nbytes
-                row[column] = self._keep(memory.RESIDENTS.copy_of(array, self.ordinal)).data.ptr
+                row[column] = self._resident(array).data.ptr
         if len(view.first):
             row[ViewField.FIRST0] = int(view.first[0])
             row[ViewField.LENGTH0] = int(view.length[0])

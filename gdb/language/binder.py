@@ -15,7 +15,7 @@ from gdb.executor.tail import Tail, same
 from gdb.language import functions, pushdown
 from gdb.language.canonical import canonical, numbered
 from gdb.language.clauses import Match, Query, Simple
-from gdb.language.compared import compared
+from gdb.language.compared import Compared, compared
 from gdb.language.existence import EdgeTest, edge_test, told_apart
 from gdb.language.projection import project
 from gdb.language.pushdown import Conditions
@@ -25,28 +25,32 @@ from gdb.language.resolve import conjuncts, elements, measure, parameters, resol
 from gdb.language.scope import Scope
 from gdb.language.syntax import Element, Expression, HasLabels, walk
 from gdb.query_graph import MatchMode, QueryEdge, QueryGraph, QueryVertex, Renamed
+from gdb.storage.adjacency import Direction
 
 if TYPE_CHECKING:
-    from gdb.executor.plan import Compare
     from gdb.executor.tail import Value
     from gdb.storage.adjacency import I64, U32
     from gdb.storage.snapshot import Snapshot
 
 
-_FEW = 64  # candidates of one vertex: what matches is soon listed, and columns are not read for it
+_FEW = (
+    64  # candidates of one vertex, of whom what matches may be listed sooner than columns are read
+)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Sources:
     """What the parts of a bound query were made of, so that they can be made again with other values.
 
-    scope : holds the values. pushed : conditions on one element. rest : the other conditions.
+    scope : holds the values. pushed : conditions on one element. compared : comparisons of two, in the order of the
+        query graph's. rest : the other conditions.
     """
 
     query: Simple
     scope: Scope
     pushed: Mapping[Element, Conditions]
     rest: Sequence[Expression]
+    compared: Sequence[Compared]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -106,6 +110,20 @@ class BoundQuery:
                 edges[k] = pushdown.allowed_edges(scope, element, again, values)
         return vertices, edges
 
+    def bounds_again(
+        self, values: Mapping[str, Value], changed: Set[str]
+    ) -> dict[int, tuple[int, int]] | None:
+        """The bounds of the comparisons that mention a parameter in `changed`, by their place in the query graph; None
+        where the new values make one something else."""
+        found: dict[int, tuple[int, int]] = {}
+        for k, one in enumerate(self.sources.compared):
+            if _mention([one.condition], changed):
+                bounds = one.bounds(values)
+                if bounds is None:
+                    return None
+                found[k] = bounds
+        return found
+
     def with_values(self, values: Mapping[str, Value]) -> BoundQuery:
         """The query with other values of its parameters, each of the same kind as before.
 
@@ -116,6 +134,9 @@ class BoundQuery:
         TypeProblem : SKIP or LIMIT is negative.
         """
         before, changed = self.sources, self.changed(values)
+        bounds = self.bounds_again(values, changed)
+        if bounds is None:
+            return _bind(before.query, before.scope.snapshot, values, self.graph.mode)
         scope = before.scope.with_parameters(values)
         touched = {e: known for e, known in before.pushed.items() if known.names() & changed}
         again = {element: known.with_values(changed) for element, known in touched.items()}
@@ -127,7 +148,12 @@ class BoundQuery:
                 vertices[k] = _vertex(scope, k, pushed)
             else:
                 edges[k] = _edge(scope, k, pushed, edges[k].wanted)
-        graph = replace(self.graph, vertices=tuple(vertices), edges=tuple(edges))
+        compares = list(self.graph.compared)
+        for k, (least, most) in bounds.items():
+            compares[k] = replace(compares[k], least=least, most=most)
+        graph = replace(
+            self.graph, vertices=tuple(vertices), edges=tuple(edges), compared=tuple(compares)
+        )
         if graph.mode.distinct and _mention(before.rest, changed):
             texts, renamed = _compared(scope, before.rest)
             graph = replace(graph, symmetric_under=texts, renamed=renamed)
@@ -183,7 +209,7 @@ def _bind(
         written += others
     pushed, rest = pushdown.distribute(scope, written)
     apart, rest = told_apart(scope, rest)
-    compares: tuple[Compare, ...] = ()
+    compares: tuple[Compared, ...] = ()
     for test in tests:
         scope.tested_types += test.types
         scope.tested_labels += [name for term in test.labels for name in term]
@@ -193,8 +219,7 @@ def _bind(
     between = [test.edge for test in tests if test.end is not None]
     scope.warn_of_unknown_names()
     vertices = tuple(_vertex(scope, k, pushed) for k in range(len(scope.vertices)))
-    few = any(v.allowed is not None and len(v.allowed) <= _FEW for v in vertices)
-    if not few and not mode.distinct:
+    if not mode.distinct and not _soon_listed(scope, vertices):
         compares, rest = compared(scope, rest)
     tail = project(scope, query.returning, rest)
     wanted = {ref.index for ref in tail.columns if ref.element == "edge"}
@@ -210,12 +235,32 @@ def _bind(
         renamed,
         apart,
         tuple(edge for edge in between if not edge.exists),
-        compares,
+        tuple(one.compare for one in compares),
     )
     warnings = tuple(scope.warnings)
     return BoundQuery(
-        graph, tail, query.explain, warnings, Sources(query, scope, pushed, rest), query.profile
+        *(graph, tail, query.explain, warnings),
+        Sources(query, scope, pushed, rest, compares),
+        query.profile,
     )
+
+
+def _soon_listed(scope: Scope, vertices: Sequence[QueryVertex]) -> bool:
+    """Whether all that matches is listed sooner than whole columns are read: by the mean degrees of a tree that begins
+    at a vertex of few candidates."""
+    few = min((len(v.allowed) for v in vertices if v.allowed is not None), default=_FEW + 1)
+    if few > _FEW:
+        return False
+    snapshot = scope.snapshot
+    count, expected = max(snapshot.vertex_count, 1), float(few)
+    degrees = []
+    for edge in scope.edges:
+        names = {name.text for name in edge.types}
+        types = [t.edge_count for t in snapshot.edge_types if not names or t.name in names]
+        degrees.append(sum(types) / count * (2 if edge.direction is Direction.ANY else 1))
+    for degree in sorted(degrees)[: len(vertices) - 1]:
+        expected *= max(degree, 1.0)
+    return expected < snapshot.vertex_count + snapshot.edge_count
 
 
 def _compared(scope: Scope, rest: Sequence[Expression]) -> tuple[tuple[str, ...], Renamed]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TypeAlias
+from typing import Literal, TypeAlias
 
 from gdb.language.syntax import (
     Expression,
@@ -228,11 +228,27 @@ WRITING = (Create, Set, Remove, Delete, Merge, Foreach)
 
 
 @dataclass(frozen=True, slots=True)
+class Copy:
+    """COPY what FROM source, source, ... OPTIONS options
+
+    what : "nodes" of (:name), "relationships" of ()-[:name]->(), or the "graph" that the files tell of themselves.
+    name : label or type, None where the files name them. directed : of relationships, whether an arrow stands.
+    """
+
+    what: Literal["nodes", "relationships", "graph"]
+    name: Name | None
+    directed: bool
+    sources: tuple[Expression, ...]
+    options: Expression | None
+    place: Place = field(compare=False)
+
+
+@dataclass(frozen=True, slots=True)
 class Query:
     """[EXPLAIN | PROFILE] clauses UNION [ALL] clauses ...; `text` is the whole text, for errors.
 
-    parts : the clauses of each side of UNION; one where there is none. all : for each UNION whether it is UNION ALL;
-        one fewer than parts.
+    parts : the clauses of each side of UNION; one where there is none, none of COPY. all : for each UNION whether it is
+        UNION ALL; one fewer than parts. copying : COPY, which is a query by itself.
     """
 
     text: str = field(compare=False)
@@ -240,11 +256,12 @@ class Query:
     all: tuple[bool, ...] = ()
     explain: bool = False
     profile: bool = False
+    copying: Copy | None = None
 
     @property
     def alone(self) -> CallProcedure | None:
         """The CALL of a procedure that is the whole query: what it gives is the answer."""
-        if len(self.parts) == len(self.parts[0]) == 1:
+        if len(self.parts) == 1 and len(self.parts[0]) == 1:
             (clause,) = self.parts[0]
             return clause if isinstance(clause, CallProcedure) else None
         return None

@@ -1,206 +1,345 @@
 """Comparisons of two elements by a property of each, made ready to be tested while matching: `a.age < b.age`,
-`f.time - e.time <= 86400`.
+`f.time - e.time <= $window`, `b.at <= a.at + duration({hours: 24})`, `a.city <> b.city`, `id(a) < id(b)`.
 
-Each side becomes an array by vid or edge id: whole numbers, dates and datetimes as they are stored, floats by their
-rank among those of both sides. What calculates with more than a whole number, mentions a parameter or might overflow
-stays in the tail.
+Each is brought into the form `least <= right - left <= most`, or its opposite, over whole numbers by vid or edge id
+(`compared_values.py`), and bounds, in which alone parameters stand. What calculates with floats, with more than one
+property of an element, or might overflow stays in the tail.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import math
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING
 
-import numpy as np
-
-from gdb.executor.plan import MISSING, Compare
+from gdb.executor.plan import Compare
+from gdb.language.compared_values import LARGEST, Side, pair
+from gdb.language.resolve import is_id
 from gdb.language.scope import Scope
 from gdb.language.syntax import (
     Arithmetic,
+    Call,
     Comparator,
     Comparison,
     Element,
     Expression,
     Literal,
+    MapLiteral,
     Negative,
+    Not,
+    Parameter,
     Property,
 )
-from gdb.language.types import Kind, Type
-from gdb.storage.adjacency import I64
-from gdb.storage.model import Column
+from gdb.language.types import NUMBERS, Kind
+from gdb.values import arithmetic
+from gdb.values.duration import DAY, Duration
+from gdb.values.problems import ValueProblem
+from gdb.values.temporal_make import make_duration
+from gdb.values.temporal_python import from_python
 
-_LARGEST = 1 << 61  # of values and constants; their differences are below twice that
-_ANY = 1 << 62
-_TIMES = (Kind.DATE, Kind.DATETIME)
+if TYPE_CHECKING:
+    from gdb.executor.tail import Value as Given
+    from gdb.values.kinds import Value
+
+_ANY = 1 << 62  # no difference of two values is more, and none less than its negative
+_OPPOSITE = {
+    Comparator.EQUAL: Comparator.UNEQUAL,
+    Comparator.UNEQUAL: Comparator.EQUAL,
+    Comparator.LESS: Comparator.GREATER_EQUAL,
+    Comparator.LESS_EQUAL: Comparator.GREATER,
+    Comparator.GREATER: Comparator.LESS_EQUAL,
+    Comparator.GREATER_EQUAL: Comparator.LESS,
+}
+_CALCULATED: dict[str, Callable[[Value, Value], Value]] = {
+    "+": arithmetic.add,
+    "-": arithmetic.subtract,
+    "*": arithmetic.multiply,
+    "/": arithmetic.divide,
+    "%": arithmetic.remainder,
+}
+_EXACT = {  # nanoseconds of what whole numbers stand for
+    Kind.DATE: DAY,
+    Kind.DATETIME: 1_000,
+}
+_MIXED = set(NUMBERS)
+_PLAIN = (Kind.FLOAT, Kind.BOOLEAN, Kind.STRING)  # with which nothing is calculated here
 
 
 @dataclass(frozen=True, slots=True)
-class _Linear:
-    """plus - minus + constant; calculated : it was not one property alone."""
+class Compared:
+    """A condition that was found to be a comparison, and what it is to the planner. kind : of its values."""
 
-    plus: tuple[Property, ...]
-    minus: tuple[Property, ...]
-    constant: int
-    calculated: bool
+    condition: Expression
+    compare: Compare
+    kind: Kind
 
-    def less(self, other: _Linear) -> _Linear:
-        return _Linear(
-            self.plus + other.minus,
-            self.minus + other.plus,
-            self.constant - other.constant,
-            self.calculated or other.calculated,
-        )
+    def bounds(self, parameters: Mapping[str, Given]) -> tuple[int, int] | None:
+        """Least and most with other values of the parameters, of the same kinds; None where that cannot be compared
+        so."""
+        form = _form(self.condition, parameters)
+        return None if form is None else form.bounds(self.kind)
 
 
 def compared(
     scope: Scope, conditions: Iterable[Expression]
-) -> tuple[tuple[Compare, ...], list[Expression]]:
+) -> tuple[tuple[Compared, ...], list[Expression]]:
     """The comparisons among some conditions, and the other conditions. Reads both columns of each."""
-    found: list[Compare] = []
+    found: list[Compared] = []
     rest: list[Expression] = []
     for condition in conditions:
-        compare = _compare(scope, condition)
-        if compare is None:
+        one = _compared(scope, condition)
+        if one is None:
             rest.append(condition)
         else:
-            found.append(compare)
+            found.append(one)
     return tuple(found), rest
 
 
-def _compare(scope: Scope, condition: Expression) -> Compare | None:
-    if not isinstance(condition, Comparison) or condition.operator is Comparator.UNEQUAL:
+def _compared(scope: Scope, condition: Expression) -> Compared | None:
+    form = _form(condition, scope.parameters)
+    if form is None:
         return None
-    first, second = _linear(condition.left), _linear(condition.right)
-    if first is None or second is None:
+    left, right = sides = form.left, form.right
+    kinds = _kind(scope, left), _kind(scope, right)
+    kind = kinds[0] if kinds[0] is kinds[1] else Kind.FLOAT
+    if kind not in (Kind.INTEGER, *_EXACT, *_PLAIN) or (kind is Kind.FLOAT and set(kinds) - _MIXED):
         return None
-    whole = first.less(second)
-    if len(whole.plus) != 1 or len(whole.minus) != 1 or abs(whole.constant) > _LARGEST:
+    bounds = form.bounds(kind)
+    if bounds is None:
         return None
-    (right,), (left,) = whole.plus, whole.minus
-    one, other = left.subject, right.subject
-    if not isinstance(one, Element) or not isinstance(other, Element) or one == other:
-        return None
-    types = scope.property_type(one, left.key), scope.property_type(other, right.key)
-    values = _values(scope, (left, right), types, calculated=whole.calculated)
+    values = pair(
+        *(scope, sides, kinds),
+        calculated=form.calculated,
+        unequal=form.operator is Comparator.UNEQUAL,
+        ordered=form.is_not_ordered,
+    )
     if values is None:
         return None
-    least, most = _bounds(condition.operator, -whole.constant)
     text = " ".join(scope.text[condition.place.start : condition.place.end].split())
-    edges = one.kind == "edge", other.kind == "edge"
-    return Compare(one.index, other.index, *edges, least, most, *values, text)
+    edges = left.element.kind == "edge", right.element.kind == "edge"
+    inside = form.operator is not Comparator.UNEQUAL
+    ends = left.element.index, right.element.index
+    return Compared(condition, Compare(*ends, *edges, *bounds, *values, text, inside), kind)
 
 
-def _bounds(operator: Comparator, than: int) -> tuple[int, int]:
-    """Within which a difference lies that compares so with a number."""
-    match operator:
-        case Comparator.LESS:
-            return -_ANY, than - 1
-        case Comparator.LESS_EQUAL:
-            return -_ANY, than
-        case Comparator.GREATER:
-            return than + 1, _ANY
-        case Comparator.GREATER_EQUAL:
-            return than, _ANY
-        case _:
-            return than, than
+def _kind(scope: Scope, side: Side) -> Kind:
+    """The kind of what stands on one side."""
+    if side.key is None:
+        return scope.id_type(side.element, side.element.place).kind
+    return scope.property_type(side.element, side.key).kind
 
 
-def _linear(expression: Expression) -> _Linear | None:
-    """A sum of properties and whole numbers; None for anything else."""
+# ---- the form of a comparison --------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class _Linear:
+    """The sum of some sides and constants, less others.
+
+    calculated : it is not one side alone. turned : a side was subtracted or negated on the way.
+    """
+
+    plus: tuple[Side, ...] = ()
+    minus: tuple[Side, ...] = ()
+    constants: tuple[tuple[int, int | float | Duration], ...] = ()  # with their sign
+    calculated: bool = True
+    turned: bool = False
+
+    def and_(self, other: _Linear) -> _Linear:
+        return _Linear(
+            self.plus + other.plus,
+            self.minus + other.minus,
+            self.constants + other.constants,
+            turned=self.turned or other.turned,
+        )
+
+    def negated(self) -> _Linear:
+        constants = tuple((-sign, value) for sign, value in self.constants)
+        return _Linear(self.minus, self.plus, constants, turned=self.has_sides)
+
+    @property
+    def has_sides(self) -> bool:
+        return bool(self.plus or self.minus)
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether no float is added to a property."""
+        beside = self.has_sides or len(self.constants) > 1
+        return not (beside and any(isinstance(value, float) for _, value in self.constants))
+
+
+@dataclass(frozen=True, slots=True)
+class _Form:
+    """first operator second, of two elements' sides: of their difference, that of `left` is subtracted. negated : NOT
+    was written before it."""
+
+    operator: Comparator
+    first: _Linear
+    second: _Linear
+    left: Side
+    right: Side
+    negated: bool
+
+    @property
+    def is_not_ordered(self) -> bool:
+        """Whether it is NOT of an order, which differs from the opposite order beside NaN."""
+        return self.negated and self.operator not in (Comparator.EQUAL, Comparator.UNEQUAL)
+
+    @property
+    def calculated(self) -> bool:
+        return self.first.calculated or self.second.calculated
+
+    def bounds(self, kind: Kind) -> tuple[int, int] | None:
+        """What right - left is within if and only if the comparison holds (of <>, if it does not); None where the
+        sides do not add up so, or might overflow."""
+        than = self._than(kind)
+        if than is None or (self.is_not_ordered and than != than):
+            return None
+        return _bounds(self.operator, than)
+
+    def _than(self, kind: Kind) -> Fraction | int | float | None:
+        """What right - left is compared with."""
+        if not self.calculated:
+            return 0
+        constants = [*self.second.constants, *self.first.negated().constants]
+        if kind is Kind.INTEGER:
+            return self._number(constants)
+        if kind not in _EXACT or not (_is_later(self.first) and _is_later(self.second)):
+            return None
+        total, size, unit = 0, 0, _EXACT[kind]
+        for sign, value in constants:
+            if not isinstance(value, Duration) or value.months:
+                return None
+            if kind is Kind.DATE and value.length % DAY:
+                return None  # dates leave out the rest of a day
+            length = value.days * DAY + value.length
+            total, size = total + sign * length, size + abs(value.days) * DAY + abs(value.length)
+        return Fraction(total, unit) if size <= LARGEST * _EXACT[Kind.DATETIME] else None
+
+    def _number(
+        self, constants: list[tuple[int, int | float | Duration]]
+    ) -> Fraction | int | float | None:
+        for side in (self.first, self.second):
+            size = 0
+            for _, value in side.constants:
+                if isinstance(value, Duration):
+                    return None
+                size += abs(value) if isinstance(value, int) else 0
+            if side.has_sides and size > LARGEST:
+                return None
+        numbers = [sign * value for sign, value in constants if not isinstance(value, Duration)]
+        (alone,) = numbers if len(numbers) == 1 else (0,)
+        if isinstance(alone, float) and not math.isfinite(alone):
+            return alone
+        return sum((Fraction(number) for number in numbers), Fraction())
+
+
+def _is_later(side: _Linear) -> bool:
+    """Whether it is one property, and durations that are added to it or subtracted."""
+    return len(side.plus) == 1 and not side.minus and not side.turned
+
+
+def _form(condition: Expression, parameters: Mapping[str, Given]) -> _Form | None:
+    negated = isinstance(condition, Not)
+    comparison = condition.operand if isinstance(condition, Not) else condition
+    if not isinstance(comparison, Comparison):
+        return None
+    operator = _OPPOSITE[comparison.operator] if negated else comparison.operator
+    first = _linear(comparison.left, parameters)
+    second = _linear(comparison.right, parameters)
+    if first is None or second is None or not (first.is_exact and second.is_exact):
+        return None
+    whole = first.and_(second.negated())
+    if len(whole.plus) != 1 or len(whole.minus) != 1:
+        return None
+    (right,), (left,) = whole.plus, whole.minus
+    if left.element == right.element:
+        return None
+    return _Form(operator, first, second, left, right, negated)
+
+
+def _linear(expression: Expression, parameters: Mapping[str, Given]) -> _Linear | None:
+    """A sum of sides and constants; None for anything else."""
+    constant = _constant(expression, parameters)
+    if isinstance(constant, (int, float, Duration)) and not isinstance(constant, bool):
+        return _Linear(constants=((1, constant),))
     match expression:
-        case Property(subject=Element()):
-            return _Linear((expression,), (), 0, calculated=False)
-        case Literal(value=value) if type(value) is int:
-            return _Linear((), (), value, calculated=True)
+        case Property(subject=Element() as element, key=key):
+            return _Linear((Side(element, key),), calculated=False)
+        case Call(arguments=(Element() as element,)) if is_id(expression):
+            return _Linear((Side(element, None),), calculated=False)
         case Negative(operand=operand):
-            inner = _linear(operand)
-            return None if inner is None else _Linear((), (), 0, calculated=True).less(inner)
+            inner = _linear(operand, parameters)
+            return inner.negated() if inner is not None and inner.has_sides else None
         case Arithmetic(first=first, rest=rest):
-            total = _linear(first)
+            total = _linear(first, parameters)
             for sign, operand in rest:
-                inner = _linear(operand)
+                inner = _linear(operand, parameters)
                 if total is None or inner is None or sign not in "+-":
                     return None
-                nothing = _Linear((), (), 0, calculated=True)
-                total = total.less(inner if sign == "-" else nothing.less(inner))
-            return None if total is None else _Linear(total.plus, total.minus, total.constant, True)
+                total = total.and_(inner if sign == "+" else inner.negated())
+                if not total.is_exact:
+                    return None
+            return total if total is not None and total.has_sides else None
+        case _:
+            return None  # also constants that fail
+
+
+def _bounds(operator: Comparator, than: Fraction | int | float) -> tuple[int, int]:
+    """Within which a whole number lies that compares so with another; for <> as for =."""
+    if isinstance(than, float):  # an infinity, or what nothing compares with
+        if math.isnan(than):
+            return 1, 0
+        than = math.copysign(2 * _ANY, than)
+    down, up = math.floor(than), math.ceil(than)
+    match operator:
+        case Comparator.LESS:
+            found = -_ANY, up - 1
+        case Comparator.LESS_EQUAL:
+            found = -_ANY, down
+        case Comparator.GREATER:
+            found = down + 1, _ANY
+        case Comparator.GREATER_EQUAL:
+            found = up, _ANY
+        case _:
+            found = up, down
+    least, most = (min(max(bound, -_ANY - 1), _ANY + 1) for bound in found)
+    return least, most
+
+
+# ---- constants -----------------------------------------------------------------------------------
+
+
+def _constant(expression: Expression, parameters: Mapping[str, Given]) -> Value:
+    """The value of an expression that mentions no element; None where it is null, fails, or is none of those that are
+    known here: what it is then is left to the tail."""
+    try:
+        return _calculated(expression, parameters)
+    except ValueProblem:
+        return None
+
+
+def _calculated(expression: Expression, parameters: Mapping[str, Given]) -> Value:
+    match expression:
+        case Literal(value=value):
+            return value
+        case Parameter(name=name):
+            return from_python(parameters[name])
+        case Negative(operand=operand):
+            return arithmetic.negate(_calculated(operand, parameters))
+        case Arithmetic(first=first, rest=rest):
+            total = _calculated(first, parameters)
+            for sign, operand in rest:
+                if sign not in _CALCULATED:
+                    return None
+                total = _CALCULATED[sign](total, _calculated(operand, parameters))
+            return total
+        case MapLiteral(entries=entries):
+            return {key.text: _calculated(part, parameters) for key, part in entries}
+        case Call(function=name, arguments=(argument,)) if name.text.lower() == "duration":
+            given = _calculated(argument, parameters)
+            return None if given is None else make_duration(given)
         case _:
             return None
-
-
-# ---- values --------------------------------------------------------------------------------------
-
-
-def _values(
-    scope: Scope, sides: tuple[Property, Property], types: tuple[Type, Type], *, calculated: bool
-) -> tuple[I64, I64] | None:
-    """The values of both sides; None where they cannot be whole numbers that compare as the properties do."""
-    kind = types[0].kind
-    if types[1].kind is not kind or types[0].item is not None:
-        return None
-    if kind is Kind.INTEGER or (kind in _TIMES and not calculated):
-        left, right = (_whole(scope, side) for side in sides)
-        return None if left is None or right is None else (left, right)
-    return _ranks(scope, sides) if kind is Kind.FLOAT and not calculated else None
-
-
-def _parts(scope: Scope, side: Property) -> tuple[int, list[tuple[int, int, int, Column]]]:
-    """The number of vids, or of edge ids, and (first, end, row of the first, column) of each run of them."""
-    element, key, snapshot = side.subject, side.key.text, scope.snapshot
-    assert isinstance(element, Element)
-    found: list[tuple[int, int, int, Column]] = []
-    if element.kind == "edge":
-        admitted = scope.types(element.index)
-        for type_ in snapshot.edge_types:
-            column = snapshot.edge_column(type_.name, key) if type_.name in admitted else None
-            if column is not None:
-                end = type_.first_eid + type_.edge_count
-                found.append((type_.first_eid, end, 0, column))
-        return snapshot.edge_count, found
-    for number in scope.groups(element.index):
-        column, row = snapshot.vertex_column(number, key), 0
-        for first, end in snapshot.groups[number].ranges:
-            if column is not None:
-                found.append((first, end, row, column))
-            row += end - first
-    return snapshot.vertex_count, found
-
-
-def _whole(scope: Scope, side: Property) -> I64 | None:
-    """Whole numbers; None where one is too large to calculate with."""
-    count, parts = _parts(scope, side)
-    values = np.full(count, MISSING, np.int64)
-    for first, end, row, column in parts:
-        some = column.values[row : row + end - first].astype(np.int64)
-        valid = _valid(column, row, end - first)
-        if (valid & ((some > _LARGEST) | (some < -_LARGEST))).any():
-            return None
-        values[first:end] = np.where(valid, some, MISSING)
-    return values
-
-
-def _ranks(scope: Scope, sides: tuple[Property, Property]) -> tuple[I64, I64] | None:
-    """The place of each float among the distinct ones of both sides; None where one is not a number."""
-    floats = []
-    for side in sides:
-        count, parts = _parts(scope, side)
-        values, valid = np.zeros(count, np.float64), np.zeros(count, np.bool_)
-        for first, end, row, column in parts:
-            values[first:end] = column.values[row : row + end - first]
-            valid[first:end] = _valid(column, row, end - first)
-        floats.append((values, valid))
-    every = np.concatenate([values[valid] for values, valid in floats])
-    if np.isnan(every).any():
-        return None
-    known = np.unique(every)
-    left, right = (
-        np.where(valid, np.searchsorted(known, values), MISSING).astype(np.int64)
-        for values, valid in floats
-    )
-    return left, right
-
-
-def _valid(column: Column, row: int, count: int) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
-    if column.valid is None:
-        return np.ones(count, np.bool_)
-    return column.valid[row : row + count]

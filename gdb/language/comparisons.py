@@ -21,6 +21,7 @@ from gdb.language.types import (
     Type,
     Typed,
     call,
+    cast,
     is_null,
     joined,
     negated,
@@ -42,6 +43,8 @@ _NODES: dict[Comparator, type[exp.Binary]] = {
     Comparator.GREATER_EQUAL: exp.GTE,
 }
 
+_EXACT = 1 << 53  # whole numbers up to this are floats
+
 
 def null() -> Typed:
     """Null where a boolean is wanted."""
@@ -59,8 +62,29 @@ def compare(operator: Comparator, left: Typed, right: Typed) -> Typed:
         if operator is Comparator.UNEQUAL:
             return Typed(null_or_true(left.sql, right.sql), BOOLEAN)
         return null()
-    node: exp.Expr = _NODES[operator](this=operand(left.sql), expression=operand(right.sql))
+    node = _node(operator, left.sql, right.sql)
+    if {left.kind, right.kind} == set(NUMBERS) and not (_is_exact(left) or _is_exact(right)):
+        node = _exactly(operator, left, right, node)
     return Typed(_guarded(operator, left, right, node), BOOLEAN)
+
+
+def _node(operator: Comparator, left: exp.Expr, right: exp.Expr) -> exp.Expr:
+    return _NODES[operator](this=operand(left), expression=operand(right))
+
+
+def _is_exact(side: Typed) -> bool:
+    """Whether a constant is so small that rounding what it is compared with to a float changes nothing."""
+    value = side.constant.value if side.constant else None
+    return isinstance(value, (int, float)) and abs(value) <= _EXACT
+
+
+def _exactly(operator: Comparator, left: Typed, right: Typed, node: exp.Expr) -> exp.Expr:
+    """The comparison of a whole number with a float, which DuckDB rounds the whole number to: where that makes them
+    equal, both are compared as whole numbers."""
+    whole, other = (left, right) if left.kind is Kind.INTEGER else (right, left)
+    same = _node(Comparator.EQUAL, cast(whole.sql.copy(), "DOUBLE"), other.sql.copy())
+    huge = [cast(side.sql.copy(), "HUGEINT", attempt=side is other) for side in (left, right)]
+    return exp.Case(ifs=[exp.If(this=same, true=_node(operator, *huge))], default=node)
 
 
 def alike(left: Kind, right: Kind, equality: bool) -> bool:

@@ -20,17 +20,17 @@ from gdb.language.clauses import (
     Return,
     With,
 )
+from gdb.language.copying import CopyStatement
 from gdb.language.cursor import Cursor
 from gdb.language.expressions import OPERATOR_WORDS
 from gdb.language.patterns import PATH_WORDS
 from gdb.language.tokens import Kind, Token
-from gdb.language.writing import WritingClauses
 
 CLAUSE_WORDS: tuple[str, ...] = (
     *("MATCH", "OPTIONAL MATCH", "UNWIND", "WITH", "RETURN", "CALL", "OPTIONAL CALL", "LOAD CSV"),
     *("CREATE", "INSERT", "MERGE", "SET", "REMOVE", "DELETE", "DETACH DELETE", "FOREACH"),
 )
-_STARTS = ("EXPLAIN", "PROFILE", *CLAUSE_WORDS)
+_STARTS = ("EXPLAIN", "PROFILE", "COPY", *CLAUSE_WORDS)
 _REFUSED = {
     "USE": ("USE is", "Open the other store with gdb.connect()."),
     "SHOW": ("SHOW is", "CALL dbms.procedures() lists what tells of labels, types and keys."),
@@ -64,7 +64,7 @@ def parse(text: str) -> Query:
         ) from None
 
 
-class _Parser(WritingClauses):
+class _Parser(CopyStatement):
     def query(self) -> Query:
         cursor = self.cursor
         explain = cursor.accept_word("EXPLAIN") is not None
@@ -79,13 +79,25 @@ class _Parser(WritingClauses):
             raise cursor.error(
                 cursor.peek().place, "the query is empty.", "Write MATCH ... RETURN ..."
             )
-        parts, all_ = self._parts()
+        copying, start = None, cursor.peek()
+        parts: tuple[tuple[Clause, ...], ...] = ()
+        all_: tuple[bool, ...] = ()
+        if cursor.accept_word("COPY"):
+            copying = self.copy(start)
+            if explain or profile:
+                message = "COPY has no plan."
+                raise cursor.error(start.place, message, "Leave out EXPLAIN and PROFILE.")
+        else:
+            parts, all_ = self._parts()
         ended = cursor.accept_sign(";") is not None
         if cursor.peek().kind is not Kind.END:
             if ended:
                 raise cursor.unexpected("nothing after ';'", cure="Run one query at a time.")
+            if copying is not None:
+                words = ["OPTIONS", *OPERATOR_WORDS]
+                raise cursor.unexpected("a comma, OPTIONS or the end", words, "COPY stands alone.")
             raise self._unexpected(parts[-1])
-        return Query(cursor.text, parts, all_, explain, profile)
+        return Query(cursor.text, parts, all_, explain, profile, copying)
 
     # ---- UNION -----------------------------------------------------------------------------------
 

@@ -14,6 +14,7 @@ from gdb.language.clauses import (
     CallProcedure,
     CallSubquery,
     Clause,
+    Copy,
     Create,
     Delete,
     Foreach,
@@ -114,12 +115,22 @@ def printed(query: Query) -> str:
     >>> printed(parse("match (a)-->(b:Person {name: 'x'}) return a.age+1 as n limit 3"))
     "MATCH (a)-->(b:Person {name: 'x'}) RETURN a.age + 1 AS n LIMIT 3"
     """
+    if query.copying is not None:
+        return _copy(query.copying)
     start = "EXPLAIN " * query.explain + "PROFILE " * query.profile
     parts = [" ".join(map(clause_text, part)) for part in query.parts]
     text = parts[0]
     for all_, part in zip(query.all, parts[1:], strict=True):
         text += f" UNION {'ALL ' * all_}{part}"
     return start + text
+
+
+def _copy(copy: Copy) -> str:
+    name = "" if copy.name is None else f":{name_text(copy.name.text)}"
+    arrow = f"()-[{name}]-{'>' * copy.directed}() "
+    target = {"nodes": f"({name}) ", "relationships": arrow, "graph": ""}[copy.what]
+    options = "" if copy.options is None else f" OPTIONS {expression_text(copy.options)}"
+    return f"COPY {target}FROM {', '.join(map(expression_text, copy.sources))}{options}"
 
 
 # ---- names and values ----------------------------------------------------------------------------
@@ -243,7 +254,7 @@ def _atom(expression: Expression) -> str:
             return name_text(name)
         case Element(kind=kind, index=index):
             return f"${kind[0]}{index}"
-        case Property(subject=Parameter(name=name), key=key):  # a dot behind $0 would be its own
+        case Property(subject=Parameter(name=name), key=key):  # the dot is not that of 0.5
             return f"${name_text(name)}.{name_text(key.text)}"
         case Property(subject=subject, key=key):
             return f"{expression_text(subject, _TIGHT)}.{name_text(key.text)}"
@@ -447,15 +458,12 @@ def _sorted(item: SortItem) -> str:
 
 def _procedure(call: CallProcedure) -> str:
     text = f"CALL {_dotted(call.name.text)}"
-    if call.arguments is not None:
-        text += f"({', '.join(map(expression_text, call.arguments))})"
+    text += "" if call.arguments is None else f"({_items(call.arguments)})"
     if call.yields is not None:
-        pairs = [
-            f"{name_text(item.text)} AS {name_text(alias.text)}" for item, alias in call.yields
-        ]
+        pairs = [f"{name_text(a.text)} AS {name_text(b.text)}" for a, b in call.yields]
         text += f" YIELD {', '.join(pairs) or '-'}"
-    text += " YIELD *" * call.everything
-    return text if call.where is None else f"{text} WHERE {expression_text(call.where)}"
+    where = "" if call.where is None else f" WHERE {expression_text(call.where)}"
+    return text + " YIELD *" * call.everything + where
 
 
 def _writing(clause: Clause) -> str:

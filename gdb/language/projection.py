@@ -179,6 +179,7 @@ class _Projection:
             direct,
             self._tally(refs),
             written(_numbered(select)) if counts else None,
+            self._by_part(),
         )
 
     def _from_embeddings(self, select: exp.Select) -> exp.Select:
@@ -231,6 +232,10 @@ class _Projection:
         if self.limit is None or not rows_are_embeddings or self.order or self.where is not None:
             return None
         return self.limit + (self.skip or 0)
+
+    def _by_part(self) -> bool:
+        cut = bool(self.skip) or (self.limit is not None and self.where is not None)
+        return not (self.grouping or self.order or cut)
 
     def _once(self, refs: Sequence[ColumnRef]) -> int | None:
         """The query vertex of which the distinct values are enough: nothing else is asked for, and how often it

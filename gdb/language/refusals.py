@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Set
 
 from gdb.errors import NotSupported
 from gdb.language.clauses import Clause, Match, Query, Return, Simple
@@ -10,7 +10,9 @@ from gdb.language.existence import is_edge_test
 from gdb.language.report import problem
 from gdb.language.resolve import conjuncts
 from gdb.language.syntax import (
+    Call,
     Case,
+    Comparison,
     Expression,
     Index,
     ListComprehension,
@@ -18,6 +20,7 @@ from gdb.language.syntax import (
     MapLiteral,
     MapProjection,
     NodePattern,
+    Not,
     Parameter,
     PathMode,
     PathPattern,
@@ -88,6 +91,8 @@ def check(query: Simple) -> None:
             _check_path(query.text, path)
     for expression in _expressions(query):
         check_expression(query.text, expression)
+    for condition in _conditions(query):
+        check_expression(query.text, condition, _lengths(condition))
     for count in (query.returning.skip, query.returning.limit):
         if count is not None and not isinstance(count, (Literal, Parameter)):
             raise problem(
@@ -99,10 +104,12 @@ def check(query: Simple) -> None:
             )
 
 
-def check_expression(text: str, expression: Expression) -> None:
-    """Refuse an expression in which there is a part that cannot be translated."""
+def check_expression(
+    text: str, expression: Expression, known: Set[Expression] = frozenset()
+) -> None:
+    """Refuse an expression in which there is a part that cannot be translated; known : parts that need not be."""
     for part in walk(expression):
-        found = refused(part)
+        found = None if part in known else refused(part)
         if found is not None:
             what, instead = found
             raise problem(NotSupported, text, part.place, f"{what} not supported yet.", instead)
@@ -122,14 +129,29 @@ def refused(part: Expression) -> tuple[str, str] | None:
             return _KINDS.get(type(part))
 
 
+def _conditions(query: Simple) -> Iterator[Expression]:
+    """Of WHERE; a pattern in it that belongs to the query graph is none."""
+    for match in query.matches:
+        if match.where is not None:
+            yield from (part for part in conjuncts(match.where) if not is_edge_test(part))
+
+
+def _lengths(condition: Expression) -> frozenset[Expression]:
+    """The maps of duration({hours: 24}) in a comparison: what `compared.py` cannot do with them, no one can."""
+    inner = condition.operand if isinstance(condition, Not) else condition
+    if not isinstance(inner, Comparison):
+        return frozenset()
+    calls = (part for part in walk(inner) if isinstance(part, Call))
+    durations = (call for call in calls if call.function.text.lower() == "duration")
+    return frozenset(part for call in durations for part in call.arguments)
+
+
 def _expressions(query: Simple) -> Iterator[Expression]:
-    """All that is to be translated; a pattern in WHERE that belongs to the query graph is not."""
+    """All that is to be translated besides the conditions."""
     for match in query.matches:
         for path in match.patterns:
             for element in _elements(path):
                 yield from (value for _, value in element.properties)
-        if match.where is not None:
-            yield from (part for part in conjuncts(match.where) if not is_edge_test(part))
     yield from (item.expression for item in query.returning.items)
     yield from (item.expression for item in query.returning.order)
 

@@ -193,8 +193,10 @@ def call(function: str, *arguments: exp.Expr) -> exp.Expr:
     return exp.Anonymous(this=function, expressions=list(arguments))
 
 
-def cast(sql: exp.Expr, to: str) -> exp.Expr:
-    return exp.Cast(this=sql, to=exp.DataType.build(to, dialect="duckdb"))
+def cast(sql: exp.Expr, to: str, *, attempt: bool = False) -> exp.Expr:
+    """attempt : null where it cannot be, instead of an error."""
+    made = exp.TryCast if attempt else exp.Cast
+    return made(this=sql, to=exp.DataType.build(to, dialect="duckdb"))
 
 
 def is_null(sql: exp.Expr) -> exp.Expr:

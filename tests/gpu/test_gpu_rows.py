@@ -213,6 +213,21 @@ def test_columns_with_a_limit(db: Database, limit: int) -> None:
     assert found.total() == min(limit, everything.total())
 
 
+@pytest.mark.parametrize("query", QUERIES)
+def test_a_stream_has_the_same_rows(db: Database, query: str) -> None:
+    expected = Counter(map(repr, db.execute(query, device="cpu")))
+    stream = db.stream(query, device="cuda")
+    assert Counter(map(repr, stream)) == expected
+    assert stream.summary is not None
+    assert stream.summary.device == "cuda:0"
+
+
+def test_a_stream_that_is_closed_early(db: Database) -> None:
+    with db.stream("MATCH (a)--(b)--(c)--(d)--(e) RETURN id(a), id(e)", device="cuda") as stream:
+        next(stream.batches(100))
+    assert db.execute("MATCH (a) RETURN count(*)", device="cuda").scalar() == 100
+
+
 def test_columns_speak_both_protocols(db: Database) -> None:
     cupy = pytest.importorskip("cupy")
     column = db.device_columns("MATCH (a)-->(b) RETURN id(a)")["id(a)"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 from gdb import planner
@@ -10,6 +11,7 @@ from gdb.executor.embeddings import NO_COLUMNS
 from gdb.executor.gpu import compiler, render, special
 from gdb.executor.gpu.stage import SHARED, Share, Stage
 from gdb.executor.nest import Formula, Kind, Op
+from gdb.executor.plan import Compare
 from gdb.executor.prepare import prepare
 from gdb.executor.tables import Role
 from gdb.query_graph import REPEATABLE_ELEMENTS, QueryEdge, QueryGraph, QueryVertex
@@ -73,13 +75,14 @@ def test_the_kernel_knows_every_formula() -> None:
 SHAPES = {
     "triangle": ((0, 1), (1, 2), (0, 2)),
     "clique": ((0, 1), (0, 2), (0, 3), (1, 2), (1, 3), (2, 3)),  # a local graph
+    "timed": ((0, 1), (1, 2), (0, 2)),  # edges are compared
     "house": ((0, 1), (1, 2), (2, 3), (3, 0), (0, 4), (1, 4)),  # pushes from two children
 }
 
 
 @pytest.mark.parametrize(
     ("shape", "architecture"),
-    [*((shape, 90) for shape in SHAPES), ("clique", 75), ("house", 80)],
+    [*((shape, 90) for shape in SHAPES), ("clique", 75), ("house", 80), ("timed", 80)],
 )
 def test_special_kernels_compile(shape: str, architecture: int) -> None:
     """The constants must make a nest's own kernel smaller than the interpreter."""
@@ -87,7 +90,9 @@ def test_special_kernels_compile(shape: str, architecture: int) -> None:
     graph = SmallGraph([()] * 6, found, frozenset("U"))
     edges = tuple(QueryEdge(a, b, ("U",), Direction.ANY) for a, b in SHAPES[shape])
     vertices = (QueryVertex(),) * (1 + max(max(pair) for pair in SHAPES[shape]))
-    query = QueryGraph(vertices, edges, REPEATABLE_ELEMENTS)
+    times = np.arange(graph.edge_count)
+    compared = (Compare(0, 1, True, True, 1, 60, times, times),) if shape == "timed" else ()
+    query = QueryGraph(vertices, edges, REPEATABLE_ELEMENTS, compared=compared)
     placed = Stage(prepare(planner.plan(query, graph, counting=True), graph), Share(0), NO_COLUMNS)
     placed.shape(SHARED)
     source = special.source_of(placed)

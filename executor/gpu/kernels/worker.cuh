@@ -120,8 +120,21 @@ __device__ INLINE bool repeats(const Worker& w, const i64* row) {
     return !row[LEVEL_IS_EDGE] && row[LEVEL_BASE] == KIND_ROW && !w.table(JOB_SIMPLE)[row[LEVEL_BASE_A]];
 }
 
+// Whether the values of two levels differ by what comparison `check` says. Values and bounds are the job's: a special kernel
+// serves others as well.
+__device__ INLINE bool compares(const Worker& w, i64 d, i64 x, const i64* check) {
+    const i64* both = (const i64*)w.get(JOB_VALUES) + check[CHECK_C] * VALUE_FIELDS;
+    const i64 left = ((const i64*)both[VALUE_LEFT])[w.v(check[CHECK_A], d, x)];
+    const i64 right = ((const i64*)both[VALUE_RIGHT])[w.v(check[CHECK_B], d, x)];
+    if (left == MISSING || right == MISSING) return false;
+    const i64 difference = right - left;  // cannot overflow: `plan.Compare`
+    const bool within = both[VALUE_LEAST] <= difference && difference <= both[VALUE_MOST];
+    return within == (check[CHECK_TEST] == TEST_WITHIN);
+}
+
 __device__ INLINE bool passes(const Worker& w, i64 d, i64 x, const i64* check) {
-    if (check[CHECK_IS_PAIRS]) {
+    if (check[CHECK_TEST] >= TEST_WITHIN) return compares(w, d, x, check);
+    if (check[CHECK_TEST] == TEST_PAIRS) {
         const i64 a = w.v(check[CHECK_A], d, x), b = w.v(check[CHECK_B], d, x);
         const i64 c = w.v(check[CHECK_C], d, x), e = w.v(check[CHECK_D], d, x);
         return !((a == c && b == e) || (check[CHECK_E] && a == e && b == c));
@@ -146,7 +159,6 @@ PART bool admits(const Worker& w, i64 d, i64 x) {
     if (row[LEVEL_IS_EDGE]) {
         UNROLLED for (i64 r = row[LEVEL_ABOVE]; r < row[LEVEL_ABOVE_END]; ++r)
             if (x <= w.v(w.ref(r))) return false;
-        return true;
     }
     UNROLLED for (i64 c = row[LEVEL_CHECK]; c < row[LEVEL_CHECK_END]; ++c)
         if (!passes(w, d, x, w.table(JOB_CHECKS) + c * CHECK_FIELDS)) return false;

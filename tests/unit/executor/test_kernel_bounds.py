@@ -35,6 +35,7 @@ class Watched(workers.Worker):
         arrays = [x for x in vars(self).values() if isinstance(x, np.ndarray)]
         arrays += [*self.kept, *prepared.lists, *prepared.bit_sets, prepared.roots]
         arrays += [eids for eids in prepared.eids if eids is not None]
+        arrays += [side for sides in prepared.values for side in sides]
         for view in prepared.views:
             arrays += [view.first, view.length, view.row, view.offsets, view.neighbours]
             arrays.append(workers.split(view))

@@ -213,8 +213,8 @@ def bound(query: BoundQuery) -> str:
     for one in query.graph.compared:
         left, right = "ve"[one.left_is_edge], "ve"[one.right_is_edge]
         lines.append(
-            f"{one.least} <= {right}{one.right} - {left}{one.left} <= {one.most}  {one.text}"
-            f"  {one.left_values.tolist()} {one.right_values.tolist()}"
+            f"{'' if one.inside else 'not '}{one.least} <= {right}{one.right} - {left}{one.left} <= {one.most}"
+            f"  {one.text}  {one.left_values.tolist()} {one.right_values.tolist()}"
         )
     lines += [f"keeps {text}" for text in query.graph.symmetric_under]
     tail = query.tail

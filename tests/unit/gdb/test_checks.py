@@ -6,6 +6,8 @@ from dataclasses import replace
 
 import pytest
 
+import gdb
+from gdb import by_chain
 from gdb.errors import LimitExceeded, NameProblem, QueryError, SyntaxProblem, TypeProblem
 from gdb.language.checks import check, columns, scopes
 from gdb.language.clauses import Return
@@ -273,6 +275,15 @@ def test_a_path_without_bound_is_told() -> None:
     assert warning.startswith("line 1, column 10: ")
     assert check(parse("MATCH (a)-[*..3]->(b) RETURN a"), None) == ()
     assert check(parse("MATCH p = shortestPath((a)-[*]->(b)) RETURN p"), None) == ()
+
+
+@pytest.mark.parametrize("size", [0, 1 << 60])
+def test_explain_tells_the_warnings(monkeypatch: pytest.MonkeyPatch, size: int) -> None:
+    monkeypatch.setattr(by_chain, "SMALL", size)  # over columns, where they can; over rows
+    with gdb.connect() as db:
+        plan = db.explain("MATCH (a) WITH a MATCH (a)-[*]->(b) RETURN a").splitlines()
+    assert "has no bound" in plan[-1]
+    assert plan[-1].startswith("warning: line 1, ")
 
 
 def test_a_query_nested_too_deeply_is_refused_and_not_a_crash() -> None:

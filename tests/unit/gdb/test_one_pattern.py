@@ -171,9 +171,3 @@ def test_a_node_alone_may_be_asked_for_its_edges(db: Database) -> None:
     ]
     sources = db.execute("MATCH (a)-[:S]->() RETURN count(DISTINCT id(a))", device="cpu").scalar()
     assert counts == [sources, 12 - sources]
-
-
-def test_a_comparison_runs_on_the_cpu_and_says_so(db: Database) -> None:
-    plan = db.explain("MATCH (a)--(b) WHERE a.x < b.x RETURN count(*)")
-    assert "compare a.x < b.x" in plan
-    assert "device: cpu (values of two elements are compared on the CPU only)" in plan

@@ -126,3 +126,23 @@ def test_a_change_without_a_text_has_no_place(db: gdb.Database) -> None:
         tx.remove_nodes([0])
     assert found.value.line is None
     assert not isinstance(found.value, QueryError)
+
+
+def test_streamed_rows(db: gdb.Database) -> None:
+    text = "MATCH (a:P) RETURN a.x / ($d - a.x) AS q"
+    assert len([*db.stream(text, {"d": 10})]) == 9
+    with pytest.raises(ArithmeticProblem) as found:
+        [*db.stream(text, {"d": 5})]
+    assert found.value.column == 20
+    pushed = "MATCH (a:P) WHERE a.big * $d > 3 RETURN a.x"
+    assert len([*db.stream(pushed, {"d": 1})]) == 9
+    with pytest.raises(ArithmeticProblem) as found:
+        [*db.stream(pushed, {"d": 2})]
+    assert found.value.column == 19
+
+
+def test_a_stream_tells_what_it_read(db: gdb.Database) -> None:
+    with db.stream("MATCH (a:P) RETURN a.x") as rows:
+        assert len([*rows]) == 9
+        assert rows.summary is not None
+        assert rows.summary.bytes_read >= 72
