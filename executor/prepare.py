@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
+from gdb import usage
 from gdb.executor import nest_passes, nest_tail
 from gdb.executor.nest import EdgeLevel, Level, LoopNest, Node, Order, SetOp, VertexLevel, lower
 from gdb.executor.ordered import Ordered, ends, ordered, orders
@@ -35,6 +36,7 @@ class Prepared:
         i64[comparisons, 2].
     orders : for `tables.orders`.
     idle : for each backend what waits to be used again, its workers or stages.
+    read : the arrays of the graph among all these.
     """
 
     plan: Plan
@@ -55,13 +57,14 @@ class Prepared:
     orders: tuple[Ordered, ...] = ()
     idle: dict[str, list[object]] = field(default_factory=lambda: {"cpu": [], "gpu": []})
     units: dict[int, list[tuple[int, int]]] = field(default_factory=dict)
+    read: tuple[usage.Sized | None, ...] = ()
 
     @property
     def bytes(self) -> int:
         """Bytes that a device must hold to run this stage."""
         arrays: list[npt.NDArray[np.generic]] = [*self.bit_sets, *self.lists, self.roots]
         for view in {id(v): v for v in self.views}.values():
-            arrays += [view.first, view.length, view.row, view.offsets, view.neighbours]
+            arrays += view.arrays
         arrays += {id(some): some for both in self.values for some in both}.values()
         return sum(a.nbytes for a in arrays) + sum(e.nbytes for e in self.eids if e is not None)
 
@@ -169,6 +172,7 @@ def prepare(plan: Plan, graph: GraphSource, *, windows: bool = False) -> Prepare
         sides,
         np.array([(c.least, c.most) for c in plan.compares], np.int64).reshape(-1, 2),
         tuple(ordered(views[w], _known(eids[w]), sides[n][side]) for w, n, side in tables.orders),
+        read=(*(array for view in views for array in view.arrays), *eids),
     )
 
 

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Generic, TypeVar
 
 import numpy as np
 
+from gdb import usage
 from gdb.errors import CountOverflow, DeviceError, InternalError
 from gdb.executor.embeddings import Embeddings, Wanted, unbound_edges
 from gdb.executor.given import Given
@@ -209,9 +210,10 @@ def stage(
     key = id(graph), windows and bool(plan.compares)
     known = plan.stages.get(key)
     if known is None or known[0] is not graph:
-        known = plan.stages[key] = (graph, prepare(plan, graph, windows=windows))
+        known = plan.stages[key] = (graph, usage.unread(prepare)(plan, graph, windows=windows))
     prepared = known[1]
     assert isinstance(prepared, Prepared)
+    usage.read(*prepared.read)
     return prepared if given is None else given.stage(prepared, graph)
 
 

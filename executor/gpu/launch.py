@@ -15,6 +15,7 @@ from typing import TypeVar
 
 import numpy as np
 
+from gdb import usage
 from gdb.errors import CountOverflow, InternalError
 from gdb.executor.embeddings import NO_COLUMNS, Deliver, Wanted
 from gdb.executor.gpu import device, memory, rows
@@ -194,7 +195,7 @@ def _on_each(
     if others:
         # threads of their own: those of the pool hand over the rows that these wait for
         with ThreadPoolExecutor(len(others), thread_name_prefix="gdb-gpu") as pool:
-            waiting = [pool.submit(run, share) for share in others]
+            waiting = [pool.submit(usage.carried(run), share) for share in others]
             try:
                 found = [run(first), *(future.result() for future in waiting)]
             except BaseException:  # Ctrl-C as well
