@@ -312,7 +312,7 @@ def test_a_file_that_may_unpack_to_so_much_is_read(store: Store, tmp_path: Path)
     path = bombs(tmp_path)["texts"]
     report = load(store, nodes={"A": path}, max_unpacked=1 << 27)
     assert report.vertices == 64
-    plain = written(tmp_path, "SELECT i AS id FROM range(200000) t(i)", "plain.parquet")
+    plain = written(tmp_path, "SELECT i + 64 AS id FROM range(200000) t(i)", "plain.parquet")
     load(store, nodes={"B": plain}, max_unpacked=1)  # not a thousand times its size
 
 
