@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from gdb.language.scalar import Translator
     from gdb.storage.model import Kind as StoreKind
 
-_ZONE = re.compile(r"Z$|\]$|T.*[+-]\d", re.IGNORECASE)
+ZONE = re.compile(r"Z$|\]$|T.*[+-]\d", re.IGNORECASE)
 FUNCTIONS: dict[str, tuple[StoreKind, Type, tuple[Kind, ...]]] = {
     "date": ("date", DATE, (Kind.DATE, Kind.DATETIME)),
     "localdatetime": ("datetime", DATETIME, (Kind.DATE, Kind.DATETIME)),
@@ -64,7 +64,7 @@ def made(name: str, expression: Call, value: Typed, translator: Translator) -> T
             f"{called} takes {named}, and this is {what}.",
         )
     try:
-        if kind == "datetime" and _ZONE.search(text):
+        if kind == "datetime" and ZONE.search(text):
             raise ValueError(text)
         found = temporal.parse(text, kind)
     except ValueError:

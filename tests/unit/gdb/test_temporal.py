@@ -337,3 +337,23 @@ def test_a_backup_has_them(db: Database, tmp_path_factory: pytest.TempPathFactor
         copy.check()
         text = "MATCH (n) RETURN id(n), n.day, n.at, n.length"
         assert sorted(copy.execute(text)) == sorted(db.execute(text))
+
+
+def test_a_local_datetime_is_not_compared_with_one_of_a_zone() -> None:
+    """Whatever evaluates it: NumPy, DuckDB or the reference."""
+    with gdb.connect() as db:
+        db.execute("CREATE (:A {t: localdatetime('2020-01-01T00:00:00')}), (:A {x: 1})")
+        for where, found in (
+            ("a.t < localdatetime('2021-01-01')", 1),
+            ("a.t < datetime('2021-01-01')", 0),
+            ("a.t = datetime('2020-01-01')", 0),
+            ("a.t < $zoned", 0),
+            ("a.t < $local", 1),
+        ):
+            given = {
+                "zoned": datetime(2021, 1, 1, tzinfo=UTC),
+                "local": datetime(2021, 1, 1),  # noqa: DTZ001
+            }
+            for query in ("MATCH (a:A) WHERE", "MATCH (a:A) WITH a WHERE"):
+                asked = f"{query} {where} RETURN count(*)"
+                assert db.execute(asked, given).scalar() == found, asked
