@@ -94,6 +94,7 @@ def restaged(stage: Prepared, given: Given, graph: GraphSource) -> Prepared:
         stage.restricted,
         stage.values,
         bounds,
+        stage.orders,
         stage.idle,
         units,
     )

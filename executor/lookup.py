@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from gdb import usage
 from gdb.errors import TypeProblem
 from gdb.storage.model import ITEM_OF, TEXT_KINDS, Column, Item, Kind
 from gdb.storage.temporal import text_of
@@ -162,9 +163,11 @@ def _by_vid(snapshot: Snapshot, key: str | None, kind: Kind, asked: int) -> Colu
             if _WORTH * wholes.asked[place] < snapshot.vertex_count:
                 return None
             wholes.columns[place] = _laid_out(snapshot, key, kind)
+        usage.read(*wholes.columns[place].arrays)
         return wholes.columns[place]
 
 
+@usage.unread  # what it makes is read
 def _laid_out(snapshot: Snapshot, key: str | None, kind: Kind) -> Column:
     """All groups' columns as one by vid; the column itself where there is one group, without a copy."""
     columns = [

@@ -33,12 +33,15 @@ UNBOUNDED = 1 << 62
 
 class Kind(IntEnum):
     """What an operand is: the candidates of a query vertex, a row of a view, a computed set; FREE:
-    no list, the vertex is reached along the tail's edges."""
+    no list, the vertex is reached along the tail's edges; END: the one vertex that an edge leads to. WINDOW: what an
+    edge level with windows loops over."""
 
     LIST = 0
     ROW = 1
     SET = 2
     FREE = 3
+    END = 4
+    WINDOW = 5
 
 
 class Op(IntEnum):
@@ -65,7 +68,8 @@ class Order(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class Operand:
-    """LIST: a = query vertex. ROW: a = view, b = level of the row's vertex. SET: a = slot."""
+    """LIST: a = query vertex. ROW: a = view, b = level of the row's vertex. SET: a = slot. END: a = view
+    along which the edge of level b is walked."""
 
     kind: Kind
     a: int
@@ -121,7 +125,7 @@ class Within:
 Check = Member | PairsApart | Within
 
 
-def _levels_of(checks: tuple[Check, ...]) -> set[int]:
+def levels_of(checks: tuple[Check, ...]) -> set[int]:
     """The levels that some checks read."""
     found: set[int] = set()
     for check in checks:
@@ -168,8 +172,8 @@ class VertexLevel:
     def reads(self) -> set[int]:
         """Levels that this level depends on without looking through sets."""
         operands = (self.base, *self.sources, *self.anti)
-        found = {o.b for o in operands if o.kind is Kind.ROW}
-        return found | {*self.cut.below, *self.cut.above, *self.differs} | _levels_of(self.checks)
+        found = {o.b for o in operands if o.kind in (Kind.ROW, Kind.END)}
+        return found | {*self.cut.below, *self.cut.above, *self.differs} | levels_of(self.checks)
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,6 +182,9 @@ class EdgeLevel:
 
     differs, above : edge levels whose edge id must be another, must be smaller. allowed : test
         against the edge's bitset. checks : what an edge id must pass besides.
+        With a `target` of -1 it is bound to the edges of `view` from level `source` to whatever end.
+    windows : comparisons of such an edge's value in one array with values bound before, which it must pass: rows lie in
+        the order of these values.
     """
 
     edge: int
@@ -188,9 +195,11 @@ class EdgeLevel:
     above: tuple[int, ...] = ()
     allowed: bool = False
     checks: tuple[Check, ...] = ()
+    windows: tuple[Within, ...] = ()
 
     def reads(self) -> set[int]:
-        return {self.source, self.target, *self.differs, *self.above} | _levels_of(self.checks)
+        ends = {self.source} if self.target < 0 else {self.source, self.target}
+        return ends | {*self.differs, *self.above} | levels_of((*self.checks, *self.windows))
 
 
 Level = VertexLevel | EdgeLevel
@@ -234,6 +243,11 @@ class LoopNest:
     @property
     def loops(self) -> int:
         return min((n.levels[0] for n in self.tail), default=len(self.levels))
+
+    @property
+    def has_windows(self) -> bool:
+        """Whether rows are read in the order of a value."""
+        return any(isinstance(x, EdgeLevel) and x.windows for x in self.levels)
 
     @property
     def has_trees(self) -> bool:

@@ -22,6 +22,7 @@ from gdb.executor.nest import (
     verify,
 )
 from gdb.executor.nest_tail import grow
+from gdb.executor.nest_windows import Orders, windows
 
 
 def fuse(nest: LoopNest) -> LoopNest:
@@ -34,7 +35,7 @@ def fuse(nest: LoopNest) -> LoopNest:
 
 
 def _fused(k: int, level: Level) -> Level:
-    if isinstance(level, EdgeLevel) or level.base.kind is Kind.LIST:
+    if isinstance(level, EdgeLevel) or level.base.kind in (Kind.LIST, Kind.END):
         return level
     sources, anti, checks = list(level.sources), list(level.anti), []
     for check in level.checks:
@@ -104,7 +105,7 @@ def _rebased(level: Level, slots: dict[int, int]) -> Level:
     return level
 
 
-PASSES: tuple[str, ...] = ("fuse", "count_last", "formulas", "trees", "motion")
+PASSES: tuple[str, ...] = ("windows", "fuse", "count_last", "formulas", "trees", "motion")
 
 
 def improve(
@@ -113,14 +114,18 @@ def improve(
     *,
     back: tuple[int, ...] = (),
     tail: int = 0,
+    orders: Orders | None = None,
 ) -> LoopNest:
     """All passes in order, the verifier after each.
 
     switched_off : names of passes to leave out.
     back : for each view the one of the same edges from their other ends; () leaves "trees" out.
     tail : how many levels the planner wants counted, 0 for as many as can be.
+    orders : what is known of rows in the order of values; None leaves "windows" out.
     """
     nest = verify(nest)
+    if orders is not None and "windows" not in switched_off:
+        nest = verify(windows(nest, orders))
     if "fuse" not in switched_off:
         nest = verify(fuse(nest))
     if "count_last" not in switched_off:

@@ -101,6 +101,8 @@ def _forest(nest: LoopNest, start: int, back: tuple[int, ...], *, trees: bool) -
         if level.checks and any(start <= r != k for r in replace(level, differs=()).reads()):
             return None
         operands = (level.base, *level.sources)
+        if level.base.kind is Kind.END and level.base.b >= start:
+            return None
         inner = [o for o in operands if o.kind is Kind.ROW and o.b >= start]
         outer = [o for o in operands if o not in inner]
         edges += [_Edge(o.b, k, o.a) for o in inner]

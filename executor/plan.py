@@ -185,6 +185,7 @@ class Compare:
     right_values: npt.NDArray[np.int64] = field(compare=False)
     text: str = ""
     inside: bool = True
+    implied: bool = False
 
     def holds(self, left: int, right: int) -> bool:
         """Whether it holds of two values."""
@@ -270,7 +271,7 @@ class Plan:
     tail: int = 0
     divisor: int = 1
     terms: tuple[tuple[int, Plan], ...] = ()
-    stages: dict[int, tuple[object, object]] = field(
+    stages: dict[tuple[int, bool], tuple[object, object]] = field(
         default_factory=dict, compare=False, repr=False
     )
 

@@ -98,7 +98,7 @@ def matching_vertices(
 
     Raises
     ------
-    TypeProblem, RunError : as `relational.query`; also where a key has kinds without a common one.
+    QueryError, RunError : as `relational.query`; also where a key has kinds without a common one.
     """
     kinds = _kinds(keys, [snapshot.groups[group].keys for group in groups])
     parts: list[_Part] = []

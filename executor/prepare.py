@@ -8,8 +8,10 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
+from gdb import usage
 from gdb.executor import nest_passes, nest_tail
-from gdb.executor.nest import Level, LoopNest, Node, Order, SetOp, VertexLevel, lower
+from gdb.executor.nest import EdgeLevel, Level, LoopNest, Node, Order, SetOp, VertexLevel, lower
+from gdb.executor.ordered import Ordered, ends, ordered, orders
 from gdb.executor.plan import BindEdge, Eliminate, Extend, Plan, Scan, ViewSpec, verify
 from gdb.executor.scheduler import units
 from gdb.executor.source import GraphSource
@@ -32,7 +34,9 @@ class Prepared:
     restricted : some list is cut at a bound vertex.
     values : of each comparison of the plan those of its left and its right side; bounds : of their differences,
         i64[comparisons, 2].
+    orders : for `tables.orders`.
     idle : for each backend what waits to be used again, its workers or stages.
+    read : the arrays of the graph among all these.
     """
 
     plan: Plan
@@ -50,15 +54,17 @@ class Prepared:
     restricted: bool
     values: tuple[tuple[I64, I64], ...]
     bounds: I64
+    orders: tuple[Ordered, ...] = ()
     idle: dict[str, list[object]] = field(default_factory=lambda: {"cpu": [], "gpu": []})
     units: dict[int, list[tuple[int, int]]] = field(default_factory=dict)
+    read: tuple[usage.Sized | None, ...] = ()
 
     @property
     def bytes(self) -> int:
         """Bytes that a device must hold to run this stage."""
         arrays: list[npt.NDArray[np.generic]] = [*self.bit_sets, *self.lists, self.roots]
         for view in {id(v): v for v in self.views}.values():
-            arrays += [view.first, view.length, view.row, view.offsets, view.neighbours]
+            arrays += view.arrays
         arrays += {id(some): some for both in self.values for some in both}.values()
         return sum(a.nbytes for a in arrays) + sum(e.nbytes for e in self.eids if e is not None)
 
@@ -93,17 +99,25 @@ def numbered(plan: Plan, graph: GraphSource) -> GraphSource:
     return ranked(graph) if plan.ranked else graph
 
 
-def loop_nest(plan: Plan, graph: GraphSource) -> LoopNest:
-    """The improved nest of a plan (what EXPLAIN shows)."""
-    back = both_ways(plan)[1]
-    nest = _lowered(plan, graph)
-    return nest_passes.improve(nest, plan.notes.switched_off, back=back, tail=plan.tail)
+def loop_nest(plan: Plan, graph: GraphSource, *, windows: bool = False) -> LoopNest:
+    """The improved nest of a plan (what EXPLAIN shows). windows : rows may be read in the order of a value, which
+    the CPU's kernel can."""
+    specs, back = both_ways(plan)
+    nest, known = _lowered(plan, graph), None
+    if windows and plan.compares:
+        known = orders(plan.compares, specs, back, _ends(specs, graph), graph)
+    return nest_passes.improve(
+        nest, plan.notes.switched_off, back=back, tail=plan.tail, orders=known
+    )
 
 
 def _lowered(plan: Plan, graph: GraphSource) -> LoopNest:
-    graph = numbered(plan, graph)
-    ends = tuple(_end(graph.adjacency(w.types, w.direction.flipped)) for w in plan.views)
-    return lower(plan, ends)
+    return lower(plan, _ends(plan.views, numbered(plan, graph)))
+
+
+def _ends(specs: tuple[ViewSpec, ...], graph: GraphSource) -> tuple[int, ...]:
+    """For each view the largest vid that is a neighbour in it, + 1."""
+    return tuple(_end(graph.adjacency(w.types, w.direction.flipped)) for w in specs)
 
 
 def entangled(plan: Plan, graph: GraphSource) -> frozenset[tuple[int, int]] | None:
@@ -118,15 +132,15 @@ def entangled(plan: Plan, graph: GraphSource) -> frozenset[tuple[int, int]] | No
     return frozenset(pairs)
 
 
-def prepare(plan: Plan, graph: GraphSource) -> Prepared:
+def prepare(plan: Plan, graph: GraphSource, *, windows: bool = False) -> Prepared:
     """Everything that a launch needs, in host memory; partitions stay where they are (mapped
-    files)."""
+    files). windows : as for `loop_nest`."""
     verify(plan)
-    nest = loop_nest(plan, graph)
+    nest = loop_nest(plan, graph, windows=windows)
     graph = numbered(plan, graph)
-    specs = both_ways(plan)[0] if nest.has_trees else plan.views
+    specs = both_ways(plan)[0] if nest.has_trees or nest.has_windows else plan.views
     views = tuple(graph.adjacency(w.types, w.direction) for w in specs)
-    bound = {p.view for p in plan.phases if isinstance(p, BindEdge)}
+    bound = {x.view for x in nest.levels if isinstance(x, EdgeLevel)}
     eids = tuple(
         graph.eids(w.types, w.direction) if i in bound else None for i, w in enumerate(specs)
     )
@@ -143,7 +157,11 @@ def prepare(plan: Plan, graph: GraphSource) -> Prepared:
         else bitset(plan.candidates[k].vids(), graph.vertex_count)
         for k in tables.bit_sets
     )
-    lists = tuple(members[v] for v in tables.lists)
+    lists = tuple(
+        members[v] if v >= 0 else ends(views[-1 - v], _known(eids[-1 - v]), graph.edge_count)
+        for v in tables.lists
+    )
+    sides = tuple((c.left_values, c.right_values) for c in plan.compares)
     return Prepared(
         *(plan, nest, tables, views, specs, eids, bit_sets, lists, roots, weights),
         *(
@@ -151,9 +169,16 @@ def prepare(plan: Plan, graph: GraphSource) -> Prepared:
             graph.vertex_count,
             any(_cuts(x) for x in (*nest.levels, *nest.sets, *nest.tail)),
         ),
-        tuple((c.left_values, c.right_values) for c in plan.compares),
+        sides,
         np.array([(c.least, c.most) for c in plan.compares], np.int64).reshape(-1, 2),
+        tuple(ordered(views[w], _known(eids[w]), sides[n][side]) for w, n, side in tables.orders),
+        read=(*(array for view in views for array in view.arrays), *eids),
     )
+
+
+def _known(eids: I64 | None) -> I64:
+    assert eids is not None
+    return eids
 
 
 def _end(view: Adjacency) -> int:

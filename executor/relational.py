@@ -21,6 +21,8 @@ import duckdb
 import numpy as np
 
 from gdb.errors import (
+    ArgumentProblem,
+    ArithmeticProblem,
     Cancelled,
     GdbError,
     InternalError,
@@ -75,7 +77,8 @@ def query(
 
     Raises
     ------
-    Cancelled, QueryTimeout, OutOfBudget, TypeProblem, RunError : never with the SQL in the message.
+    Cancelled, QueryTimeout, OutOfBudget, RunError : never with the SQL in the message.
+    TypeProblem, ArithmeticProblem, ArgumentProblem : a value cannot be used; without a place, which SQL has not.
     """
     connection = _connect(memory)
     try:
@@ -289,11 +292,12 @@ def _translated(
         )
     text = _friendly(str(error).partition("\n")[0].partition(": ")[2])
     if "ivision by zero" in text:
-        return RunError(
-            "division by zero.", "Leave such rows out in WHERE, as in `WHERE b.x <> 0`."
+        return ArithmeticProblem(
+            "an integer is divided by zero.",
+            "Leave such rows out in WHERE, as in `WHERE b.x <> 0`, or divide by a float.",
         )
     if isinstance(error, duckdb.OutOfRangeException) or "out of range" in text:
-        return RunError(
+        return ArithmeticProblem(
             f"a number is too large: {text}", "Multiply by 1.0 to calculate with floats."
         )
     signature = _SIGNATURE.search(text)
@@ -302,7 +306,7 @@ def _translated(
     if isinstance(error, (duckdb.ConversionException, duckdb.TypeMismatchException)):
         return TypeProblem(f"values of different types meet: {text}")
     if isinstance(error, duckdb.InvalidInputException):
-        return RunError(f"a function got a value that it cannot use: {text}")
+        return ArgumentProblem(f"a function got a value that it cannot use: {text}")
     if isinstance(error, duckdb.IOException):
         return RunError(f"the relational part of the query could not spill to disk: {text}")
     return InternalError(f"the relational part of the query failed: {type(error).__name__}: {text}")

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Generic, TypeVar
 
 import numpy as np
 
+from gdb import usage
 from gdb.errors import CountOverflow, DeviceError, InternalError
 from gdb.executor.embeddings import Embeddings, Wanted, unbound_edges
 from gdb.executor.given import Given
@@ -89,6 +90,12 @@ class Choice:
     why: str
 
     @property
+    def windows(self) -> bool:
+        """Whether the kernel there reads rows in the order of a value; elsewhere these comparisons are tested one by
+        one."""
+        return self.device == "cpu"
+
+    @property
     def ordinals(self) -> tuple[int, ...]:
         """The GPUs."""
         return tuple(int(n) for n in (self.device.partition(":")[2] or "0").split(","))
@@ -147,7 +154,7 @@ def count(plan: Plan, graph: GraphSource, options: Options, given: Given | None 
     watch, budget = Watch(options.timeout, options.cancel, None), Budget(options.memory)
     total = 0
     for factor, term in ((1, plan), *plan.terms):
-        prepared = stage(term, graph, given)
+        prepared = stage(term, graph, given, windows=choice.windows)
         if choice.device == "cpu":
             import gdb.executor.cpu.launch as cpu
 
@@ -173,7 +180,7 @@ def tallies(
     """
     choice = choose(plan, options.device)
     watch, budget = Watch(options.timeout, options.cancel, None), Budget(options.memory)
-    prepared = stage(plan, graph, given)
+    prepared = stage(plan, graph, given, windows=choice.windows)
     if choice.device == "cpu":
         import gdb.executor.cpu.launch as cpu
 
@@ -195,15 +202,18 @@ def tallies(
     return Embeddings(columns, unbound_edges(len(vids), plan.edges)), numbers * plan.multiplicity
 
 
-def stage(plan: Plan, graph: GraphSource, given: Given | None = None) -> Prepared:
+def stage(
+    plan: Plan, graph: GraphSource, given: Given | None = None, *, windows: bool = False
+) -> Prepared:
     """The plan's stage, prepared once for each plan and graph and kept as long as the plan; with other
-    candidates where they are given."""
-    key = id(graph)
+    candidates where they are given. windows : rows may be read in the order of a value."""
+    key = id(graph), windows and bool(plan.compares)
     known = plan.stages.get(key)
     if known is None or known[0] is not graph:
-        known = plan.stages[key] = (graph, prepare(plan, graph))
+        known = plan.stages[key] = (graph, usage.unread(prepare)(plan, graph, windows=windows))
     prepared = known[1]
     assert isinstance(prepared, Prepared)
+    usage.read(*prepared.read)
     return prepared if given is None else given.stage(prepared, graph)
 
 
@@ -317,7 +327,7 @@ def _deliver(
         deliver(Embeddings(columns, unbound_edges(len(vids), plan.edges)))
         return
     choice = choose(plan, options.device)
-    prepared = stage(plan, graph, given)
+    prepared = stage(plan, graph, given, windows=choice.windows)
     if choice.device == "cpu":
         import gdb.executor.cpu.launch as cpu
 
@@ -355,7 +365,7 @@ def columns_on_gpu(
     import gdb.executor.gpu.launch as gpu
 
     watch, budget = Watch(options.timeout, options.cancel, limit), Budget(options.memory)
-    prepared = stage(plan, graph, given)
+    prepared = stage(plan, graph, given, windows=choice.windows)
     wanted = wanted.under(plan.twins)
     found = gpu.columns(prepared, watch, budget, wanted, picks, plan.twins, *choice.ordinals)
     if options.profile is not None:
@@ -369,7 +379,8 @@ def count_distinct(
     """The number of data vertices of one query vertex over all embeddings of a plan without twins.
     Raises as `rows`."""
     watch, budget = Watch(options.timeout, options.cancel, None), Budget(options.memory)
-    if choose(plan, options.device).device != "cpu":
+    choice = choose(plan, options.device)
+    if choice.device != "cpu":
         return len(_distinct(plan, graph, options, vertex, watch, budget, given))
     import gdb.executor.cpu.launch as cpu
 

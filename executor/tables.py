@@ -39,7 +39,8 @@ I64 = npt.NDArray[np.int64]
 
 class LevelField(IntEnum):
     """Columns of the level table. For an edge level BASE_A is the view, BASE_B the source level, LO
-    the target level."""
+    the target level; where BASE is `Kind.WINDOW`, LO is the order, -1 for the view's own, and
+    [BELOW, BELOW_END) are its windows in the check table."""
 
     IS_EDGE = 0
     BASE = 1
@@ -135,7 +136,8 @@ class Role(IntEnum):
 
 class CheckField(IntEnum):
     """Columns of the check table. Member: view, source, target, least, most. PairsApart: a, b, c,
-    d, either way. Within: left, right, number. TEST : see `Test`."""
+    d, either way. Within: left, right, number; of a window, D is 1 where its level is the right one. TEST : see
+    `Test`."""
 
     TEST = 0
     A = 1
@@ -198,7 +200,10 @@ class Tables:
     vertex_columns, edge_columns : the query vertices and edges that levels bind; a level's COLUMN is its place in them.
     bit_sets : query vertices (>= 0) whose candidates need a bitset and, as -1 - edge, query edges
         whose allowed edge ids do; BITS columns are positions in this tuple.
-    lists : query vertices whose candidate list is read; LIST operands are positions in this tuple.
+    lists : query vertices whose candidate list is read and, as -1 - view, views of which the ends of edges are; LIST
+        and END operands are positions in this tuple.
+    orders : views whose rows are read in an order of their edges: view, comparison, and 1 where the values are those of
+        its right side.
     """
 
     levels: I64
@@ -214,6 +219,7 @@ class Tables:
     lists: tuple[int, ...]
     vertex_columns: tuple[int, ...]
     edge_columns: tuple[int, ...]
+    orders: tuple[tuple[int, int, int], ...] = ()
 
     def written(self, wanted: Wanted) -> Written:
         """What workers write of the rows that they find."""
@@ -266,6 +272,7 @@ class _Encoder:
         self.lists: list[int] = []
         self.capacity: dict[int, int] = {}
         self.marks: list[tuple[int, int, int]] = []
+        self.orders: list[tuple[int, int, int]] = []
         self.used = 0
 
     def refer(self, levels: tuple[int, ...]) -> tuple[int, int]:
@@ -294,10 +301,11 @@ class _Encoder:
         return self.marks.index(key)
 
     def operand(self, operand: Operand) -> tuple[int, int, int]:
-        if operand.kind is Kind.LIST:
-            if operand.a not in self.lists:
-                self.lists.append(operand.a)
-            return int(Kind.LIST), self.lists.index(operand.a), -1
+        if operand.kind in (Kind.LIST, Kind.END):
+            key = operand.a if operand.kind is Kind.LIST else -1 - operand.a
+            if key not in self.lists:
+                self.lists.append(key)
+            return int(operand.kind), self.lists.index(key), operand.b
         return int(operand.kind), operand.a, operand.b
 
     def longest(self, operand: Operand) -> int:
@@ -308,7 +316,7 @@ class _Encoder:
                 return self.capacity[operand.a]
             case Kind.LIST:
                 return self.list_sizes[operand.a]
-            case Kind.FREE:
+            case _:
                 raise InternalError(f"A set reads {operand}.", "Please report it.")
 
     def cut(self, cut: Slice) -> list[int]:
@@ -349,19 +357,36 @@ class _Encoder:
 
     def level_row(self, k: int, column: int) -> list[int]:
         level = self.nest.levels[k]
-        start = len(self.checks)
         if isinstance(level, VertexLevel):
             head = [0, *self.operand(level.base), *self.cut(level.cut), *self.refer(level.differs)]
         else:
             bits = self.bits(-1 - level.edge) if level.allowed else -1
-            head = [1, int(Kind.ROW), level.view, level.source, level.target, 0, bits, 0, 0]
+            kind, (last, *at) = Kind.ROW, (level.target, 0, 0)
+            if level.target < 0:
+                kind, (last, *at) = Kind.WINDOW, self.windows(level, k)
+            head = [1, int(kind), level.view, level.source, last, 0, bits, *at]
             head += [*self.refer(level.above), *self.refer(level.differs)]
+        start = len(self.checks)
         for check in level.checks:
             self.check(check)
-        at = [i for i, op in enumerate(self.nest.sets) if op.depth == k]
-        sets = [at[0], at[-1] + 1] if at else [0, 0]
+        ops = [i for i, op in enumerate(self.nest.sets) if op.depth == k]
+        sets = [ops[0], ops[-1] + 1] if ops else [0, 0]
         row = [*head, start, len(self.checks), *sets, column]
         return [*row, int(self.flags(level, row))]
+
+    def windows(self, level: EdgeLevel, k: int) -> tuple[int, int, int]:
+        """Of level k the order of its rows, and where its windows are in the check table."""
+        start = len(self.checks)
+        if not level.windows:
+            return -1, start, start
+        first = level.windows[0]
+        for window in level.windows:
+            self.check(window)
+            self.checks[-1][CheckField.D] = int(window.right == k)
+        key = (level.view, first.number, int(first.right == k))
+        if key not in self.orders:
+            self.orders.append(key)
+        return self.orders.index(key), start, len(self.checks)
 
     def flags(self, level: Level, row: list[int]) -> Flag:
         """What there is to be tested on a level."""
@@ -458,6 +483,7 @@ def encode(
         tuple(encoder.lists),
         vertex_columns,
         edge_columns,
+        tuple(encoder.orders),
     )
 
 

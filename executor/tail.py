@@ -11,7 +11,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import date, timedelta
+from datetime import date, time, timedelta
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import numpy as np
@@ -23,11 +23,14 @@ from gdb.storage.model import I64, Column, Kind
 if TYPE_CHECKING:
     from gdb.executor.arrow import Array
     from gdb.storage.snapshot import Snapshot
+    from gdb.values.duration import Duration
+    from gdb.values.temporal import Temporal
 
 NUMBER = "n"  # the column of how many embeddings a row stands for
 
 Value: TypeAlias = (
-    int | float | bool | str | date | timedelta | Sequence["Value"] | Mapping[str, "Value"] | None
+    "int | float | bool | str | date | timedelta | time | Temporal | Duration | Sequence[Value]"
+    "| Mapping[str, Value] | None"
 )
 """What a parameter of a query, or a value of a result, may hold (lists and maps nest); a datetime is a date."""
 
@@ -181,7 +184,7 @@ def finish(
 
     Raises
     ------
-    Cancelled, QueryTimeout, OutOfBudget, TypeProblem, RunError : see `relational.query`.
+    Cancelled, QueryTimeout, OutOfBudget, RunError, QueryError : see `relational.query`.
     """
     if isinstance(parts, int):
         return TailResult(tail.outputs, parts)

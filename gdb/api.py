@@ -19,7 +19,7 @@ from gdb.queries import Queries
 from gdb.statements import Statements
 
 if TYPE_CHECKING:
-    from gdb.copying import Load
+    from gdb.request import Load
     from gdb.result import Result
     from gdb.storage.importer import AnySource, Edges, LoadReport, Nodes
     from gdb.storage.snapshot import Snapshot, StoreStats
@@ -190,7 +190,8 @@ class Database(Queries):
         """
         if self._read_only:
             raise ReadOnlyError(
-                f"{self!r} was opened read-only.", "Open it with gdb.connect(path) to load into it."
+                f"the store {self._store.path} was opened read-only.",
+                "Open it without read_only=True (gdbsh: without --read-only).",
             )
         options.load_choices(format, missing_ends, multi_edges, self_loops, on_error)
         most = options.byte_count("max_unpacked", max_unpacked)

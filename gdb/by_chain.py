@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from gdb import limits
@@ -18,12 +19,12 @@ from gdb.errors import (
 )
 from gdb.language.printer import clause_text
 from gdb.result import ColumnAnswer, Result
-from gdb.summary import Summary
+from gdb.summary import Summary, spent_lines
 
 if TYPE_CHECKING:
     from gdb.chain.steps import Chain
     from gdb.language.clauses import Query
-    from gdb.pipeline import Clock, Request
+    from gdb.request import Clock, Request
     from gdb.rows.context import Context
     from gdb.storage.snapshot import Snapshot
 
@@ -54,7 +55,7 @@ def answered(
     from gdb.chain.run import ran
     from gdb.language.checks import check
 
-    warnings = clock.step("bind", lambda: check(query, request.parameters))
+    warnings = clock.step("bind", lambda: check(query, request.parameters, request.procedures))
     context = _context(request, snapshot, clock)
     try:
         chain = clock.step("plan", lambda: compiled(context, query, request.parameters))
@@ -69,15 +70,18 @@ def answered(
         raise
     except GdbError as error:
         _log.info("a chain gave up: %s", error)
-        return f"{why}; over columns it failed: {error.args[0] if error.args else error}"
-    if query.profile:
-        lines = [*plan_lines(query, chain, why), *found.lines]
-        return Result.of_lines("plan", lines, Summary(dict(clock.seconds), "cpu", len(lines)))
+        return f"{why}; over columns it failed: {error.message}"
     answer = found.answer
     limits.check_rows(len(answer))
     summary = Summary(
-        clock.seconds, "cpu", len(answer), context.embeddings, evaluator="duckdb", why=why
+        *(clock.seconds, "cpu", len(answer), context.embeddings),
+        bytes_read=clock.usage.bytes_read,
+        evaluator="duckdb",
+        why=why,
     )
+    if query.profile:
+        lines = [*plan_lines(query, chain, why), *found.lines, *spent_lines(summary)]
+        return Result.of_lines("plan", lines, replace(summary, rows=len(lines)))
     every = tuple(dict.fromkeys((*warnings, *chain.warnings)))
     return Result(ColumnAnswer(answer, snapshot), warnings=every, summary=summary)
 

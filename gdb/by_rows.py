@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
+from dataclasses import replace
 from typing import TYPE_CHECKING, TypeAlias
 
 from gdb import limits
 from gdb.errors import ReadOnlyError
 from gdb.language.printer import clause_text
 from gdb.result import Result, Row, RowAnswer
-from gdb.summary import Summary
+from gdb.summary import Summary, sentence, spent_lines
 
 if TYPE_CHECKING:
     from gdb.language.clauses import Query
-    from gdb.pipeline import Clock, Request
+    from gdb.request import Clock, Request
     from gdb.rows.run import Answer
     from gdb.storage.snapshot import Snapshot
     from gdb.storage.transaction import Changes
@@ -47,7 +48,7 @@ def answered(
     from gdb.language.checks import check
     from gdb.rows.run import writes
 
-    warnings = clock.step("bind", lambda: check(query, request.parameters))
+    warnings = clock.step("bind", lambda: check(query, request.parameters, request.procedures))
 
     def run() -> tuple[Answer, Context]:
         if not writes(query):
@@ -66,11 +67,25 @@ def answered(
         "cpu",
         len(rows),
         context.embeddings,
+        bytes_read=clock.usage.bytes_read,
         effects=context.graph.effects if writes(query) else None,
         evaluator="rows",
         why=why,
     )
+    if query.profile:
+        lines = [*plan_lines(query, why, request), *_ran_lines(context, summary)]
+        return Result.of_lines("plan", lines, replace(summary, rows=len(lines)))
     return Result(RowAnswer(found.columns, rows), warnings=warnings, summary=summary)
+
+
+def _ran_lines(context: Context, summary: Summary) -> list[str]:
+    """What PROFILE says of a run."""
+    lines = [
+        f"embeddings: {summary.embeddings:,}   rows: {summary.rows:,}"
+        f"   rows into clauses: {context.handled:,}",
+        *spent_lines(summary),
+    ]
+    return lines if summary.effects is None else [*lines, sentence(summary.effects)]
 
 
 def _given(found: Answer) -> list[Row]:
@@ -95,7 +110,7 @@ def _ran(
     )
     context = Context(
         request.text,
-        Graph(snapshot, changes),
+        Graph(snapshot, changes, request.text),
         {name: taken(value) for name, value in request.parameters.items()},
         request.parameters,
         request.mode,
@@ -103,18 +118,19 @@ def _ran(
         deadline=clock.deadline,
         cancel=request.cancel,
         import_root=request.import_root,
+        procedures=request.procedures,
     )
     found = run(context, query)
     limits.check_rows(len(found.rows))  # before what it wrote is committed
     return found, context
 
 
-def plan_lines(query: Query, why: str, parameters: Mapping[str, object]) -> list[str]:
+def plan_lines(query: Query, why: str, request: Request) -> list[str]:
     """What EXPLAIN says of such a query. Raises QueryError where it cannot be run."""
     from gdb.language.checks import check
     from gdb.rows.limiting import stop
 
-    warnings = check(query, parameters)
+    warnings = check(query, request.parameters, request.procedures)
     lines = [f"clause by clause, over rows: {why}"]
     for number, clauses in enumerate(query.parts):
         if number:

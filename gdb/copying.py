@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, TypeAlias
 
 from gdb.errors import ChangeRefused, NameProblem, TypeProblem
@@ -22,13 +22,11 @@ from gdb.summary import Summary
 
 if TYPE_CHECKING:
     from gdb.language.clauses import Copy, Query
-    from gdb.pipeline import Clock, Request
+    from gdb.request import Clock, Load, Request
     from gdb.storage.importer.report import LoadReport
 
 Given: TypeAlias = object
 """The value of an option or a parameter."""
-Load: TypeAlias = Callable[..., "LoadReport"]
-"""`Database.load`."""
 
 OPTIONS: Mapping[str, tuple[type, ...]] = {
     **dict.fromkeys(("format", "type", "label", "delimiter", "id_space"), (str,)),

@@ -121,26 +121,14 @@ class LinesSkipped(UserWarning):
     """More than 1 % of a file was skipped (`on_error="skip"`)."""
 
 
-class ChangeRefused(GdbError, ValueError):
-    """A change that the graph does not allow; the transaction stays as it was before it."""
-
-    code = "CHANGE"
-
-    def __init__(self, reason: str, cure: str = "") -> None:
-        super().__init__(f"{reason[:1].upper()}{reason[1:]}.", cure)
+# ---- errors with a place -------------------------------------------------------------------------
 
 
-# ---- queries ------------------------------------------------------------------------------------
+class PlacedError(GdbError):
+    """An error that a query's text may have caused; then it knows its place there, and shows it.
 
-
-class QueryError(GdbError, ValueError):
-    """A query cannot be understood; knows its place and shows it.
-
-    `line` and `column` are 1-based; `length` characters are underlined. `detail` is the standard's
-    name of the error, where it has one ("UndefinedVariable" of the openCypher TCK), else empty.
+    `line` and `column` are 1-based, None where there is no text; `length` characters are underlined.
     """
-
-    code = "QUERY"
 
     def __init__(
         self,
@@ -151,10 +139,8 @@ class QueryError(GdbError, ValueError):
         line: int | None = None,
         column: int | None = None,
         length: int = 1,
-        detail: str = "",
     ) -> None:
         self.line, self.column, self.length = line, column, length
-        self.detail = detail
         if line is not None and column is not None:
             message = f"line {line}, column {column}: {message}"
         super().__init__(message, cure)
@@ -173,6 +159,53 @@ def _underline(text: str, line: int | None, column: int | None, length: int) -> 
     shown = source[left : left + 120]
     marks = "^" * max(1, min(length, len(shown) - (start - left)))
     return f"  {shown}\n  {' ' * (start - left)}{marks}"
+
+
+class ChangeRefused(PlacedError, ValueError):
+    """A change that the graph does not allow; the transaction stays as it was before it."""
+
+    code = "CHANGE"
+
+    def __init__(
+        self,
+        reason: str,
+        cure: str = "",
+        *,
+        text: str = "",
+        line: int | None = None,
+        column: int | None = None,
+        length: int = 1,
+    ) -> None:
+        self.reason = reason
+        shown = reason if text else f"{reason[:1].upper()}{reason[1:]}"
+        super().__init__(f"{shown}.", cure, text=text, line=line, column=column, length=length)
+
+
+# ---- queries ------------------------------------------------------------------------------------
+
+
+class QueryError(PlacedError, ValueError):
+    """A query cannot be understood, or a value that it meets cannot be used; knows its place.
+
+    `detail` is the standard's name of the error, where it has one ("UndefinedVariable" of the
+    openCypher TCK), else empty.
+    """
+
+    code = "QUERY"
+
+    def __init__(
+        self,
+        message: str,
+        cure: str = "",
+        *,
+        text: str = "",
+        line: int | None = None,
+        column: int | None = None,
+        length: int = 1,
+        detail: str = "",
+    ) -> None:
+        self.detail = detail
+        super().__init__(message, cure, text=text, line=line, column=column, length=length)
 
 
 class SyntaxProblem(QueryError):

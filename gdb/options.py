@@ -9,9 +9,9 @@ import os
 import re
 from collections.abc import Collection, Hashable, Mapping
 from contextlib import suppress
-from datetime import date, datetime, timedelta
+from datetime import date, datetime, time, timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
@@ -187,8 +187,8 @@ def thread_count(threads: int) -> int:
 
 
 def checked_parameters(parameters: Mapping[str, object] | None) -> dict[str, Value]:
-    """The parameters of a query as plain Python values; NumPy scalars and tuples are converted,
-    datetimes with a zone to UTC without one.
+    """The parameters of a query as plain Python values; NumPy scalars and tuples are converted. A datetime keeps its
+    zone. Dates, times and durations of `gdb.values`, as results hold them, stay what they are.
 
     Raises
     ------
@@ -234,6 +234,8 @@ def _checked_value(name: str, value: object) -> Value:
         return int(value)
     if isinstance(value, numbers.Real):
         return float(value)
+    if isinstance(value, time) or type(value).__module__.startswith("gdb.values."):
+        return _checked_other_time(name, value)
     plain = getattr(value, "item", None)  # a NumPy boolean or string
     if callable(plain) and getattr(value, "ndim", None) == 0:
         return _checked_value(name, plain())
@@ -253,7 +255,7 @@ def _checked_map(name: str, value: Mapping[object, object]) -> Value:
 
 
 def _checked_time(name: str, given: date | timedelta | np.datetime64 | np.timedelta64) -> Value:
-    """As Python's own date, datetime without a zone, or timedelta; None for NaT."""
+    """As Python's own date, datetime or timedelta; None for NaT."""
     if given != given:
         return None
     value: object = given
@@ -261,6 +263,9 @@ def _checked_time(name: str, given: date | timedelta | np.datetime64 | np.timede
         value = temporal.of_numpy(given)
     try:
         match value:
+            case datetime() if value.tzinfo is not None and value.utcoffset() is not None:
+                moment = datetime.combine(value.date(), value.time(), value.tzinfo)
+                return _checked_other_time(name, moment.replace(fold=value.fold))
             case datetime():
                 return temporal.EPOCH + timedelta(microseconds=temporal.instant_of(value))
             case date():
@@ -273,6 +278,19 @@ def _checked_time(name: str, given: date | timedelta | np.datetime64 | np.timede
         f"parameter ${name} holds {value}, which cannot be kept.",
         "Years are 1 to 9999, in UTC, and durations are at most 292,000 years.",
     )
+
+
+def _checked_other_time(name: str, value: object) -> Value:
+    """A datetime with a zone, a time of day, or a date, time or duration of `gdb.values`."""
+    from gdb.values.problems import ValueProblem
+    from gdb.values.temporal_python import from_python
+
+    try:
+        from_python(value)
+    except ValueProblem as problem:
+        message = f"{problem.message[:1].lower()}{problem.message[1:]}"
+        raise TypeProblem(f"parameter ${name} holds {value}: {message}", problem.cure) from None
+    return cast("Value", value)
 
 
 def _checked_text(name: str, value: str) -> str:
@@ -295,6 +313,8 @@ def kind_of(value: Value) -> Hashable:
         return ("a list", frozenset(kinds) if len(set(kinds)) <= 1 else kinds)
     if isinstance(value, dict):
         return "a map", frozenset((key, kind_of(item)) for key, item in value.items())
+    if isinstance(value, datetime) and value.tzinfo is not None:
+        return "a datetime with a zone"
     return value.__class__.__name__
 
 

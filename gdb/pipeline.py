@@ -3,101 +3,41 @@
 from __future__ import annotations
 
 import logging
-import threading
-import time
-from collections.abc import Callable, Hashable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Hashable, Sequence
+from dataclasses import replace
 from functools import partial
-from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING
 
 from gdb import counting, limits
 from gdb.errors import (
-    Cancelled,
     DeviceError,
     LimitExceeded,
     NotSupported,
     QueryError,
-    QueryTimeout,
     TypeProblem,
 )
 from gdb.executor import run as executor
 from gdb.executor import tail as tails
 from gdb.options import kind_of
+from gdb.request import Clock, Request
 from gdb.result import ColumnAnswer, DeviceColumns, Result
 from gdb.statements import Statement, Statements
-from gdb.summary import Summary
+from gdb.summary import Summary, spent_lines
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from gdb.by_rows import Change
-    from gdb.copying import Load
     from gdb.executor.arrow import Array
     from gdb.executor.gpu.rows import Pick
     from gdb.executor.plan import Plan
-    from gdb.executor.tail import Tail, Value
+    from gdb.executor.tail import Tail
     from gdb.language.binder import BoundQuery
     from gdb.language.clauses import Query
-    from gdb.query_graph import MatchMode
     from gdb.storage.adjacency import I64
     from gdb.storage.snapshot import Snapshot
 
 _log = logging.getLogger("gdb")
-T = TypeVar("T")
-
-
-# not frozen: each query makes one, and a frozen one takes four times as long to make
-@dataclass(slots=True)
-class Request:
-    """One query as it was asked, its arguments checked (`gdb.options`).
-
-    memory : bytes, None for no budget. timeout : seconds from the start, None for none.
-    import_root : the folder in which files that it reads must lie, None for any. load : `Database.load`, which COPY is;
-        None where nothing can be loaded.
-    """
-
-    text: str
-    parameters: Mapping[str, Value]
-    mode: MatchMode
-    cancel: threading.Event
-    device: str = "auto"
-    threads: int = 0
-    memory: int | None = None
-    timeout: float | None = None
-    import_root: Path | None = None
-    load: Load | None = None
-
-
-@dataclass(slots=True)
-class Clock:
-    """Seconds by step; a deadline and a cancel event, looked at between steps."""
-
-    cancel: threading.Event
-    timeout: float | None
-    begun: float = field(default_factory=time.monotonic)
-    seconds: dict[str, float] = field(default_factory=dict)
-
-    @property
-    def deadline(self) -> float | None:
-        return None if self.timeout is None else self.begun + self.timeout
-
-    def left(self) -> float | None:
-        """Seconds until the deadline; a moment where none are left."""
-        return None if self.deadline is None else max(self.deadline - time.monotonic(), 1e-3)
-
-    def step(self, name: str, work: Callable[[], T]) -> T:
-        if self.cancel.is_set():
-            raise Cancelled("the query was cancelled.")
-        begin = time.monotonic()
-        if self.timeout is not None and begin > self.begun + self.timeout:
-            raise QueryTimeout(
-                f"the query ran longer than its timeout of {self.timeout:g} s.",
-                "Give a larger timeout=, or ask for less.",
-            )
-        value = work()
-        self.seconds[name] = time.monotonic() - begin
-        return value
+AGAIN = 200_000
+"""Embeddings up to which a query that failed over columns is run again over rows, some seconds perhaps."""
 
 
 def answer(
@@ -120,6 +60,17 @@ def answer(
     """
     clock = Clock(request.cancel, request.timeout)
     statements = Statements() if statements is None else statements
+    with clock.usage:
+        return _answer(request, snapshot, statements, change, clock)
+
+
+def _answer(
+    request: Request,
+    snapshot: Snapshot,
+    statements: Statements,
+    change: Change | None,
+    clock: Clock,
+) -> Result:
     key = _key(request)
     known = statements.find(key, snapshot)
     if known is None:
@@ -140,7 +91,10 @@ def answer(
         if bound.profile:
             return _profiled(request, statement, snapshot, clock)
     else:
-        statement = _with_values(request, known, snapshot, clock)
+        try:
+            statement = _with_values(request, known, snapshot, clock)
+        except QueryError as failed:
+            return _again(request, snapshot, clock, failed)
     result = _run(request, statement, snapshot, clock)
     if statement is not known:
         statements.keep(key, snapshot, statement)
@@ -153,7 +107,10 @@ def stated(
     """The query as a statement, kept or new; None where it is no single pattern, or asks for its plan."""
     known = statements.find(_key(request), snapshot)
     if known is not None:
-        return _with_values(request, known, snapshot, clock)
+        try:
+            return _with_values(request, known, snapshot, clock)
+        except QueryError:  # of a value: `answer` tells the place
+            return None
     query = clock.step("parse", lambda: _parsed(request))
     understood = _understood(request, query, snapshot, clock)
     if isinstance(understood, str) or understood[0].explain or understood[0].profile:
@@ -174,6 +131,13 @@ def on_device(request: Request, snapshot: Snapshot, statements: Statements) -> D
             'Use device="cuda" or "cuda:N", or take the rows on the host: execute().',
         )
     clock = Clock(request.cancel, request.timeout)
+    with clock.usage:
+        return _on_device(request, snapshot, statements, clock)
+
+
+def _on_device(
+    request: Request, snapshot: Snapshot, statements: Statements, clock: Clock
+) -> DeviceColumns:
     key = _key(request)
     known = statements.find(key, snapshot)
     if known is None:
@@ -205,7 +169,8 @@ def on_device(request: Request, snapshot: Snapshot, statements: Statements) -> D
     rows = found[0].shape[0]
     limits.check_rows(rows)
     summary = Summary(
-        *(clock.seconds, device, rows, rows, profile.kernel_seconds, profile.moved_bytes)
+        *(clock.seconds, device, rows, rows, profile.kernel_seconds, profile.moved_bytes),
+        bytes_read=clock.usage.bytes_read,
     )
     names = [output.name for output in tail.outputs]
     columns = dict(zip(names, found, strict=True))
@@ -287,10 +252,10 @@ def _understood(
         return "it is more than MATCH and RETURN"
     try:
         bound = clock.step("bind", lambda: bind(query, snapshot, request.parameters, request.mode))
-        check(query, request.parameters)
+        check(query, request.parameters, request.procedures)
     except QueryError as refused:
         # rows may do it all the same; where nothing can, their check tells what is wrong
-        return f"DuckDB cannot do this: {refused.message}"
+        return f"it does not compile as one pattern: {refused.message}"
     plan = clock.step("plan", lambda: _planned(request, bound, snapshot))
     return bound, plan
 
@@ -311,9 +276,16 @@ def _by_rows(
         return found
     why = found
     if query.explain:
-        lines = plan_lines(query, why, request.parameters)
+        lines = plan_lines(query, why, request)
         return Result.of_lines("plan", lines, Summary(dict(clock.seconds), "", len(lines)))
     return answered(request, query, snapshot, clock, why, change)
+
+
+def _again(request: Request, snapshot: Snapshot, clock: Clock, failed: QueryError) -> Result:
+    """The answer over rows, where columns failed at a value: their evaluator decides whether that is an error, and
+    knows the place."""
+    why = f"over columns it failed: {failed.message}"
+    return _by_rows(request, _parsed(request), snapshot, clock, why, None)
 
 
 def _planned(request: Request, bound: BoundQuery, snapshot: Snapshot) -> Plan:
@@ -354,17 +326,14 @@ def _profiled(request: Request, statement: Statement, snapshot: Snapshot, clock:
     summary = _run(request, statement, snapshot, clock, profile).summary
     options = options_of(request, None)
     lines = explain(statement.plan, snapshot, options, profile.bound).splitlines()
-    steps = ", ".join(f"{step} {seconds * 1e3:.1f}" for step, seconds in summary.seconds.items())
-    lines += [
-        f"embeddings: {summary.embeddings:,}   rows: {summary.rows:,}",
-        f"milliseconds: {steps}",
-    ]
+    lines += [f"embeddings: {summary.embeddings:,}   rows: {summary.rows:,}", *spent_lines(summary)]
     if summary.device.startswith("cuda"):
         kernels = summary.kernel_seconds * 1e3
         lines.append(
             f"on {summary.device}: {kernels:.3f} ms in kernels, {summary.moved_bytes:,} bytes copied to it"
         )
-    return Result.of_lines("plan", lines, Summary(summary.seconds, summary.device, len(lines)))
+    told = Summary(summary.seconds, summary.device, len(lines), bytes_read=summary.bytes_read)
+    return Result.of_lines("plan", lines, told)
 
 
 def _run(
@@ -412,19 +381,30 @@ def _run(
     if isinstance(parts, int):
         answer = tails.finish(tail, parts)
     else:
-        answer = clock.step(
-            "tail",
-            lambda: tails.finish(
-                tail,
-                parts,
-                numbers=numbers,
-                memory=request.memory,
-                cancel=request.cancel,
-                deadline=clock.deadline,
-            ),
-        )
+        try:
+            answer = clock.step(
+                "tail",
+                lambda: tails.finish(
+                    tail,
+                    parts,
+                    numbers=numbers,
+                    memory=request.memory,
+                    cancel=request.cancel,
+                    deadline=clock.deadline,
+                ),
+            )
+        except QueryError as failed:
+            if embeddings > AGAIN:
+                from gdb.language.suspects import suspected
+
+                raise suspected(_parsed(request), failed) from None
+            return _again(request, snapshot, clock, failed)
     limits.check_rows(len(answer))
-    summary = Summary(clock.seconds, device, len(answer), embeddings, evaluator="duckdb")
+    summary = Summary(
+        *(clock.seconds, device, len(answer), embeddings),
+        evaluator="duckdb",
+        bytes_read=clock.usage.bytes_read,
+    )
     if profile is not None:
         summary = replace(
             summary, kernel_seconds=profile.kernel_seconds, moved_bytes=profile.moved_bytes

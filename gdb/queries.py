@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, TypeVar
 
 from gdb import options
 from gdb.errors import Cancelled, ChangeRefused, ReadOnlyError
 from gdb.interrupt import run_beside
+from gdb.procedures import ALWAYS, registered
 from gdb.schema import Schema, schema_of
 from gdb.statements import Statements
 from gdb.work import Work
@@ -17,10 +18,10 @@ from gdb.work import Work
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from gdb.copying import Load
     from gdb.dbapi import Cursor
-    from gdb.pipeline import Request
+    from gdb.language.procedures import Procedure
     from gdb.query_graph import MatchMode
+    from gdb.request import Load, Request
     from gdb.result import DeviceColumns, Result
     from gdb.storage.snapshot import StoreStats
     from gdb.storage.store import Store
@@ -44,6 +45,7 @@ class Queries:
         self._work = Work()
         self._statements = Statements()
         self._events: list[threading.Event] = []  # of queries that have ended
+        self._procedures: Mapping[str, Procedure] = ALWAYS
 
     def execute(
         self,
@@ -200,6 +202,37 @@ class Queries:
         request = self._request(text, parameters, device, memory, timeout, match, threads)
         return self._work.do(lambda: explained(request, self._store.snapshot()), request.cancel)
 
+    def register_procedure(
+        self, signature: str, function: Callable[..., Iterable[object]], help: str = ""
+    ) -> None:
+        """Add a procedure, which queries of this Database call by CALL name(...) YIELD ...; one of its name that was
+        registered before is replaced.
+
+        Parameters
+        ----------
+        signature : its name, what it takes and what it gives, as in
+            "my.cities(name :: STRING, code :: INTEGER?) :: (city :: STRING, people :: INTEGER?)"; the types are listed
+            in docs/LANGUAGE.md. A question mark allows null.
+        function : called with the arguments, as Python has them, once for each row that comes to CALL. It gives rows: a
+            list or tuple with the outputs in order, or a dict by their names. It may ask this Database.
+        help : what `CALL dbms.procedures()` says of it.
+
+        Raises
+        ------
+        SyntaxProblem : the signature is none. NameProblem : it is the name of a procedure of gdb's own.
+
+        Examples
+        --------
+        >>> db.register_procedure("my.up(x :: INTEGER) :: (y :: INTEGER)", lambda x: [(x + 1,)])  # doctest: +SKIP
+        >>> db.execute("UNWIND [1, 2] AS x CALL my.up(x) YIELD y RETURN y").fetchall()  # doctest: +SKIP
+        [(2,), (3,)]
+        """
+        self._procedures = registered(self._procedures, signature, function, help)
+
+    def procedures(self) -> list[str]:
+        """The signatures of all procedures, by name."""
+        return [str(one.signature) for _, one in sorted(self._procedures.items())]
+
     def _request(
         self,
         text: str,
@@ -211,7 +244,7 @@ class Queries:
         threads: int,
     ) -> Request:
         options.query_text(text, device)
-        from gdb.pipeline import Request
+        from gdb.request import Request
 
         return Request(
             text,
@@ -223,6 +256,7 @@ class Queries:
             memory=options.memory_bytes(memory),
             timeout=options.timeout_seconds(timeout),
             import_root=self._import_root,
+            procedures=self._procedures,
             load=self._loads(),
         )
 
@@ -237,7 +271,8 @@ class Queries:
 
         if self._read_only:
             raise ReadOnlyError(
-                f"{self!r} was opened read-only.", "Open it with gdb.connect(path) to change it."
+                f"the store {self._store.path} was opened read-only, and this query writes.",
+                "Open it without read_only=True (gdbsh: without --read-only).",
             )
         self._refuse_inside()
         self._statements.clear()  # or they would hold the snapshot, and so its files

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from gdb.executor.tail import Tail, Value
     from gdb.language.binder import BoundQuery
     from gdb.language.syntax import Element
-    from gdb.query_graph import QueryEdge, QueryVertex
+    from gdb.query_graph import QueryEdge, QueryGraph, QueryVertex
     from gdb.storage.snapshot import Snapshot
 
 MOST = 256  # statements of one database
@@ -79,9 +79,10 @@ class Statement:
             if bounds is not None:
                 from gdb.executor.given import Given
 
+                numbered = self._numbered(bounds)
                 allowed = self.bound.allowed_again(values, changed, touched)
-                given = Given(*allowed, self._numbered(bounds))
-                if self._near(given):
+                given = Given(*allowed, numbered or {})
+                if numbered is not None and self._near(given):
                     return self._with(values, self.bound.tail, given)
         return self._bound_to(self.bound.with_values(values), make_plan)
 
@@ -97,7 +98,7 @@ class Statement:
         from gdb.executor.given import Given
 
         before, after = self.bound.graph, bound.graph
-        alike = _but_for_bounds(before.compared) == _but_for_bounds(after.compared)
+        numbered = self._numbered_of(after)
         given = Given(
             {
                 k: allowed
@@ -109,19 +110,11 @@ class Statement:
                 for k, allowed in enumerate(e.allowed for e in after.edges)
                 if allowed is not None and allowed is not before.edges[k].allowed
             },
-            self._numbered(
-                {
-                    k: (one.least, one.most)
-                    for k, one in enumerate(after.compared)
-                    if one is not before.compared[k]
-                }
-            )
-            if alike
-            else {},
+            numbered or {},
         )
         others = given.vertices or given.edges or given.bounds
         keeps = (
-            alike
+            numbered is not None
             and (_takes_others(self.plan, bound) or not others)
             and _same_tail(self.bound, bound)
             and after.symmetric_under == before.symmetric_under
@@ -137,11 +130,26 @@ class Statement:
         """`bound` stays the query that was planned: what changed is always told from that."""
         return Statement(self.bound, self.plan, values, tail, given, self.mentions, self.lasting)
 
-    def _numbered(self, bounds: Mapping[int, tuple[int, int]]) -> dict[int, tuple[int, int]]:
-        """Bounds of the query graph's comparisons as those of the plan's, which has them in its own order."""
+    def _numbered_of(self, after: QueryGraph) -> dict[int, tuple[int, int]] | None:
+        """The bounds that another query graph has, by the plan's numbers; None where more than bounds differs."""
+        before = self.bound.graph.compared
+        if _but_for_bounds(before) != _but_for_bounds(after.compared):
+            return None
+        changed = {
+            k: (one.least, one.most) for k, one in enumerate(after.compared) if one is not before[k]
+        }
+        return self._numbered(changed)
+
+    def _numbered(self, bounds: Mapping[int, tuple[int, int]]) -> dict[int, tuple[int, int]] | None:
+        """Bounds of the query graph's comparisons as those of the plan's, which has them in its own order, and some
+        that follow from them; None where the plan will not do for them."""
+        from gdb.planner.implied import again
+
         compared = self.bound.graph.compared
         number = {id(one): k for k, one in enumerate(self.plan.compares)}
-        return {number[id(compared[k])]: both for k, both in bounds.items()}
+        return again(
+            self.plan.compares, {number[id(compared[k])]: both for k, both in bounds.items()}
+        )
 
     def _near(self, given: Given) -> bool:
         """Whether candidate sets are of about the size that the planner saw, and lie where it took them to lie."""

@@ -16,10 +16,13 @@ from functools import partial
 from types import TracebackType
 from typing import TYPE_CHECKING, Self, TypeVar
 
-from gdb.errors import Cancelled, DeviceError, InternalError
+from gdb.errors import Cancelled, DeviceError, InternalError, QueryError
 from gdb.executor import run as executor
 from gdb.executor import tail as tails
-from gdb.pipeline import Clock, Request, answer, options_of, stated
+from gdb.language.parser import parse
+from gdb.language.suspects import suspected
+from gdb.pipeline import answer, options_of, stated
+from gdb.request import Clock, Request
 from gdb.result import Answer, ColumnAnswer, batch_size
 from gdb.summary import Summary
 
@@ -220,7 +223,8 @@ def streamed(
     GdbError : as `gdb.pipeline.answer`; where a GPU fails after the first rows, also with the device "auto".
     """
     clock = Clock(request.cancel, request.timeout)
-    statement = stated(request, snapshot, statements, clock)
+    with clock.usage:
+        statement = stated(request, snapshot, statements, clock)
     if statement is None or not statement.tail.by_part or statement.tail.once is not None:
         whole = answer(request, snapshot, statements, change)
         pipe.begin(Begun(whole.columns, whole.warnings))
@@ -230,12 +234,18 @@ def streamed(
     notes = dict.fromkeys((*statement.bound.warnings, *statement.plan.notes.warnings))
     pipe.begin(Begun([output.name for output in statement.tail.outputs], tuple(notes)))
     try:
-        return _by_part(request, statement, snapshot, clock, pipe)
+        with clock.usage:
+            return _by_part(request, statement, snapshot, clock, pipe)
+    except QueryError as failed:
+        if failed.line is not None:
+            raise
+        raise suspected(parse(request.text), failed) from None
     except DeviceError as error:
         if request.device.lower() != "auto" or pipe.given:
             raise
         _log.warning("a GPU gave up, so the query runs on the CPU: %s", error)
-        return _by_part(replace(request, device="cpu"), statement, snapshot, clock, pipe)
+        with clock.usage:
+            return _by_part(replace(request, device="cpu"), statement, snapshot, clock, pipe)
 
 
 def _by_part(
@@ -265,5 +275,6 @@ def _by_part(
     embeddings = clock.step("run", lambda: run(tail.row_limit, statement.given))
     return Summary(
         *(clock.seconds, device, rows, embeddings, profile.kernel_seconds, profile.moved_bytes),
+        bytes_read=clock.usage.bytes_read,
         evaluator="duckdb",
     )

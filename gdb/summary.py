@@ -27,13 +27,21 @@ _CHANGES = (
 class Summary:
     """How a query went; `str` of it is a line of text.
 
-    seconds : step -> seconds, in order: parse, bind, plan, run, tail (only steps that took place).
+    seconds : step -> seconds, in order: parse, bind, plan, compile, run, tail (only steps that took place). compile:
+        waiting for machine code, for the kernel of the CPU or of a GPU: LLVM or NVRTC at work, or the loading of what
+        they have made before. That is once in a process; kernels of a GPU that are made while another one works (see
+        docs/performance.md) are waited for by nobody. The other steps are without it.
     device : what ran the pattern: "cpu", "gpu", "reference", or "" where nothing ran (EXPLAIN).
     rows : rows of the answer.
     embeddings : what the pattern matched (rows or count), before the relational part; None where nothing ran.
     effects : what a query that writes changed, see `gdb.rows.graph.Effects`; None where it only read.
     kernel_seconds, moved_bytes : on a GPU, the time in its kernels by its own clock, and what was copied to it (nothing
         where the graph and the query's tables were there already).
+    bytes_read : bytes of the graph's arrays that the query read from: of relationships the adjacency of each type and
+        direction (index, offsets, neighbours) and their ids, of properties and of the user's ids the columns. Each
+        array counts once and whole, as it lies in memory (mapped files, or put together from a delta and the base),
+        whether or not it had been read before. Not counted: what only the planner looked at, looking up nodes by id,
+        and, where rows hold nodes or relationships of a query over columns, what these are made of when they are read.
     evaluator : "duckdb" where the query ran over columns: as one pattern and a relational tail, or, where there is a
         `why`, clause by clause; "rows" where it ran clause by clause over rows, and `why`; "" where nothing ran.
     """
@@ -44,6 +52,7 @@ class Summary:
     embeddings: int | None = None
     kernel_seconds: float = 0.0
     moved_bytes: int = 0
+    bytes_read: int = 0
     effects: Effects | None = None
     evaluator: Evaluator = ""
     why: str = ""
@@ -61,6 +70,12 @@ class Summary:
             done = f"{changes}, {done}" if self.rows else changes
         where = "the CPU" if self.device == "cpu" else self.device
         return f"{done}; {_time(self.total_seconds)}" + (f" on {where}" if where else "")
+
+
+def spent_lines(summary: Summary) -> list[str]:
+    """What PROFILE says of the time and of what was read."""
+    steps = ", ".join(f"{step} {seconds * 1e3:.1f}" for step, seconds in summary.seconds.items())
+    return [f"milliseconds: {steps}", f"bytes read: {summary.bytes_read:,}"]
 
 
 def sentence(effects: Effects) -> str:

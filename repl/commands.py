@@ -74,12 +74,12 @@ def perform(session: Session, statement: Statement) -> None:
     if not statement.is_command:
         session.query(statement.text)
         return
-    word, _, argument = statement.text.partition(" ")
-    known = names()
+    typed, _, argument = statement.text.partition(" ")
+    known, word = names(), f".{typed.lstrip('.:').lower()}"
     found = known.get(word)
     if found is None:
         cure = did_you_mean(word, known) or "`.help` lists the commands."
-        raise NameProblem(f"there is no command {word}.", cure)
+        raise NameProblem(f"there is no command {typed}.", cure)
     argument = argument.strip()
     if found.choices and argument and argument not in found.choices:
         cure = f"Write one of: {', '.join(found.choices)}."

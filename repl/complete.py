@@ -40,7 +40,7 @@ KEYWORDS = (
 FUNCTIONS = (
     *("count", "sum", "avg", "min", "max", "collect", "id", "labels", "type", "coalesce", "abs"),
     *("sign", "ceil", "floor", "sqrt", "toUpper", "toLower", "trim", "size", "toString"),
-    *("date", "datetime", "duration"),
+    *("date", "datetime", "localdatetime", "duration"),
 )
 
 
@@ -55,6 +55,7 @@ class Names:
     labels: tuple[str, ...] = ()
     types: tuple[str, ...] = ()
     keys: tuple[str, ...] = ()
+    procedures: tuple[str, ...] = ()
     commands: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     files: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     listed: Callable[[str], Iterable[str]] = lambda beginning: ()
@@ -78,6 +79,7 @@ _CLOSED = re.compile(r"""'[^']*'|"[^"]*"|\\.""")
 _ARGUMENT = re.compile(r"""(?:'.*|".*|[^\s'"]*)\Z""")
 _WORD = re.compile(r"`?\w*\Z")
 _VARIABLE = re.compile(r"[(\[,]\s*([^\W\d]\w*)\s*(?=[:)\]{])|\bAS\s+([^\W\d]\w*)", re.IGNORECASE)
+_CALLED = re.compile(r"\bCALL\s+((?:\w+\.)*)\Z", re.IGNORECASE)
 _PLAIN = re.compile(r"[^\W\d]\w*")
 
 
@@ -103,6 +105,11 @@ def complete(text: str, names: Names) -> list[Candidate]:
 
 def _expected(before: str, word: str, names: Names) -> tuple[Iterable[str], str]:
     """What may stand behind `before`, and its kind."""
+    called = _CALLED.search(before)
+    if called is not None:
+        start = called[1].lower()
+        found = [name for name in names.procedures if name.lower().startswith(start)]
+        return [f"{name[len(start) :]}(" for name in found], "procedure"
     bracket = _innermost(before)
     tight = before.rstrip()
     if bracket != "{" and re.search(r":\s*(?:!?[\w`]+\s*[|&]\s*)*!?\Z", tight):

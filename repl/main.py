@@ -1,17 +1,19 @@
-"""The command `gdbsh`: a shell on a store, and load, check, compact, backup, export and demo beside it."""
+"""The command `gdbsh`: a shell on a store, and create, load, check, compact, backup, export and demo beside it."""
 
 from __future__ import annotations
 
 import argparse
 import io
 import os
+import shlex
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import gdb
-from gdb.errors import Cancelled, GdbError, NotAStore
+from gdb.errors import Cancelled, FolderTaken, GdbError, NotAStore
+from gdb.language.suggest import did_you_mean
 from gdb.repl.format import Format
 
 if TYPE_CHECKING:
@@ -22,6 +24,7 @@ FAILED, USAGE, INTERRUPTED = 1, 2, 130  # exit codes; 0 is success
 
 _EPILOG = """\
 other uses:
+  gdbsh create STORE         make an empty store
   gdbsh load STORE FILE...   import edge lists, tables or exports (gdbsh load --help)
   gdbsh check STORE          verify every file of a store
   gdbsh compact STORE        write it anew with what transactions changed
@@ -72,19 +75,26 @@ def _shell(words: Sequence[str]) -> int:
     )
     parser.add_argument("--format", choices=[*map(str, Format)], help="default: table")
     parser.add_argument("--read-only", action="store_true", help="never write to the store")
+    _add_import_root(parser)
     parser.add_argument("--version", action="version", version=f"gdbsh {gdb.__version__}")
-    given = parser.parse_args(words)
+    given, others = parser.parse_known_args(words)
+    if others:
+        near = did_you_mean(given.store or "", _USES, "gdbsh ")
+        parser.error(f"there is too much: {' '.join(others)}. {near}".strip())
 
     from gdb.repl.session import Session
     from gdb.repl.statements import all_of
 
-    if (
-        given.store is not None and not Path(given.store).exists()
-    ):  # a mistyped name shall not make an empty store
+    store = given.store
+    if store and _is_free(Path(store)):  # a mistyped name shall not make a store
+        quoted = shlex.quote(store)
         raise NotAStore(
-            f"there is no store {given.store}.", f"Make one: gdbsh load {given.store} FILE..."
+            f"there is no store {store}.",
+            f"Make one: `gdbsh create {quoted}`, or of files `gdbsh load {quoted} FILE...`.",
         )
-    with gdb.connect(given.store, read_only=given.read_only, create=False) as db:
+    with gdb.connect(
+        store, read_only=given.read_only, create=False, import_root=given.import_root
+    ) as db:
         session = Session(db, sys.stdout, sys.stderr, Format(given.format or Format.TABLE))
         if given.commands is not None:
             return _run(session, [held for text in given.commands for held in all_of(text)])
@@ -93,14 +103,18 @@ def _shell(words: Sequence[str]) -> int:
         from gdb.repl import shell
 
         session.interactive = True
-        stats = db.stats()
         shell.run(
             session,
-            f"gdb {gdb.__version__}: {given.store or 'in memory'}, {stats.vertices:,} nodes and"
-            f" {stats.edges:,} relationships.\nA query ends with a semicolon;"
+            f"gdb {gdb.__version__}: {store or 'in memory'}, {_sizes(db)}.\nA query ends with a semicolon;"
             " .help lists the commands, Ctrl-D leaves.",
         )
         return 0
+
+
+def _sizes(db: gdb.Database) -> str:
+    stats = db.stats()
+    counts = (stats.vertices, "node"), (stats.edges, "relationship")
+    return " and ".join(f"{n:,} {what}{'s' * (n != 1)}" for n, what in counts)
 
 
 def _run(session: Session, statements: Sequence[Statement]) -> int:
@@ -122,7 +136,26 @@ def _run(session: Session, statements: Sequence[Statement]) -> int:
     return 0
 
 
-# ---- gdbsh load, check, compact, backup, export, demo ----------------------------------------------------------------
+# ---- gdbsh create, load, check, compact, backup, export, demo --------------------------------------------------------
+
+
+def _create(words: Sequence[str]) -> int:
+    parser = _parser("gdbsh create", "Make an empty store; gdbsh STORE opens it.")
+    parser.add_argument("store", metavar="STORE", help="a new folder, or an empty one")
+    given = parser.parse_args(words)
+    path, opens = Path(given.store), f"gdbsh {shlex.quote(given.store)}"
+    if not _is_free(path):
+        raise FolderTaken(
+            f"there is something at {path} already.", f"If that is a store, `{opens}` opens it."
+        )
+    with gdb.connect(path):
+        print(f"{path}: an empty store; `{opens}` opens it")
+    return 0
+
+
+def _is_free(path: Path) -> bool:
+    """Whether a store can be made there: nothing is, or an empty folder."""
+    return not path.exists() or (path.is_dir() and not any(path.iterdir()))
 
 
 def _load(words: Sequence[str]) -> int:
@@ -131,8 +164,9 @@ def _load(words: Sequence[str]) -> int:
     parser = _parser("gdbsh load", "Import files into a store, which is made where there is none.")
     parser.add_argument("store", metavar="STORE", help="folder of the store")
     loading.add_options(parser)
+    _add_import_root(parser)
     given = loading.parse(parser, words)
-    with gdb.connect(given.options.store) as db:
+    with gdb.connect(given.options.store, import_root=given.options.import_root) as db:
         print(loading.load(db, given))
     return 0
 
@@ -201,6 +235,7 @@ def _demo(words: Sequence[str]) -> int:
 
 
 _USES: dict[str, Callable[[Sequence[str]], int]] = {
+    "create": _create,
     "load": _load,
     "check": _check,
     "compact": _compact,
@@ -208,6 +243,12 @@ _USES: dict[str, Callable[[Sequence[str]], int]] = {
     "export": _export,
     "demo": _demo,
 }
+
+
+def _add_import_root(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--import-root", metavar="DIR", help="files that are read must lie in this folder"
+    )
 
 
 def _parser(name: str, description: str, epilog: str | None = None) -> argparse.ArgumentParser:

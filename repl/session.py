@@ -88,4 +88,5 @@ class Session:
 def _timing(summary: Summary, seconds: float) -> str:
     steps = ", ".join(f"{step} {spent:.4f}" for step, spent in summary.seconds.items())
     where = f" on {summary.device}" if summary.device else ""
-    return f"time: {seconds:.4f} s{where}" + (f" ({steps})" if steps else "")
+    read = f"; read {summary.bytes_read:,} bytes" if summary.bytes_read else ""
+    return f"time: {seconds:.4f} s{where}" + (f" ({steps})" if steps else "") + read

@@ -131,10 +131,11 @@ def _names(session: Session) -> Names:
     known = {name: held.choices for name, held in commands.names().items()}
     files = {name: option_names() for name, held in commands.names().items() if held.takes_files}
     try:
-        schema = session.db.schema()
+        schema, procedures = session.db.schema(), session.db.procedures()
     except GdbError:  # it is told when a query is run; completion stays silent
         return Names(commands=known, files=files, listed=_listed)
-    return Names(schema.labels, schema.types, schema.keys, known, files, _listed)
+    called = tuple(text.partition("(")[0] for text in procedures)
+    return Names(schema.labels, schema.types, schema.keys, called, known, files, _listed)
 
 
 def _listed(beginning: str) -> list[str]:

@@ -1,6 +1,7 @@
 """Cuts what was typed or piped into statements: at `;` outside strings, quoted names and comments.
 
-A statement is a query, or a dot-command: a dot in first place, up to the end of its line. Only
+A statement is a query, or a dot-command: a dot in first place, or a colon as in Neo4j's shell, up to
+the end of its line; `help`, `exit` and `quit` alone on a line are commands as well. Only
 quotes and comments are looked at here; what a query means is for gdb.language, which also tells
 what is wrong with an unclosed string.
 """
@@ -17,7 +18,9 @@ _PIECE = re.compile(
 )
 _BLANK = re.compile(r"(?:\s|//[^\r\n]*|/\*.*?\*/)*", re.DOTALL)
 # A `;` in quotes is part of a command's argument: .load a.csv --delimiter ';'
-_COMMAND = re.compile(r"""\.(?:'[^'\r\n]*'|"[^"\r\n]*"|[^;\r\n])*""")
+_COMMAND = re.compile(r"""[.:](?:'[^'\r\n]*'|"[^"\r\n]*"|[^;\r\n])*""")
+# What people try first. No query is one of these words.
+_WORD = re.compile(r"(?:help|exit|quit)[ \t]*(?=[;\r\n]|\Z)", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +32,7 @@ class Statement:
 
     @property
     def is_command(self) -> bool:
-        return self.text.startswith(".")
+        return self.text.startswith((".", ":")) or _WORD.fullmatch(self.text) is not None
 
 
 def split(text: str) -> tuple[list[Statement], str]:
@@ -79,7 +82,7 @@ def _after_blank(text: str, begin: int) -> int:
 
 def _end(text: str, begin: int) -> tuple[int, bool]:
     """Where the statement that begins here ends, and whether anything closes it."""
-    command = _COMMAND.match(text, begin)
+    command = _COMMAND.match(text, begin) or _WORD.match(text, begin)
     if command:
         return command.end(), True
     for piece in _PIECE.finditer(text, begin):

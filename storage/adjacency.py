@@ -60,6 +60,11 @@ class Adjacency:
     max_degree: int
 
     @property
+    def arrays(self) -> tuple[U32, U32, U32, I64, U32]:
+        """What it consists of, in the order of its fields."""
+        return self.first, self.length, self.row, self.offsets, self.neighbours
+
+    @property
     def rows(self) -> int:
         return int(self.offsets.shape[0] - 1)
 

@@ -18,6 +18,7 @@ from typing import NoReturn
 import numpy as np
 import numpy.typing as npt
 
+from gdb import usage
 from gdb.storage import edge_stream, intervals, pcsr, properties
 from gdb.storage.adjacency import Adjacency, Direction
 from gdb.storage.delta import TypeDelta, patched
@@ -123,6 +124,7 @@ class Partitions:
             mine = np.flatnonzero(numbers == number)
             at = eids[mine] - record.first_eid
             part = self.part(record.name, Direction.OUT)
+            usage.read(part.offsets, part.neighbours)
             if not record.directed:
                 at = self._canonical_slots(record.name)[at]
             rows = np.searchsorted(part.offsets, at, side="right") - 1

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from gdb import usage
 from gdb.errors import StoreError
 from gdb.storage import delta as deltas
 from gdb.storage import intervals
@@ -122,12 +123,16 @@ class Snapshot:
         costs a sort of its edges once.
         """
         with self._lock:
-            return self.partitions.adjacency(types, direction)
+            found = self.partitions.adjacency(types, direction)
+        usage.read(*found.arrays)
+        return found
 
     def eids(self, types: tuple[str, ...], direction: Direction) -> I64:
         """The edge id of every position of that adjacency, i64[m], read-only."""
         with self._lock:
-            return self.partitions.eids(types, direction)
+            found = self.partitions.eids(types, direction)
+        usage.read(found)
+        return found
 
     def edge_ends(self, eids: I64) -> tuple[I32, U32, U32]:
         """Of each edge: the number of its type in `edge_types`, source and target vid; [n] each.
@@ -156,7 +161,10 @@ class Snapshot:
     def edge_column(self, type: str, key: str) -> Column | None:
         """A property of all edges of a type in the order of their ids; None where there is none."""
         with self._lock:
-            return self.partitions.column(type, key)
+            found = self.partitions.column(type, key)
+        if found is not None:
+            usage.read(*found.arrays)
+        return found
 
     def edge_pieces(self, type: str, most: int) -> Iterator[EdgePiece]:
         """All edges of one type in the order of their ids, most of them so many at a time: for who goes through them
@@ -186,7 +194,10 @@ class Snapshot:
     def vertex_column(self, group: int, key: str) -> Column | None:
         """A property of all vertices of a group, by group row; None where it has none."""
         with self._lock:
-            return self._vertices.column(group, key)
+            found = self._vertices.column(group, key)
+        if found is not None:
+            usage.read(*found.arrays)
+        return found
 
     # ---- user ids -------------------------------------------------------------------------------
 
@@ -195,6 +206,7 @@ class Snapshot:
         with self._lock:
             column = self._vertices.column(group, None)
         assert column is not None
+        usage.read(*column.arrays)
         return column
 
     def is_id(self, group: int, key: str) -> bool:

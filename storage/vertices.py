@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from gdb import usage
 from gdb.errors import ImportFailed
 from gdb.storage import contradictions, ids, intervals, properties
 from gdb.storage.delta import Delta, NewVertices, Patch, Ranges, lengths_of, patched, visible
@@ -206,6 +207,7 @@ class Vertices:
             mine = np.flatnonzero((numbers == group) & ~gone)
             column = self.column(group, None)
             assert column is not None
+            usage.read(*column.arrays)
             found[mine] = column.take(self.group_rows(vids[mine], group)).to_list()
         result: list[int | str] = found.tolist()
         return result

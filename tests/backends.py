@@ -21,6 +21,7 @@ class Backend:
     name: str
     count: Callable[[Prepared, Watch, Budget], int]
     rows: Callable[[Prepared, Watch, Budget, int], Embeddings]
+    windows: bool  # whether its kernel reads rows in the order of a value
 
 
 def whole_table(plan: Plan, watch: Watch, run: Callable[[Wanted, Deliver], None]) -> Embeddings:
@@ -76,13 +77,13 @@ def _cpu() -> Backend:
     def rows(prepared: Prepared, watch: Watch, budget: Budget, capacity: int) -> Embeddings:
         return rows_on_cpu(prepared, watch, budget, 2, capacity)
 
-    return Backend("cpu", lambda p, w, b: launch.count(p, w, b, 2), rows)
+    return Backend("cpu", lambda p, w, b: launch.count(p, w, b, 2), rows, windows=True)
 
 
 def _gpu() -> Backend:
     from gdb.executor.gpu import launch
 
-    return Backend("gpu", lambda p, w, b: launch.count(p, w, b), rows_on_gpu)
+    return Backend("gpu", lambda p, w, b: launch.count(p, w, b), rows_on_gpu, windows=False)
 
 
 BACKENDS = [

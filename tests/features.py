@@ -15,13 +15,13 @@ _QUERY = re.compile(r"(having executed|executing query|executing control query):
 class Case:
     """One scenario: its queries in order, the names of its parameters, and the error that the last query ends in.
 
-    procedures : whether it brings procedures of its own, which gdb has no place for.
+    procedures : the signatures of those that it brings.
     """
 
     name: str
     queries: tuple[str, ...]
     parameters: tuple[str, ...]
-    procedures: bool
+    procedures: tuple[str, ...]
     error: str = ""
     phase: str = ""
     detail: str = ""
@@ -95,7 +95,7 @@ def _filled(line: str, values: dict[str, str]) -> str:
 def _case(name: str, lines: list[str]) -> Case:
     queries: list[str] = []
     parameters: list[str] = []
-    error, procedures, step = ("", "", ""), False, ""
+    error, procedures, step = ("", "", ""), list[str](), ""
     texts = iter(lines)
     for line in texts:
         bare = line.strip()
@@ -108,10 +108,12 @@ def _case(name: str, lines: list[str]) -> Case:
                 parameters.append(_row(bare)[0])
         else:
             step = bare
-            procedures |= "there exists a procedure" in step
+            _, sign, signature = step.partition("there exists a procedure")
+            if sign:
+                procedures.append(signature.strip().removesuffix(":").strip())
             found = _ERROR.match(step)
             error = (found[1], found[2], found[3]) if found else error
-    return Case(name, tuple(queries), tuple(parameters), procedures, *error)
+    return Case(name, tuple(queries), tuple(parameters), tuple(procedures), *error)
 
 
 def _string(texts: Iterator[str], indent: int) -> str:

@@ -105,18 +105,21 @@ def queries(draw: st.DrawFn, edge_count: int = 14, vertex_count: int = 7) -> Que
 def comparisons(
     draw: st.DrawFn, n: int, edges: list[QueryEdge], vertex_count: int, edge_count: int
 ) -> tuple[Compare, ...]:
-    """Up to two comparisons of vertices and edges by small numbers, some of them missing."""
+    """Up to four comparisons of vertices and edges by small numbers, some of them missing; some by one array for all
+    edges and one for all vertices, as those of one property are."""
     known = [(k, False) for k in range(n)]
     known += [(k, True) for k, edge in enumerate(edges) if not edge.exists]
     found: list[Compare] = []
-    for _ in range(draw(st.sampled_from([0, 0, 0, 1, 2])) if len(known) > 1 else 0):
+    value = st.sampled_from([0, 1, 2, 3, MISSING])
+    several = st.lists(value, min_size=15, max_size=15).map(lambda v: np.array(v, np.int64))
+    shared = [draw(several)[:vertex_count], draw(several)[:edge_count]]
+    alike = draw(st.booleans())
+    for _ in range(draw(st.sampled_from([0, 0, 0, 1, 2, 3, 4])) if len(known) > 1 else 0):
         (left, left_is_edge), (right, right_is_edge) = draw(
             st.lists(st.sampled_from(known), min_size=2, max_size=2, unique=True)
         )
-        value = st.sampled_from([0, 1, 2, 3, MISSING])
-        several = st.lists(value, min_size=15, max_size=15).map(lambda v: np.array(v, np.int64))
         sides = [
-            draw(several)[: edge_count if e else vertex_count]
+            shared[e] if alike else draw(several)[: edge_count if e else vertex_count]
             for e in (left_is_edge, right_is_edge)
         ]
         least, most = draw(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gdb.executor.nest import Formula, Order
+from gdb.executor.nest import Formula, Kind, Order
 from gdb.executor.tables import (
     CheckField,
     Flag,
@@ -76,7 +76,14 @@ M_BYTES, M_STAMP, M_LIST, M_START, M_END = range(5)
 N_MARK = 5
 # the table of addresses whose own address every function gets
 P_LEVELS, P_SETS, P_REFS, P_CHECKS, P_NODES, P_VIEWS, P_SIMPLE, P_LISTS, P_BITS = range(9)
-P_V, P_SET_LENGTH, P_BUFFER, P_STAMPS, P_MARKS, P_STATES, P_BOUND, P_VALUES = range(9, 17)
+P_V, P_SET_LENGTH, P_BUFFER, P_STAMPS, P_MARKS, P_STATES, P_BOUND, P_VALUES, P_ORDERS = range(9, 18)
+END, WINDOW = int(Kind.END), int(Kind.WINDOW)
+O_VALUES, O_EIDS, O_SOURCE, N_ORDER = (
+    0,
+    1,
+    2,
+    3,
+)  # the table of orders: addresses of `Ordered`'s arrays
 MISSING = -(1 << 63)  # `gdb.executor.plan.MISSING`
 LARGEST = 4.0e18  # floats above this may stand for counts over 2^63
 GALLOP = 16  # one list this much longer than the other: search it instead of merging

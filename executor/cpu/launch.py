@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from gdb import usage
 from gdb.errors import CountOverflow
 from gdb.executor.cpu import address
 from gdb.executor.cpu.workers import Worker, scratch_bytes
@@ -164,7 +165,7 @@ def _run(
 
     def call_helpers() -> None:
         while len(helpers) < threads - 1:
-            helpers.append(helpers_of_all().submit(_work, run))
+            helpers.append(helpers_of_all().submit(usage.carried(_work), run))
 
     if watch.limit is None:
         call_helpers()

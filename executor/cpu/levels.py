@@ -15,6 +15,7 @@ from gdb.executor.cpu.address import (
     L_B,
     L_BASE,
     L_BELOW,
+    L_BELOW_END,
     L_BITS,
     L_CHECK,
     L_CHECK_END,
@@ -25,12 +26,16 @@ from gdb.executor.cpu.address import (
     MISSING,
     N_CHECK,
     N_LEVEL,
+    N_ORDER,
     N_VALUE,
     N_VIEW,
+    O_EIDS,
+    O_VALUES,
     OUTSIDE,
     P_BITS,
     P_CHECKS,
     P_LEVELS,
+    P_ORDERS,
     P_REFS,
     P_V,
     P_VALUES,
@@ -41,6 +46,7 @@ from gdb.executor.cpu.address import (
     W_LEFT,
     W_MOST,
     W_RIGHT,
+    WINDOW,
     WITHIN,
     Pointers,
 )
@@ -121,6 +127,42 @@ def accepts(p: Pointers, d: int, x: int) -> bool:
 
 
 @compiled
+def first_from(values: int, start: int, end: int, x: int) -> int:
+    """First position in [start, end) of ascending values, i64, that is not below x."""
+    while start < end:
+        middle = (start + end) >> 1
+        if load_i64(values, middle) < x:
+            start = middle + 1
+        else:
+            end = middle
+    return start
+
+
+@compiled
+def window(p: Pointers, row: int, start: int, end: int) -> tuple[int, int, int]:
+    """(address, start, end) of the edges at [start, end) of a view's row, in the order of their values, that
+    pass the windows of a level (its table row)."""
+    v, low, high = load_i64(p, P_V), MISSING + 1, -(MISSING + 1)
+    order = load_i64(p, P_ORDERS) + load_i64(row, L_LO) * N_ORDER * 8
+    for c in range(load_i64(row, L_BELOW), load_i64(row, L_BELOW_END)):
+        check = load_i64(p, P_CHECKS) + c * N_CHECK * 8
+        values = load_i64(p, P_VALUES) + load_i64(check, C_C) * N_VALUE * 8
+        least, most = load_i64(values, W_LEAST), load_i64(values, W_MOST)
+        if load_i64(check, C_D) == 1:
+            known = load_i64(load_i64(values, W_LEFT), load_i64(v, load_i64(check, C_A)))
+        else:
+            known = load_i64(load_i64(values, W_RIGHT), load_i64(v, load_i64(check, C_B)))
+            least, most = -most, -least
+        if known == MISSING:
+            return load_i64(order, O_EIDS), start, start
+        low, high = max(low, known + least), min(high, known + most)
+    values = load_i64(order, O_VALUES)
+    start = first_from(values, start, end, low)
+    end = first_from(values, start, end, high + 1)
+    return load_i64(order, O_EIDS), start, end
+
+
+@compiled
 def enter(p: Pointers, d: int) -> tuple[int, int, int]:
     """(address, start, end) of what level d loops over. Edge levels loop over positions of their
     view."""
@@ -128,6 +170,10 @@ def enter(p: Pointers, d: int) -> tuple[int, int, int]:
     if load_i64(row, L_EDGE) == 1:
         view = load_i64(row, L_A)
         start, end = find_row(p, view, load_i64(load_i64(p, P_V), load_i64(row, L_B)))
+        if load_i64(row, L_BASE) == WINDOW:
+            if load_i64(row, L_LO) < 0:
+                return load_i64(load_i64(p, P_VIEWS) + view * N_VIEW * 8, V_EIDS), start, end
+            return window(p, row, start, end)
         y = load_i64(load_i64(p, P_V), load_i64(row, L_LO))
         address = neighbours(p, view)
         start = lower_bound(address, start, end, y)

@@ -12,14 +12,22 @@ from gdb.executor.cpu.address import (
     GALLOP,
     L_ABOVE,
     L_ABOVE_END,
+    L_BASE,
     L_DIFFERS,
     L_DIFFERS_END,
     L_FLAGS,
+    L_LO,
     LARGEST,
     MARK,
+    N_LEVEL,
     N_NODE,
+    N_ORDER,
     N_STATE,
+    O_SOURCE,
+    O_VALUES,
+    P_LEVELS,
     P_NODES,
+    P_ORDERS,
     P_REFS,
     P_STATES,
     P_V,
@@ -31,9 +39,10 @@ from gdb.executor.cpu.address import (
     Q_USED,
     T_LEVEL,
     T_ROLE,
+    WINDOW,
     Pointers,
 )
-from gdb.executor.cpu.levels import accepts, element, is_repeat, passes
+from gdb.executor.cpu.levels import accepts, element, first_from, is_repeat, passes
 from gdb.executor.cpu.sets import level, lower_bound
 from gdb.machine.compile import compiled
 from gdb.machine.memory import load_i64, load_u32, store_i64, store_u8
@@ -73,12 +82,41 @@ def ways(n: int, approx: float, size: int, formula: int) -> tuple[int, float]:
 
 
 @compiled
+def repeated(p: Pointers, d: int, address: int, start: int, end: int) -> int:
+    """How many of the edges at [start, end) of a window, which level d loops over, are those that it is to differ
+    from."""
+    row = load_i64(p, P_LEVELS) + d * N_LEVEL * 8
+    v, refs = load_i64(p, P_V), load_i64(p, P_REFS)
+    values = load_i64(load_i64(p, P_ORDERS) + load_i64(row, L_LO) * N_ORDER * 8, O_VALUES)
+    own = load_i64(load_i64(p, P_ORDERS) + load_i64(row, L_LO) * N_ORDER * 8, O_SOURCE)
+    n = 0
+    first, last = load_i64(row, L_DIFFERS), load_i64(row, L_DIFFERS_END)
+    for r in range(first, last):
+        x = load_i64(v, load_i64(refs, r))
+        again = False  # edges of different MATCH may coincide: take each off once
+        for q in range(first, r):
+            again = again or load_i64(v, load_i64(refs, q)) == x
+        if not again:
+            value = load_i64(own, x)
+            at = first_from(values, start, end, value)
+            while at < end and load_i64(values, at) == value:
+                if load_i64(address, at) == x:
+                    n += 1
+                    break
+                at += 1
+    return n
+
+
+@compiled
 def counted(p: Pointers, d: int, address: int, start: int, end: int) -> tuple[int, int]:
     """(number of elements of a level's list that it would bind, elements looked at)."""
     flags = level(p, d, L_FLAGS)
     n = end - start
     if flags == F_EDGE and level(p, d, L_ABOVE) == level(p, d, L_ABOVE_END):
         return n, 4
+    plain = flags == F_EDGE | F_DIFFERS and level(p, d, L_BASE) == WINDOW and level(p, d, L_LO) >= 0
+    if plain and level(p, d, L_ABOVE) == level(p, d, L_ABOVE_END):
+        return n - repeated(p, d, address, start, end), 8
     if flags & (F_EDGE | F_BITS | F_REPEATS | F_CHECKS) == 0 or n == 0:
         if flags & F_DIFFERS == 0:
             return n, 4

@@ -8,6 +8,7 @@ the other is looked up in it (one load for each element instead of two compariso
 from __future__ import annotations
 
 from gdb.executor.cpu.address import (
+    END,
     GALLOP,
     L_SET,
     L_SET_END,
@@ -159,8 +160,8 @@ def bounds(p: Pointers, row: int, lo: int, below: int, above: int) -> tuple[int,
 
 @compiled
 def operand(p: Pointers, row: int, field: int, low: int, high: int) -> tuple[int, int, int]:
-    """(address, start, end) of the list, row or computed set that the three columns from `field`
-    name, cut to [low, high)."""
+    """(address, start, end) of the list, row, computed set or end of an edge that the three columns from
+    `field` name, cut to [low, high)."""
     kind, a = load_i64(row, field), load_i64(row, field + 1)
     if kind == 1:
         start, end = row_slice(
@@ -171,6 +172,10 @@ def operand(p: Pointers, row: int, field: int, low: int, high: int) -> tuple[int
         address = load_i64(p, P_BUFFER)
         start = load_i64(load_i64(p, P_SETS), a * N_SET + S_OFFSET)
         end = start + load_i64(load_i64(p, P_SET_LENGTH), a)
+    elif kind == END:
+        address = load_i64(load_i64(p, P_LISTS), 2 * a)
+        start = load_i64(load_i64(p, P_V), load_i64(row, field + 2))
+        end = start + 1
     else:
         address = load_i64(load_i64(p, P_LISTS), 2 * a)
         start, end = 0, load_i64(load_i64(p, P_LISTS), 2 * a + 1)

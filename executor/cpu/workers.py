@@ -92,7 +92,7 @@ class Worker:
             np.empty(tables.buffer, np.uint32),
             np.zeros(n, np.int64),
             *(self._marks(), self._states(), self.bound),
-            self.values,
+            *(self.values, self._orders()),
         )
         self.kept += arrays
         self.pointers = np.array([x.ctypes.data for x in arrays], np.int64)
@@ -160,6 +160,11 @@ class Worker:
             table[k, : ValueField.LEAST] = [_address(side) for side in sides]
             table[k, ValueField.LEAST :] = prepared.bounds[k]
         return table
+
+    def _orders(self) -> I64:
+        """The table of orders."""
+        rows = [[_address(a) for a in (x.values, x.eids, x.source)] for x in self.prepared.orders]
+        return np.array(rows or [[0, 0, 0]], np.int64).reshape(-1, address.N_ORDER)
 
     def _marks(self) -> I64:
         marks = self.prepared.tables.marks

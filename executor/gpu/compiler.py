@@ -15,6 +15,7 @@ from typing import Protocol
 import numpy as np
 import numpy.typing as npt
 
+from gdb import usage
 from gdb.executor.gpu import device, layout, render
 from gdb.machine import cache
 
@@ -132,7 +133,8 @@ def loaded(source: str, ordinal: int) -> Module:
 @cached
 def generic(ordinal: int, name: str) -> Function:
     """A kernel of the generic source, on device `ordinal`, which must be the current one."""
-    return _generic(ordinal).get_function(name)
+    with usage.compiling():
+        return _generic(ordinal).get_function(name)
 
 
 @cached

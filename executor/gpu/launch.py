@@ -15,7 +15,8 @@ from typing import TypeVar
 
 import numpy as np
 
-from gdb.errors import CountOverflow
+from gdb import usage
+from gdb.errors import CountOverflow, InternalError
 from gdb.executor.embeddings import NO_COLUMNS, Deliver, Wanted
 from gdb.executor.gpu import device, memory, rows
 from gdb.executor.gpu.memory import DeviceArray
@@ -194,7 +195,7 @@ def _on_each(
     if others:
         # threads of their own: those of the pool hand over the rows that these wait for
         with ThreadPoolExecutor(len(others), thread_name_prefix="gdb-gpu") as pool:
-            waiting = [pool.submit(run, share) for share in others]
+            waiting = [pool.submit(usage.carried(run), share) for share in others]
             try:
                 found = [run(first), *(future.result() for future in waiting)]
             except BaseException:  # Ctrl-C as well
@@ -209,6 +210,8 @@ def _on_each(
 
 def _runs(prepared: Prepared) -> bool:
     """Whether there is anything to launch for; raises where it is too large for the kernel."""
+    if prepared.nest.has_windows:
+        raise InternalError("A GPU was given windows of rows.", "Please report it.")
     check_size(prepared.tables, len(prepared.views))
     return len(prepared.roots) > 0 or prepared.tables.loops == 0
 

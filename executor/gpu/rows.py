@@ -17,6 +17,7 @@ from typing import Literal, Protocol, TypeAlias
 
 import numpy as np
 
+from gdb import usage
 from gdb.errors import InternalError
 from gdb.executor.embeddings import Deliver, Embeddings, Wanted
 from gdb.executor.gpu import compiler, layout, memory, render
@@ -166,7 +167,7 @@ class Drain:
         self._helpers = [helper for helper in self._helpers if not helper.done()]
         # one part can wait for this thread: to call a helper for it takes longer
         for _ in range(min(self._threads - 1 - len(self._helpers), waiting - 1)):
-            self._helpers.append(helpers_of_all().submit(self._help))
+            self._helpers.append(helpers_of_all().submit(usage.carried(self._help)))
 
     def _pieces(self, out: Out, rows: int, block: Block) -> Iterator[tuple[int, int, int]]:
         """What is to be copied of a buffer: its columns, which lie without gaps in the block."""

@@ -156,8 +156,6 @@ class ChainTranslator(Translator):
             raise self.builder.refuse(place, "this kind of parameter is")
         if {int, float} <= {type(item) for item in items}:
             raise self.builder.refuse(place, "a list of integers and floats is")
-        if getattr(value, "tzinfo", None) is not None:
-            raise self.builder.refuse(place, "a time with a zone is")
         type_ = type_of(value)
         if type_ is None or Kind.DURATION in (type_.kind, type_.item):
             raise self.builder.refuse(place, "this kind of parameter is")
@@ -236,11 +234,6 @@ class ChainTranslator(Translator):
         return Typed(library.within(item, within), BOOLEAN)
 
     # ---- numbers, texts and functions ------------------------------------------------------------
-
-    def _concatenated(self, left: Typed, right: Typed, at: Place, after: Place) -> Typed:
-        if Kind.FLOAT in (left.kind, right.kind):  # the reference writes it otherwise
-            raise self.builder.refuse(at.to(after), "the text of a float is")
-        return super()._concatenated(left, right, at, after)
 
     def _call(self, expression: Call) -> Typed:
         name = expression.function.text.lower()

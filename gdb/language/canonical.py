@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import date, datetime, timedelta
 from typing import TYPE_CHECKING
 
@@ -178,12 +178,20 @@ def value_text(value: Value) -> str:
             return repr(value).replace("$", "\\x24")
         case int() | float():
             return repr(value)
+        case datetime() if value.tzinfo is not None:
+            return f"datetime('{value.isoformat()}', {value.tzinfo!r})"
         case datetime():  # before date, which it is too
-            return f"datetime('{text_of(value)}')"
+            return f"localdatetime('{text_of(value)}')"
         case date() | timedelta():
             name = "date" if isinstance(value, date) else "duration"
             return f"{name}('{text_of(value)}')"
-    items = [value_text(item) for item in value]
+        case Mapping():
+            pairs = [f"{_name(key)}: {value_text(value[key])}" for key in sorted(value)]
+            return f"{{{', '.join(pairs)}}}"
+        case Sequence():
+            items = [value_text(item) for item in value]
+        case _:  # a time, or a value of `gdb.values`
+            return f"{type(value).__name__}('{value}')"
     if len(items) <= _MOST_ITEMS:
         return f"[{', '.join(items)}]"
     digest = hashlib.sha256("\0".join(items).encode(errors="backslashreplace")).hexdigest()[:32]

@@ -14,8 +14,8 @@ from gdb.errors import LimitExceeded, SyntaxProblem
 from gdb.language import checks_patterns, checks_writing
 from gdb.language.checks_expressions import check_patterns, condition, known
 from gdb.language.checks_frame import Frame, Told
+from gdb.language.checks_procedures import gives_rows, procedure
 from gdb.language.checks_projection import (
-    no_procedure,
     one_column,
     passed_on,
     returned,
@@ -40,6 +40,7 @@ from gdb.language.clauses import (
     With,
 )
 from gdb.language.kinds import BOOLEAN, INTEGER, MAP, STRING, Kind, Known, list_of
+from gdb.language.procedures import Procedure
 from gdb.language.syntax import Name, Subquery, Variable
 
 
@@ -55,19 +56,24 @@ class Scopes:
     columns: tuple[str, ...]
 
 
-def check(query: Query, parameters: Collection[str] | None) -> tuple[str, ...]:
+def check(
+    query: Query,
+    parameters: Collection[str] | None,
+    procedures: Mapping[str, Procedure] | None = None,
+) -> tuple[str, ...]:
     """Check a parsed query; its warnings, one sentence each, with line and column.
 
     Parameters
     ----------
     parameters : the names that have a value; None where nobody knows them yet, then any name will do.
+    procedures : those that there are; None in the same way.
 
     Raises
     ------
     NameProblem, TypeProblem, SyntaxProblem : with the place in the query.
     LimitExceeded : it is nested too deeply.
     """
-    return _read(query, parameters)[0]
+    return _read(query, parameters, procedures=procedures)[0]
 
 
 def columns(query: Query) -> tuple[str, ...]:
@@ -86,9 +92,10 @@ def _read(
     query: Query,
     parameters: Collection[str] | None,
     record: list[list[Mapping[str, Known]]] | None = None,
+    procedures: Mapping[str, Procedure] | None = None,
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """The warnings and the columns of a query."""
-    told = Told(query.text, parameters, _subquery)
+    told = Told(query.text, parameters, _subquery, procedures, query.alone)
     outside = Frame(told, {})
     try:
         found = _sides(query, outside, lambda _: outside.after({}), record)
@@ -144,8 +151,12 @@ def _clauses(
             raise _misplaced(clause, frame, "RETURN is the last clause.", "Write WITH instead.")
         if isinstance(clause, Return):
             return returned(clause, frame)
+        if isinstance(clause, CallProcedure) and clause is frame.told.alone:
+            return procedure(clause, frame)
         frame = _clause(clause, frame)
     end = clauses[-1]
+    if isinstance(end, CallProcedure) and gives_rows(end, frame):
+        raise _misplaced(end, frame, "the query ends without a result.", "Add RETURN.")
     if not matched and not isinstance(end, (*WRITING, CallSubquery, CallProcedure)):
         raise _misplaced(end, frame, "the query ends without a result.", "Add RETURN.")
     return {}
@@ -173,7 +184,7 @@ def _clause(clause: Clause, frame: Frame) -> Frame:
         case CallSubquery():
             _call(clause, frame)
         case CallProcedure():
-            _procedure(clause, frame)
+            procedure(clause, frame)
         case LoadCsv(source=source, variable=variable, headers=headers):
             value = known(source, frame)
             if not value.may_be((Kind.STRING,)):
@@ -211,18 +222,6 @@ def _foreach(clause: Foreach, frame: Frame) -> None:
         if not isinstance(part, WRITING):
             raise _misplaced(part, frame, "inside FOREACH only clauses that write may stand.")
         inner = _clause(part, inner)
-
-
-def _procedure(clause: CallProcedure, frame: Frame) -> None:
-    """gdb has no procedures, but what else is wrong is told first."""
-    for argument in clause.arguments or ():
-        known(argument, frame)
-    brought: set[str] = set()
-    for _, name in clause.yields or ():
-        if name.text in brought or frame.find(name.text) is not None:
-            raise frame.taken(name)
-        brought.add(name.text)
-    raise no_procedure(clause.name.text, clause.name.place, frame)
 
 
 def _call(clause: CallSubquery, frame: Frame) -> None:

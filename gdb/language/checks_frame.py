@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
@@ -13,6 +13,8 @@ from gdb.language.suggest import did_you_mean
 from gdb.language.syntax import Name, Parameter, Place
 
 if TYPE_CHECKING:
+    from gdb.language.clauses import Clause
+    from gdb.language.procedures import Procedure
     from gdb.language.syntax import Subquery
 
 Problem = TypeVar("Problem", bound=QueryError)
@@ -22,11 +24,14 @@ OfSubquery: TypeAlias = "Callable[[Subquery, Frame], Known]"
 @dataclass(frozen=True, slots=True)
 class Told:
     """What all of a query shares. parameters : the names that have a value; None where nobody knows them yet.
-    subquery : checks EXISTS, COUNT and COLLECT { }, whose clauses stand inside an expression."""
+    subquery : checks EXISTS, COUNT and COLLECT { }, whose clauses stand inside an expression. procedures : those that
+    there are; None where nobody knows them yet. alone : the clause that is the whole query, where there is one."""
 
     text: str
     parameters: Collection[str] | None
     subquery: OfSubquery
+    procedures: Mapping[str, Procedure] | None = None
+    alone: Clause | None = None
     warnings: list[str] = field(default_factory=list)
 
 

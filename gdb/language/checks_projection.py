@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gdb.errors import NameProblem, SyntaxProblem
+from gdb.errors import SyntaxProblem
 from gdb.language.checks_calls import has_aggregate, is_aggregate
 from gdb.language.checks_expressions import Aggregates, condition, known
 from gdb.language.checks_frame import Frame
@@ -156,9 +156,3 @@ def one_column(columns: dict[str, Known], place: Place, frame: Frame) -> Known:
         message = f"COLLECT gathers one column, and this query has {len(columns) or 'none'}."
         raise frame.problem(SyntaxProblem, place, "UnexpectedSyntax", message)
     return next(iter(columns.values()))
-
-
-def no_procedure(name: str, place: Place, frame: Frame) -> NameProblem:
-    message = f"there is no procedure '{name}'."
-    cure = "gdb has no procedures; db.schema() tells labels, types and keys."
-    return frame.problem(NameProblem, place, "ProcedureNotFound", message, cure)

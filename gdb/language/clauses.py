@@ -97,13 +97,15 @@ class CallSubquery:
 
 @dataclass(frozen=True, slots=True)
 class CallProcedure:
-    """CALL name(arguments) YIELD item AS alias, ...; arguments None where no parentheses stand; yields None where no
-    YIELD stands."""
+    """CALL name(arguments) YIELD item AS alias, ... WHERE where; arguments None where no parentheses stand; yields None
+    where no YIELD stands, or with `everything` the sign *."""
 
     name: Name
     arguments: tuple[Expression, ...] | None
     yields: tuple[tuple[Name, Name], ...] | None
     place: Place = field(compare=False)
+    everything: bool = False
+    where: Expression | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -255,6 +257,14 @@ class Query:
     explain: bool = False
     profile: bool = False
     copying: Copy | None = None
+
+    @property
+    def alone(self) -> CallProcedure | None:
+        """The CALL of a procedure that is the whole query: what it gives is the answer."""
+        if len(self.parts) == 1 and len(self.parts[0]) == 1:
+            (clause,) = self.parts[0]
+            return clause if isinstance(clause, CallProcedure) else None
+        return None
 
     @property
     def simple(self) -> Simple | None:

@@ -44,11 +44,11 @@ _ARGUMENTS: dict[str, tuple[int, int]] = {
     "size": (1, 1),
     "tostring": (1, 1),
     "date": (1, 1),
-    "datetime": (1, 1),
+    "localdatetime": (1, 1),
     "duration": (1, 1),
 }
 _SPELT = {"toupper": "toUpper", "tolower": "toLower", "tostring": "toString"}
-_ALIASES = {"upper": "toupper", "lower": "tolower", "elementid": "id", "localdatetime": "datetime"}
+_ALIASES = {"upper": "toupper", "lower": "tolower", "elementid": "id"}
 _INSTEAD = {
     "properties": "Return the node itself.",
     "keys": "See db.schema().",
@@ -183,6 +183,7 @@ def _sign(value: Typed) -> Typed:
 
 
 _TEXT = (Kind.STRING,)
+_SHOWN = tuple(kind for kind in SCALARS if kind is not Kind.FLOAT)
 _SCALAR: dict[str, tuple[tuple[Kind, ...], Callable[[Typed], Typed]]] = {
     "abs": (NUMBERS, _function("abs")),
     "sign": (NUMBERS, _sign),
@@ -193,7 +194,8 @@ _SCALAR: dict[str, tuple[tuple[Kind, ...], Callable[[Typed], Typed]]] = {
     "tolower": (_TEXT, _function("lower")),
     "trim": (_TEXT, _function("trim")),
     "size": ((Kind.STRING, Kind.LIST), _function("len", INTEGER)),
-    "tostring": (SCALARS, lambda value: Typed(text_of(value), STRING)),
+    # DuckDB writes floats otherwise than the language does
+    "tostring": (_SHOWN, lambda value: Typed(text_of(value), STRING)),
 }
 
 

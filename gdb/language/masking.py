@@ -33,6 +33,7 @@ from gdb.language.syntax import (
     StringOperator,
     StringTest,
 )
+from gdb.language.temporal import ZONE
 from gdb.language.types import Kind, alike
 from gdb.storage import temporal
 
@@ -44,7 +45,7 @@ _INTEGERS = range(-(1 << 63), 1 << 63)
 _MOST_TEXTS = 16  # of an IN; DuckDB makes a hash table of more
 _MADE: dict[str, tuple[StoreKind, Kind]] = {
     "date": ("date", Kind.DATE),
-    "datetime": ("datetime", Kind.DATETIME),
+    "localdatetime": ("datetime", Kind.DATETIME),
     "duration": ("duration", Kind.DURATION),
 }
 
@@ -158,8 +159,11 @@ def _time(made: tuple[StoreKind, Kind], given: Side | None) -> Side | None:
     kind, wanted = made
     match given:
         case (Fixed(kind="string", value=bytes() as text), _):
+            written = text.decode()
+            if kind == "datetime" and ZONE.search(written):
+                return None  # localdatetime() refuses it, with its place
             try:
-                found = _fixed(temporal.parse(text.decode(), kind))
+                found = _fixed(temporal.parse(written, kind))
             except ValueError:
                 return None
             return found

@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gdb.language.clauses import (
+    CallProcedure,
     CallSubquery,
     Clause,
     Create,
     Delete,
     Foreach,
+    LoadCsv,
     Match,
     Merge,
     Query,
@@ -121,6 +123,12 @@ def _expressions(clause: Clause) -> Iterator[Expression]:
             yield from _assigned((*created, *matched))
         case Delete(targets=targets):
             yield from targets
+        case LoadCsv(source=source):
+            yield source
+        case CallProcedure(arguments=arguments, where=where):
+            yield from arguments or ()
+            if where is not None:
+                yield where
 
 
 def _projected(projection: Return) -> Iterator[Expression]:

@@ -33,7 +33,7 @@ CLAUSE_WORDS: tuple[str, ...] = (
 _STARTS = ("EXPLAIN", "PROFILE", "COPY", *CLAUSE_WORDS)
 _REFUSED = {
     "USE": ("USE is", "Open the other store with gdb.connect()."),
-    "SHOW": ("SHOW is", "See db.schema() and db.stats()."),
+    "SHOW": ("SHOW is", "CALL dbms.procedures() lists what tells of labels, types and keys."),
     "FILTER": ("FILTER is", "Write WITH * WHERE."),
     "LET": ("LET is", "Write WITH *, expression AS name."),
     "FINISH": ("FINISH is", "Leave it out."),
@@ -97,7 +97,6 @@ class _Parser(CopyStatement):
                 words = ["OPTIONS", *OPERATOR_WORDS]
                 raise cursor.unexpected("a comma, OPTIONS or the end", words, "COPY stands alone.")
             raise self._unexpected(parts[-1])
-        self._check_procedures(parts)
         return Query(cursor.text, parts, all_, explain, profile, copying)
 
     # ---- UNION -----------------------------------------------------------------------------------
@@ -130,19 +129,6 @@ class _Parser(CopyStatement):
         if not _may_end(last) and (must_return or not isinstance(last, Match)):
             raise self._unexpected(found)
         return tuple(found)
-
-    def _check_procedures(self, parts: tuple[tuple[Clause, ...], ...]) -> None:
-        """A procedure without parentheses is a whole query."""
-        if len(parts) == 1 and len(parts[0]) == 1:
-            return
-        for clauses in parts:
-            for clause in clauses:
-                if isinstance(clause, CallProcedure) and clause.arguments is None:
-                    raise self.cursor.error(
-                        clause.place,
-                        "a procedure among other clauses needs its arguments.",
-                        f"Write CALL {clause.name.text}(...).",
-                    )
 
     # ---- clauses ---------------------------------------------------------------------------------
 
@@ -212,7 +198,6 @@ class _Parser(CopyStatement):
     def _end_of_braces(self, query: Query) -> None:
         if not self.cursor.is_sign("}"):
             raise self._unexpected(query.parts[-1])
-        self._check_procedures(query.parts)
 
     # ---- errors ----------------------------------------------------------------------------------
 

@@ -254,6 +254,8 @@ def _atom(expression: Expression) -> str:
             return name_text(name)
         case Element(kind=kind, index=index):
             return f"${kind[0]}{index}"
+        case Property(subject=Parameter(name=name), key=key):  # the dot is not that of 0.5
+            return f"${name_text(name)}.{name_text(key.text)}"
         case Property(subject=subject, key=key):
             return f"{expression_text(subject, _TIGHT)}.{name_text(key.text)}"
         case Index(subject=subject, index=index_):
@@ -456,14 +458,12 @@ def _sorted(item: SortItem) -> str:
 
 def _procedure(call: CallProcedure) -> str:
     text = f"CALL {_dotted(call.name.text)}"
-    if call.arguments is not None:
-        text += f"({', '.join(map(expression_text, call.arguments))})"
+    text += "" if call.arguments is None else f"({_items(call.arguments)})"
     if call.yields is not None:
-        pairs = [
-            f"{name_text(item.text)} AS {name_text(alias.text)}" for item, alias in call.yields
-        ]
+        pairs = [f"{name_text(a.text)} AS {name_text(b.text)}" for a, b in call.yields]
         text += f" YIELD {', '.join(pairs) or '-'}"
-    return text
+    where = "" if call.where is None else f" WHERE {expression_text(call.where)}"
+    return text + " YIELD *" * call.everything + where
 
 
 def _writing(clause: Clause) -> str:

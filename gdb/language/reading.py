@@ -240,8 +240,12 @@ class ReadingClauses(PatternReader):
         if cursor.accept_sign("("):
             arguments = self.several(")")
             cursor.expect_sign(")", f"or ',' in {name.text}()")
-        yields = self._yields() if cursor.accept_word("YIELD") else None
-        return CallProcedure(name, arguments, yields, cursor.since(start))
+        yields, everything, where = None, False, None
+        if cursor.accept_word("YIELD"):
+            everything = cursor.accept_sign("*") is not None
+            yields = None if everything else self._yields()
+            where = self.where()
+        return CallProcedure(name, arguments, yields, cursor.since(start), everything, where)
 
     def _call_subquery(self, start: Token, optional: bool) -> CallSubquery:
         cursor = self.cursor
@@ -274,17 +278,11 @@ class ReadingClauses(PatternReader):
         cursor = self.cursor
         if cursor.accept_sign("-"):
             return ()
-        if cursor.is_sign("*"):
-            raise cursor.not_supported(cursor.peek().place, "YIELD * is", "Name what to yield.")
         found: list[tuple[Name, Name]] = []
         while not found or cursor.accept_sign(","):
             item = cursor.name("what to yield")
             alias = cursor.name("a name after AS") if cursor.accept_word("AS") else item
             found.append((item, alias))
-        if cursor.is_word("WHERE"):
-            raise cursor.not_supported(
-                cursor.peek().place, "WHERE behind YIELD is", "Write WITH * WHERE."
-            )
         return tuple(found)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TypeVar
 
-from gdb.errors import QueryError
+from gdb.errors import ChangeRefused, QueryError
 from gdb.language.syntax import Place
 
 Kind = TypeVar("Kind", bound=QueryError)
@@ -44,6 +44,14 @@ def problem(
         length=length,
         detail=detail,
     )
+
+
+def refused(text: str, place: Place, reason: str, cure: str = "") -> ChangeRefused:
+    """A refused change, at the place in the query that asked for it."""
+    line, column = position(text, place.start)
+    length = max(1, place.end - place.start)
+    reason, cure = short(reason), short(cure)
+    return ChangeRefused(reason, cure, text=text, line=line, column=column, length=length)
 
 
 def short(message: str) -> str:

@@ -310,7 +310,11 @@ class Translator:
             return Typed(exp.Null(), NULL)
         parts = []
         for side, place in ((left, at), (right, after)):
-            if side.kind not in (Kind.STRING, Kind.INTEGER, Kind.FLOAT):
+            if side.kind is Kind.FLOAT:
+                raise functions.not_supported(
+                    self.scope.text, place, "the text of a float is", "Return it as it is."
+                )
+            if side.kind not in (Kind.STRING, Kind.INTEGER):
                 raise self.type_problem(
                     place, f"+ joins strings and numbers, and this is {side.kind}."
                 )

@@ -25,7 +25,7 @@ from gdb.language.syntax import (
     RelationshipPattern,
     Variable,
 )
-from gdb.language.types import INTEGER, NULL, OF_STORE, STRING, Type, common_kind
+from gdb.language.types import INTEGER, NULL, OF_STORE, STRING, Type, common_kind, in_columns
 from gdb.storage.adjacency import Direction
 
 if TYPE_CHECKING:
@@ -202,7 +202,7 @@ class Scope:
 
         Raises
         ------
-        NameProblem : the caller gave none of this name.
+        NameProblem : the caller gave none of this name. NotSupported : it is not for columns.
         """
         if name not in self.parameters:
             cure = did_you_mean(name, self.parameters, "$")
@@ -213,7 +213,13 @@ class Scope:
                 f"the parameter ${name} has no value.",
                 cure or f'Pass parameters={{"{name}": ...}}.',
             )
-        return self.parameters[name]
+        value = self.parameters[name]
+        if not in_columns(value):
+            raise problem(
+                *(NotSupported, self.text, place),
+                f"the value of ${name} is a time that is not covered over columns.",
+            )
+        return value
 
     def shown(self, element: Element) -> str:
         """An element in a message."""

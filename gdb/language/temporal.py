@@ -1,7 +1,9 @@
-"""The functions date(), datetime() and duration(), and the texts of their values, as SQL."""
+"""The functions date(), localdatetime() and duration(), and the texts of their values, as SQL. A datetime with a zone
+has no column, so datetime() is for rows."""
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from gdb.errors import TypeProblem
@@ -17,6 +19,7 @@ from gdb.language.types import (
     Kind,
     Type,
     Typed,
+    call,
     cast,
     operand,
     sql_type,
@@ -27,16 +30,17 @@ if TYPE_CHECKING:
     from gdb.language.scalar import Translator
     from gdb.storage.model import Kind as StoreKind
 
+ZONE = re.compile(r"Z$|\]$|T.*[+-]\d", re.IGNORECASE)
 FUNCTIONS: dict[str, tuple[StoreKind, Type, tuple[Kind, ...]]] = {
     "date": ("date", DATE, (Kind.DATE, Kind.DATETIME)),
-    "datetime": ("datetime", DATETIME, (Kind.DATE, Kind.DATETIME)),
+    "localdatetime": ("datetime", DATETIME, (Kind.DATE, Kind.DATETIME)),
     "duration": ("duration", DURATION, (Kind.DURATION,)),
 }
 """Name -> what it makes, and of which kinds beside texts."""
 
 
 def made(name: str, expression: Call, value: Typed, translator: Translator) -> Typed:
-    """SQL of date(x), datetime(x) or duration(x); x is not null.
+    """SQL of date(x), localdatetime(x) or duration(x); x is not null.
 
     A text must be known before the query runs: so it is read once, by our own rules, and no row can fail.
 
@@ -60,6 +64,8 @@ def made(name: str, expression: Call, value: Typed, translator: Translator) -> T
             f"{called} takes {named}, and this is {what}.",
         )
     try:
+        if kind == "datetime" and ZONE.search(text):
+            raise ValueError(text)
         found = temporal.parse(text, kind)
     except ValueError:
         raise problem(
@@ -80,6 +86,9 @@ def text_of(value: Typed) -> exp.Expr:
 
     (kind,) = (kind for kind, type_, _ in FUNCTIONS.values() if type_.kind is value.kind)
     written = sqlglot.parse_one(temporal.written_sql("x", kind), dialect="duckdb")
-    return written.transform(
+    text = written.transform(
         lambda node: operand(value.sql.copy()) if isinstance(node, exp.Column) else node
     )
+    if value.kind is Kind.DATETIME:  # the language leaves out seconds that are 0
+        return call("regexp_replace", text, exp.Literal.string(":00$"), exp.Literal.string(""))
+    return text

@@ -119,6 +119,19 @@ def sql_type(type_: Type) -> str:
     return _SQL[type_.kind]
 
 
+def in_columns(value: Value) -> bool:
+    """Whether a parameter's value means in DuckDB what it means in the language. A datetime with a zone does not, and
+    DuckDB has no times of day, nanoseconds and months."""
+    match value:
+        case list() | tuple():
+            return all(map(in_columns, value))
+        case datetime():
+            return value.tzinfo is None
+        case None | bool() | int() | float() | str() | date() | timedelta() | Mapping():
+            return True
+    return False
+
+
 def type_of(value: Value) -> Type | None:
     """The type of a parameter or literal; None for a map, and for a list of unlike values."""
     match value:
@@ -138,11 +151,11 @@ def type_of(value: Value) -> Type | None:
             return DATE
         case timedelta():
             return DURATION
-        case Mapping():
-            return None
-    kinds = {type_.kind if (type_ := type_of(item)) else Kind.LIST for item in value} - {Kind.NULL}
-    common = common_kind(kinds)
-    return Type(Kind.LIST, common) if common is not None else None
+        case Sequence():
+            kinds = {t.kind if (t := type_of(item)) else Kind.LIST for item in value} - {Kind.NULL}
+            common = common_kind(kinds)
+            return Type(Kind.LIST, common) if common is not None else None
+    return None
 
 
 def common_kind(kinds: Sequence[Kind] | set[Kind]) -> Kind | None:

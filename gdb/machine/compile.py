@@ -19,6 +19,7 @@ from typing import Any, TypeVar, cast
 import llvmlite
 import llvmlite.binding as llvm
 
+from gdb import usage
 from gdb.machine import cache
 from gdb.machine.expressions import INLINED, PARTS, signature
 from gdb.machine.translate import translate
@@ -62,7 +63,7 @@ class _Entry:
     def __call__(self, *arguments: float) -> object:
         code = self._code
         if code is None:
-            with self._lock:  # whoever comes second waits for the first
+            with usage.compiling(), self._lock:  # whoever comes second waits for the first
                 code = self._code = self._code or _machine_code(self._function)
         return code(*arguments)
 

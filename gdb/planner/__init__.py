@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from gdb import usage
 from gdb.errors import LimitExceeded
 from gdb.executor import nest_passes
 from gdb.executor.plan import Notes, Plan, Twin, verify
@@ -35,6 +36,7 @@ PASSES = (
     "symmetry",
     "orientation",
     "patterns",
+    "implied",
     "structure",
     *nest_passes.PASSES,
 )
@@ -43,6 +45,7 @@ MOST_RANKED_BYTES = 256 << 20  # of neighbours renumbered; above, the lists stay
 _WITHOUT_STRUCTURE = {"structure", "order", "symmetry", "fuse", "count_last", "formulas", "trees"}
 
 
+@usage.unread
 def plan(
     graph: QueryGraph,
     source: PlannerSource,
@@ -146,6 +149,7 @@ def _assembled(
         parallel,
         broken.restrictions,
         patterns="patterns" not in switched_off,
+        implied="implied" not in switched_off,
     )
     notes = Notes(
         core=tuple(sorted(parts.core)),

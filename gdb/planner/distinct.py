@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from gdb.executor.plan import Apart, Twin, ViewSpec
+from gdb.planner.implied import bounds_of
 from gdb.planner.resolve import Edge, Resolved
 from gdb.query_graph import QueryEdge
 from gdb.storage.adjacency import Direction
@@ -40,18 +41,18 @@ def conditions(query: Resolved, parallel: dict[int, int]) -> Conditions:
     apart: list[Apart] = []
     if mode.edges_differ or mode.nodes_differ:
         ends = [frozenset((x.source, x.target)) for x in query.edges]
-        asked = query.graph.edges
+        asked, told = query.graph.edges, bounds_of(query.graph.compared).apart
         for f in range(len(query.edges)):
             for e in range(f):
                 # where nodes differ, edges with different ends do
                 close = not mode.nodes_differ or ends[e] == ends[f]
-                if close and _about(asked[e], asked[f]):
+                if close and _about(asked[e], asked[f]) and (e, f) not in told:
                     _edges_differ(query, e, f, vertices, edges, apart)
     if mode.nodes_differ:
         n = len(query.candidates)
         vertices |= {(u, v) for v in range(n) for u in range(v) if not _apart_anyway(query, u, v)}
-    told = {(min(pair), max(pair)) for pair in query.graph.apart}
-    vertices |= {(u, v) for u, v in told if not _apart_anyway(query, u, v)}
+    asked_apart = {(min(pair), max(pair)) for pair in query.graph.apart}
+    vertices |= {(u, v) for u, v in asked_apart if not _apart_anyway(query, u, v)}
     bound = {e for pair in edges for e in pair}
     for e, edge in enumerate(query.edges):
         test = query.graph.edges[e]

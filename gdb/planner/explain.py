@@ -71,10 +71,11 @@ def explain(plan: Plan, graph: GraphSource, options: Options, bound: Bound | Non
     expected = dict(zip(plan.order, notes.estimates, strict=True))
     lines += [f"  {line}" for p in plan.phases for line in _phase(p, plan, expected)]
     lines.append("loop nest:")
-    lines += [f"  {line}" for line in _nest(loop_nest(plan, graph), plan, bound)]
+    windows = choice.windows
+    lines += [f"  {line}" for line in _nest(graph, plan, bound, windows=windows)]
     for factor, term in plan.terms:
         lines.append(f"{_times(factor)} the embeddings in which some are the same vertex:")
-        lines += [f"  {line}" for line in _nest(loop_nest(term, graph), term, bound)]
+        lines += [f"  {line}" for line in _nest(graph, term, bound, windows=windows)]
     if plan.divisor > 1:
         lines.append(f"divided by {plan.divisor}: the embeddings of one subgraph")
     lines.append(f"device: {choice.device} ({choice.why})")
@@ -151,10 +152,12 @@ def _label(plan: Plan, vertex: int) -> str:
     return f":{label}" if label else ""
 
 
-def _nest(nest: LoopNest, plan: Plan, bound: Bound) -> list[str]:
+def _nest(graph: GraphSource, plan: Plan, bound: Bound, *, windows: bool) -> list[str]:
+    nest = loop_nest(plan, graph, windows=windows)
     lines: list[str] = []
     tabs = 0
-    sampled, counted = plan.notes.bound, bound.get(id(plan), _NOTHING)
+    sampled = () if plan.compares and not windows else plan.notes.bound  # walks are the CPU's
+    counted = bound.get(id(plan), _NOTHING)
     for k in range(nest.loops):
         line = "  " * tabs + f"for {_variable(nest, k, plan)} in {_base(nest, k, plan)}:"
         line += f"  ~{sampled[k]:.3g}" if k < len(sampled) else ""
@@ -227,12 +230,19 @@ def _operand(nest: LoopNest, operand: Operand, plan: Plan) -> str:
             return f"N({_variable(nest, operand.b, plan)}{_view(plan.views[operand.a])})"
         case Kind.SET:
             return f"s{operand.a}"
-        case Kind.FREE:
+        case Kind.END:
+            return f"end({_variable(nest, operand.b, plan)})"
+        case _:
             return ""
 
 
 def _base(nest: LoopNest, k: int, plan: Plan) -> str:
     level = nest.levels[k]
+    if isinstance(level, EdgeLevel) and level.target < 0:
+        row = f"{_variable(nest, level.source, plan)}{_view(both_ways(plan)[0][level.view])}"
+        within = " and ".join(plan.compares[w.number].text for w in level.windows)
+        window = f" in the window {within}" if within else ""
+        return f"edges({row}){window}{_checks(nest, level.checks, plan)}"
     if isinstance(level, EdgeLevel):
         ends = _variable(nest, level.source, plan), _variable(nest, level.target, plan)
         text = f"edges({ends[0]}{_view(plan.views[level.view])}{ends[1]})"
@@ -251,7 +261,7 @@ def _checks(nest: LoopNest, checks: tuple[Check, ...], plan: Plan) -> str:
 
 def _check(nest: LoopNest, check: Member, plan: Plan) -> str:
     source, target = _variable(nest, check.source, plan), _variable(nest, check.target, plan)
-    shown = f"{source}{_view(plan.views[check.view])}{target}"
+    shown = f"{source}{_view(both_ways(plan)[0][check.view])}{target}"
     if check.most > UNLIMITED:
         return shown
     return f"{check.most} edges {shown}" if check.most else f"no edge {shown}"

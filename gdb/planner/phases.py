@@ -21,6 +21,7 @@ from gdb.executor.plan import (
 )
 from gdb.planner.decompose import Decomposition
 from gdb.planner.distinct import Conditions
+from gdb.planner.implied import Implied
 from gdb.planner.resolve import Resolved
 
 MAX_GROUP = 8
@@ -50,6 +51,7 @@ class _Builder:
     matched: set[int] = field(default_factory=set)
     named: list[int] = field(default_factory=list)
     compared: list[Compare] = field(default_factory=list)
+    implied: Implied | None = None
 
     def view(self, spec: ViewSpec) -> int:
         if spec not in self.views:
@@ -111,6 +113,10 @@ class _Builder:
             if ready and not any(c is known for known in self.compared):
                 self.compared.append(c)
                 self.phases.append(c)
+                if self.implied is not None:
+                    self.implied.made(c)
+        if self.implied is not None:
+            self.phases += self.implied.following(self.bound, self.named)
 
     def _between(self, vertices: list[int]) -> None:
         """Hold the number of edges between two vertices that are now bound to what it has to be."""
@@ -156,9 +162,13 @@ def build(
     restrictions: tuple[tuple[int, int], ...],
     *,
     patterns: bool,
+    implied: bool,
 ) -> tuple[tuple[Phase, ...], tuple[ViewSpec, ...]]:
-    """Phases and their views; without `patterns` every extension is matching pattern 0."""
+    """Phases and their views; without `patterns` every extension is matching pattern 0. implied : comparisons that
+    follow from others are made as well, where they tell more."""
     builder = _Builder(query, conditions, parallel, _rules(order, conditions, restrictions))
+    if implied and len(query.graph.compared) > 1:
+        builder.implied = Implied(query.graph.compared)
     left = list(order)
     while left:
         if not builder.ways(left[0]):

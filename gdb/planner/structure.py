@@ -250,12 +250,12 @@ def by_structure(
     hubs_first : as `Search` has it.
     divisor : embeddings of one subgraph, where those are counted.
     """
-    if stage(first, source).work < effort.sample_from:
+    if stage(first, source, windows=True).work < effort.sample_from:
         return first
     from gdb.executor.cpu.sample import SECONDS_A_STEP, estimate  # compiles kernels
 
     def measure(plan: Plan, most: int) -> Estimate:
-        return estimate(stage(plan, source), effort.draws, most)
+        return estimate(stage(plan, source, windows=True), effort.draws, most)
 
     found = measure(first, effort.least)
     problem = asked() if found.steps >= effort.search_from else None

@@ -14,6 +14,7 @@ from gdb.errors import Cancelled, QueryTimeout
 if TYPE_CHECKING:
     from gdb.evaluator import Evaluator
     from gdb.executor import run as executor
+    from gdb.language.procedures import Procedure
     from gdb.query_graph import MatchMode
     from gdb.rows.graph import Graph
     from gdb.values.kinds import Value
@@ -26,6 +27,7 @@ class Context:
     parameters : as values of the language. plain : as the caller gave them, for what is evaluated over columns.
     options : how patterns are run. embeddings : how many they had. handled : rows that went into clauses.
     import_root : the folder in which files that are read must lie, None for any.
+    procedures : what CALL finds, by name.
     """
 
     text: str
@@ -40,6 +42,7 @@ class Context:
     handled: int = 0
     cancel: threading.Event | None = None
     import_root: Path | None = None
+    procedures: Mapping[str, Procedure] = field(default_factory=dict)
     _numbers: int = 0
 
     def next_number(self) -> int:

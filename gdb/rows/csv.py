@@ -34,11 +34,15 @@ def loaded(context: Context, clause: LoadCsv, row: Row) -> Iterator[Value]:
         with path.open(newline="", encoding="utf-8-sig") as file:
             reader = csv.reader(file, delimiter=clause.terminator)
             yield from _lines(context, clause, reader)
-    except (OSError, UnicodeDecodeError, csv.Error) as error:
+    except (
+        OSError,
+        ValueError,
+        csv.Error,
+    ) as error:  # ValueError: no UTF-8, or a null byte in its name
         reason = getattr(error, "strerror", None) or str(error)
         raise problem(
             *(ArgumentProblem, context.text, clause.source.place),
-            f"the file {source!r} cannot be read: {reason}.",
+            f"the file {_told(source, path)} cannot be read: {reason}.",
         ) from None
 
 
@@ -58,8 +62,14 @@ def _lines(context: Context, clause: LoadCsv, reader: Iterator[list[str]]) -> It
             yield line
 
 
+def _told(source: str, path: Path) -> str:
+    """The name as it was given, and the file that it means where that is another."""
+    return repr(source) if str(path) in source else f"{source!r} ({path})"
+
+
 def _path(context: Context, clause: LoadCsv, source: str) -> Path:
-    """The file that is meant, inside the import root where there is one."""
+    """The file that is meant. Where there is an import root, a `file:` address counts from it, as in Neo4j, and so
+    does a relative path; an absolute path is what it is, and has to lie inside."""
     parts = urlparse(source)
     if parts.scheme not in ("", "file") or parts.netloc not in ("", "localhost"):
         raise problem(
@@ -71,10 +81,17 @@ def _path(context: Context, clause: LoadCsv, source: str) -> Path:
     root = context.import_root
     if root is None:
         return path
-    path = (root / path.relative_to(path.anchor)).resolve() if path.anchor else root / path
-    if not path.resolve().is_relative_to(root):
+    if parts.scheme and path.anchor:
+        path = path.relative_to(path.anchor)
+    path = root / path  # which is an absolute path itself
+    try:
+        inside = path.resolve().is_relative_to(root)
+    except (OSError, RuntimeError, ValueError):  # a loop of links, a name that none can have
+        inside = False
+    if not inside:
         raise problem(
             *(ArgumentProblem, context.text, clause.source.place),
             f"the file {source!r} lies outside of the import root {str(root)!r}.",
+            "Copy it there, or open the database with another import_root.",
         )
     return path

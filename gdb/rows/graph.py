@@ -15,14 +15,18 @@ import numpy as np
 
 from gdb.errors import ChangeRefused
 from gdb.executor import lookup
+from gdb.language.report import refused
 from gdb.rows.stored import columns_of, from_store
 from gdb.storage.model import I64, U32, Column
 from gdb.values.elements import NodeValue, RelationshipValue
 
 if TYPE_CHECKING:
+    from gdb.language.syntax import Place
     from gdb.storage.snapshot import Snapshot
     from gdb.storage.transaction import Changes
     from gdb.values.kinds import Row, Value
+
+_DETACH = "Delete them first, or write DETACH DELETE."
 
 
 @dataclass(slots=True)
@@ -43,10 +47,11 @@ class Effects:
 
 
 class Graph:
-    """See the module. changes : of the transaction that a writing query is part of; None for one that reads."""
+    """See the module. changes : of the transaction that a writing query is part of; None for one that reads.
+    text : the query's, for errors."""
 
-    def __init__(self, snapshot: Snapshot, changes: Changes | None = None) -> None:
-        self._snapshot = snapshot
+    def __init__(self, snapshot: Snapshot, changes: Changes | None = None, text: str = "") -> None:
+        self._snapshot, self._text = snapshot, text
         self.changes = changes
         self.effects = Effects()
         self._nodes: dict[int, NodeValue] = {}  # by vid of the snapshot
@@ -58,7 +63,7 @@ class Graph:
         self._dirty_nodes: dict[NodeValue, dict[str, Value]] = {}
         self._dirty_edges: dict[RelationshipValue, dict[str, Value]] = {}
         self._relabelled: dict[NodeValue, frozenset[str]] = {}  # with the labels before
-        self._dead_nodes: list[NodeValue] = []
+        self._dead_nodes: dict[NodeValue, Place] = {}  # with the place of DELETE
         self._dead_edges: list[RelationshipValue] = []
         self._next_id: int | None = None
 
@@ -201,17 +206,22 @@ class Graph:
         if node in self._vids:
             self._relabelled.setdefault(node, before)
 
-    def delete(self, element: NodeValue | RelationshipValue, *, detach: bool = False) -> None:
-        """Delete an element, with `detach` the relationships of a node as well; once is enough."""
+    def delete(
+        self, element: NodeValue | RelationshipValue, place: Place, *, detach: bool = False
+    ) -> None:
+        """Delete an element, with `detach` the relationships of a node as well; once is enough.
+
+        place : in the query, where that is asked.
+        """
         if element.deleted:
             return
         if isinstance(element, NodeValue):
             if detach:
                 for one in self._incident(element):
-                    self.delete(one)
+                    self.delete(one, place)
             element.deleted = True
             self.effects.nodes_deleted += 1
-            self._dead_nodes.append(element)
+            self._dead_nodes[element] = place
         else:
             element.deleted = True
             self.effects.relationships_deleted += 1
@@ -281,7 +291,6 @@ class Graph:
                 node.id_space = space
             vids = changes.add_vertices(labels, space, ids, columns)
             self._vids.update(zip(nodes, vids.tolist(), strict=True))
-        self._dead_nodes = [node for node in self._dead_nodes if node in self._vids]
         self._new_nodes = []
 
     def _flush_labels(self, changes: Changes) -> None:
@@ -334,10 +343,9 @@ class Graph:
         for one in self._new_edges:
             if one.deleted:
                 continue
-            if one.start.deleted or one.end.deleted:
-                raise ChangeRefused(
-                    "a node that is to be removed has relationships", "Use DETACH DELETE."
-                )
+            dead = one.start if one.start.deleted else one.end
+            if dead.deleted:
+                raise self._connected(self._dead_nodes[dead], one.type)
             by_type.setdefault(one.type, []).append(one)
         for name, several in by_type.items():
             known = (t.directed for t in changes.view.edge_types if t.name == name)
@@ -364,10 +372,20 @@ class Graph:
             by_type.setdefault(one.type, []).append(handle)
         for name, handles in by_type.items():
             changes.remove_named_edges(name, np.array(handles, np.int64))
-        if self._dead_nodes:
-            vids = np.array([self._vids.pop(node) for node in self._dead_nodes], np.uint32)
-            changes.remove_vertices(vids, detach=False)
-        self._dead_nodes, self._dead_edges = [], []
+        places: dict[Place, list[int]] = {}
+        for node, place in self._dead_nodes.items():
+            if node in self._vids:  # else it was made and deleted since the last time
+                places.setdefault(place, []).append(self._vids.pop(node))
+        for place, vids in places.items():
+            try:
+                changes.remove_vertices(np.array(vids, np.uint32), detach=False)
+            except ChangeRefused as error:
+                raise refused(self._text, place, error.reason, _DETACH) from None
+        self._dead_nodes, self._dead_edges = {}, []
+
+    def _connected(self, place: Place, type_: str) -> ChangeRefused:
+        reason = f"a node that is to be removed has relationships ({type_})"
+        return refused(self._text, place, reason, _DETACH)
 
 
 def _space_of_new(changes: Changes) -> str:

@@ -12,7 +12,7 @@ from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from gdb.errors import InternalError, NotSupported
+from gdb.errors import InternalError
 from gdb.evaluator import Evaluator
 from gdb.language.clauses import (
     WRITING,
@@ -32,7 +32,6 @@ from gdb.language.clauses import (
     Unwind,
     With,
 )
-from gdb.language.report import problem
 from gdb.language.syntax import Expression, NodePattern, PathPattern, RelationshipPattern
 from gdb.rows import writing
 from gdb.rows.limiting import stop
@@ -87,12 +86,12 @@ def answered(context: Context, query: Query) -> Answer:
     ------
     GdbError : QueryError with the place, ChangeRefused, Cancelled, QueryTimeout, OutOfBudget, DeviceError.
     """
-    runner = Runner(context)
+    runner = Runner(context, query.alone)
     context.evaluator = Evaluator(context.text, context.parameters, runner)
     with clock_at(time.time_ns()):
         found = runner.query(query, Table((), [{}]))
     context.graph.flush()
-    if not isinstance(query.parts[0][-1], Return):
+    if not isinstance(query.parts[0][-1], Return) and query.alone is None:
         return Answer((), [])
     rows = [tuple(row[name] for name in found.names) for row in found.rows]
     return Answer(found.names, rows)
@@ -102,10 +101,11 @@ def answered(context: Context, query: Query) -> Answer:
 class Runner:
     """Runs clauses; also what expressions ask for patterns and subqueries inside them.
 
-    ended : the last query part had a RETURN.
+    alone : the CALL that is the whole query, where there is one.
     """
 
     context: Context
+    alone: CallProcedure | None = None
     _patterns: dict[int, Pattern] = field(default_factory=dict)
     _kept: list[object] = field(default_factory=list)  # whose ids are keys
 
@@ -208,12 +208,11 @@ class Runner:
                     for line in loaded(self.context, clause, row)
                 ]
                 return Table((*table.names, clause.variable.text), rows)
-            case CallProcedure(name=name, place=place):
-                raise problem(
-                    *(NotSupported, self.context.text, place),
-                    f"the procedure {name.text} is not known: gdb has no procedures.",
-                    "See Database.schema() and Database.stats().",
-                )
+            case CallProcedure():
+                from gdb.rows.calling import called
+
+                names, rows = called(self.context, clause, table.rows, clause is self.alone)
+                return Table((*table.names, *names), rows)
         raise InternalError(f"{type(clause).__name__} cannot be run.")
 
     # ---- reading -----------------------------------------------------------------------------------
@@ -248,8 +247,8 @@ class Runner:
         prepared.fill(table.rows)
         name = clause.variable.text
         rows: list[Row] = []
-        for row in map(visible, table.rows):
-            found = values(row)
+        for filled in table.rows:
+            found, row = values(filled), visible(filled)
             items = found if isinstance(found, list) else [] if found is None else [found]
             rows += [{**row, name: item} for item in items]
         return Table((*(n for n in table.names if n != name), name), rows)

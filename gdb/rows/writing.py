@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, TypeVar
 
-from gdb.errors import SyntaxProblem, TypeProblem
+from gdb.errors import DeletedProblem, SyntaxProblem, TypeProblem
 from gdb.language.clauses import Create, Delete, Merge, Remove, SetAll, SetItem, SetProperty
 from gdb.language.report import problem
 from gdb.language.syntax import (
@@ -72,6 +72,11 @@ class _Maker:
                     *(TypeProblem, self.context.text, pattern.place),
                     f"'{name}' is no node here, so that no relationship can be created at it.",
                 )
+            if known.deleted:
+                raise problem(
+                    *(DeletedProblem, self.context.text, pattern.place),
+                    f"'{name}' has been deleted, so that no relationship can be created at it.",
+                )
             return known
         labels = [label.text for term in pattern.labels for label in term]
         node = self.context.graph.create_node(labels, self.nodes[k].of(row))
@@ -97,13 +102,17 @@ class _Properties:
     def __init__(self, context: Context, part: NodePattern | RelationshipPattern) -> None:
         self.context, self.part = context, part
         compiled = context.evaluator.compiled
-        self.written = [(key.text, compiled(value)) for key, value in part.properties]
+        self.written = [(key.text, compiled(value), value.place) for key, value in part.properties]
         self.given = None if part.given is None else compiled(part.given)
 
     def of(self, row: Row) -> dict[str, Value]:
-        found = {key: value(row) for key, value in self.written}
+        found = {
+            key: _storable(self.context, value(row), place) for key, value, place in self.written
+        }
         if self.given is not None and self.part.given is not None:
-            found |= _map(self.context, self.given(row), self.part.given.place)
+            place = self.part.given.place
+            for key, value in _map(self.context, self.given(row), place).items():
+                found[key] = _storable(self.context, value, place)
         return found
 
 
@@ -234,13 +243,14 @@ def remove(context: Context, clause: Remove, rows: Sequence[Row]) -> None:
 def delete(context: Context, clause: Delete, rows: Sequence[Row]) -> None:
     """DELETE for each row: nodes, relationships, all of a path, and what lists of them hold."""
     targets = [(target, context.evaluator.compiled(target)) for target in clause.targets]
-    found: list[NodeValue | RelationshipValue] = []
+    found: list[tuple[NodeValue | RelationshipValue, Place]] = []
     for row in rows:
         for target, value in targets:
-            found += _elements(context, value(row), target.place)
+            place = target.place
+            found += [(one, place) for one in _elements(context, value(row), place)]
     # relationships first, so that a node whose last one goes here can go
-    for one in sorted(found, key=lambda one: isinstance(one, NodeValue)):
-        context.graph.delete(one, detach=clause.detach)
+    for one, place in sorted(found, key=lambda one: isinstance(one[0], NodeValue)):
+        context.graph.delete(one, place, detach=clause.detach)
 
 
 def _elements(

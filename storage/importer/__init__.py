@@ -15,7 +15,7 @@ import numpy as np
 from gdb.errors import Cancelled, ImportFailed
 from gdb.storage.build import write_spools
 from gdb.storage.engine import Engine
-from gdb.storage.importer import compressed, csv_graph, matrix_market, snap
+from gdb.storage.importer import compressed, csv_graph, matrix_market, parquet, snap
 from gdb.storage.importer.assemble import Assembly, NewEdges, Options
 from gdb.storage.importer.csv_graph import DEFAULT_TYPE, Naming, Sheet
 from gdb.storage.importer.detect import is_parquet, open_input
@@ -124,6 +124,8 @@ def load(
     def check(path: Path) -> None:
         open_input(path).close()
         compressed.check(path, max_unpacked, meter.check)
+        if is_parquet(path):
+            parquet.check(path, max_unpacked)
 
     inputs = Gathering(naming, format, check, import_root).inputs(source, nodes, edges)
     meter.measure([x.path for x in inputs if x.held is None])

@@ -69,6 +69,22 @@ def allowance(path: Path, most: int) -> int:
     return max(most, RATIO * path.stat().st_size)
 
 
+def refuse_above(path: Path, most: int, unpacked: int) -> None:
+    """Refuse a file that unpacks to more than it may.
+
+    Raises
+    ------
+    ImportFailed
+    """
+    allowed = allowance(path, most)
+    if unpacked > allowed:
+        raise ImportFailed(
+            f"unpacks to more than {allowed:,} bytes, {RATIO:,} times its size or more",
+            "If it is to be trusted, raise max_unpacked=.",
+            file=str(path),
+        )
+
+
 def check(path: Path, most: int, tick: Callable[[], None]) -> None:
     """Refuse a compressed file that is cut, or that unpacks to more than `most` bytes and `RATIO` times its size.
 
@@ -93,12 +109,7 @@ def check(path: Path, most: int, tick: Callable[[], None]) -> None:
                 while data := stream.read(_CHUNK):
                     tick()
                     found += len(data)
-                    if found > allowed:
-                        raise ImportFailed(
-                            f"unpacks to more than {allowed:,} bytes, {RATIO:,} times its size or more",
-                            "If it is to be trusted, raise max_unpacked=.",
-                            file=str(path),
-                        )
+                    refuse_above(path, most, found)
                     left = packed - raw.tell() + _READ_AHEAD if kind == "gzip" else allowed
                     if found + left * _DEFLATE <= allowed:
                         return

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from gdb.errors import ImportFailed
 from gdb.storage.engine import Engine
-from gdb.storage.importer.compressed import literal
+from gdb.storage.importer.compressed import literal, refuse_above
 from gdb.storage.importer.layout import Layout
 from gdb.storage.importer.typed import Schema, TypedTable, duration_of, typed_layout
 
@@ -23,6 +23,30 @@ _READ = "read_parquet(?, hive_partitioning=false"
 _METADATA = "SELECT value FROM parquet_kv_metadata(?) WHERE decode(key) = 'ARROW:schema'"
 _NODES = "SELECT name, coalesce(num_children, 0) FROM parquet_schema(?)"
 _DESCRIBE = f"SELECT column_name, column_type FROM (DESCRIBE SELECT * FROM {_READ}))"
+# Runs and dictionaries make few bytes of many equal values, which all the same take room when they are read
+_VALUE_BYTES = "CASE type WHEN 'BOOLEAN' THEN 1 WHEN 'INT32' THEN 4 WHEN 'FLOAT' THEN 4 ELSE 8 END"
+_SIZE = (
+    f"SELECT coalesce(sum(greatest(total_uncompressed_size, num_values * {_VALUE_BYTES})), 0)::HUGEINT "
+    "FROM parquet_metadata(?)"
+)
+
+
+def check(path: Path, most: int) -> None:
+    """Refuse a file that unpacks to more than `most` bytes and `RATIO` times its size, by what its footer says of each
+    column of each row group: the bytes of its pages, or of that many values where these are more.
+
+    Raises
+    ------
+    ImportFailed : it does, or it cannot be read.
+    """
+    import duckdb
+
+    with closing(Engine()) as engine, closing(engine.cursor()) as connection:
+        try:
+            found = connection.execute(_SIZE, [literal(path)]).fetchone()
+        except duckdb.Error as error:
+            raise _unreadable(path, error) from None
+    refuse_above(path, most, int(found[0]) if found else 0)
 
 
 def parquet_layout(path: Path, columns: Sequence[str] | None) -> Layout:

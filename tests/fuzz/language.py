@@ -21,11 +21,19 @@ from dataclasses import dataclass, field
 from random import Random
 
 import gdb
-from gdb.errors import GdbError, InternalError, QueryError
+from gdb.errors import (
+    CountOverflow,
+    GdbError,
+    InternalError,
+    LimitExceeded,
+    OutOfBudget,
+    PlacedError,
+    QueryTimeout,
+)
 from gdb.language.parser import parse
 from gdb.language.printer import printed
 from tests.fuzz.breaking import broken
-from tests.fuzz.people import GRAPH, PARAMETERS
+from tests.fuzz.people import GRAPH, PAIR, PARAMETERS
 from tests.fuzz.queries import Maker
 
 TIMEOUT = 5.0  # seconds that a query may run
@@ -100,6 +108,9 @@ class Run:
         if self._db is None:
             self._db = gdb.connect()
             self._db.execute(GRAPH)
+            self._db.register_procedure(
+                PAIR, lambda first, second: [(first, second), (second, None)]
+            )
             self._changed = 0
         return self._db
 
@@ -115,8 +126,10 @@ def query(seed: int, number: int) -> tuple[str, bool]:
 
 def misplaced(error: GdbError, text: str) -> str:
     """What is wrong with the place of an error; empty where nothing is. It may lie just behind the end."""
-    if not isinstance(error, QueryError) or error.line is None or error.column is None:
-        return ""
+    if isinstance(error, (LimitExceeded, QueryTimeout, OutOfBudget, CountOverflow)):
+        return ""  # the whole query is too large
+    if not isinstance(error, PlacedError) or error.line is None or error.column is None:
+        return f"{type(error).__name__} has no place: {error}"
     lines = text.splitlines() or [""]
     here = f"{type(error).__name__} at line {error.line}, column {error.column}"
     if not 1 <= error.line <= len(lines):

@@ -9,6 +9,7 @@ CREATE (a:Person {name: 'Ada', age: 36, born: date('1985-12-10'), tags: ['x', 'y
        (a)-[:KNOWS {since: 2001}]->(b), (b)-[:KNOWS {since: 2009}]->(c), (c)-[:KNOWS]->(a), (b)-[:KNOWS]->(a),
        (a)-[:LIVES_IN]->(d), (b)-[:LIVES_IN {since: 2010}]->(d), (e)-[:LIVES_IN]->(e)
 """
+PAIR = "fuzz.pair(first :: ANY?, second :: NUMBER?) :: (first :: ANY?, second :: NUMBER?)"
 PARAMETERS: dict[str, object] = {
     "n": 2,
     "name": "Ada",

@@ -100,7 +100,7 @@ class Maker:
             scope[name] = "any"
             return f"UNWIND {of} AS {name}"
         if kind == 10:
-            return self._call(scope)
+            return self._call(scope) if self.chance(0.6) else self._procedure(scope)
         return "OPTIONAL " + self._match(scope)
 
     def _match(self, scope: Scope, deep: int | None = None) -> str:
@@ -117,6 +117,17 @@ class Maker:
         body = self._clauses(inner, 1)
         scope[name] = "any"
         return f"CALL {head} {{ {body} RETURN {self.expression(inner, 1)} AS {name} }}"
+
+    def _procedure(self, scope: Scope) -> str:
+        """CALL of one of gdb's own, or of the one that `people.PAIR` registers."""
+        given = f"{self.expression(scope, 1)}, {self.expression(scope, 1, 'number')}"
+        own = (("db.labels()", ("label",)), ("dbms.components()", ("name", "versions")))
+        called, outputs = self.one((*own, (f"fuzz.pair({given})", ("first", "second"))))
+        names = {output: self.fresh() for output in outputs}
+        scope.update(dict.fromkeys(names.values(), "any"))
+        items = ", ".join(f"{output} AS {name}" for output, name in names.items())
+        where = self.perhaps(0.3, lambda: f" WHERE {self.expression(scope, 1, 'boolean')}")
+        return f"CALL {called} YIELD {items}{where}"
 
     def _with(self, scope: Scope) -> str:
         if self.chance(0.3):

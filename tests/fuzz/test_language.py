@@ -7,7 +7,7 @@ from random import Random
 import pytest
 
 import gdb
-from gdb.errors import InternalError, SyntaxProblem
+from gdb.errors import InternalError, RunError, SyntaxProblem
 from tests.fuzz import language
 from tests.fuzz.language import Run, misplaced, query, unlike
 from tests.fuzz.people import GRAPH, PARAMETERS
@@ -70,6 +70,8 @@ def test_another_exception_is_a_failure(monkeypatch: pytest.MonkeyPatch) -> None
 def test_a_place_outside_of_the_text_is_seen() -> None:
     assert misplaced(SyntaxProblem("x", text="ab", line=1, column=3), "ab") == ""
     assert "has 2 characters" in misplaced(SyntaxProblem("x", text="ab", line=1, column=4), "ab")
+    assert "no place" in misplaced(SyntaxProblem("x"), "ab")
+    assert "no place" in misplaced(RunError("x"), "ab")
     assert "there are 1 lines" in misplaced(SyntaxProblem("x", text="ab", line=2, column=1), "ab")
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import date, datetime, time, timedelta
 
 import tck_values as tck  # the TCK folder is on the path
@@ -49,6 +49,16 @@ class Session:
             effects["+relationships"] = done.relationships_created
             effects["-relationships"] = done.relationships_deleted
         return found.columns, rows, effects
+
+    def procedure(
+        self, signature: str, columns: Sequence[str], rows: Sequence[Sequence[object]]
+    ) -> None:
+        """Register a procedure that gives, of a table of arguments and outputs, the rows that fit its arguments."""
+
+        def answer(*given: object) -> list[Sequence[object]]:
+            return [row[len(given) :] for row in rows if list(row[: len(given)]) == list(given)]
+
+        self.db.register_procedure(signature, answer)
 
     def _state(self) -> dict[str, Counter[object]]:
         """Everything in the graph, as the TCK counts side effects."""

@@ -28,7 +28,6 @@ _HEAD = """\
 # and keeps the reasons.
 """
 _REASONS = {
-    "no procedure registration": "gdb has no procedures",
     "@ignore": "the TCK itself says that it is to be ignored",
 }
 

@@ -94,9 +94,12 @@ def test_conditions_mean_what_they_say(kind: str) -> None:
         assert number == want.total(), query
         for backend in BACKENDS:
             watch = Watch(None, None, None)
-            found = backend.rows(prepare(plan, graph), watch, Budget(), 1000)
+            found = backend.rows(
+                prepare(plan, graph, windows=backend.windows), watch, Budget(), 1000
+            )
             assert bag(reference.expand(found, plan.twins), plan) == got, query
-            total = backend.count(prepare(counted, graph), Watch(None, None, None), Budget())
+            stage = prepare(counted, graph, windows=backend.windows)
+            total = backend.count(stage, Watch(None, None, None), Budget())
             assert total * counted.multiplicity == number, query
 
 

@@ -44,7 +44,7 @@ def test_distinct_values_are_the_set_of_the_reference(
     plan = planner.plan(query, graph, counting=False, switched_off=NO_SYMMETRY)
     vertex = data.draw(st.integers(0, plan.vertices - 1))
     want = set(reference.rows(plan, graph).vids[:, vertex].tolist())
-    prepared = prepare(plan, graph)
+    prepared = prepare(plan, graph, windows=True)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(launch, "WORTH_A_THREAD", 0)
         for _ in range(2):  # the second run finds the workers of the first

@@ -97,13 +97,15 @@ def test_backend_is_reference(
     plan = planner.plan(query, graph, counting=False, switched_off=off)
     counted = planner.plan(query, graph, counting=True, switched_off=off)
     found = backend.rows(
-        prepare(plan, graph),
+        prepare(plan, graph, windows=backend.windows),
         Watch(None, None, None),
         Budget(),
         capacity,
     )
     assert bag(reference.expand(found, plan.twins), plan) == bag(reference.rows(plan, graph), plan)
-    total = backend.count(prepare(counted, graph), Watch(None, None, None), Budget())
+    total = backend.count(
+        prepare(counted, graph, windows=backend.windows), Watch(None, None, None), Budget()
+    )
     assert total * counted.multiplicity == reference.count(counted, graph)
 
 

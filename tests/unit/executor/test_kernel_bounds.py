@@ -36,6 +36,7 @@ class Watched(workers.Worker):
         arrays += [*self.kept, *prepared.lists, *prepared.bit_sets, prepared.roots]
         arrays += [eids for eids in prepared.eids if eids is not None]
         arrays += [side for sides in prepared.values for side in sides]
+        arrays += [x for o in prepared.orders for x in (o.values, o.eids, o.source)]
         for view in prepared.views:
             arrays += [view.first, view.length, view.row, view.offsets, view.neighbours]
             arrays.append(workers.split(view))
@@ -75,8 +76,8 @@ def test_nothing_is_read_or_written_outside(
     case: tuple[SmallGraph, QueryGraph], capacity: int
 ) -> None:
     graph, query = case
-    count(prepare(planner.plan(query, graph, counting=True), graph))
-    rows = prepare(planner.plan(query, graph, counting=False), graph)
+    count(prepare(planner.plan(query, graph, counting=True), graph, windows=True))
+    rows = prepare(planner.plan(query, graph, counting=False), graph, windows=True)
     rows_on_cpu(rows, Watch(None, None, None), Budget(), 1, capacity)
     launch.distinct(rows, Watch(None, None, None), Budget(), 0, 1, capacity)
 

@@ -80,8 +80,8 @@ def test_a_tree_counts_the_same_from_its_other_end(
     """The planner puts the smaller vid below; a tail may have it above as well."""
     turned: list[LoopNest] = []
 
-    def other_end(plan: Plan, graph: GraphSource) -> LoopNest:
-        nest = straight(plan, graph)
+    def other_end(plan: Plan, graph: GraphSource, *, windows: bool) -> LoopNest:
+        nest = straight(plan, graph, windows=windows)
         leaf, root = nest.tail
         assert leaf.order is Order.BELOW
         above = Node(root.levels, parent=1, view=leaf.back, back=leaf.view, order=Order.ABOVE)

@@ -8,7 +8,15 @@ import time
 import numpy as np
 import pytest
 
-from gdb.errors import Cancelled, GdbError, OutOfBudget, QueryTimeout, RunError, TypeProblem
+from gdb.errors import (
+    ArgumentProblem,
+    ArithmeticProblem,
+    Cancelled,
+    GdbError,
+    OutOfBudget,
+    QueryTimeout,
+    TypeProblem,
+)
 from gdb.executor import arrow, lookup, tail
 from gdb.executor.embeddings import Embeddings
 from gdb.executor.tail import ColumnRef, Output, Tail, Value
@@ -136,15 +144,15 @@ def test_a_count_is_one_row_and_runs_no_sql() -> None:
     [
         ("SELECT c0 + $p0 AS o0 FROM embeddings", {"p0": True}, TypeProblem, "boolean"),
         ("SELECT CAST($p0 AS INT) AS o0", {"p0": "abc"}, TypeProblem, "'abc'"),
-        ("SELECT $p0 * $p0 AS o0", {"p0": 2**60}, RunError, "too large"),
-        ("SELECT 5 % 0 AS o0", {}, RunError, "division by zero"),
+        ("SELECT $p0 * $p0 AS o0", {"p0": 2**60}, ArithmeticProblem, "too large"),
+        ("SELECT 5 % 0 AS o0", {}, ArithmeticProblem, "divided by zero"),
         (
             "SELECT sum(x) AS o0 FROM (VALUES (9e18::BIGINT), (9e18::BIGINT)) t(x)",
             {},
-            RunError,
+            ArithmeticProblem,
             "too large",
         ),
-        ("SELECT regexp_matches('a', '(') AS o0", {}, RunError, "missing \\)"),
+        ("SELECT regexp_matches('a', '(') AS o0", {}, ArgumentProblem, "missing \\)"),
         ("SELECT nothing AS o0", {}, GdbError, "nothing"),
     ],
 )

@@ -13,9 +13,13 @@ from gdb.language.checks import check, columns, scopes
 from gdb.language.clauses import Return
 from gdb.language.kinds import BOOLEAN, INTEGER, LIST, NODE, RELATIONSHIP, STRING, VALUE, list_of
 from gdb.language.parser import parse
+from gdb.language.procedures import Procedure, signature
 from gdb.language.signatures import AGGREGATES, FUNCTIONS
 from gdb.language.syntax import Expression, Not
 
+PROCEDURES = {
+    "some.proc": Procedure(signature("some.proc() :: (a :: ANY, b :: ANY)"), lambda graph, _: ())
+}
 REFUSED = [
     # variables
     ("RETURN x", "UndefinedVariable"),
@@ -180,7 +184,7 @@ REFUSED = [
 def test_what_is_refused(text: str, detail: str) -> None:
     query = parse(text)
     with pytest.raises(QueryError) as caught:
-        check(query, ["p"])
+        check(query, ["p"], PROCEDURES)
     assert caught.value.detail == detail
     assert caught.value.picture, "the error shows the place"
     expected: tuple[type[QueryError], ...]

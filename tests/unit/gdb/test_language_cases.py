@@ -8,6 +8,7 @@ from gdb.errors import GdbError
 from gdb.language.binder import bind
 from gdb.language.checks import check
 from gdb.language.parser import parse
+from gdb.procedures import ALWAYS
 from gdb.query_graph import DIFFERENT_EDGES
 from tests.unit.gdb import language_cases as cases
 
@@ -31,7 +32,7 @@ def _understood(text: str) -> None:
     query = parse(text)
     if query.simple is not None:
         bind(query, cases.snapshot(), cases.PARAMETERS, DIFFERENT_EDGES)
-    check(query, cases.PARAMETERS)
+    check(query, cases.PARAMETERS, ALWAYS)
 
 
 @pytest.mark.parametrize("case", cases.read("syntax.txt"), ids=str)

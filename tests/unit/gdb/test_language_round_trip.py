@@ -240,6 +240,24 @@ others = st.one_of(
         st.just(_P),
     ),
     st.builds(
+        c.CallProcedure,
+        names,
+        _few(small),
+        st.none(),
+        st.just(_P),
+        st.just(True),
+        st.none() | small,
+    ),
+    st.builds(
+        c.CallProcedure,
+        names,
+        _few(small),
+        _few(st.tuples(names, names), 1),
+        st.just(_P),
+        st.just(False),
+        small,
+    ),
+    st.builds(
         c.LoadCsv,
         st.booleans(),
         small,
@@ -354,3 +372,8 @@ def test_a_property_of_a_numbered_parameter() -> None:
         s.Parameter("0", s.Place(0, 0)), s.Name("a", s.Place(0, 0)), s.Place(0, 0)
     )
     check(query)
+
+
+@pytest.mark.parametrize("text", ["REMOVE $`0`.a", "RETURN $0", "RETURN $`1`.a + $1[$0..$1]"])
+def test_parameters_that_are_numbers(text: str) -> None:
+    check(parse(text))

@@ -212,7 +212,7 @@ def test_vertices(
 
 WAYS = [
     ("a.i > -2 AND a.s STARTS WITH 'a'", True),
-    ("a.d = date('2020-02-29') OR a.t < datetime('2020-02-29T01:02:03')", True),
+    ("a.d = date('2020-02-29') OR a.t < localdatetime('2020-02-29T01:02:03')", True),
     ("a.u = duration('P3D') AND a.b", True),
     ("a.i IN [1, null, 1.0] OR a.nothing = 1", True),
     ("a.i + 1 > 2", False),

@@ -208,3 +208,14 @@ def test_an_aggregate_of_what_no_node_has_is_one_row() -> None:
         assert db.execute("MATCH (n) RETURN avg(n.age)").fetchall() == [(None,)]
         db.execute("CREATE (), ()")
         assert db.execute("MATCH (n) RETURN avg(n.age) - 1, max(n.x)").fetchall() == [(None, None)]
+
+
+@pytest.mark.parametrize(
+    "of", ["[(n)-->(m) | m.y]", "COLLECT { MATCH (n)-->(m) RETURN m.y }", "[EXISTS { (n)-->() }]"]
+)
+def test_unwind_of_patterns(of: str) -> None:
+    with gdb.connect() as db:
+        db.execute("CREATE (:A {x: 1})-[:R]->(:C {y: true})")
+        found = db.execute(f"MATCH (n:A) UNWIND {of} AS x WITH * RETURN *")
+        assert found.columns == ["n", "x"]
+        assert [row[1] for row in found] == [True]

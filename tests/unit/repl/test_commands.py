@@ -58,7 +58,7 @@ def test_mode_and_timer(session: Session) -> None:
     assert "time: " in session.err.getvalue()
 
 
-@pytest.mark.parametrize("name", [".exit", ".quit"])
+@pytest.mark.parametrize("name", [".exit", ".quit", "exit", "QUIT", ":exit", ".EXIT"])
 def test_leaving(session: Session, name: str) -> None:
     said(session, name)
     assert session.leaving
@@ -66,7 +66,14 @@ def test_leaving(session: Session, name: str) -> None:
 
 @pytest.mark.parametrize(
     ("text", "cure"),
-    [(".shcema", ".schema"), (".zzzzz", ".help"), (".mode xml", "csv"), (".exit now", ".exit")],
+    [
+        (".shcema", ".schema"),
+        (":param x", ".help"),
+        (":shcema", ".schema"),
+        (".zzzzz", ".help"),
+        (".mode xml", "csv"),
+        (".exit now", ".exit"),
+    ],
 )
 def test_wrong_commands_say_what_is_right(session: Session, text: str, cure: str) -> None:
     with pytest.raises(NameProblem) as raised:

@@ -15,6 +15,7 @@ NAMES = Names(
     labels=("City", "Person", "Two words"),
     types=("KNOWS", "LIVES_IN"),
     keys=("age", "name"),
+    procedures=("db.labels", "db.schema.nodes", "my.own"),
     commands={".load": (), ".mode": ("csv", "json", "table"), ".schema": (), ".stats": ()},
     files={".load": ("--label", "--type")},
     listed=lambda beginning: [path for path in FILES if path.startswith(beginning)],
@@ -28,6 +29,10 @@ def texts(text: str) -> list[str]:
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
+        ("CALL db.", ["labels(", "schema.nodes("]),
+        ("CALL db.la", ["labels("]),
+        ("MATCH (a) CALL m", ["my.own("]),
+        ("CALL db.schema.", ["nodes("]),
         ("MATCH (a:", ["City", "Person", "`Two words`"]),
         ("MATCH (a:Pe", ["Person"]),
         ("MATCH (:City|pe", ["Person"]),
@@ -92,5 +97,5 @@ def test_files_are_listed_as_they_were_begun(
 
 
 def test_the_functions_are_those_of_the_language() -> None:
-    known = functions.AGGREGATES | set(functions._ARGUMENTS)
+    known = functions.AGGREGATES | {"datetime", *functions._ARGUMENTS}
     assert {name.lower() for name in FUNCTIONS} == known

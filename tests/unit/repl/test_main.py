@@ -133,9 +133,81 @@ def test_ctrl_c_ends_a_run_with_130(repository: Path, tmp_path: Path) -> None:
 
 
 def test_a_missing_store_is_not_made(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main([str(tmp_path / "none.gdb"), "-c", ".schema"]) == 1
-    assert "gdbsh load" in capsys.readouterr().err
-    assert not (tmp_path / "none.gdb").exists()
+    path = tmp_path / "none.gdb"
+    assert main([str(path), "-c", ".schema"]) == 1
+    told = capsys.readouterr().err
+    assert f"gdbsh create {path}" in told
+    assert f"gdbsh load {path}" in told
+    assert not path.exists()
+    (tmp_path / "empty").mkdir()
+    assert main([str(tmp_path / "empty"), "-c", ".schema"]) == 1
+    assert "gdbsh create" in capsys.readouterr().err
+
+
+def test_create_makes_an_empty_store(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "my new.gdb"
+    assert main(["create", str(path)]) == 0
+    assert f"gdbsh '{path}'" in capsys.readouterr().out
+    assert main([str(path), "-c", "CREATE (:A)-[:R]->(:B); MATCH (a) RETURN count(*)"]) == 0
+    assert capsys.readouterr().out.split()[-1] == "2"
+    assert main(["create", str(path)]) == 1, "it is there"
+    assert "gdbsh" in capsys.readouterr().err
+    with gdb.connect(path) as db:
+        assert db.stats().vertices == 2
+    (tmp_path / "empty").mkdir()
+    assert main(["create", str(tmp_path / "empty")]) == 0
+
+
+def test_create_writes_over_nothing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "file").write_text("mine", encoding="utf-8")
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "folder" / "file").write_text("mine", encoding="utf-8")
+    for name in ("file", "folder"):
+        assert main(["create", str(tmp_path / name)]) == 1
+        assert "there is something" in capsys.readouterr().err
+    assert [*(tmp_path / "folder").iterdir()] == [tmp_path / "folder" / "file"]
+
+
+def test_a_mistyped_use_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as left:
+        main(["laod", str(tmp_path / "g.gdb"), "a.csv"])
+    assert left.value.code == 2
+    assert "Did you mean gdbsh load?" in capsys.readouterr().err
+
+
+def test_import_root(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "in").mkdir()
+    for name in ("in/a.csv", "out.csv"):
+        (tmp_path / name).write_text("id\n1\n", encoding="utf-8")
+    store, root = str(tmp_path / "g.gdb"), ["--import-root", str(tmp_path / "in")]
+    inside, outside = str(tmp_path / "in" / "a.csv"), str(tmp_path / "out.csv")
+    assert main(["load", store, "--nodes", f"A={inside}", *root]) == 0
+    assert main(["load", store, "--nodes", f"B={outside}", *root]) == 1
+    assert "outside of the import root" in capsys.readouterr().err
+    for name, code in (("a.csv", 0), (inside, 0), (outside, 1)):
+        assert main([store, *root, "-c", f"LOAD CSV FROM '{name}' AS line RETURN line"]) == code
+    assert main([store, *root, "-c", f".load --nodes A={outside}"]) == 1
+    assert main([store, "--import-root", str(tmp_path / "none")]) == 1
+
+
+def test_a_read_only_store_says_how_to_write(
+    store: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for text in ("CREATE (:A)", ".load a.csv"):
+        assert main([str(store), "--read-only", "-c", text]) == 1
+        told = capsys.readouterr().err
+        assert f"the store {store} was opened read-only" in told
+        assert "--read-only" in told
+
+
+def test_a_locked_store_names_the_process(tmp_path: Path, repository: Path) -> None:
+    store = tmp_path / "g.gdb"
+    with gdb.connect(store) as db, db.transaction() as tx:
+        tx.add_nodes("Locked", [999])
+        ran = gdbsh(repository, store, "-c", "CREATE (:A)")
+        assert ran.returncode == 1
+        assert f"rocess {os.getpid()} is writing" in ran.stderr
+        assert gdbsh(repository, store, "-c", "MATCH (a) RETURN count(*)").returncode == 0
 
 
 def test_load_and_check(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

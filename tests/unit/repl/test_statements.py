@@ -69,3 +69,17 @@ def test_a_semicolon_in_quotes_is_part_of_a_command() -> None:
         ".mode it's",
         ".timer on",
     ]
+
+
+def test_words_that_people_try_first_are_commands() -> None:
+    found = all_of("help\nexit ; quit;\n:timer on\nRETURN 1")
+    assert [(held.text, held.is_command) for held in found] == [
+        ("help", True),
+        ("exit", True),
+        ("quit", True),
+        (":timer on", True),
+        ("RETURN 1", False),
+    ]
+    assert all(is_complete(text) for text in ("help", "Exit\n", "quit;", ":help"))
+    assert not is_complete("helper")
+    assert not is_complete("exit (a)")

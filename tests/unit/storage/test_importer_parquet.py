@@ -276,3 +276,48 @@ def test_a_null_in_a_list_is_a_bad_row(store: Store, tmp_path: Path) -> None:
         ImportFailed, match=r"parquet:2: 'x' cannot be stored as int64\[\]: '\[1, NULL\]'"
     ):
         load(store, nodes=path)
+
+
+# ---- what it unpacks to --------------------------------------------------------------------------
+
+
+def bombs(folder: Path) -> dict[str, Path]:
+    """Files of some kilobytes that unpack to 64 MB and more: long texts, and runs of one value."""
+    texts = folder / "texts.parquet"
+    duckdb.connect().execute(
+        f"COPY (SELECT i AS id, repeat('x', 1000000) || i AS s FROM range(64) t(i)) TO '{texts}' "
+        "(FORMAT parquet, COMPRESSION zstd, DICTIONARY_SIZE_LIMIT 1)"
+    )
+    runs = written(
+        folder, "SELECT 7::BIGINT AS id, 1::BIGINT AS x FROM range(10000000)", "runs.parquet"
+    )
+    return {"texts": texts, "runs": runs}
+
+
+@pytest.mark.parametrize("name", ["texts", "runs"])
+def test_a_file_that_unpacks_to_too_much_is_refused(
+    store: Store, tmp_path: Path, name: str
+) -> None:
+    path = bombs(tmp_path)[name]
+    assert path.stat().st_size < 64_000
+    for given in ({"nodes": {"A": path}}, {"source": path}):
+        with pytest.raises(ImportFailed, match=r"unpacks to more than .* its size") as caught:
+            load(store, **given, max_unpacked=1 << 20)  # type: ignore[arg-type]
+        assert caught.value.file == str(path)
+        assert "max_unpacked" in caught.value.cure
+    assert store.snapshot().vertex_count == 0
+
+
+def test_a_file_that_may_unpack_to_so_much_is_read(store: Store, tmp_path: Path) -> None:
+    path = bombs(tmp_path)["texts"]
+    report = load(store, nodes={"A": path}, max_unpacked=1 << 27)
+    assert report.vertices == 64
+    plain = written(tmp_path, "SELECT i + 64 AS id FROM range(200000) t(i)", "plain.parquet")
+    load(store, nodes={"B": plain}, max_unpacked=1)  # not a thousand times its size
+
+
+def test_a_cut_file_is_refused_before_it_is_read(store: Store, tmp_path: Path) -> None:
+    path = written(tmp_path, "SELECT 1 AS id")
+    path.write_bytes(path.read_bytes()[:-8])
+    with pytest.raises(ImportFailed, match="cannot be read as Parquet"):
+        load(store, nodes={"A": path})

@@ -1,0 +1,88 @@
+"""A query as it was asked, and the clock that its steps are timed by."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, TypeAlias, TypeVar
+
+from gdb.errors import Cancelled, QueryTimeout
+from gdb.usage import Usage
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from gdb.executor.tail import Value
+    from gdb.language.procedures import Procedure
+    from gdb.query_graph import MatchMode
+    from gdb.storage.importer.report import LoadReport
+
+T = TypeVar("T")
+Load: TypeAlias = "Callable[..., LoadReport]"
+"""`Database.load`."""
+
+
+# not frozen: each query makes one, and a frozen one takes four times as long to make
+@dataclass(slots=True)
+class Request:
+    """One query as it was asked, its arguments checked (`gdb.options`).
+
+    memory : bytes, None for no budget. timeout : seconds from the start, None for none.
+    import_root : the folder in which files that it reads must lie, None for any.
+    procedures : what CALL finds, by name. load : `Database.load`, which COPY is; None where nothing can be loaded.
+    """
+
+    text: str
+    parameters: Mapping[str, Value]
+    mode: MatchMode
+    cancel: threading.Event
+    device: str = "auto"
+    threads: int = 0
+    memory: int | None = None
+    timeout: float | None = None
+    import_root: Path | None = None
+    procedures: Mapping[str, Procedure] = field(default_factory=dict)
+    load: Load | None = None
+
+
+@dataclass(slots=True)
+class Clock:
+    """Seconds by step; a deadline and a cancel event, looked at between steps.
+
+    usage : what the steps used; what they waited for machine code is a step of its own, "compile".
+    """
+
+    cancel: threading.Event
+    timeout: float | None
+    begun: float = field(default_factory=time.monotonic)
+    seconds: dict[str, float] = field(default_factory=dict)
+    usage: Usage = field(default_factory=Usage)
+
+    @property
+    def deadline(self) -> float | None:
+        return None if self.timeout is None else self.begun + self.timeout
+
+    def left(self) -> float | None:
+        """Seconds until the deadline; a moment where none are left."""
+        return None if self.deadline is None else max(self.deadline - time.monotonic(), 1e-3)
+
+    def step(self, name: str, work: Callable[[], T]) -> T:
+        if self.cancel.is_set():
+            raise Cancelled("the query was cancelled.")
+        begin = time.monotonic()
+        if self.timeout is not None and begin > self.begun + self.timeout:
+            raise QueryTimeout(
+                f"the query ran longer than its timeout of {self.timeout:g} s.",
+                "Give a larger timeout=, or ask for less.",
+            )
+        compiled = self.usage.compile_seconds
+        value = work()
+        spent = time.monotonic() - begin
+        if self.usage.compile_seconds != compiled:
+            compiled = self.usage.compile_seconds - compiled
+            spent = max(spent - compiled, 0.0)
+            self.seconds["compile"] = self.seconds.get("compile", 0.0) + compiled
+        self.seconds[name] = self.seconds.get(name, 0.0) + spent
+        return value

@@ -1,0 +1,164 @@
+"""CALL of a procedure over rows: its arguments for each row, and the rows that it gives, as values of the language."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from gdb.entities import Node, Path, Relationship
+from gdb.errors import ArgumentProblem, GdbError, TypeProblem
+from gdb.language.clauses import CallProcedure
+from gdb.language.procedures import Field, Procedure, kind_of
+from gdb.language.report import problem
+from gdb.language.syntax import Expression, Parameter
+from gdb.rows.pattern import visible
+from gdb.rows.subqueries import Prepared, compiled
+from gdb.rows.values import Given, taken
+from gdb.values.elements import NodeValue, PathValue, RelationshipValue
+from gdb.values.problems import ValueProblem
+
+if TYPE_CHECKING:
+    from gdb.rows.context import Context
+    from gdb.values.kinds import Row, Value
+
+_OFTEN = 1024  # rows between two looks at whether to go on
+
+
+def yielded(clause: CallProcedure, procedure: Procedure, alone: bool) -> dict[str, str]:
+    """The names that CALL brings, and the output that each is. alone : the clause is the whole query."""
+    if clause.yields is not None:
+        return {alias.text: item.text for item, alias in clause.yields}
+    outputs = procedure.signature.outputs if alone or clause.everything else ()
+    return {field.name: field.name for field in outputs}
+
+
+def called(
+    context: Context, clause: CallProcedure, rows: Sequence[Row], alone: bool
+) -> tuple[list[str], list[Row]]:
+    """The names that CALL brings, and each row with each of the rows that the procedure gives for it. Where it brings
+    nothing, the rows as they are.
+
+    Raises
+    ------
+    TypeProblem : an argument, or what the procedure gives, is of another type than its signature says.
+    ArgumentProblem : the procedure failed.
+    """
+    procedure = context.procedures[clause.name.text]
+    brings = yielded(clause, procedure, alone)
+    arguments: Sequence[Expression] | None = clause.arguments
+    if arguments is None:
+        fields = procedure.signature.arguments
+        arguments = [Parameter(field.name, clause.place) for field in fields]
+    prepared, functions = compiled(context, arguments)
+    prepared.fill(rows)
+    made: list[Row] = []
+    for filled in rows:
+        values, row = [function(filled) for function in functions], visible(filled)
+        answers = _answers(context, clause, procedure, values)
+        if not brings:
+            for _ in answers:
+                pass
+            made.append(row)
+            continue
+        for number, answer in enumerate(answers):
+            if number % _OFTEN == 0:
+                context.pulse()
+            made.append({**row, **{name: answer[item] for name, item in brings.items()}})
+    return [*brings], made if clause.where is None else _kept(context, clause, made)
+
+
+def _kept(context: Context, clause: CallProcedure, rows: list[Row]) -> list[Row]:
+    assert clause.where is not None
+    prepared = Prepared(context, [clause.where])
+    test = context.evaluator.condition(prepared.expressions[0])
+    prepared.fill(rows)
+    return [visible(row) for row in rows if test(row) is True]
+
+
+def _answers(
+    context: Context, clause: CallProcedure, procedure: Procedure, values: Sequence[Value]
+) -> Iterable[Mapping[str, Value]]:
+    """The rows of one call."""
+    cells, to_python = [], Given()
+    for k, (field, value) in enumerate(zip(procedure.signature.arguments, values, strict=True)):
+        if not field.type.fits(value):
+            place = clause.place if clause.arguments is None else clause.arguments[k].place
+            raise problem(
+                *(TypeProblem, context.text, place),
+                f"{clause.name.text}() takes {field}, and this is {kind_of(value)}.",
+            )
+        cells.append(to_python.cell(field.type.made(value)))
+    try:
+        for answer in procedure.answers(context.graph.snapshot, cells):
+            yield _answer(context, clause, procedure.signature.outputs, answer)
+    except GdbError:
+        raise
+    except Exception as error:
+        raise problem(
+            *(ArgumentProblem, context.text, clause.place),
+            f"the procedure {clause.name.text} failed: {type(error).__name__}: {error}.",
+        ) from error
+
+
+def _answer(
+    context: Context, clause: CallProcedure, outputs: Sequence[Field], answer: object
+) -> Mapping[str, Value]:
+    """One row that the procedure gave, by output."""
+    names = [field.name for field in outputs]
+    match answer:
+        case dict() if answer.keys() == set(names):
+            cells = [answer[name] for name in names]
+        case list() | tuple() if len(answer) == len(names):
+            cells = list(answer)
+        case _:
+            raise problem(
+                *(TypeProblem, context.text, clause.place),
+                f"the procedure {clause.name.text} gave {answer!r:.100}, and a row of it is ({', '.join(names)}).",
+            )
+    found: dict[str, Value] = {}
+    for field, cell in zip(outputs, cells, strict=True):
+        try:
+            value = _value(context, cell)
+        except ValueProblem as error:
+            raise problem(TypeProblem, context.text, clause.place, error.message) from None
+        if not field.type.fits(value):
+            raise problem(
+                *(TypeProblem, context.text, clause.place),
+                f"the procedure {clause.name.text} gave {cell!r:.100} as {field}.",
+            )
+        found[field.name] = field.type.made(value)
+    return found
+
+
+def _value(context: Context, cell: object) -> Value:
+    """What a procedure gave as a value of the query; nodes and relationships are those of its graph.
+
+    Raises
+    ------
+    ValueProblem : the language, or the graph, has no such value.
+    """
+    match cell:
+        case Node():
+            vid = context.graph.snapshot.find(cell.id, cell.id_space)
+            if vid is None:
+                raise ValueProblem("type", f"the graph has no node {cell.id!r}.")
+            return context.graph.nodes(np.array([vid], np.uint32))[0]
+        case Relationship():
+            if not 0 <= cell.id < context.graph.snapshot.edge_count:
+                raise ValueProblem("type", f"the graph has no relationship {cell.id!r}.")
+            return context.graph.relationships(np.array([cell.id], np.int64))[0]
+        case Path():
+            nodes = [_value(context, node) for node in cell.nodes]
+            between = [_value(context, one) for one in cell.relationships]
+            return PathValue(
+                tuple(one for one in nodes if isinstance(one, NodeValue)),
+                tuple(one for one in between if isinstance(one, RelationshipValue)),
+            )
+        case list() | tuple():
+            return [_value(context, item) for item in cell]
+        case dict():
+            return {str(key): _value(context, item) for key, item in cell.items()}
+        case _:
+            return taken(cell)

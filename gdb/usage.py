@@ -1,0 +1,112 @@
+"""What the query of this thread uses: the rooms below note it here, `Result.summary` tells it.
+
+A helper's thread notes for the query that called it (`carried`). Where no query runs, nothing is noted.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import wraps
+from typing import ParamSpec, Protocol, TypeVar
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+class Sized(Protocol):
+    """An array."""
+
+    @property
+    def nbytes(self) -> int: ...
+
+
+class Usage:
+    """What one query used so far; in a `with` block the query of this thread.
+
+    compile_seconds : for which its own thread waited for machine code, to be made or to be loaded from the cache.
+    """
+
+    __slots__ = ("_before", "_owner", "_quiet", "_read", "compile_seconds")
+
+    def __init__(self) -> None:
+        self.compile_seconds = 0.0
+        self._read: dict[int, Sized] = {}  # by id, which lasts as long as the object is held
+        self._quiet = False
+        self._owner = threading.get_ident()
+        self._before: list[Usage | None] = []
+
+    @property
+    def bytes_read(self) -> int:
+        """Bytes of what `read` was told of, each once."""
+        return sum(one.nbytes for one in list(self._read.values()))
+
+    def __enter__(self) -> Usage:
+        self._before.append(_here.usage)
+        _here.usage = self
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        _here.usage = self._before.pop()
+
+
+class _Here(threading.local):
+    usage: Usage | None = None
+
+
+_here = _Here()
+
+
+def read(*arrays: Sized | None) -> None:
+    """Note that the query reads from arrays of the graph; None is nothing."""
+    usage = _here.usage
+    if usage is not None and not usage._quiet:
+        for one in arrays:
+            if one is not None:
+                usage._read[id(one)] = one
+
+
+@contextmanager
+def compiling() -> Iterator[None]:
+    """Around what makes or loads machine code, or waits until another thread has done so."""
+    usage, begun = _here.usage, time.monotonic()
+    try:
+        yield
+    finally:
+        if usage is not None and usage._owner == threading.get_ident():
+            usage.compile_seconds += time.monotonic() - begun
+
+
+def unread(function: Callable[P, T]) -> Callable[P, T]:
+    """The function, of which nothing counts as read: it looks at the graph in order to plan."""
+
+    @wraps(function)
+    def quiet(*args: P.args, **kwargs: P.kwargs) -> T:
+        usage = _here.usage
+        if usage is None or usage._quiet:
+            return function(*args, **kwargs)
+        usage._quiet = True
+        try:
+            return function(*args, **kwargs)
+        finally:
+            usage._quiet = False
+
+    return quiet
+
+
+def carried(function: Callable[P, T]) -> Callable[P, T]:
+    """The function, to be called by a helper's thread for the query of this one."""
+    usage = _here.usage
+    if usage is None:
+        return function
+
+    def helping(*args: P.args, **kwargs: P.kwargs) -> T:
+        before, _here.usage = _here.usage, usage
+        try:
+            return function(*args, **kwargs)
+        finally:
+            _here.usage = before
+
+    return helping
