@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Iterator
-from datetime import date, datetime, time, timedelta, timezone
+from datetime import UTC, date, datetime, time, timedelta, timezone
 from typing import cast
 from zoneinfo import ZoneInfo
 
@@ -352,7 +352,7 @@ def test_a_local_datetime_is_not_compared_with_one_of_a_zone() -> None:
         ):
             given = {
                 "zoned": datetime(2021, 1, 1, tzinfo=UTC),
-                "local": datetime(2021, 1, 1),  # noqa: DTZ001
+                "local": datetime(2021, 1, 1),
             }
             for query in ("MATCH (a:A) WHERE", "MATCH (a:A) WITH a WHERE"):
                 asked = f"{query} {where} RETURN count(*)"
