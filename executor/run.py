@@ -103,6 +103,7 @@ class Choice:
 
 _CUDA = re.compile(r"cuda:\d{1,4}(,\d{1,4})*")
 _ASKED_FOR = Choice("cpu", "asked for")
+_WINDOWS = Choice("cpu", "windows of values are cut out of rows on the CPU only")
 
 
 def choose(plan: Plan, device: str) -> Choice:
@@ -138,6 +139,8 @@ def choose(plan: Plan, device: str) -> Choice:
     missing = absence()
     if missing is not None:
         return Choice("cpu", missing)
+    if any(c.inside and (c.left_is_edge or c.right_is_edge) for c in plan.compares):
+        return _WINDOWS  # a GPU tests what such a window leaves out, which has been more than its speed makes up for
     return Choice("cuda:0", f"about {expected:.3g} {what} are worth a transfer")
 
 
