@@ -94,7 +94,8 @@ def at_rows(
     first, root, places = 0, bound[0], columns[0]
     if len(bound) > 1:
         rows = RowGraph(source, columns)
-        graph, source, first, root = from_rows(graph, bound), rows, rows.first, len(graph.vertices)
+        root = len(graph.vertices)
+        graph, source, first = from_rows(graph, bound, rows), rows, rows.first
     if numbers:
         vids, many = at_vertex(graph, source, options, root)
     else:

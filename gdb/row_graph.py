@@ -79,16 +79,27 @@ class RowGraph:
         return self.base.eids(types, direction)
 
 
-def from_rows(graph: QueryGraph, bound: Sequence[int]) -> QueryGraph:
-    """The query graph with one vertex more, the last, that stands for the rows of a `RowGraph`. bound : the query
-    vertices that the columns bind, in their order."""
+def from_rows(graph: QueryGraph, bound: Sequence[int], rows: RowGraph) -> QueryGraph:
+    """The query graph with one vertex more, the last, that stands for the rows. bound : the query vertices that the
+    columns bind, in their order."""
     last = len(graph.vertices)
+    reached = {vertex for edge in graph.edges for vertex in (edge.source, edge.target)} | {*bound}
+    vertices = tuple(
+        vertex if k in reached else _no_row(vertex, rows) for k, vertex in enumerate(graph.vertices)
+    )
     ends = tuple(
         QueryEdge(last, vertex, (_column(k),), Direction.OUT, exists=True)
         for k, vertex in enumerate(bound)
     )
-    rows = QueryVertex(_ROW, ((_ROW,),))
-    return replace(graph, vertices=(*graph.vertices, rows), edges=(*graph.edges, *ends))
+    given = QueryVertex(_ROW, ((_ROW,),))
+    return replace(graph, vertices=(*vertices, given), edges=(*graph.edges, *ends))
+
+
+def _no_row(vertex: QueryVertex, rows: RowGraph) -> QueryVertex:
+    """A query vertex without edges, held to the vertices of the graph."""
+    if vertex.labels or vertex.allowed is not None:
+        return vertex
+    return replace(vertex, allowed=np.arange(rows.first, dtype=np.uint32), predicate=_ROW)
 
 
 def started(
@@ -113,7 +124,7 @@ def started(
         return made, source
     several = [*np.unique(np.stack(columns), axis=1)]
     rows = RowGraph(source, several)
-    return plan(from_rows(graph, bound), rows, counting=False, few=few), rows
+    return plan(from_rows(graph, bound, rows), rows, counting=False, few=few), rows
 
 
 def _column(k: int) -> str:
