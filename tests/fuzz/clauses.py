@@ -76,7 +76,7 @@ class _Maker:
             more, others = self.single(width)
             text, rows = f"{text} UNION{' ALL' if every else ''} {more}", rows + others
             if not every:
-                rows = list(dict.fromkeys(rows))
+                rows = _distinct(rows)
         return text, rows
 
     def single(self, width: int) -> tuple[str, list[tuple[object, ...]]]:
@@ -90,7 +90,7 @@ class _Maker:
         shown = ", ".join(f"{text} AS column{k}" for k, (text, _) in enumerate(columns))
         rows = [tuple(of(row) for _, of in columns) for row in state.rows]
         if self.draw.random() < 0.15:
-            return f"{state.text} RETURN DISTINCT {shown}", list(dict.fromkeys(rows))
+            return f"{state.text} RETURN DISTINCT {shown}", _distinct(rows)
         return f"{state.text} RETURN {shown}", rows
 
     # ---- clauses ---------------------------------------------------------------------------------
@@ -337,3 +337,8 @@ def _and(one: bool | None, other: bool | None) -> bool | None:
 def _sorted_lists(row: tuple[object, ...]) -> tuple[object, ...]:
     """Lists come from patterns here, in no order."""
     return tuple(tuple(sorted(item, key=repr)) if isinstance(item, tuple) else item for item in row)
+
+
+def _distinct(rows: list[tuple[object, ...]]) -> list[tuple[object, ...]]:
+    """Each row once; false is not 0, as it is in Python."""
+    return [*{repr(row): row for row in rows}.values()]
