@@ -31,7 +31,7 @@ import results
 from peers.report import figures
 
 LABELS = 5
-POINTS, COMMITS = 30, 100
+POINTS, COMMITS = 30, 1000
 CURE = "pip install kuzu ladybug"
 
 
