@@ -16,7 +16,7 @@ import gdb.rows.run
 from gdb import Database, by_chain, counting, errors
 from gdb.executor.run import Options
 from gdb.query_graph import QueryEdge, QueryGraph, QueryVertex
-from gdb.row_graph import RowGraph, from_rows
+from gdb.row_graph import RowGraph
 from gdb.storage.adjacency import Direction
 from tests.chain_queries import graph_queries, normal
 from tests.counting_queries import Counts
@@ -228,4 +228,3 @@ def test_pairs_are_no_product(star: Database, way: str) -> None:
     result = star.execute(text)
     assert len(result.fetchall()) == 60
     assert result.summary.embeddings == 60 + 60 + 60
-    assert len(from_rows(QueryGraph((QueryVertex(),), ()), [0]).edges) == 1
