@@ -182,7 +182,7 @@ def main(line: list[str] | None = None) -> int:
             asked, by_rows = over_rows(db, one.cypher, arguments.limit)
             known, sql = timed(other, arguments.runs)
             several = [known, found] if asked is None else [known, found, asked]
-            same = {len(x) if one.some else repr([tuple(map(int, r)) for r in x]) for x in several}  # type: ignore[call-overload]
+            same = {len(x) if one.some else repr(x) for x in several}
             wrong = wrong or len(same) > 1
             rows.append(
                 (

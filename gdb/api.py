@@ -175,7 +175,7 @@ class Database(Queries):
             1,000 times its size.
         memory : bytes, or as in "512MB", that the import may take; None for half of what the machine has. Relationships
             that have no room in it are sorted through temporary files in the store's folder. Nodes stay in memory,
-            about 100 bytes each, and are not counted: see docs/IMPORT.md.
+            about 60 bytes each, and are not counted: see docs/IMPORT.md.
         cancel : stops the import when another thread sets it.
         packed : True keeps the store in less than half of the bytes, from now on; a query unpacks into memory what it
             touches first. False undoes that, None leaves it.

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Hashable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from gdb import counting, limits
 from gdb.errors import (
@@ -35,6 +35,8 @@ if TYPE_CHECKING:
     from gdb.storage.adjacency import I64
     from gdb.storage.snapshot import Snapshot
 
+Run: TypeAlias = "Callable[[Request, Statement, Snapshot, Clock], Result]"
+"""What makes a result of a statement."""
 _log = logging.getLogger("gdb")
 AGAIN = 200_000
 """Embeddings up to which a query that failed over columns is run again over rows, some seconds perhaps."""
@@ -45,6 +47,7 @@ def answer(
     snapshot: Snapshot,
     statements: Statements | None = None,
     change: Change | None = None,
+    run: Run | None = None,
 ) -> Result:
     """Run a query over a snapshot; a query that begins with EXPLAIN gives its plan instead, with PROFILE its plan
     and what the run did.
@@ -52,6 +55,7 @@ def answer(
     statements : where what was understood and planned is kept, and found when the text comes again; None keeps
         nothing.
     change : how a query that writes does so; None refuses it.
+    run : what runs a statement; None for `ran`.
 
     Raises
     ------
@@ -61,7 +65,7 @@ def answer(
     clock = Clock(request.cancel, request.timeout)
     statements = Statements() if statements is None else statements
     with clock.usage:
-        return _answer(request, snapshot, statements, change, clock)
+        return _answer(request, snapshot, statements, change, clock, run or ran)
 
 
 def _answer(
@@ -70,6 +74,7 @@ def _answer(
     statements: Statements,
     change: Change | None,
     clock: Clock,
+    run: Run,
 ) -> Result:
     key = _key(request)
     known = statements.find(key, snapshot)
@@ -95,27 +100,10 @@ def _answer(
             statement = _with_values(request, known, snapshot, clock)
         except QueryError as failed:
             return _again(request, snapshot, clock, failed)
-    result = _run(request, statement, snapshot, clock)
+    result = run(request, statement, snapshot, clock)
     if statement is not known:
         statements.keep(key, snapshot, statement)
     return result
-
-
-def stated(
-    request: Request, snapshot: Snapshot, statements: Statements, clock: Clock
-) -> Statement | None:
-    """The query as a statement, kept or new; None where it is no single pattern, or asks for its plan."""
-    known = statements.find(_key(request), snapshot)
-    if known is not None:
-        try:
-            return _with_values(request, known, snapshot, clock)
-        except QueryError:  # of a value: `answer` tells the place
-            return None
-    query = clock.step("parse", lambda: _parsed(request))
-    understood = _understood(request, query, snapshot, clock)
-    if isinstance(understood, str) or understood[0].explain or understood[0].profile:
-        return None
-    return Statement.of(*understood)
 
 
 def on_device(request: Request, snapshot: Snapshot, statements: Statements) -> DeviceColumns:
@@ -323,7 +311,7 @@ def _profiled(request: Request, statement: Statement, snapshot: Snapshot, clock:
     from gdb.planner.explain import explain
 
     profile = executor.Profile(loops=True)
-    summary = _run(request, statement, snapshot, clock, profile).summary
+    summary = ran(request, statement, snapshot, clock, profile).summary
     options = options_of(request, None)
     lines = explain(statement.plan, snapshot, options, profile.bound).splitlines()
     lines += [f"embeddings: {summary.embeddings:,}   rows: {summary.rows:,}", *spent_lines(summary)]
@@ -336,13 +324,14 @@ def _profiled(request: Request, statement: Statement, snapshot: Snapshot, clock:
     return Result.of_lines("plan", lines, told)
 
 
-def _run(
+def ran(
     request: Request,
     statement: Statement,
     snapshot: Snapshot,
     clock: Clock,
     profile: executor.Profile | None = None,
 ) -> Result:
+    """The result of a statement. Raises as `answer`."""
     plan, tail, given = statement.plan, statement.tail, statement.given
     device = executor.choose(plan, request.device).device
     if profile is None and device != "cpu":

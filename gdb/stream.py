@@ -16,20 +16,21 @@ from functools import partial
 from types import TracebackType
 from typing import TYPE_CHECKING, Self, TypeVar
 
+from gdb import limits
 from gdb.errors import Cancelled, DeviceError, InternalError, QueryError
 from gdb.executor import run as executor
 from gdb.executor import tail as tails
 from gdb.language.parser import parse
 from gdb.language.suspects import suspected
-from gdb.pipeline import answer, options_of, stated
-from gdb.request import Clock, Request
-from gdb.result import Answer, ColumnAnswer, batch_size
+from gdb.pipeline import answer, options_of, ran
+from gdb.result import Answer, ColumnAnswer, Result, RowAnswer, batch_size
 from gdb.summary import Summary
 
 if TYPE_CHECKING:
     from gdb.by_rows import Change
     from gdb.executor.arrow import Array
     from gdb.executor.embeddings import Embeddings
+    from gdb.request import Clock, Request
     from gdb.result import Row
     from gdb.statements import Statement, Statements
     from gdb.storage.snapshot import Snapshot
@@ -205,6 +206,7 @@ class Stream:
         try:
             return wait()
         except KeyboardInterrupt:
+            self.close()
             raise Cancelled("the query was cancelled.") from None
 
 
@@ -222,20 +224,28 @@ def streamed(
     ------
     GdbError : as `gdb.pipeline.answer`; where a GPU fails after the first rows, also with the device "auto".
     """
-    clock = Clock(request.cancel, request.timeout)
-    with clock.usage:
-        statement = stated(request, snapshot, statements, clock)
-    if statement is None or not statement.tail.by_part or statement.tail.once is not None:
-        whole = answer(request, snapshot, statements, change)
-        pipe.begin(Begun(whole.columns, whole.warnings))
-        if len(whole):
-            pipe.give(whole.answer)
-        return whole.summary
+
+    def run(request: Request, statement: Statement, snapshot: Snapshot, clock: Clock) -> Result:
+        if not statement.tail.by_part or statement.tail.once is not None:
+            return ran(request, statement, snapshot, clock)
+        return Result(RowAnswer([], []), summary=_given(request, statement, snapshot, clock, pipe))
+
+    found = answer(request, snapshot, statements, change, run)
+    if pipe.begun is None:
+        pipe.begin(Begun(found.columns, found.warnings))
+        if len(found):
+            pipe.give(found.answer)
+    return found.summary
+
+
+def _given(
+    request: Request, statement: Statement, snapshot: Snapshot, clock: Clock, pipe: Pipe
+) -> Summary:
+    """Give the rows of a statement, on the CPU where a GPU gives up before the first."""
     notes = dict.fromkeys((*statement.bound.warnings, *statement.plan.notes.warnings))
     pipe.begin(Begun([output.name for output in statement.tail.outputs], tuple(notes)))
     try:
-        with clock.usage:
-            return _by_part(request, statement, snapshot, clock, pipe)
+        return _by_part(request, statement, snapshot, clock, pipe)
     except QueryError as failed:
         if failed.line is not None:
             raise
@@ -244,8 +254,7 @@ def streamed(
         if request.device.lower() != "auto" or pipe.given:
             raise
         _log.warning("a GPU gave up, so the query runs on the CPU: %s", error)
-        with clock.usage:
-            return _by_part(replace(request, device="cpu"), statement, snapshot, clock, pipe)
+        return _by_part(replace(request, device="cpu"), statement, snapshot, clock, pipe)
 
 
 def _by_part(
@@ -267,9 +276,10 @@ def _by_part(
             deadline=clock.deadline,
         )
         if len(made):
-            pipe.give(ColumnAnswer(made, snapshot))
             with lock:
                 rows += len(made)
+            limits.check_rows(rows)
+            pipe.give(ColumnAnswer(made, snapshot))
 
     run = partial(executor.handed_over, plan, snapshot, options, tail.wanted, take)
     embeddings = clock.step("run", lambda: run(tail.row_limit, statement.given))

@@ -50,6 +50,7 @@ class Work:
         with self._guard:
             if self.closed:
                 raise ClosedError("the database is closed.", "Open it again with gdb.connect().")
+            outermost = cancel not in self._running  # COPY imports inside its query's work
             self._running.add(cancel)
         try:
             return run(work, cancel)
@@ -66,6 +67,7 @@ class Work:
             ) from error
         finally:
             with self._guard:
-                self._running.discard(cancel)
+                if outermost:
+                    self._running.discard(cancel)
                 if self.closed:
                     self._state.notify_all()

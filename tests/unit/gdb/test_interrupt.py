@@ -13,6 +13,7 @@ import pytest
 from gdb.errors import Cancelled
 from gdb.interrupt import run_beside, run_interruptibly
 from gdb.progress import line, shown
+from gdb.work import Work
 
 Run = Callable[[Callable[[], object], threading.Event], object]
 
@@ -170,3 +171,15 @@ def test_the_bar_fits_the_terminal_and_takes_any_number() -> None:
     assert len(line("a very long name of a step indeed", 7.0, 3600, 40)) == 40
     assert "100 %" in line("reading", 7.0, 0, 80)
     assert "  0 %" in line("reading", -1.0, 0, 80)
+
+
+def test_work_inside_of_work_leaves_it_to_be_interrupted() -> None:
+    """COPY is a query that imports: both have one event."""
+    work, cancel = Work(), threading.Event()
+
+    def outer() -> bool:
+        work.do(lambda: None, cancel)
+        work.interrupt()
+        return cancel.is_set()
+
+    assert work.do(outer, cancel)

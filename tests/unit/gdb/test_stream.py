@@ -6,20 +6,24 @@ import gc
 import threading
 import time
 from collections.abc import Iterator
+from typing import NoReturn
 
 import numpy as np
 import pyarrow
 import pytest
 
 import gdb
+from gdb import limits, pipeline
 from gdb.errors import (
     ArithmeticProblem,
     Cancelled,
     ClosedError,
+    LimitExceeded,
     QueryTimeout,
     SyntaxProblem,
     TypeProblem,
 )
+from gdb.stream import Pipe
 
 WIDE = 2000  # nodes on each side: WIDE * WIDE rows of one pattern, more than any memory of two
 BOTH = "MATCH (a:L)-[:T]->(b:R), (c:L)-[:T]->(d:R) RETURN id(a), id(b), id(c), id(d)"
@@ -155,6 +159,41 @@ def test_it_has_a_timeout(wide: gdb.Database) -> None:
     with pytest.raises(QueryTimeout):
         for _ in wide.stream(BOTH, timeout=0.3):
             pass
+
+
+def test_ctrl_c_ends_it(wide: gdb.Database, monkeypatch: pytest.MonkeyPatch) -> None:
+    stream = wide.stream(BOTH)
+    monkeypatch.setattr(Pipe, "take", _interrupted)
+    with pytest.raises(Cancelled):
+        next(stream.batches())
+    assert not [one for one in threading.enumerate() if one.name == "gdb-stream"]
+
+
+def _interrupted(_: Pipe) -> NoReturn:
+    raise KeyboardInterrupt
+
+
+def test_more_rows_than_the_limit(
+    wide: gdb.Database, small: gdb.Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(limits, "MAX_ROWS", 60)
+    assert len(list(small.stream("MATCH (a:P)-->(b) RETURN a.x"))) == 60
+    with pytest.raises(LimitExceeded):
+        list(small.stream("MATCH (a) RETURN a.x"))
+    with pytest.raises(LimitExceeded):
+        list(wide.stream(BOTH))
+
+
+@pytest.mark.parametrize("query", ["MATCH (a:P) RETURN a.x", "MATCH (a:P) RETURN count(a.x)"])
+def test_a_query_is_understood_once(
+    small: gdb.Database, monkeypatch: pytest.MonkeyPatch, query: str
+) -> None:
+    planned: list[object] = []
+    plan = pipeline._planned
+    monkeypatch.setattr(pipeline, "_planned", lambda *given: planned.append(given) or plan(*given))
+    for _ in range(2):
+        list(small.stream(query))
+    assert len(planned) == 1
 
 
 def test_errors_before_the_first_row_are_raised_at_once(small: gdb.Database) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator
+from functools import partial
 
 import numpy as np
 import pytest
@@ -127,9 +128,7 @@ def test_compiling_is_no_part_of_the_step_that_waited() -> None:
 def test_a_helper_notes_for_the_query_that_called_it() -> None:
     array, other = np.zeros(100, np.int64), np.zeros(10, np.int64)
     with Usage() as used:
-        helping = usage.carried(lambda: usage.read(array))
-        stranger = lambda: usage.read(other)  # noqa: E731
-        for work in (helping, stranger):
+        for work in (usage.carried(partial(usage.read, array)), partial(usage.read, other)):
             thread = threading.Thread(target=work)
             thread.start()
             thread.join()
