@@ -7,7 +7,8 @@ from pathlib import Path
 
 from gdb.storage import manifest as manifests
 from gdb.storage.checksum import Hasher
-from gdb.storage.files import Files, new_folder
+from gdb.storage.files import Files
+from gdb.storage.new_folder import new_folder
 from gdb.storage.segment import FileRecord, damaged
 from gdb.storage.snapshot import Snapshot, StoreStats
 from gdb.storage.steps import Steps

@@ -28,7 +28,7 @@ def commit(store: Store, changes: Changes, progress: Progress | None = None) -> 
     ChangeRefused : something else was committed since they began.
     StorePermissionError, StoreError : the store cannot be written; it is as it was.
     """
-    if store.snapshot().version != changes.base.version:
+    if store.version != changes.base.version:
         raise ChangeRefused(
             "the store has changed since the transaction began",
             "Load files before or after a transaction, not inside.",
@@ -39,8 +39,7 @@ def commit(store: Store, changes: Changes, progress: Progress | None = None) -> 
     size = manifest.vertex_count + manifest.edge_count
     if delta.size > max(MOST_CHANGES, PART_OF_BASE * size):
         return rewrite(store, changes.view, progress)
-    sections, record = deltas.sections_of(delta)
-    record = replace(record, file=len(manifest.base_files))
+    sections, record = deltas.sections_of(delta, len(manifest.base_files))
     if (appended := store.append(record, sections, delta)) is not None:
         return appended
     version = manifest.version + 1

@@ -169,8 +169,8 @@ def appended(tables: list[Mapping[str, Column]], counts: list[int]) -> dict[str,
 # ---- on disk -------------------------------------------------------------------------------------
 
 
-def sections_of(delta: Delta) -> tuple[list[Section], DeltaRecord]:
-    """The sections of a delta, and what the manifest says of them but for the number of their file, 0."""
+def sections_of(delta: Delta, file: int) -> tuple[list[Section], DeltaRecord]:
+    """The sections of a delta, and what the manifest says of them. file : its number for their file."""
     sections: list[Section] = []
 
     def put(kind: SectionKind, data: I64 | U32 | U64) -> int:
@@ -215,7 +215,7 @@ def sections_of(delta: Delta) -> tuple[list[Section], DeltaRecord]:
         )
         for _, one in sorted(delta.types.items())
     )
-    return sections, DeltaRecord(0, delta.vertices, dead, len(delta.dead), added, groups, types)
+    return sections, DeltaRecord(file, delta.vertices, dead, len(delta.dead), added, groups, types)
 
 
 def read(manifest: Manifest, segments: Segments) -> Delta:

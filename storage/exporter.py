@@ -25,9 +25,10 @@ from gdb.storage.contents import (
     Role,
 )
 from gdb.storage.engine import SQL_TYPES, Engine, Watch
-from gdb.storage.files import PosixFiles, new_folder
+from gdb.storage.files import PosixFiles
 from gdb.storage.importer import values
 from gdb.storage.model import I64, ITEM_OF, U32, Column, Kind
+from gdb.storage.new_folder import new_folder
 from gdb.storage.snapshot import EdgeType, Snapshot, StoreStats, VertexGroup
 from gdb.storage.steps import Steps
 

@@ -2,36 +2,31 @@
 
 Tests put a recording or failing `Files` under the store; `gdb.connect()` without a path puts
 `gdb.storage.memory.MemoryFiles` under it. The rules of the door (design.md §2, *Known traps*): a file is created once,
-extended and synced, never truncated and never mapped writable, and only the manifest is extended once it is in use;
-its length is checked before it is mapped, because reading a map of a truncated file kills the process; after a failed
-fsync nothing more is written through this door, because the kernel may have dropped the pages that it failed to write
-and a second fsync would lie.
+written front to back and synced, never truncated and never mapped writable, and only the manifest is written to once it
+is in use, behind all that it holds; the length of a file is checked before it is mapped, because reading a map of a
+truncated file kills the process; after a failed fsync nothing more is written through this door, because the kernel may
+have dropped the pages that it failed to write and a second fsync would lie.
 """
 
 from __future__ import annotations
 
-import errno
 import fcntl
 import mmap
 import os
-import secrets
-import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NoReturn, Protocol
+from typing import NoReturn, Protocol, TypeAlias
 
 import numpy as np
 
 from gdb.errors import (
     ClosedError,
     CorruptStore,
-    FolderTaken,
     NotAStore,
     StoreError,
     StoreLocked,
-    StorePermissionError,
 )
 from gdb.storage.checksum import Buffer
 from gdb.storage.model import U8
@@ -42,6 +37,9 @@ MANIFEST = "MANIFEST"
 WRITER_LOCK = "writer.lock"
 READERS_LOCK = "readers.lock"
 _PID_BYTES = 20
+_PIECE = 4096
+_UNUSED = bytes(512)
+_State: TypeAlias = "tuple[tuple[int, int], int, int]"
 # A pipe in the place of a file would be waited on for ever; a plain file does not know O_NONBLOCK.
 _READING = os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK
 
@@ -55,8 +53,18 @@ class NewFile(Protocol):
         """Return when every byte written so far will survive a power cut."""
         ...
 
+    def close(self) -> None: ...
+
+
+class OpenEnd(Protocol):
+    """A file that is in use, to write behind what it holds."""
+
+    def write(self, at: int, data: bytes) -> None:
+        """Put bytes in the place of zeros, or behind the end."""
+        ...
+
     def fdatasync(self) -> None:
-        """As `fsync`, without what is known of the file beside its bytes and its length."""
+        """Return when every byte written so far, and the file's length, will survive a power cut."""
         ...
 
     def close(self) -> None: ...
@@ -64,9 +72,10 @@ class NewFile(Protocol):
 
 @dataclass(slots=True, eq=False)
 class Growing:
-    """What `Files.read_again` has read of a file: one object for each file, whose content grows with it."""
+    """What `Files.read_again` has read of a file: one object for each file. turn : how often more was found in it."""
 
     content: bytearray
+    turn: int = 0
 
 
 class Files(Protocol):
@@ -83,8 +92,8 @@ class Files(Protocol):
         """A new file; there must be none of that name."""
         ...
 
-    def extend(self, name: str) -> NewFile:
-        """A file that is there, to write on at its end."""
+    def extend(self, name: str) -> OpenEnd:
+        """A file that is there, to write behind what it holds."""
         ...
 
     def scratch(self) -> Scratch:
@@ -95,11 +104,16 @@ class Files(Protocol):
         """The whole of a small file; FileNotFoundError where there is none."""
         ...
 
-    def read_again(self, name: str, *, grows: bool = False) -> Growing:
+    def read_again(self, name: str, *, end: int | None = None) -> Growing:
         """As `read`, for a file that is asked for at every turn: costs little while it is the same.
 
-        grows : whether it is the same one where it is only longer, so that what it held is not read again.
+        end : where more may be written into it, in the place of zeros or behind them; what is before is not read again.
+            None for a file that is not extended.
         """
+        ...
+
+    def forget(self, name: str) -> None:
+        """Let the next `read_again` read it all."""
         ...
 
     def map(self, name: str, length: int) -> U8:
@@ -173,7 +187,7 @@ class PosixFiles:
     def __init__(self, path: Path, *, create: bool = False) -> None:
         self._writer: int | None = None
         self._reader: int | None = None
-        self._again: tuple[str, int, tuple[int, ...], Growing] | None = None
+        self._again: tuple[str, int, _State, Growing] | None = None
         self._path = path
         self._prefix = f"{self._path}{os.sep}"
         self._poisoned = False
@@ -183,7 +197,7 @@ class PosixFiles:
                 path.mkdir(parents=True, exist_ok=True)
                 for folder in made:
                     with suppress(PermissionError):  # a folder that may be entered, not listed
-                        _fsync_path(folder.parent)  # protects the new folder's own name
+                        fsync_path(folder.parent)  # protects the new folder's own name
             if not path.is_dir():
                 what = "is a file, not a folder" if path.exists() else "does not exist"
                 raise NotAStore(
@@ -205,11 +219,10 @@ class PosixFiles:
             flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
             return _PosixNewFile(self, name, os.open(self._path / name, flags, 0o644))
 
-    def extend(self, name: str) -> NewFile:
+    def extend(self, name: str) -> OpenEnd:
         self.check_writable()
         with translated(self._prefix + name):
-            flags = os.O_WRONLY | os.O_APPEND | os.O_CLOEXEC
-            return _PosixNewFile(self, name, os.open(self._prefix + name, flags))
+            return _PosixEnd(self, name, os.open(self._prefix + name, os.O_WRONLY | os.O_CLOEXEC))
 
     def scratch(self) -> Scratch:
         self.check_writable()
@@ -222,17 +235,17 @@ class PosixFiles:
         ):
             return file.read()
 
-    def read_again(self, name: str, *, grows: bool = False) -> Growing:
+    def read_again(self, name: str, *, end: int | None = None) -> Growing:
         path = self._prefix + name
         if self._again is not None:
             known, fd, state, growing = self._again
             try:
-                if known == name and (now := _state(os.stat(path))) == state:
+                now = _state(os.stat(path)) if known == name else None
+                if now == state and end is None:
                     return growing
-                had = len(growing.content)
-                if known == name and grows and now[:2] == state[:2] and now[2] >= had:
-                    growing.content += os.pread(fd, now[2] - had, had)
-                    self._again = (name, fd, now, growing)
+                # zeros that were overwritten change no length, and the time of a change may be too coarse to tell it
+                if now and end is not None and now[0] == state[0] and now[1] >= state[1]:
+                    growing.turn += _read_on(fd, growing.content, end, now[1])
                     return growing
             except OSError:
                 pass  # opening it will say it
@@ -250,6 +263,10 @@ class PosixFiles:
         growing = Growing(content)
         self._again = (name, fd, state, growing)
         return growing
+
+    def forget(self, name: str) -> None:
+        if self._again is not None and self._again[0] == name:
+            self._let_go()
 
     def _let_go(self) -> None:
         """Close the file that `read_again` holds."""
@@ -283,7 +300,7 @@ class PosixFiles:
     def fsync_dir(self) -> None:
         self.check_writable()
         try:
-            _fsync_path(self._path)
+            fsync_path(self._path)
         except OSError as error:
             self.poison(self.where, error)
 
@@ -295,7 +312,7 @@ class PosixFiles:
                 with suppress(PermissionError):  # a folder that may be entered, not listed
                     if os.stat(parent).st_dev != device:
                         return  # a disk is mounted below it, on a name that was there before
-                    _fsync_path(parent)
+                    fsync_path(parent)
         except OSError as error:
             self.poison(self.where, error)
 
@@ -305,7 +322,9 @@ class PosixFiles:
             try:
                 # flock, not lockf: a lockf lock drops when any descriptor of the file closes.
                 fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                os.pwrite(fd, str(os.getpid()).encode().ljust(_PID_BYTES), 0)
+                own = str(os.getpid()).encode().ljust(_PID_BYTES)
+                if os.pread(fd, _PID_BYTES, 0) != own:  # what is written, the next sync waits for
+                    os.pwrite(fd, own, 0)
             except BlockingIOError:
                 holder = os.pread(fd, _PID_BYTES, 0).decode("ascii", "replace").strip()
                 os.close(fd)
@@ -396,71 +415,22 @@ class PosixFiles:
             )
 
 
-@contextmanager
-def new_folder(path: Path) -> Iterator[PosixFiles]:
-    """A folder that appears under its name when the block ends well, whole and synced, or never.
-
-    It is filled beside its place as NAME.partial-XXXXXXXX and renamed at the end. An error removes
-    it; what a killed process leaves keeps that name.
-
-    Raises
-    ------
-    FolderTaken : there is something at `path` other than an empty folder.
-    StorePermissionError, StoreError : it cannot be made.
-    """
-    target = Path(os.path.realpath(path))  # a link to an empty folder means that folder
-    partial = target.parent / f"{target.name}.partial-{secrets.token_hex(4)}"
-    with translated(str(path)):
-        if target.exists() and (not target.is_dir() or any(target.iterdir())):
-            raise _taken(path)
-        if os.path.ismount(target):  # it cannot be renamed over
-            raise FolderTaken(f"{path} is a mount point.", "Name a new folder inside it.")
-        made = [p for p in target.parents if not p.exists()]  # the innermost first
-    try:
-        yield (files := _made(partial, path))
-        for name in files.names():
-            files.sync(name)  # protects the bytes: the name must never stand for less
-        files.fsync_dir()  # protects the names in it
-        with translated(str(path)):
-            try:
-                os.rename(partial, target)
-            except OSError as error:
-                if error.errno in (errno.ENOTEMPTY, errno.EEXIST, errno.ENOTDIR):
-                    raise _taken(path) from None  # another process was quicker
-                raise
-    except BaseException as error:
-        shutil.rmtree(partial, ignore_errors=True)
-        with suppress(OSError):
-            for folder in made:
-                folder.rmdir()
-        if isinstance(error, FileNotFoundError) and not isinstance(error, StoreError):
-            raise StoreError(
-                f"{path} cannot be made, or what was written of it went away ({error.strerror}).",
-                "Name a folder on a disk that is there.",
-            ) from error
-        raise
-    with translated(str(path)):
-        _fsync_path(target.parent)  # protects the new name: after this the caller may be told
+def _state(stat: os.stat_result) -> _State:
+    """Which file it is, how long, and when it was changed."""
+    return (stat.st_dev, stat.st_ino), stat.st_size, stat.st_mtime_ns
 
 
-def _made(partial: Path, path: Path) -> PosixFiles:
-    try:
-        return PosixFiles(partial, create=True)
-    except StorePermissionError as error:
-        raise StorePermissionError(
-            f"The operating system refuses to make {path}.", "Name a folder that you may write to."
-        ) from error
-
-
-def _taken(path: Path) -> FolderTaken:
-    return FolderTaken(
-        f"{path} exists and is not an empty folder.",
-        "Name a new folder, or remove what is there first.",
-    )
-
-
-def _state(stat: os.stat_result) -> tuple[int, ...]:
-    return stat.st_dev, stat.st_ino, stat.st_size, stat.st_mtime_ns
+def _read_on(fd: int, content: bytearray, at: int, length: int) -> bool:
+    """Read what was written from a place on, in a file of a length; whether there is anything new."""
+    new = False
+    while piece := os.pread(fd, _PIECE, at):
+        if content[at : at + len(piece)] != piece:
+            content[at : at + len(piece)] = piece
+            new = True
+        if piece.endswith(_UNUSED) and len(content) >= length:
+            break  # what is written has no sector of zeros
+        at += len(piece)
+    return new
 
 
 class _PosixNewFile:
@@ -480,6 +450,23 @@ class _PosixNewFile:
         except OSError as error:
             self._files.poison(self._name, error)
 
+    def close(self) -> None:
+        if self._fd >= 0:
+            os.close(self._fd)
+            self._fd = -1
+
+
+class _PosixEnd:
+    def __init__(self, files: PosixFiles, name: str, fd: int) -> None:
+        self._files, self._name, self._fd = files, name, fd
+
+    def write(self, at: int, data: bytes) -> None:
+        self._files.check_writable()
+        with translated(f"{self._files.where}/{self._name}"):
+            done = 0
+            while done < len(data):
+                done += os.pwrite(self._fd, data[done:] if done else data, at + done)
+
     def fdatasync(self) -> None:
         try:
             os.fdatasync(self._fd)
@@ -492,7 +479,7 @@ class _PosixNewFile:
             self._fd = -1
 
 
-def _fsync_path(path: Path) -> None:
+def fsync_path(path: Path) -> None:
     fd = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
         os.fsync(fd)

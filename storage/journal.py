@@ -19,6 +19,7 @@ from typing import NoReturn, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from gdb.errors import CorruptStore
 from gdb.storage import contradictions
 from gdb.storage.checksum import DIGEST_BYTES, Hasher
 from gdb.storage.files import MANIFEST, Files
@@ -31,6 +32,9 @@ Items: TypeAlias = "npt.NDArray[np.uint8 | np.uint32 | np.uint64]"
 
 # Of all records behind one manifest: who opens the store goes through them.
 MOST_BYTES = 1 << 18
+# Zeros that are written behind a record, at least, where there are none: to write in their place changes no length, and
+# a wait for bytes alone is two thirds of one for bytes and length. As many again as there are, each time.
+LEAST_AHEAD = 1 << 13
 _NUMBER = struct.Struct("<I")  # of the record, in the first bytes of each of its sectors
 _PAYLOAD = SECTOR - _NUMBER.size - DIGEST_BYTES
 _HEAD = struct.Struct("<IIQ")  # sectors of the record, sections of the delta, bytes of its text
@@ -40,6 +44,10 @@ _ITEMS = {1: np.uint8, 4: np.uint32, 8: np.uint64}
 _KINDS = frozenset(map(int, SectionKind))
 _ZEROS = bytes(SECTOR)
 _NOTHING = np.zeros(0, np.uint8)
+
+
+class Unsealed(CorruptStore):
+    """A sector is not as its checksum says: it is damaged, or being written this very moment."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -53,6 +61,7 @@ class Record:
     sections: Sequence[Section]
     text: bytes
     delta: DeltaRecord | None = None
+    zeros: int = 0  # bytes to make room for behind it
 
 
 class Journal:
@@ -74,7 +83,7 @@ class Journal:
     ) -> None:
         self._files, self._manifest, self._sections = files, manifest, sections
         self._base = replace(manifest, files=manifest.base_files)
-        self._begin = self.end = len(raw)
+        self._begin = self.end = self._length = len(raw)  # of the file, zeros included
         self._hasher = Hasher()
         self._hasher.update(raw)
         self._number = 0  # of the last record
@@ -100,7 +109,10 @@ class Journal:
         payload = b"".join((_HEAD.pack(sectors, len(sections), len(text)), *pieces, text, *fresh))
         hasher = self._hasher.copy()
         raw = _sealed(payload, _NUMBER.pack(self._number + 1), hasher)
-        return Record(self._number + 1, raw, hasher, sections, text, delta)
+        used, zeros = self.end + len(raw) - self._begin, 0
+        if self.end + len(raw) > self._length:
+            zeros = min(max(LEAST_AHEAD, used), MOST_BYTES - used)
+        return Record(self._number + 1, raw, hasher, sections, text, delta, zeros)
 
     def accept(self, record: Record) -> bool:
         """The record has been written at the end; False where it was read from there already."""
@@ -108,6 +120,7 @@ class Journal:
             return False
         self._hasher, self._sections, self._last = record.hasher, record.sections, record
         self.end += len(record.raw)
+        self._length = max(self._length, self.end + record.zeros)
         self._number = record.number
         return True
 
@@ -124,6 +137,7 @@ class Journal:
         CorruptStore : it was damaged after it was written, as far as that can be told from one that was torn.
         """
         before = self._number
+        self._length = max(self._length, len(content))
         while (raw := self._whole(content)) is not None:
             self.accept(self._read(raw))
         return self._number > before
@@ -158,7 +172,7 @@ class Journal:
     def more(self) -> More:
         """What there is on disk beside the files that `manifest` names."""
         left = self._manifest.files[len(self._base.files) :] if self._number else ()
-        return More(1 + len(left), self.end + sum(record.length for record in left))
+        return More(1 + len(left), self._length + sum(record.length for record in left))
 
     def _whole(self, content: bytearray) -> bytes | None:
         """The bytes of the next record; None where it has not been written, or not wholly."""
@@ -186,7 +200,8 @@ class Journal:
     def _verify(self, sector: bytes, number: bytes, hasher: Hasher) -> None:
         hasher.update(sector[:-DIGEST_BYTES])
         if not sector.startswith(number) or hasher.digest() != sector[-DIGEST_BYTES:]:
-            self._damaged("does not hold the bytes that were committed")
+            found = self._error("does not hold the bytes that were committed")
+            raise Unsealed(found.message, found.cure)
         hasher.update(sector[-DIGEST_BYTES:])
 
     def _read(self, raw: bytes) -> Record:
@@ -242,7 +257,10 @@ class Journal:
         return self._sections
 
     def _damaged(self, how: str) -> NoReturn:
-        raise damaged(self._files.where, MANIFEST, f"has a record {self._number + 1} that {how}")
+        raise self._error(how)
+
+    def _error(self, how: str) -> CorruptStore:
+        return damaged(self._files.where, MANIFEST, f"has a record {self._number + 1} that {how}")
 
 
 def _arrived(sector: bytes | bytearray) -> bool:
@@ -252,6 +270,8 @@ def _arrived(sector: bytes | bytearray) -> bool:
 
 def _there(content: bytes | bytearray, at: int) -> Iterator[int]:
     """Where sectors that were written begin, from `at` on."""
+    if not np.frombuffer(content, np.uint8)[at:].any():
+        return
     for k in range(at, len(content), SECTOR):
         if _arrived(content[k : k + SECTOR]):
             yield k
@@ -287,13 +307,13 @@ def _difference(old: Section | None, new: Section) -> tuple[int, int, bytes]:
 def _same(one: Items, other: Items) -> int:
     """How many items two arrays of one length begin with alike."""
     differ = one != other
-    return int(differ.argmax()) if differ.any() else len(one)
+    first = int(differ.argmax()) if len(differ) else 0
+    return first if len(differ) and differ[first] else len(one)
 
 
 def _same_end(one: Items, other: Items) -> int:
     """And how many they end with."""
-    differ = one != other
-    return int(differ[::-1].argmax()) if differ.any() else len(one)
+    return _same(one[::-1], other[::-1])
 
 
 def _bytes(section: Section) -> U8:

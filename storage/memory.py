@@ -10,7 +10,7 @@ import numpy as np
 
 from gdb.errors import StoreError, StoreLocked
 from gdb.storage.checksum import Buffer
-from gdb.storage.files import Growing, NewFile, missing, wrong_length
+from gdb.storage.files import Growing, NewFile, OpenEnd, missing, wrong_length
 from gdb.storage.model import U8
 from gdb.storage.scratch import Scratch
 
@@ -36,7 +36,7 @@ class MemoryFiles:
         self._contents[name] = np.zeros(0, np.uint8)
         return _MemoryNewFile(self, name)
 
-    def extend(self, name: str) -> NewFile:
+    def extend(self, name: str) -> OpenEnd:
         return _MemoryEnd(self.read_again(name))
 
     def scratch(self) -> Scratch:
@@ -49,11 +49,14 @@ class MemoryFiles:
             raise FileNotFoundError(name)
         return self._contents[name].tobytes()
 
-    def read_again(self, name: str, *, grows: bool = False) -> Growing:
+    def read_again(self, name: str, *, end: int | None = None) -> Growing:
         if name not in self._growing:
             self._growing[name] = Growing(bytearray(self.read(name)))
             del self._contents[name]
         return self._growing[name]
+
+    def forget(self, name: str) -> None:
+        pass
 
     def map(self, name: str, length: int) -> U8:
         if name not in self._contents:
@@ -112,9 +115,6 @@ class _MemoryNewFile:
     def fsync(self) -> None:
         pass
 
-    def fdatasync(self) -> None:
-        pass
-
     def close(self) -> None:
         self._files.put(self._name, np.frombuffer(self._bytes, np.uint8))
 
@@ -125,11 +125,9 @@ class _MemoryEnd:
     def __init__(self, growing: Growing) -> None:
         self._growing = growing
 
-    def write(self, data: Buffer) -> None:
-        self._growing.content += data
-
-    def fsync(self) -> None:
-        pass
+    def write(self, at: int, data: bytes) -> None:
+        self._growing.content[at : at + len(data)] = data
+        self._growing.turn += 1
 
     def fdatasync(self) -> None:
         pass

@@ -71,9 +71,9 @@ class Partitions:
         self._deltas = dict(deltas)
         self._vertex_count = vertex_count
         self._segments = segments
-        self.types = tuple(_edge_types(self._records, self._deltas))
-        self._types = {one.name: one for one in self.types}
         kept = before if before is not None and self._same_base(before) else None
+        self.types = tuple(self._edge_types(kept))
+        self._types = {one.name: one for one in self.types}
         self._stored: dict[tuple[str, Direction], Part] = {} if kept is None else kept._stored
         self._stored_slots: dict[str, I64] = {} if kept is None else kept._stored_slots
         self._stored_columns: dict[tuple[str, str], Column] = (
@@ -85,6 +85,19 @@ class Partitions:
         self._adjacency: dict[tuple[Types, Direction], Adjacency] = {}
         self._eids: dict[tuple[Types, Direction], I64] = {}
         self._canonical: dict[str, I64] = {}
+
+    def _edge_types(self, before: Partitions | None) -> Iterator[EdgeType]:
+        """All types by name, their edge ids one after the other. before : of the same base."""
+        first = 0
+        for name in sorted(self._records.keys() | self._deltas.keys()):
+            changes = self._deltas.get(name)
+            found = None if before is None else before._types.get(name)
+            if found is None or before is None or before._deltas.get(name) is not changes:
+                found = _edge_type(self._records.get(name), changes, name)
+            if found.first_eid != first:
+                found = EdgeType(name, found.directed, found.edge_count, first, found.keys)
+            yield found
+            first += found.edge_count
 
     def _same_base(self, before: Partitions) -> bool:
         """Whether an earlier snapshot has the same types in the same files."""
@@ -400,26 +413,18 @@ def _turned(keys: pcsr.U64, side: Direction) -> pcsr.U64:
     return found
 
 
-def _edge_types(
-    records: Mapping[str, TypeRecord], deltas: Mapping[str, TypeDelta]
-) -> list[EdgeType]:
-    """All types by name, their edge ids one after the other."""
-    found: list[EdgeType] = []
-    first = 0
-    for name in sorted({*records, *deltas}):
-        record, changes = records.get(name), deltas.get(name)
-        kinds: dict[str, Kind] = {}
-        count = 0
-        if record is not None:
-            kinds |= {key: column.kind for key, column in record.columns.items()}
-            count += record.edge_count
-        if changes is not None:
-            count += len(changes.keys) - len(changes.removed)
-            new = [(key, column.kind) for key, column in changes.columns.items()]
-            new += [(key, patch.column.kind) for key, patch in changes.patches.items()]
-            for key, kind in new:
-                kinds[key] = wider(kinds.get(key), kind)
-        directed = record.directed if record is not None else changes is None or changes.directed
-        found.append(EdgeType(name, directed, count, first, kinds))
-        first += count
-    return found
+def _edge_type(record: TypeRecord | None, changes: TypeDelta | None, name: str) -> EdgeType:
+    """A type whose edge ids begin with 0."""
+    kinds: dict[str, Kind] = {}
+    count = 0
+    if record is not None:
+        kinds |= {key: column.kind for key, column in record.columns.items()}
+        count += record.edge_count
+    if changes is not None:
+        count += len(changes.keys) - len(changes.removed)
+        new = [(key, column.kind) for key, column in changes.columns.items()]
+        new += [(key, patch.column.kind) for key, patch in changes.patches.items()]
+        for key, kind in new:
+            kinds[key] = wider(kinds.get(key), kind)
+    directed = record.directed if record is not None else changes is None or changes.directed
+    return EdgeType(name, directed, count, 0, kinds)

@@ -7,7 +7,7 @@ computed (unions, edge ids) is computed once. Any number of threads may ask.
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -235,9 +235,9 @@ class Snapshot:
         """
         found: dict[str, int] = {}
         with self._lock:
-            for name, kind in self._vertices.spaces:
+            for name in self._vertices.spaces:
                 if id_space is None or name == id_space:
-                    vid = int(self._vertices.find(name, kind, [user_id])[0])
+                    vid = int(self._vertices.find(name, [user_id])[0])
                     if vid >= 0:
                         found[name] = vid
         if len(found) > 1:
@@ -250,15 +250,12 @@ class Snapshot:
     def find_many(self, user_ids: I64 | Sequence[int | str], id_space: str = "") -> I64:
         """The vid of each user id of one id space, -1 where there is none; i64[n]."""
         with self._lock:
-            for name, kind in self._vertices.spaces:
-                if name == id_space:
-                    return self._vertices.find(name, kind, user_ids)
-        return np.full(len(user_ids), -1, np.int64)
+            return self._vertices.find(id_space, user_ids)
 
     @property
-    def id_spaces(self) -> dict[str, Kind]:
-        """The id spaces and the kind of their ids."""
-        return dict(self._vertices.spaces)
+    def id_spaces(self) -> Mapping[str, Kind]:
+        """The id spaces, ascending, and the kind of their ids."""
+        return self._vertices.spaces
 
     # ---- the whole ------------------------------------------------------------------------------
 

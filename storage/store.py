@@ -7,6 +7,7 @@ is open keeps the files of older manifests from being deleted.
 from __future__ import annotations
 
 import threading
+import time
 import weakref
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -16,12 +17,16 @@ from gdb.errors import ClosedError, NotAStore, ReadOnlyError, StoreError
 from gdb.storage import manifest as manifests
 from gdb.storage import names
 from gdb.storage.delta import Delta
-from gdb.storage.files import MANIFEST, Files, Growing, NewFile, PosixFiles
-from gdb.storage.journal import Journal
+from gdb.storage.files import MANIFEST, Files, Growing, OpenEnd, PosixFiles
+from gdb.storage.journal import Journal, Unsealed
 from gdb.storage.manifest import DeltaRecord, Manifest
 from gdb.storage.memory import MemoryFiles
 from gdb.storage.segment import FileRecord, Section, need
 from gdb.storage.snapshot import More, Snapshot
+
+# Seconds between looks at a sector that is not as its checksum says, before it is damage: the copy of a sector into the
+# page that others read is no single step, and who makes it may be set aside meanwhile.
+PATIENCE = (0.0005, 0.005, 0.05, 0.3)
 
 
 class Store:
@@ -31,11 +36,11 @@ class Store:
         self.files, self.path, self.read_only = files, path, read_only
         self._closed = False
         self._lock = threading.RLock()  # guards the fields below
-        self._file: Growing | None = None  # the manifest, and how many of its bytes were looked at
+        self._file: Growing | None = None  # the manifest, and its turn when it was looked at
         self._looked = 0
         self._journal: Journal | None = None  # of it
         self._own = False  # whether this store wrote it, and may go on writing at its end
-        self._end: NewFile | None = None  # that end
+        self._end: OpenEnd | None = None  # that end
         self._snapshot: Snapshot | None = None
         self._alive: weakref.WeakSet[Snapshot] = weakref.WeakSet()
         self._writing = threading.RLock()  # one writing thread of this process
@@ -92,19 +97,29 @@ class Store:
         """
         with self._lock:
             self._check_open()
-            try:
-                file = self.files.read_again(MANIFEST, grows=self._journal is not None)
-            except FileNotFoundError:
-                manifests.read(self.files)  # raises what fits
-                file = self.files.read_again(MANIFEST)
-            if file is not self._file:
-                return self._opened(file)
-            if len(file.content) != self._looked and self._journal is not None:
-                if self._journal.follow(file.content):
-                    self._now(self._journal.manifest, self._journal.more)
-                self._looked = len(file.content)
-            assert self._snapshot is not None
-            return self._snapshot
+            for pause in PATIENCE:
+                try:
+                    return self._newest()
+                except Unsealed:  # another process may be writing that sector this very moment
+                    self.files.forget(MANIFEST)
+                    time.sleep(pause)
+            return self._newest()
+
+    def _newest(self) -> Snapshot:
+        try:
+            end = None if self._journal is None else self._journal.end
+            file = self.files.read_again(MANIFEST, end=end)
+        except FileNotFoundError:
+            manifests.read(self.files)  # raises what fits
+            file = self.files.read_again(MANIFEST)
+        if file is not self._file:
+            return self._opened(file)
+        if file.turn != self._looked and self._journal is not None:
+            if self._journal.follow(file.content):
+                self._now(self._journal.manifest, self._journal.more)
+            self._looked = file.turn
+        assert self._snapshot is not None
+        return self._snapshot
 
     def _opened(self, file: Growing) -> Snapshot:
         """The state in a manifest that is another file than the one before."""
@@ -120,7 +135,7 @@ class Store:
             self._now(manifest, more)
             self._journal = journal
         self._let_go()
-        self._file, self._looked = file, len(file.content)
+        self._file, self._looked = file, file.turn
         assert self._snapshot is not None
         return self._snapshot
 
@@ -197,12 +212,19 @@ class Store:
             snapshot = self._now(manifest, More(1, len(raw)), delta)
             self._let_go()
             self._file, self._own = self.files.read_again(MANIFEST), True
-            self._looked = len(raw)
+            self._looked = self._file.turn
             self._journal = (
                 Journal(self.files, manifest, raw, sections) if manifest.journal else None
             )
         self._sweep()
         return snapshot
+
+    @property
+    def version(self) -> int:
+        """That of the newest state; the writer's lock must be held since it was last asked for."""
+        assert self._depth
+        assert self._snapshot is not None
+        return self._snapshot.version
 
     @property
     def wrote_last(self) -> bool:
@@ -217,6 +239,8 @@ class Store:
 
         Only who wrote a manifest writes records behind it, and stops for good where one failed: what another process
         left there may be torn, or may never have reached the disk.
+
+        Zeros are written before a record that is the first in its place, so that a disk that is full then holds none.
         """
         need(self._depth > 0, "a commit without the writer's lock")
         journal = self._journal if self._own else None
@@ -226,7 +250,9 @@ class Store:
         try:
             if self._end is None:
                 self._end = self.files.extend(MANIFEST)
-            self._end.write(made.raw)
+            if made.zeros:
+                self._end.write(journal.end, bytes(len(made.raw) + made.zeros))
+            self._end.write(journal.end, made.raw)
             self._end.fdatasync()  # protects the record: after this the caller may be told
         except BaseException:
             self._let_go()
@@ -234,9 +260,9 @@ class Store:
         with self._lock:
             if not journal.accept(made):
                 return self.snapshot()  # another thread has read it meanwhile
-            file = self.files.read_again(MANIFEST, grows=True)
+            file = self.files.read_again(MANIFEST, end=journal.end - len(made.raw))
             need(file is self._file, "another process has written")
-            self._looked = journal.end
+            self._looked = file.turn
             snapshot = self._now(journal.manifest, journal.more, delta)
         self._sweep()
         return snapshot

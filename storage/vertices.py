@@ -82,6 +82,10 @@ class Vertices:
         self._indexes: dict[str, IdIndex] = {} if kept is None else kept._indexes
         self._are_ids: dict[tuple[int, str], bool] = {} if kept is None else kept._are_ids
         self._columns: dict[tuple[int, str | None], Column | None] = {}
+        kinds = {new.id_space: new.ids.kind for new in reversed(delta.added)}
+        kinds |= {space.name: space.kind for space in self._spaces}
+        self.spaces: Mapping[str, Kind] = dict(sorted(kinds.items()))
+        self._grown = {new.id_space for new in delta.added}
         self._new_indexes: dict[str, IdIndex] = {}
         pieces = _pieces(self._records, delta)
         self._pieces = tuple(tuple(found) for found in pieces.values())
@@ -212,24 +216,20 @@ class Vertices:
         result: list[int | str] = found.tolist()
         return result
 
-    @property
-    def spaces(self) -> list[tuple[str, Kind]]:
-        """The id spaces and the kind of their ids."""
-        found = {space.name: space.kind for space in self._spaces}
-        for new in self._delta.added:
-            found.setdefault(new.id_space, new.ids.kind)
-        return sorted(found.items())
-
-    def find(self, space: str, kind: Kind, wanted: I64 | Sequence[int | str]) -> I64:
+    def find(self, space: str, wanted: I64 | Sequence[int | str]) -> I64:
         """The vid of each id of a space, -1 where there is none; i64[n]."""
-        found = np.full(len(wanted), -1, np.int64)
+        kind, found = self.spaces.get(space), None
+        if kind is None:
+            return np.full(len(wanted), -1, np.int64)
         for record in self._spaces:
             if record.name == space:
                 found = self._find_in(self._index(record), kind, wanted)
+        if found is None:
+            found = np.full(len(wanted), -1, np.int64)
         if len(self._delta.dead):
             known = np.maximum(found, 0).astype(np.uint32)
             found[self._delta.is_dead(known) & (found >= 0)] = -1
-        if any(new.id_space == space for new in self._delta.added):
+        if space in self._grown:
             left = np.flatnonzero(found < 0)
             asked = (
                 wanted[left]

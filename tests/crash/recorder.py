@@ -31,8 +31,9 @@ from tests.crash.disk import (
 
 StrPath = str | os.PathLike[str]
 # functions of the door; who asks for a sync stands above them
-_DOOR = {"fsync", "fdatasync", "fsync_dir", "fsync_name", "_fsync_path", "sync"}
+_DOOR = {"fsync", "fdatasync", "fsync_dir", "fsync_name", "fsync_path", "sync"}
 _open, _close, _write, _mkdir = os.open, os.close, os.write, os.mkdir
+_pwrite = os.pwrite
 _rename, _unlink, _rmdir = os.rename, os.unlink, os.rmdir
 
 
@@ -59,6 +60,7 @@ class Recorder:
         self._names: dict[int, dict[str, int]] = {ROOT: {}}
         self._lengths: dict[int, int] = {}
         self._descriptors: dict[int, int] = {}
+        self._locks = set[int]()  # what is written into them is for a message only
         self._left = -1  # operations until the process is killed
         self._dead = False
         self.operations: list[Operation] = []
@@ -94,6 +96,7 @@ class Recorder:
             "open": self.open,
             "close": self.close,
             "write": self.write,
+            "pwrite": self.pwrite,
             "fsync": self.fsync,
             "fdatasync": self.fsync,  # what it leaves out is nothing that a reader asks for
             "mkdir": self.mkdir,
@@ -138,10 +141,18 @@ class Recorder:
             return _write(descriptor, data)
         self._step()
         done = _write(descriptor, data)
-        self._written(inode, bytes(data[:done]))
+        self._written(inode, bytes(data[:done]), self._lengths[inode])
         return done
 
-    # The process number in a lock file is for a message only: pwrite is not recorded.
+    def pwrite(self, descriptor: int, data: bytes | bytearray | memoryview, offset: int) -> int:
+        inode = self._descriptors.get(descriptor)
+        if inode is None or inode in self._locks:
+            self._check_alive()
+            return _pwrite(descriptor, data, offset)
+        self._step()
+        done = _pwrite(descriptor, data, offset)
+        self._written(inode, bytes(data[:done]), offset)
+        return done
 
     def fsync(self, descriptor: int) -> None:
         self._check_alive()
@@ -237,6 +248,8 @@ class Recorder:
             self._names[inode] = {}
         else:
             self._lengths[inode] = 0
+            if name.endswith(".lock"):
+                self._locks.add(inode)
         self.operations.append(Created(folder, name, inode, is_folder))
         return inode
 
@@ -245,13 +258,13 @@ class Recorder:
         is_folder = os.path.isdir(path)
         inode = self._created(path, is_folder=is_folder)
         if not is_folder:
-            self._written(inode, Path(path).read_bytes())
+            self._written(inode, Path(path).read_bytes(), 0)
         return inode
 
-    def _written(self, inode: int, data: bytes) -> None:
+    def _written(self, inode: int, data: bytes, offset: int) -> None:
         if data:
-            self.operations.append(Written(inode, self._lengths[inode], data))
-            self._lengths[inode] += len(data)
+            self.operations.append(Written(inode, offset, data))
+            self._lengths[inode] = max(self._lengths[inode], offset + len(data))
 
     def _removed(self, path: StrPath, inode: int) -> None:
         folder, name = self._place(path)

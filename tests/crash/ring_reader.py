@@ -70,8 +70,8 @@ def old_manifest() -> Look:
     """Every third time the first manifest is read again."""
     read_again, kept = PosixFiles.read_again, list[Growing]()
 
-    def again(files: PosixFiles, name: str, *, grows: bool = False) -> Growing:
-        kept.append(Growing(bytearray(read_again(files, name, grows=grows).content)))
+    def again(files: PosixFiles, name: str, *, end: int | None = None) -> Growing:
+        kept.append(Growing(bytearray(read_again(files, name, end=end).content)))
         return kept[0] if len(kept) % 3 == 0 else kept[-1]
 
     patch.object(PosixFiles, "read_again", again).start()

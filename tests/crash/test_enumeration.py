@@ -167,9 +167,9 @@ MISSED = (
     Fsync("files.__init__: protects the new folder's own name", "one commit"),
     Fsync("store._make_certain: protects the way to the folder", "killed"),
     Fsync("store._make_certain: protects the manifest's name", "killed", (Order.SUBSET,)),
-    Fsync("files.new_folder: protects the bytes", "an export"),
-    Fsync("files.new_folder: protects the names in it", "an export"),
-    Fsync("files.new_folder: protects the new name", "a backup"),
+    Fsync("new_folder.new_folder: protects the bytes", "an export"),
+    Fsync("new_folder.new_folder: protects the names in it", "an export"),
+    Fsync("new_folder.new_folder: protects the new name", "a backup"),
 )
 # `new_folder` syncs every file once more, whoever wrote it. This one is there to hear of a failing disk.
 SPARE = "backup._copy: protects the segment's bytes"
@@ -201,7 +201,7 @@ def test_an_fsync_left_out_is_seen(fsync: Fsync, order: Order, root: Root) -> No
 
 
 def test_a_spare_fsync_is_missed_only_with_its_twin(root: Root) -> None:
-    twin = "files.new_folder: protects the bytes"
+    twin = "new_folder.new_folder: protects the bytes"
     for lost in (SPARE,), (twin,), (SPARE, twin):
         seen = left_out("a backup", starts_with(*lost), Order.SUBSET, root)
         assert seen == (len(lost) == 2)
