@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gdb.storage.model import Column
+from gdb.storage.slices import Slice
 
 if TYPE_CHECKING:
     from gdb.executor.tail import Value
@@ -54,30 +55,9 @@ def int64_array(values: I64) -> Array:
     return _array(na.c_array_from_buffers(na.int64(), len(packed), [None, packed], null_count=0))
 
 
-def column_array(column: Column) -> Array:
-    """A property column; booleans are packed into bits, all else is shared."""
+def column_array(column: Column | Slice) -> Array:
+    """A property column, or rows of one; booleans are packed into bits, all else is shared."""
     return _array(na.c_array(column))
-
-
-def narrowed(array: Array) -> Array:
-    """A one-chunk array with the offsets that DuckDB gives its strings and lists, 32 bits, where they fit."""
-    view = _view(array)
-    kind = view.storage_type
-    if kind not in ("large_string", "large_list"):
-        return array
-    offsets = _buffer(view, 1, np.int64)
-    if len(offsets) and int(offsets[-1]) > np.iinfo(np.int32).max:
-        return array
-    valid = _buffer(view, 0, np.uint8)
-    buffers = [valid if len(valid) else None, offsets.astype(np.int32)]
-    if kind == "large_string":
-        buffers.append(_buffer(view, 2, np.uint8))
-        return _array(na.c_array_from_buffers(na.string(), len(array), buffers))
-    items = narrowed(array.child(0))
-    schema = na.list_(na.Schema(items.schema))
-    return _array(
-        na.c_array_from_buffers(schema, len(array), buffers, children=[na.c_array(items)])
-    )
 
 
 def null_array(length: int) -> Array:

@@ -2,7 +2,8 @@
 
 A query vertex may hold vertices of several groups, each with its own property columns; a query edge,
 edges of several types. `*_property` takes each value from the column of its own group or type; int64 and
-float64 columns of one key widen to float64, all beside one of the kind "any" to that.
+float64 columns of one key widen to float64, all beside one of the kind "any" to that. Where the elements are rows of
+one column that follow one another, as in a scan of a label or of a type, their values are left where they lie.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ import numpy.typing as npt
 from gdb import usage
 from gdb.errors import TypeProblem
 from gdb.storage.model import ITEM_OF, TEXT_KINDS, Column, Item, Kind
+from gdb.storage.slices import Slice, follow_one_another
 from gdb.storage.temporal import text_of
 
 if TYPE_CHECKING:
@@ -53,15 +55,18 @@ def common_kind(kinds: Iterable[Kind], key: str) -> Kind | None:
 
 def vertex_property(
     snapshot: Snapshot, vids: U32, key: str, kind: Kind | None = None
-) -> Column | None:
+) -> Slice | None:
     """Property `key` of each vid, null where it has none; None where no vertex of the graph has the key."""
     if kind is None:
         kind = common_kind((group.keys[key] for group in snapshot.groups if key in group.keys), key)
     if kind is None:
         return None
+    lying = _lying(snapshot, vids, key, kind)
+    if lying is not None:
+        return lying
     whole = _by_vid(snapshot, key, kind, len(vids))
     if whole is not None:
-        return whole.take(vids.astype(np.int64))
+        return Slice.of(whole.take(vids.astype(np.int64)))
     groups = snapshot.groups_of(vids)
     pieces: list[tuple[I64, Column]] = []
     for group in _present(groups):
@@ -74,7 +79,7 @@ def vertex_property(
 
 def edge_property(
     snapshot: Snapshot, eids: I64, key: str, kind: Kind | None = None
-) -> Column | None:
+) -> Slice | None:
     """Property `key` of each edge id, null where it has none; None where no edge of the graph has the key."""
     if kind is None:
         kind = common_kind(
@@ -82,6 +87,14 @@ def edge_property(
         )
     if kind is None:
         return None
+    if follow_one_another(eids):
+        number, last = edge_type_numbers(snapshot, eids[[0, -1]]).tolist()
+        type_ = snapshot.edge_types[number]
+        if number == last and type_.keys.get(key) == kind:
+            column = snapshot.edge_column(type_.name, key)
+            if column is not None:
+                begin = int(eids[0]) - type_.first_eid
+                return Slice(column, begin, begin + len(eids))
     numbers = edge_type_numbers(snapshot, eids)
     pieces: list[tuple[I64, Column]] = []
     for number in _present(numbers):
@@ -99,16 +112,19 @@ def edge_type_numbers(snapshot: Snapshot, eids: I64) -> I64:
     return np.searchsorted(firsts, eids, side="right").astype(np.int64) - 1
 
 
-def vertex_ids(snapshot: Snapshot, vids: U32, kind: Kind | None = None) -> Column:
+def vertex_ids(snapshot: Snapshot, vids: U32, kind: Kind | None = None) -> Slice:
     """The user's id of each vid: all numbers, or all strings, as `kind` or as they are.
 
     Raises
     ------
     TypeProblem : some are numbers and some strings, and no kind is given.
     """
+    lying = _lying(snapshot, vids, None, kind)
+    if lying is not None:
+        return lying
     whole = None if kind is None else _by_vid(snapshot, None, kind, len(vids))
     if whole is not None:
-        return whole.take(vids.astype(np.int64))
+        return Slice.of(whole.take(vids.astype(np.int64)))
     groups = snapshot.groups_of(vids)
     pieces: list[tuple[I64, Column]] = []
     for group in _present(groups):
@@ -129,6 +145,23 @@ def ids_by_vid(snapshot: Snapshot) -> I64:
     strings."""
     whole = _by_vid(snapshot, None, "int64", snapshot.vertex_count)
     return np.zeros(0, np.int64) if whole is None else whole.values.astype(np.int64, copy=False)
+
+
+def _lying(snapshot: Snapshot, vids: U32, key: str | None, kind: Kind | None) -> Slice | None:
+    """Property `key` (None: the user's ids) of each vid where these are rows of one group that follow one another and
+    its column is of the kind (None: of whichever it is); else None."""
+    if not follow_one_another(vids):
+        return None
+    group, last = snapshot.groups_of(vids[[0, -1]]).tolist()
+    if group != last:
+        return None
+    begin, end = snapshot.group_rows(vids[[0, -1]], group).tolist()
+    if end - begin != len(vids) - 1:  # of another group are some between them
+        return None
+    column = snapshot.id_column(group) if key is None else snapshot.vertex_column(group, key)
+    if column is None or kind not in (None, column.kind):
+        return None
+    return Slice(column, begin, end + 1)
 
 
 # ---- columns by vid --------------------------------------------------------------------------------
@@ -254,10 +287,10 @@ def _present(numbers: npt.NDArray[np.signedinteger]) -> list[int]:
     return present
 
 
-def _assemble(pieces: list[tuple[I64, Column]], length: int, kind: Kind) -> Column:
+def _assemble(pieces: list[tuple[I64, Column]], length: int, kind: Kind) -> Slice:
     """One column of `length` rows from pieces that know their rows; rows of no piece are null."""
     if len(pieces) == 1 and len(pieces[0][0]) == length:
-        return widen(pieces[0][1], kind)
+        return Slice.of(widen(pieces[0][1], kind))
     joined = Column.concat([*(widen(column, kind) for _, column in pieces), Column.nulls(kind, 1)])
     places = np.full(
         length, len(joined) - 1, np.int64
@@ -266,4 +299,4 @@ def _assemble(pieces: list[tuple[I64, Column]], length: int, kind: Kind) -> Colu
     for rows, _ in pieces:
         places[rows] = np.arange(begin, begin + len(rows))
         begin += len(rows)
-    return joined.take(places)
+    return Slice.of(joined.take(places))

@@ -189,6 +189,7 @@ def _open(config: dict[str, str | bool | int | float | list[str]]) -> duckdb.Duc
         "temp_directory": spill,
         "autoinstall_known_extensions": False,
         "autoload_known_extensions": False,
+        "arrow_large_buffer_size": True,  # texts and lists are of one type in all answers, that of the store
     }
     connection = duckdb.connect(":memory:", config={**fixed, **config})
     for setting in ("python_enable_replacements", "enable_external_access"):

@@ -12,12 +12,14 @@ import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date, time, timedelta
+from itertools import pairwise
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import numpy as np
 
 from gdb.errors import InternalError
 from gdb.executor.embeddings import Embeddings, Wanted
+from gdb.storage import slices
 from gdb.storage.model import I64, Column, Kind
 
 if TYPE_CHECKING:
@@ -128,6 +130,11 @@ class Tail:
         return Wanted(tuple(sorted(used["vertex"])), tuple(sorted(used["edge"])), self.once)
 
 
+_LYING = (
+    "property",
+    "id",
+    "element",
+)  # what may be left where it lies; an element, when it is exported
 _ELEMENTS: tuple[Literal["vertex", "edge"], ...] = ("vertex", "edge")
 
 
@@ -154,14 +161,33 @@ class TailResult:
 
 
 def part(tail: Tail, some: Embeddings, snapshot: Snapshot) -> Array:
-    """What the tail needs of some embeddings, in memory of its own: the columns it names, or its outputs."""
+    """What the tail needs of some embeddings, in memory of its own or of the store: the columns it names, or its
+    outputs, of which there may be several chunks."""
     if tail.direct is None:
         return gather(tail.columns, some, snapshot)
     from gdb.executor import arrow
 
-    columns = [arrow.narrowed(_gather_one(ref, some, snapshot)) for ref in tail.columns]
     names = [f"o{k}" for k in range(len(tail.direct))]
-    return arrow.struct_array(names, [columns[k] for k in tail.direct], len(some))
+    chunks: list[Array] = []
+    for run in _runs(tail.columns, some):
+        columns = [_gather_one(ref, run, snapshot) for ref in tail.columns]
+        chunks.append(arrow.struct_array(names, [columns[k] for k in tail.direct], len(run)))
+    return chunks[0] if len(chunks) == 1 else arrow.chunks_array(chunks)
+
+
+def _runs(columns: Sequence[ColumnRef], some: Embeddings) -> list[Embeddings]:
+    """The rows in pieces in which elements follow one another, so that their columns need no copy; in one piece where
+    that would make them short. A worker's rows are those of several work units."""
+    count, cuts = len(some), np.zeros(0, np.int64)
+    if count < 2 * slices.LEAST:
+        return [some]
+    for element, index in {(ref.element, ref.index) for ref in columns if ref.what in _LYING}:
+        own = some.vertex(index) if element == "vertex" else some.edge(index)
+        breaks = slices.breaks(own)
+        if (len(breaks) + 1) * slices.LEAST <= count:
+            cuts = np.union1d(cuts, breaks)
+    bounds = [0, *cuts.tolist(), count]
+    return [some.part(begin, end) for begin, end in pairwise(bounds)]
 
 
 def finish(
@@ -190,7 +216,9 @@ def finish(
         return TailResult(tail.outputs, parts)
     from gdb.executor import arrow  # who only builds tails needs neither Arrow nor DuckDB
 
-    relation = parts[0] if len(parts) == 1 else arrow.chunks_array(parts)
+    relation = parts[0]
+    if len(parts) > 1:
+        relation = arrow.chunks_array([chunk for one in parts for chunk in one.iter_chunks()])
     if tail.direct is not None:
         return TailResult(tail.outputs, _told_durations(relation, tail.outputs))
     if tail.tally is not None:

@@ -20,6 +20,7 @@ from gdb.errors import GdbError
 if TYPE_CHECKING:
     from gdb.api import Database, connect
     from gdb.entities import Node, Path, Relationship
+    from gdb.held import HeldSnapshot
     from gdb.result import DeviceColumns, Result
     from gdb.stream import Stream
 
@@ -29,6 +30,7 @@ __all__ = [
     "Database",
     "DeviceColumns",
     "GdbError",
+    "HeldSnapshot",
     "Node",
     "Path",
     "Relationship",
@@ -43,6 +45,7 @@ _HOMES = {
     "connect": "gdb.api",
     "Database": "gdb.api",
     "DeviceColumns": "gdb.result",
+    "HeldSnapshot": "gdb.held",
     "Result": "gdb.result",
     "Stream": "gdb.stream",
     "Node": "gdb.entities",

@@ -8,26 +8,24 @@ import threading
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Literal, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Literal, TypeVar
 
 from gdb import options
-from gdb.errors import (
-    ReadOnlyError,
-)
+from gdb.errors import ChangeRefused, ReadOnlyError
 from gdb.interrupt import run_beside
-from gdb.queries import Queries
+from gdb.queries import PathLike, Queries
 from gdb.statements import Statements
+from gdb.work import Work
 
 if TYPE_CHECKING:
+    from gdb.held import HeldSnapshot
     from gdb.request import Load
     from gdb.result import Result
     from gdb.storage.importer import AnySource, Edges, LoadReport, Nodes
     from gdb.storage.snapshot import Snapshot, StoreStats
-    from gdb.storage.steps import Steps
     from gdb.storage.transaction import Changes
     from gdb.transaction import Transaction
 
-PathLike: TypeAlias = str | os.PathLike[str]
 T = TypeVar("T")
 
 
@@ -87,7 +85,8 @@ class Database(Queries):
         mode, root = options.match_mode(match), options.import_root(import_root)
         self._path = None if path is None else options.folder(path)
         store = Store.open(self._path, create=create and not read_only, read_only=read_only)
-        super().__init__(store, mode, read_only=read_only, import_root=root)
+        self._store, self._read_only = store, read_only
+        super().__init__(mode, root, Work())
 
     @property
     def path(self) -> Path | None:
@@ -239,7 +238,60 @@ class Database(Queries):
     def _loads(self) -> Load:
         return self.load
 
+    # ---- snapshots ---------------------------------------------------------------------------------
+
+    def _snapshot(self) -> Snapshot:
+        return self._store.snapshot()
+
+    def snapshot(self) -> HeldSnapshot:
+        """The graph as it is now, for as long as it is held: any number of queries and streams of one version, in a
+        `with` block or until it is closed; see `HeldSnapshot`.
+
+        Raises
+        ------
+        ClosedError : the database is closed.
+
+        Examples
+        --------
+        >>> import gdb
+        >>> db = gdb.connect()
+        >>> with db.snapshot() as before:
+        ...     _ = db.execute("CREATE (:Person)")
+        ...     before.execute("MATCH (n) RETURN count(*)").scalar()
+        0
+        >>> db.execute("MATCH (n) RETURN count(*)").scalar()
+        1
+        """
+        from gdb.held import HeldSnapshot
+
+        found = self._work.do(self._snapshot)
+        return HeldSnapshot(found, self._mode, self._import_root, self._work, self._procedures)
+
     # ---- changes -----------------------------------------------------------------------------------
+
+    def _change(self, work: Callable[[Changes], T]) -> T:
+        from gdb.storage.commit import commit
+        from gdb.storage.transaction import Changes
+
+        if self._read_only:
+            raise ReadOnlyError(
+                f"the store {self._store.path} was opened read-only, and this query writes.",
+                "Open it without read_only=True (gdbsh: without --read-only).",
+            )
+        self._refuse_inside()
+        self._statements.clear()  # or they would hold the snapshot, and so its files
+        with self._store.writer():
+            changes = Changes(self._snapshot())
+            found = work(changes)
+            commit(self._store, changes)
+        return found
+
+    def _refuse_inside(self) -> None:
+        if self._store.writes_here:
+            raise ChangeRefused(
+                "a transaction of this thread is open",
+                "End it first: it and this cannot both write.",
+            )
 
     def transaction(self) -> Transaction:
         """Changes that are committed together: `with db.transaction() as tx: tx.add_nodes(...)`; see `Transaction`.
@@ -293,69 +345,3 @@ class Database(Queries):
         return self._written(
             "compaction", lambda _, steps: compact(self._store, steps.part, budget, packed).stats()
         )
-
-    # ---- copies ------------------------------------------------------------------------------------
-
-    def backup(self, path: PathLike) -> StoreStats:
-        """Copy the store to a new folder, which is a store: all of it, verified and synced, or nothing.
-
-        The copy is the graph as it was when the backup began, also while another process writes. It works on a
-        read-only database and on one in memory. A progress bar is shown where stderr is a terminal.
-
-        Parameters
-        ----------
-        path : the new folder; an empty one may be there.
-
-        Returns
-        -------
-        The sizes of the copy.
-
-        Raises
-        ------
-        FolderTaken : there is something at `path`.
-        CorruptStore : a file of this store is damaged; the message names it.
-        Cancelled : Ctrl-C, `interrupt` or `close`. StorePermissionError, StoreError : it cannot be written.
-        """
-        from gdb.storage.backup import backup
-
-        target = options.folder(path)
-        return self._written("backup", lambda snapshot, steps: backup(snapshot, target, steps))
-
-    def export(self, folder: PathLike, format: Literal["csv", "parquet"] = "csv") -> StoreStats:
-        """Write the graph into a new folder as CSV or Parquet files: all of it, or nothing. `load(folder)` reads it.
-
-        What comes back is equal: nodes with ids, id spaces, labels and typed properties, relationships with types and
-        directions. The files have neo4j-admin headers, for other programs; `gdb-export.json` beside them tells what
-        such headers cannot. It is the graph as it was when the export began. A progress bar is shown on a terminal.
-
-        Parameters
-        ----------
-        folder : the new folder; an empty one may be there.
-        format : "csv" (null is an empty field, an empty text is "") or "parquet".
-
-        Returns
-        -------
-        The sizes of the store that was exported.
-
-        Raises
-        ------
-        FolderTaken : there is something at `folder`.
-        CorruptStore : a file of this store is damaged; the message names it.
-        Cancelled : Ctrl-C, `interrupt` or `close`. StorePermissionError, StoreError : it cannot be written.
-        """
-        options.one_of("format", format, ("csv", "parquet"))
-        from gdb.storage.exporter import export
-
-        target = options.folder(folder)
-        return self._written(
-            "export", lambda snapshot, steps: export(snapshot, target, format, steps)
-        )
-
-    def _written(self, work: str, write: Callable[[Snapshot, Steps], StoreStats]) -> StoreStats:
-        from gdb.progress import shown
-        from gdb.storage.steps import Steps
-
-        cancel = threading.Event()
-        with shown(sys.stderr) as progress:
-            steps = Steps(work, progress, cancel)
-            return self._work.do(lambda: write(self._store.snapshot(), steps), cancel, run_beside)

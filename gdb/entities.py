@@ -18,7 +18,8 @@ from gdb.executor import lookup
 from gdb.storage.temporal import text_of
 
 if TYPE_CHECKING:
-    from gdb.storage.model import Column, Item
+    from gdb.storage.model import Item
+    from gdb.storage.slices import Slice
     from gdb.storage.snapshot import Snapshot
     from gdb.values.kinds import Value
     from gdb.values.temporal import Temporal
@@ -233,7 +234,7 @@ def touch(snapshot: Snapshot) -> None:
             snapshot.edge_column(kind.name, key)
 
 
-def _records(columns: Mapping[str, Column | None], count: int) -> list[dict[str, PropertyValue]]:
+def _records(columns: Mapping[str, Slice | None], count: int) -> list[dict[str, PropertyValue]]:
     """Columns turned into `count` dicts, nulls left out."""
     records: list[dict[str, PropertyValue]] = [{} for _ in range(count)]
     for key, column in columns.items():
@@ -243,7 +244,7 @@ def _records(columns: Mapping[str, Column | None], count: int) -> list[dict[str,
     return records
 
 
-def _values(column: Column | None) -> list[PropertyValue | None]:
+def _values(column: Slice | None) -> list[PropertyValue | None]:
     """The values of a column as Python has them."""
     values = [] if column is None else column.to_list()
     if column is not None and column.kind == "any":

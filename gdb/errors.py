@@ -79,7 +79,7 @@ class StoreLocked(StoreError):
 
 
 class ReadOnlyError(StoreError, PermissionError):
-    """A write was asked of a database opened read-only."""
+    """A write was asked of a database opened read-only, or of a snapshot."""
 
     code = "READ_ONLY"
 

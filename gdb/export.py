@@ -11,7 +11,8 @@ from gdb.errors import TypeProblem
 from gdb.executor import arrow, lookup
 from gdb.executor.arrow import I64, Array, Flags
 from gdb.executor.tail import Output
-from gdb.storage.model import Column, Kind
+from gdb.storage.model import Kind
+from gdb.storage.slices import Slice
 
 if TYPE_CHECKING:
     from gdb.storage.snapshot import Snapshot
@@ -85,7 +86,7 @@ def _relationship_structs(snapshot: Snapshot, eids: I64, valid: Flags | None, id
     return arrow.struct_array(list(fields), list(fields.values()), len(eids), valid)
 
 
-def _struct(columns: Mapping[str, Column | None], length: int) -> Array:
+def _struct(columns: Mapping[str, Slice | None], length: int) -> Array:
     """Columns as one struct; where there are none, null: an empty struct is more than some readers take."""
     known = {
         key: arrow.column_array(column) for key, column in columns.items() if column is not None

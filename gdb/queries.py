@@ -1,14 +1,18 @@
-"""What a Database is asked: queries, their plans, and what the graph holds."""
+"""What a Database is asked: queries, their plans, what the graph holds, and copies of it."""
 
 from __future__ import annotations
 
+import os
+import sys
 import threading
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
-from typing import TYPE_CHECKING, TypeVar
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal, TypeAlias, TypeVar
 
 from gdb import options
-from gdb.errors import Cancelled, ChangeRefused, ReadOnlyError
+from gdb.errors import Cancelled, ReadOnlyError
 from gdb.interrupt import run_beside
 from gdb.procedures import ALWAYS, registered
 from gdb.schema import Schema, schema_of
@@ -16,36 +20,49 @@ from gdb.statements import Statements
 from gdb.work import Work
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from gdb.dbapi import Cursor
     from gdb.language.procedures import Procedure
     from gdb.query_graph import MatchMode
     from gdb.request import Load, Request
     from gdb.result import DeviceColumns, Result
-    from gdb.storage.snapshot import StoreStats
-    from gdb.storage.store import Store
+    from gdb.storage.importer import LoadReport
+    from gdb.storage.snapshot import Snapshot, StoreStats
+    from gdb.storage.steps import Steps
     from gdb.storage.transaction import Changes
     from gdb.stream import Stream
 
+PathLike: TypeAlias = str | os.PathLike[str]
 T = TypeVar("T")
 
 
-class Queries:
-    """The part of a Database that answers. See `gdb.api.Database`, which opens the store.
+class Queries(ABC):
+    """What answers questions about a graph: a Database (`gdb.api`), whose graph is the newest, or a snapshot of it that
+    is held (`gdb.held`).
 
     mode : of a MATCH that names none. import_root : where files that LOAD CSV reads must lie, None for any.
+    work : what runs. procedures : what CALL finds.
     """
 
     def __init__(
-        self, store: Store, mode: MatchMode, *, read_only: bool, import_root: Path | None
+        self,
+        mode: MatchMode,
+        import_root: Path | None,
+        work: Work,
+        procedures: Mapping[str, Procedure] = ALWAYS,
     ) -> None:
-        self._store, self._mode = store, mode
-        self._read_only, self._import_root = read_only, import_root
-        self._work = Work()
+        self._mode, self._import_root, self._work = mode, import_root, work
         self._statements = Statements()
         self._events: list[threading.Event] = []  # of queries that have ended
-        self._procedures: Mapping[str, Procedure] = ALWAYS
+        self._procedures = procedures
+
+    @abstractmethod
+    def _snapshot(self) -> Snapshot:
+        """What the next query sees.
+
+        Raises
+        ------
+        ClosedError : nothing any more.
+        """
 
     def execute(
         self,
@@ -85,7 +102,7 @@ class Queries:
         cancel = request.cancel
         try:
             return self._work.do(
-                lambda: answer(request, self._store.snapshot(), self._statements, self._change),
+                lambda: answer(request, self._snapshot(), self._statements, self._change),
                 cancel,
             )
         except KeyboardInterrupt:  # it came when the answer was ready
@@ -131,7 +148,7 @@ class Queries:
 
         request = self._request(text, parameters, device, memory, timeout, match, threads)
         request.cancel = threading.Event()  # not one that another query may have after this one
-        snapshot = self._work.do(self._store.snapshot)
+        snapshot = self._work.do(self._snapshot)
         run = partial(streamed, request, snapshot, self._statements, self._change)
         return Stream(
             Pipe(request.cancel),
@@ -182,7 +199,7 @@ class Queries:
 
         request = self._request(text, parameters, device, memory, timeout, match, 0)
         return self._work.do(
-            lambda: on_device(request, self._store.snapshot(), self._statements), request.cancel
+            lambda: on_device(request, self._snapshot(), self._statements), request.cancel
         )
 
     def explain(
@@ -200,7 +217,7 @@ class Queries:
         from gdb.pipeline import explained
 
         request = self._request(text, parameters, device, memory, timeout, match, threads)
-        return self._work.do(lambda: explained(request, self._store.snapshot()), request.cancel)
+        return self._work.do(lambda: explained(request, self._snapshot()), request.cancel)
 
     def register_procedure(
         self, signature: str, function: Callable[..., Iterable[object]], help: str = ""
@@ -260,27 +277,18 @@ class Queries:
             load=self._loads(),
         )
 
-    def _loads(self) -> Load | None:
-        """What COPY does; None where nothing can be loaded."""
-        return None
+    def _loads(self) -> Load:
+        """What COPY does."""
+        return _no_load
 
     def _change(self, work: Callable[[Changes], T]) -> T:
-        """Do some work in a transaction of its own, which is committed when the work ends well."""
-        from gdb.storage.commit import commit
-        from gdb.storage.transaction import Changes
+        """Do some work in a transaction of its own, which is committed when the work ends well.
 
-        if self._read_only:
-            raise ReadOnlyError(
-                f"the store {self._store.path} was opened read-only, and this query writes.",
-                "Open it without read_only=True (gdbsh: without --read-only).",
-            )
-        self._refuse_inside()
-        self._statements.clear()  # or they would hold the snapshot, and so its files
-        with self._store.writer():
-            changes = Changes(self._store.snapshot())
-            found = work(changes)
-            commit(self._store, changes)
-        return found
+        Raises
+        ------
+        ReadOnlyError : nothing is written here.
+        """
+        raise _never_changes()
 
     def _event(self) -> threading.Event:
         """An event for a query: one that an earlier query needed no longer, for to make one takes 4 us."""
@@ -289,22 +297,15 @@ class Queries:
         except IndexError:
             return threading.Event()
 
-    def _refuse_inside(self) -> None:
-        if self._store.writes_here:
-            raise ChangeRefused(
-                "a transaction of this thread is open",
-                "End it first: it and this cannot both write.",
-            )
-
     # ---- about the graph ---------------------------------------------------------------------------
 
     def schema(self) -> Schema:
         """Labels, relationship types and properties; `str()` of it is a table."""
-        return self._work.do(lambda: schema_of(self._store.snapshot()))
+        return self._work.do(lambda: schema_of(self._snapshot()))
 
     def stats(self) -> StoreStats:
         """Vertices, edges and bytes, and for each partition its rows, intervals, edges and bytes."""
-        return self._work.do(lambda: self._store.snapshot().stats())
+        return self._work.do(lambda: self._snapshot().stats())
 
     def check(self) -> None:
         """Read every file of the store and compare its checksum.
@@ -313,4 +314,81 @@ class Queries:
         ------
         CorruptStore : a file is not the one that was committed; the message names it.
         """
-        self._work.do(lambda: self._store.snapshot().check(), None, run_beside)
+        self._work.do(lambda: self._snapshot().check(), None, run_beside)
+
+    # ---- copies ------------------------------------------------------------------------------------
+
+    def backup(self, path: PathLike) -> StoreStats:
+        """Copy the store to a new folder, which is a store: all of it, verified and synced, or nothing.
+
+        The copy is the graph as it was when the backup began, also while another process writes. It works on a
+        read-only database and on one in memory. A progress bar is shown where stderr is a terminal.
+
+        Parameters
+        ----------
+        path : the new folder; an empty one may be there.
+
+        Returns
+        -------
+        The sizes of the copy.
+
+        Raises
+        ------
+        FolderTaken : there is something at `path`.
+        CorruptStore : a file of this store is damaged; the message names it.
+        Cancelled : Ctrl-C, `interrupt` or `close`. StorePermissionError, StoreError : it cannot be written.
+        """
+        from gdb.storage.backup import backup
+
+        target = options.folder(path)
+        return self._written("backup", lambda snapshot, steps: backup(snapshot, target, steps))
+
+    def export(self, folder: PathLike, format: Literal["csv", "parquet"] = "csv") -> StoreStats:
+        """Write the graph into a new folder as CSV or Parquet files: all of it, or nothing. `load(folder)` reads it.
+
+        What comes back is equal: nodes with ids, id spaces, labels and typed properties, relationships with types and
+        directions. The files have neo4j-admin headers, for other programs; `gdb-export.json` beside them tells what
+        such headers cannot. It is the graph as it was when the export began. A progress bar is shown on a terminal.
+
+        Parameters
+        ----------
+        folder : the new folder; an empty one may be there.
+        format : "csv" (null is an empty field, an empty text is "") or "parquet".
+
+        Returns
+        -------
+        The sizes of the store that was exported.
+
+        Raises
+        ------
+        FolderTaken : there is something at `folder`.
+        CorruptStore : a file of this store is damaged; the message names it.
+        Cancelled : Ctrl-C, `interrupt` or `close`. StorePermissionError, StoreError : it cannot be written.
+        """
+        options.one_of("format", format, ("csv", "parquet"))
+        from gdb.storage.exporter import export
+
+        target = options.folder(folder)
+        return self._written(
+            "export", lambda snapshot, steps: export(snapshot, target, format, steps)
+        )
+
+    def _written(self, work: str, write: Callable[[Snapshot, Steps], StoreStats]) -> StoreStats:
+        from gdb.progress import shown
+        from gdb.storage.steps import Steps
+
+        cancel = threading.Event()
+        with shown(sys.stderr) as progress:
+            steps = Steps(work, progress, cancel)
+            return self._work.do(lambda: write(self._snapshot(), steps), cancel, run_beside)
+
+
+def _never_changes() -> ReadOnlyError:
+    return ReadOnlyError(
+        "a snapshot never changes, and this query writes.",
+        "Run it on the Database that the snapshot is of, or in db.transaction().",
+    )
+
+
+def _no_load(*_: object, **__: object) -> LoadReport:
+    raise _never_changes()

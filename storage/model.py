@@ -91,6 +91,8 @@ class Column:
     offsets : i64[n + 1] into `values` for texts, into the items for lists, None otherwise.
     valid : bool[n], False where the value is null; None where no value is.
     inner : of lists of strings, the offsets of the items; else None.
+    bits : `valid` as Arrow has it, u8[at least n / 8], the first row in the lowest bit, where a file has it so; else
+        None.
     """
 
     kind: Kind
@@ -98,6 +100,7 @@ class Column:
     offsets: I64 | None = None
     valid: Bools | None = None
     inner: I64 | None = None
+    bits: U8 | None = None
 
     @property
     def items(self) -> Column | None:
@@ -115,7 +118,7 @@ class Column:
 
     @property
     def arrays(self) -> tuple[Values, I64 | None, Bools | None, I64 | None]:
-        """What it consists of, in the order of its fields."""
+        """What it consists of, in the order of its fields; without `bits`, which say the same as `valid`."""
         return self.values, self.offsets, self.valid, self.inner
 
     @property
@@ -260,40 +263,15 @@ class Column:
         Its own INTERVAL takes 30 days for a month, and leaves it in nanoseconds, of which 64 bits hold 292 years.
         """
         kind = _IN_SQL.get(self.kind)
-        return self if kind is None else Column(kind, self.values, self.offsets, self.valid)
+        if kind is None:
+            return self
+        return Column(kind, self.values, self.offsets, self.valid, None, self.bits)
 
     def __arrow_c_array__(self, requested_schema: object = None) -> tuple[object, object]:
         """Arrow's PyCapsule interface; bool becomes bits, all else goes without a copy."""
-        import nanoarrow as na  # only who exports needs it
+        from gdb.storage.slices import Slice  # only who exports needs it
 
-        types = {
-            "int64": na.int64(),
-            "float64": na.float64(),
-            "bool": na.bool_(),
-            "string": na.large_string(),
-            "date": na.date32(),
-            "datetime": na.timestamp("us"),
-            "duration": na.duration("us"),
-            "any": na.large_string(),
-        }
-        valid = None if self.valid is None else np.packbits(self.valid, bitorder="little")
-        capsules: tuple[object, object]
-        if self.items is not None:
-            items = na.c_array(self.items)
-            schema = na.large_list(na.Schema(items.schema))
-            buffers = [valid, self.offsets]
-            lists = na.c_array_from_buffers(schema, len(self), buffers, children=[items])
-            capsules = lists.__arrow_c_array__(requested_schema)
-            return capsules
-        values = (
-            np.packbits(self.values.astype(np.bool_), bitorder="little")
-            if self.kind == "bool"
-            else self.values
-        )
-        data = [values] if self.offsets is None else [self.offsets, values]
-        array = na.c_array_from_buffers(types[self.kind], len(self), [valid, *data])
-        capsules = array.__arrow_c_array__(requested_schema)
-        return capsules
+        return Slice.of(self).__arrow_c_array__(requested_schema)
 
 
 def from_strings(values: Sequence[str], valid: Bools | None = None) -> Column:

@@ -46,7 +46,7 @@ def moved(record: ColumnRecord, by: int) -> ColumnRecord:
 
 
 def read(record: ColumnRecord, file: SegmentFile, count: int, where: str) -> Column:
-    """A column of `count` values; validity bits are copied, and what is packed.
+    """A column of `count` values, in place but for a byte for each validity bit, and for what is packed.
 
     Raises
     ------
@@ -84,13 +84,13 @@ def read(record: ColumnRecord, file: SegmentFile, count: int, where: str) -> Col
     if item is not None:
         offsets = offsets_of(record.offsets, SectionKind.LIST_OFFSETS, count + 1)
         length = offsets.shape[0] - 1
-    valid = None
+    valid = bits = None
     if record.valid >= 0:
         bits = file.u8(record.valid, SectionKind.VALIDITY)
         valid = np.unpackbits(bits, bitorder="little")[:count].view(np.bool_)
     if length != count or (valid is not None and valid.shape[0] != count):
         raise damaged(where, file.name, "holds a column of another length")
-    column = Column(record.kind, values, offsets, valid, inner)
+    column = Column(record.kind, values, offsets, valid, inner, bits)
     if wrong := contradictions.in_column(column):
         raise damaged(where, file.name, wrong)
     return column

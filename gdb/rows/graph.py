@@ -22,6 +22,7 @@ from gdb.values.elements import NodeValue, RelationshipValue
 
 if TYPE_CHECKING:
     from gdb.language.syntax import Place
+    from gdb.storage.slices import Slice
     from gdb.storage.snapshot import Snapshot
     from gdb.storage.transaction import Changes
     from gdb.values.kinds import Row, Value
@@ -393,7 +394,7 @@ def _space_of_new(changes: Changes) -> str:
     return "" if changes.view.id_spaces.get("", "int64") == "int64" else "_created"
 
 
-def _records(columns: Mapping[str, Column | None], count: int) -> list[Row]:
+def _records(columns: Mapping[str, Slice | None], count: int) -> list[Row]:
     """Columns turned into `count` dicts, nulls left out."""
     records: list[Row] = [{} for _ in range(count)]
     for key, column in columns.items():

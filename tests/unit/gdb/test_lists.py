@@ -141,6 +141,6 @@ def test_arrow_and_schema(db: Database) -> None:
     table = db.execute("MATCH (n) RETURN n.i, n.s, n.l, n").arrow()
     table.validate(full=True)
     items = [str(table.schema.field(place).type.value_type) for place in range(3)]
-    assert items == ["int64", "string", "duration[us]"]
+    assert items == ["int64", "large_string", "duration[us]"]
     assert dict(db.schema().nodes[0].properties)["l"] == "duration[]"
     assert dict(db.schema().nodes[0].properties)["i"] == "int[]"
