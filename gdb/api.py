@@ -6,6 +6,7 @@ import os
 import sys
 import threading
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Literal, TypeAlias, TypeVar
@@ -15,10 +16,12 @@ from gdb.errors import (
     ReadOnlyError,
 )
 from gdb.interrupt import run_beside
+from gdb.outcome import Outcome
 from gdb.queries import Queries
 from gdb.statements import Statements
 
 if TYPE_CHECKING:
+    from gdb.progress import Progress
     from gdb.request import Load
     from gdb.result import Result
     from gdb.storage.importer import AnySource, Edges, LoadReport, Nodes
@@ -118,13 +121,14 @@ class Database(Queries):
         self.close()
 
     def close(self) -> None:
-        """Cancel what runs, wait for it, and close the store; closing twice is fine."""
+        """Cancel what runs, as `interrupt` does, wait for it, and close the store; closing twice is fine."""
         if self._work.close():
             self._statements.clear()
             self._store.close()
 
     def interrupt(self) -> None:
-        """Cancel all queries and imports that run now, in any thread; each raises Cancelled."""
+        """Cancel all queries and imports that run now, in any thread; each raises Cancelled, unless it commits already:
+        then it ends well."""
         self._work.interrupt()
 
     # ---- import ------------------------------------------------------------------------------------
@@ -186,7 +190,7 @@ class Database(Queries):
         ------
         ReadOnlyError, StoreLocked : the store cannot be written.
         ImportFailed : an input is wrong; tells file, line and reason. Nothing of it was stored.
-        Cancelled : Ctrl-C, `interrupt` or `close`; nothing was stored.
+        Cancelled : Ctrl-C, `interrupt` or `close`; nothing was stored, unless its `committed` is True.
         """
         if self._read_only:
             raise ReadOnlyError(
@@ -197,44 +201,42 @@ class Database(Queries):
         most = options.byte_count("max_unpacked", max_unpacked)
         budget = options.import_memory(memory)
         packed = options.choice_or_none("packed", packed)
-        from gdb.progress import shown
         from gdb.storage.importer import load
 
         self._refuse_inside()
         stop = threading.Event() if cancel is None else cancel
         self._statements.clear()  # or they would hold the snapshot, and so its files
-        with shown(sys.stderr) as progress:
-            return self._work.do(
-                lambda: load(
-                    self._store,
-                    source,
-                    nodes=nodes,
-                    edges=edges,
-                    format=format,
-                    type=type,
-                    label=label,
-                    directed=directed,
-                    columns=columns,
-                    delimiter=delimiter,
-                    header=header,
-                    id_space=id_space,
-                    ends=ends,
-                    missing_ends=missing_ends,
-                    multi_edges=multi_edges,
-                    self_loops=self_loops,
-                    on_error=on_error,
-                    max_errors=max_errors,
-                    rejects_file=None if rejects_file is None else Path(rejects_file),
-                    max_unpacked=most,
-                    memory=budget,
-                    packed=packed,
-                    import_root=self._import_root,
-                    progress=progress,
-                    cancel=stop,
-                ),
-                stop,
-                run_beside,
+
+        def work(progress: Progress | None) -> LoadReport:
+            return load(
+                self._store,
+                source,
+                nodes=nodes,
+                edges=edges,
+                format=format,
+                type=type,
+                label=label,
+                directed=directed,
+                columns=columns,
+                delimiter=delimiter,
+                header=header,
+                id_space=id_space,
+                ends=ends,
+                missing_ends=missing_ends,
+                multi_edges=multi_edges,
+                self_loops=self_loops,
+                on_error=on_error,
+                max_errors=max_errors,
+                rejects_file=None if rejects_file is None else Path(rejects_file),
+                max_unpacked=most,
+                memory=budget,
+                packed=packed,
+                import_root=self._import_root,
+                progress=progress,
+                cancel=stop,
             )
+
+        return self._long(work, Outcome("import", "what it read is stored"), stop)
 
     def _loads(self) -> Load:
         return self.load
@@ -255,24 +257,28 @@ class Database(Queries):
 
             request = self._request(text, parameters, "auto", None, None, None, 0)
             request.load = None
-
-            def change(work: Callable[[Changes], T]) -> T:
-                before = changes.delta
-                try:
-                    return work(changes)
-                except BaseException:
-                    changes.delta = before
-                    raise
-
-            return self._work.do(
-                lambda: answer(request, changes.view, Statements(), change), request.cancel
-            )
+            before = changes.delta
+            try:
+                return self._work.do(
+                    lambda: answer(
+                        request, changes.view, Statements(), lambda *_: nullcontext(changes)
+                    ),
+                    request.cancel,
+                )
+            except BaseException as error:
+                changes.delta = before
+                if isinstance(error, KeyboardInterrupt):  # it came when the answer was ready
+                    raise request.outcome.cancelled() from None
+                raise
 
         def begin() -> None:
             self._refuse_inside()
             self._statements.clear()  # or they would hold the snapshot, and so its files
 
-        return Transaction(self._store, run, begin)
+        def commit(changes: Changes, cancel: threading.Event) -> bool:
+            return self._work.do(lambda: self._commit(changes, cancel.is_set), cancel)
+
+        return Transaction(self._store, run, begin, commit)
 
     def compact(self, memory: int | str | None = None, packed: bool | None = None) -> StoreStats:
         """Write the graph anew with all that was changed since it was last written whole, which makes it smaller and
@@ -282,7 +288,7 @@ class Database(Queries):
         Raises
         ------
         ReadOnlyError, StoreLocked : the store cannot be written.
-        Cancelled : Ctrl-C, `interrupt` or `close`; the store is as it was.
+        Cancelled : Ctrl-C, `interrupt` or `close`; the store is as it was, unless its `committed` is True.
         """
         from gdb.storage.commit import compact
 
@@ -352,10 +358,29 @@ class Database(Queries):
         )
 
     def _written(self, work: str, write: Callable[[Snapshot, Steps], StoreStats]) -> StoreStats:
-        from gdb.progress import shown
         from gdb.storage.steps import Steps
 
         cancel = threading.Event()
-        with shown(sys.stderr) as progress:
-            steps = Steps(work, progress, cancel)
-            return self._work.do(lambda: write(self._store.snapshot(), steps), cancel, run_beside)
+        return self._long(
+            lambda progress: write(self._store.snapshot(), Steps(work, progress, cancel)),
+            Outcome(work, "it is done"),
+            cancel,
+        )
+
+    def _long(
+        self, work: Callable[[Progress | None], T], outcome: Outcome, cancel: threading.Event
+    ) -> T:
+        """Do work that writes something, and show how far it is."""
+        from gdb.progress import shown
+
+        try:
+            with shown(sys.stderr) as progress:
+
+                def kept() -> T:
+                    value = work(progress)
+                    outcome.committed = True
+                    return value
+
+                return self._work.do(kept, cancel, run_beside)
+        except KeyboardInterrupt:  # it came when all was written
+            raise outcome.cancelled() from None

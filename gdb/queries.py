@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from functools import partial
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING
 
 from gdb import options
-from gdb.errors import Cancelled, ChangeRefused, ReadOnlyError
+from gdb.errors import ChangeRefused, ReadOnlyError
 from gdb.interrupt import run_beside
 from gdb.procedures import ALWAYS, registered
 from gdb.schema import Schema, schema_of
@@ -21,14 +22,13 @@ if TYPE_CHECKING:
     from gdb.dbapi import Cursor
     from gdb.language.procedures import Procedure
     from gdb.query_graph import MatchMode
-    from gdb.request import Load, Request
+    from gdb.request import Clock, Load, Request
     from gdb.result import DeviceColumns, Result
+    from gdb.storage.commit import Compactor
     from gdb.storage.snapshot import StoreStats
     from gdb.storage.store import Store
     from gdb.storage.transaction import Changes
     from gdb.stream import Stream
-
-T = TypeVar("T")
 
 
 class Queries:
@@ -46,6 +46,7 @@ class Queries:
         self._statements = Statements()
         self._events: list[threading.Event] = []  # of queries that have ended
         self._procedures: Mapping[str, Procedure] = ALWAYS
+        self._compactor: Compactor | None = None  # made by the first commit
 
     def execute(
         self,
@@ -75,21 +76,26 @@ class Queries:
         Raises
         ------
         SyntaxProblem, NameProblem, TypeProblem, NotSupported, LimitExceeded : the query cannot be understood.
-        Cancelled : Ctrl-C, `interrupt` or `close`; what ran has stopped.
-        QueryTimeout, OutOfBudget, DeviceError, RunError : it cannot be finished.
+        Cancelled : Ctrl-C, `interrupt` or `close`; what ran has stopped, and nothing was committed, unless its
+            `committed` is True: then Ctrl-C came when the commit had begun, which has been made.
+        QueryTimeout, OutOfBudget, DeviceError, RunError : it cannot be finished; nothing was committed.
         ClosedError : the database is closed.
         """
+        request = self._request(text, parameters, device, memory, timeout, match, threads)
+        try:
+            return self._answered(request)
+        except KeyboardInterrupt:  # it came when the answer was ready
+            raise request.outcome.cancelled() from None
+
+    def _answered(self, request: Request) -> Result:
         from gdb.pipeline import answer  # here and below: who imports a graph asks nothing
 
-        request = self._request(text, parameters, device, memory, timeout, match, threads)
         cancel = request.cancel
         try:
             return self._work.do(
                 lambda: answer(request, self._store.snapshot(), self._statements, self._change),
                 cancel,
             )
-        except KeyboardInterrupt:  # it came when the answer was ready
-            raise Cancelled("the query was cancelled.") from None
         finally:
             if not cancel.is_set():
                 self._events.append(cancel)
@@ -136,6 +142,7 @@ class Queries:
         return Stream(
             Pipe(request.cancel),
             lambda pipe: self._work.do(lambda: run(pipe), request.cancel),
+            request.outcome,
         )
 
     def cursor(self) -> Cursor:
@@ -264,9 +271,10 @@ class Queries:
         """What COPY does; None where nothing can be loaded."""
         return None
 
-    def _change(self, work: Callable[[Changes], T]) -> T:
-        """Do some work in a transaction of its own, which is committed when the work ends well."""
-        from gdb.storage.commit import commit
+    @contextmanager
+    def _change(self, request: Request, clock: Clock) -> Iterator[Changes]:
+        """The changes of a query, a transaction of its own. The last look at whether it was cancelled is before the
+        commit, which then goes on to its end."""
         from gdb.storage.transaction import Changes
 
         if self._read_only:
@@ -278,9 +286,18 @@ class Queries:
         self._statements.clear()  # or they would hold the snapshot, and so its files
         with self._store.writer():
             changes = Changes(self._store.snapshot())
-            found = work(changes)
-            commit(self._store, changes)
-        return found
+            yield changes
+            request.outcome.committed = clock.step(
+                "commit", lambda: self._commit(changes, clock.over)
+            )
+
+    def _commit(self, changes: Changes, over: Callable[[], bool]) -> bool:
+        """Commit; whether there was anything to commit. over : whether to write the graph anew has taken too long."""
+        from gdb.storage.commit import Compactor, commit
+
+        if self._compactor is None:
+            self._compactor = Compactor(options.import_memory(None))
+        return commit(self._store, changes, self._compactor, over) is not changes.base
 
     def _event(self) -> threading.Event:
         """An event for a query: one that an earlier query needed no longer, for to make one takes 4 us."""
