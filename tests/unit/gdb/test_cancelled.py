@@ -204,9 +204,9 @@ def test_who_else_is_late_is_too_late(
     db: Database, monkeypatch: pytest.MonkeyPatch, stage: Stage, way: Callable[[Database], int]
 ) -> None:
     had = nodes(db)
-    for press in (interrupt, Late(monkeypatch)):
+    for makes in (lambda _: interrupt, Late):
         with monkeypatch.context() as patch:
-            stage(patch, db, press)
+            stage(patch, db, makes(patch))
             assert way(db) == 100
     assert nodes(db) == had + 200
 
@@ -402,10 +402,10 @@ def test_one_that_is_stopped_commits_a_delta(
     grown: Database, rewrites: list[int | None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     had = nodes(grown)
-    for done, press in enumerate((interrupt, Late(monkeypatch)), 1):
+    for done, makes in enumerate((lambda _: interrupt, Late), 1):
         grown.compact()
         with monkeypatch.context() as patch:
-            stopped(patch, grown, press)
+            stopped(patch, grown, makes(patch))
             assert ask(grown) == 100
         assert (nodes(grown), grown.stats().changes) == (had + 100 * done, 100)
     grown.compact()
