@@ -205,6 +205,7 @@ class Stream:
         """End the query; wait until it has stopped. Rows that were not read are lost."""
         self._closed = True
         self._pipe.stop()
+        self._end.detach()  # Python drops a Ctrl-C that strikes while it forgets an object
         if self._thread.ident is not None:  # else Ctrl-C came before it began
             self._pipe.wait()
 
