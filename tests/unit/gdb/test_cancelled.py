@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from io import StringIO
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ from gdb import by_rows, transaction
 from gdb.api import Database
 from gdb.errors import Cancelled, GdbError, QueryTimeout
 from gdb.repl.main import main
+from gdb.repl.session import Session
 from gdb.storage import commit as committing
 from gdb.storage import importer
 from tests.unit.gdb.presses import (
@@ -284,6 +286,41 @@ def test_the_command_tells_it(
     assert capsys.readouterr().err == told
     with connect(tmp_path / "s.gdb") as db:
         assert nodes(db) == kept
+
+
+def test_the_command_tells_where_it_stopped(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    gdb.connect(tmp_path / "s.gdb").close()
+    asked, stream = list[str](), Database.stream
+
+    def streamed(db: Database, text: str) -> Any:
+        asked.append(text)
+        if len(asked) == 2:
+            EARLY["before the rows"](monkeypatch, db, ctrl_c)
+        return stream(db, text)
+
+    monkeypatch.setattr(Database, "stream", streamed)
+    assert main([str(tmp_path / "s.gdb"), "-c", f"CREATE (:N);\n{CREATE};\nCREATE (:N)"]) == 130
+    assert capsys.readouterr().err == "(in the statement at line 2; stopped there)\ncancelled\n"
+    with gdb.connect(tmp_path / "s.gdb") as db:
+        assert nodes(db) == 1
+
+
+class Interrupted(StringIO):
+    """A terminal on which Ctrl-C comes while a row is printed."""
+
+    def write(self, text: str) -> int:
+        raise KeyboardInterrupt
+
+
+@pytest.mark.parametrize("query", [CREATE, "MATCH (n) RETURN n"])
+def test_ctrl_c_among_the_rows_says_what_is_committed(db: Database, query: str) -> None:
+    had = nodes(db)
+    with pytest.raises(Cancelled) as raised:
+        Session(db, Interrupted(), StringIO()).query(query)
+    assert raised.value.committed == (query == CREATE)
+    assert (nodes(db) > had) == (query == CREATE)
 
 
 # ---- at any moment -------------------------------------------------------------------------------
