@@ -136,3 +136,31 @@ def test_a_full_disk_leaves_the_delta_and_a_broken_one_is_told(
     assert len(rewrites) == 1
     with gdb.connect(path) as db:
         db.check()
+
+
+def test_memory_that_is_too_small_leaves_the_delta(
+    grown: Database, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def rewrite(*_: object) -> None:
+        raise MemoryError
+
+    monkeypatch.setattr(committing, "rewrite", rewrite)
+    assert ask(grown) == 100
+    assert (nodes(grown), grown.stats().changes) == (100, 100)
+    assert "no room to write the graph anew: the machine has no more memory" in caplog.text
+
+
+def test_a_switch_that_was_made_is_not_made_again(
+    grown: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real = committing.rewrite
+
+    def rewrite(*given: Any) -> None:
+        real(*given)
+        raise StoreError("full.") from OSError(errno.ENOSPC, "full")
+
+    version = grown.stats().version
+    monkeypatch.setattr(committing, "rewrite", rewrite)
+    with pytest.raises(StoreError, match="full"):
+        ask(grown)
+    assert (nodes(grown), grown.stats().version) == (100, version + 1)
