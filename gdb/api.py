@@ -3,24 +3,26 @@
 from __future__ import annotations
 
 import os
-import sys
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Literal, TypeVar
 
 from gdb import options
 from gdb.errors import ChangeRefused, ReadOnlyError
-from gdb.interrupt import run_beside
+from gdb.outcome import Outcome
 from gdb.queries import PathLike, Queries
 from gdb.statements import Statements
 from gdb.work import Work
 
 if TYPE_CHECKING:
     from gdb.held import HeldSnapshot
-    from gdb.request import Load
+    from gdb.progress import Progress
+    from gdb.request import Clock, Load, Request
     from gdb.result import Result
+    from gdb.storage.commit import Compactor
     from gdb.storage.importer import AnySource, Edges, LoadReport, Nodes
     from gdb.storage.snapshot import Snapshot, StoreStats
     from gdb.storage.transaction import Changes
@@ -86,6 +88,7 @@ class Database(Queries):
         self._path = None if path is None else options.folder(path)
         store = Store.open(self._path, create=create and not read_only, read_only=read_only)
         self._store, self._read_only = store, read_only
+        self._compactor: Compactor | None = None  # made by the first commit
         super().__init__(mode, root, Work())
 
     @property
@@ -117,13 +120,14 @@ class Database(Queries):
         self.close()
 
     def close(self) -> None:
-        """Cancel what runs, wait for it, and close the store; closing twice is fine."""
+        """Cancel what runs, as `interrupt` does, wait for it, and close the store; closing twice is fine."""
         if self._work.close():
             self._statements.clear()
             self._store.close()
 
     def interrupt(self) -> None:
-        """Cancel all queries and imports that run now, in any thread; each raises Cancelled."""
+        """Cancel all queries and imports that run now, in any thread; each raises Cancelled, unless it commits already:
+        then it ends well."""
         self._work.interrupt()
 
     # ---- import ------------------------------------------------------------------------------------
@@ -185,7 +189,7 @@ class Database(Queries):
         ------
         ReadOnlyError, StoreLocked : the store cannot be written.
         ImportFailed : an input is wrong; tells file, line and reason. Nothing of it was stored.
-        Cancelled : Ctrl-C, `interrupt` or `close`; nothing was stored.
+        Cancelled : Ctrl-C, `interrupt` or `close`; nothing was stored, unless its `committed` is True.
         """
         if self._read_only:
             raise ReadOnlyError(
@@ -196,44 +200,42 @@ class Database(Queries):
         most = options.byte_count("max_unpacked", max_unpacked)
         budget = options.import_memory(memory)
         packed = options.choice_or_none("packed", packed)
-        from gdb.progress import shown
         from gdb.storage.importer import load
 
         self._refuse_inside()
         stop = threading.Event() if cancel is None else cancel
         self._statements.clear()  # or they would hold the snapshot, and so its files
-        with shown(sys.stderr) as progress:
-            return self._work.do(
-                lambda: load(
-                    self._store,
-                    source,
-                    nodes=nodes,
-                    edges=edges,
-                    format=format,
-                    type=type,
-                    label=label,
-                    directed=directed,
-                    columns=columns,
-                    delimiter=delimiter,
-                    header=header,
-                    id_space=id_space,
-                    ends=ends,
-                    missing_ends=missing_ends,
-                    multi_edges=multi_edges,
-                    self_loops=self_loops,
-                    on_error=on_error,
-                    max_errors=max_errors,
-                    rejects_file=None if rejects_file is None else Path(rejects_file),
-                    max_unpacked=most,
-                    memory=budget,
-                    packed=packed,
-                    import_root=self._import_root,
-                    progress=progress,
-                    cancel=stop,
-                ),
-                stop,
-                run_beside,
+
+        def work(progress: Progress | None) -> LoadReport:
+            return load(
+                self._store,
+                source,
+                nodes=nodes,
+                edges=edges,
+                format=format,
+                type=type,
+                label=label,
+                directed=directed,
+                columns=columns,
+                delimiter=delimiter,
+                header=header,
+                id_space=id_space,
+                ends=ends,
+                missing_ends=missing_ends,
+                multi_edges=multi_edges,
+                self_loops=self_loops,
+                on_error=on_error,
+                max_errors=max_errors,
+                rejects_file=None if rejects_file is None else Path(rejects_file),
+                max_unpacked=most,
+                memory=budget,
+                packed=packed,
+                import_root=self._import_root,
+                progress=progress,
+                cancel=stop,
             )
+
+        return self._long(work, Outcome("import", "what it read is stored"), stop)
 
     def _loads(self) -> Load:
         return self.load
@@ -269,8 +271,9 @@ class Database(Queries):
 
     # ---- changes -----------------------------------------------------------------------------------
 
-    def _change(self, work: Callable[[Changes], T]) -> T:
-        from gdb.storage.commit import commit
+    @contextmanager
+    def _change(self, request: Request, clock: Clock) -> Iterator[Changes]:
+        """The last look at whether the query was cancelled is before the commit, which then goes on to its end."""
         from gdb.storage.transaction import Changes
 
         if self._read_only:
@@ -282,9 +285,18 @@ class Database(Queries):
         self._statements.clear()  # or they would hold the snapshot, and so its files
         with self._store.writer():
             changes = Changes(self._snapshot())
-            found = work(changes)
-            commit(self._store, changes)
-        return found
+            yield changes
+            request.outcome.committed = clock.step(
+                "commit", lambda: self._commit(changes, clock.over)
+            )
+
+    def _commit(self, changes: Changes, over: Callable[[], bool]) -> bool:
+        """Commit; whether there was anything to commit. over : whether to write the graph anew has taken too long."""
+        from gdb.storage.commit import Compactor, commit
+
+        if self._compactor is None:
+            self._compactor = Compactor(options.import_memory(None))
+        return commit(self._store, changes, self._compactor, over) is not changes.base
 
     def _refuse_inside(self) -> None:
         if self._store.writes_here:
@@ -307,24 +319,28 @@ class Database(Queries):
 
             request = self._request(text, parameters, "auto", None, None, None, 0)
             request.load = None
-
-            def change(work: Callable[[Changes], T]) -> T:
-                before = changes.delta
-                try:
-                    return work(changes)
-                except BaseException:
-                    changes.delta = before
-                    raise
-
-            return self._work.do(
-                lambda: answer(request, changes.view, Statements(), change), request.cancel
-            )
+            before = changes.delta
+            try:
+                return self._work.do(
+                    lambda: answer(
+                        request, changes.view, Statements(), lambda *_: nullcontext(changes)
+                    ),
+                    request.cancel,
+                )
+            except BaseException as error:
+                changes.delta = before
+                if isinstance(error, KeyboardInterrupt):  # it came when the answer was ready
+                    raise request.outcome.cancelled() from None
+                raise
 
         def begin() -> None:
             self._refuse_inside()
             self._statements.clear()  # or they would hold the snapshot, and so its files
 
-        return Transaction(self._store, run, begin)
+        def commit(changes: Changes, cancel: threading.Event) -> bool:
+            return self._work.do(lambda: self._commit(changes, cancel.is_set), cancel)
+
+        return Transaction(self._store, run, begin, commit)
 
     def compact(self, memory: int | str | None = None, packed: bool | None = None) -> StoreStats:
         """Write the graph anew with all that was changed since it was last written whole, which makes it smaller and
@@ -334,7 +350,7 @@ class Database(Queries):
         Raises
         ------
         ReadOnlyError, StoreLocked : the store cannot be written.
-        Cancelled : Ctrl-C, `interrupt` or `close`; the store is as it was.
+        Cancelled : Ctrl-C, `interrupt` or `close`; the store is as it was, unless its `committed` is True.
         """
         from gdb.storage.commit import compact
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from dataclasses import replace
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -15,18 +16,15 @@ from gdb.summary import Summary, sentence, spent_lines
 if TYPE_CHECKING:
     from gdb.language.clauses import Query
     from gdb.request import Clock, Request
+    from gdb.rows.context import Context
     from gdb.rows.run import Answer
     from gdb.storage.snapshot import Snapshot
     from gdb.storage.transaction import Changes
 
 LARGE = 10_000
 """Rows from which on a query that reads says why it ran in Python."""
-Change: TypeAlias = "Callable[[Callable[[Changes], Answered]], Answered]"
-"""Does some work inside a transaction, which is committed when the work ends well."""
-Answered: TypeAlias = "tuple[Answer, Context]"
-
-if TYPE_CHECKING:
-    from gdb.rows.context import Context
+Change: TypeAlias = "Callable[[Request, Clock], AbstractContextManager[Changes]]"
+"""The changes that a query makes. The end of the block keeps them; what it raises, as Cancelled, has kept nothing."""
 
 
 def answered(
@@ -50,15 +48,18 @@ def answered(
 
     warnings = clock.step("bind", lambda: check(query, request.parameters, request.procedures))
 
-    def run() -> tuple[Answer, Context]:
-        if not writes(query):
-            return _ran(request, query, snapshot, None, clock)
-        if change is None:
-            raise ReadOnlyError("a query that writes was asked of a graph that is only read.")
-        return change(lambda changes: _ran(request, query, changes.view, changes, clock))
+    def run(snapshot: Snapshot, changes: Changes | None) -> tuple[Answer, Context, list[Row]]:
+        found, context = clock.step("run", lambda: _ran(request, query, snapshot, changes, clock))
+        return found, context, clock.step("tail", lambda: _given(found))
 
-    found, context = clock.step("run", run)
-    rows = clock.step("tail", lambda: _given(found))
+    if not writes(query):
+        found, context, rows = run(snapshot, None)
+    elif change is None:
+        raise ReadOnlyError("a query that writes was asked of a graph that is only read.")
+    else:
+        with change(request, clock) as changes:
+            # all that can fail comes before the commit
+            found, context, rows = run(changes.view, changes)
     if context.handled > LARGE and not writes(query):
         told = f"{context.handled:,} rows went through Python, which is slow: {why}"
         warnings = (*warnings, told)

@@ -57,6 +57,7 @@ def copied(request: Request, query: Query, copy: Copy, clock: Clock) -> Result:
         )
     arguments = {**_arguments(request, query, copy), "cancel": request.cancel}
     report = clock.step("run", lambda: _loaded(load, arguments, query, copy))
+    request.outcome.committed = True
     from gdb.rows.graph import Effects
 
     effects = Effects()

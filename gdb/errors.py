@@ -266,13 +266,21 @@ class CountOverflow(RunError, OverflowError):
 
 
 class Cancelled(RunError):
-    """The query, import, backup or export was cancelled (Ctrl-C); the store is as it was."""
+    """The query, import, compaction, backup or export was cancelled (Ctrl-C, `interrupt` or `close`).
+
+    committed : False: the store is as it was, and nothing was kept. True: Ctrl-C came when the commit had begun, which
+        has been made; run again, it would be made twice.
+    """
 
     code = "CANCELLED"
 
+    def __init__(self, message: str, cure: str = "", *, committed: bool = False) -> None:
+        self.committed = committed
+        super().__init__(message, cure)
+
 
 class QueryTimeout(RunError, TimeoutError):
-    """The query ran longer than `timeout` seconds."""
+    """The query ran longer than `timeout` seconds; nothing of it was committed."""
 
     code = "TIMEOUT"
 

@@ -7,13 +7,15 @@ import sys
 import threading
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import AbstractContextManager
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, TypeAlias, TypeVar
 
 from gdb import options
-from gdb.errors import Cancelled, ReadOnlyError
+from gdb.errors import ReadOnlyError
 from gdb.interrupt import run_beside
+from gdb.outcome import Outcome
 from gdb.procedures import ALWAYS, registered
 from gdb.schema import Schema, schema_of
 from gdb.statements import Statements
@@ -22,8 +24,9 @@ from gdb.work import Work
 if TYPE_CHECKING:
     from gdb.dbapi import Cursor
     from gdb.language.procedures import Procedure
+    from gdb.progress import Progress
     from gdb.query_graph import MatchMode
-    from gdb.request import Load, Request
+    from gdb.request import Clock, Load, Request
     from gdb.result import DeviceColumns, Result
     from gdb.storage.importer import LoadReport
     from gdb.storage.snapshot import Snapshot, StoreStats
@@ -92,21 +95,26 @@ class Queries(ABC):
         Raises
         ------
         SyntaxProblem, NameProblem, TypeProblem, NotSupported, LimitExceeded : the query cannot be understood.
-        Cancelled : Ctrl-C, `interrupt` or `close`; what ran has stopped.
-        QueryTimeout, OutOfBudget, DeviceError, RunError : it cannot be finished.
+        Cancelled : Ctrl-C, `interrupt` or `close`; what ran has stopped, and nothing was committed, unless its
+            `committed` is True: then Ctrl-C came when the commit had begun, which has been made.
+        QueryTimeout, OutOfBudget, DeviceError, RunError : it cannot be finished; nothing was committed.
         ClosedError : the database is closed.
         """
+        request = self._request(text, parameters, device, memory, timeout, match, threads)
+        try:
+            return self._answered(request)
+        except KeyboardInterrupt:  # it came when the answer was ready
+            raise request.outcome.cancelled() from None
+
+    def _answered(self, request: Request) -> Result:
         from gdb.pipeline import answer  # here and below: who imports a graph asks nothing
 
-        request = self._request(text, parameters, device, memory, timeout, match, threads)
         cancel = request.cancel
         try:
             return self._work.do(
                 lambda: answer(request, self._snapshot(), self._statements, self._change),
                 cancel,
             )
-        except KeyboardInterrupt:  # it came when the answer was ready
-            raise Cancelled("the query was cancelled.") from None
         finally:
             if not cancel.is_set():
                 self._events.append(cancel)
@@ -153,6 +161,7 @@ class Queries(ABC):
         return Stream(
             Pipe(request.cancel),
             lambda pipe: self._work.do(lambda: run(pipe), request.cancel),
+            request.outcome,
         )
 
     def cursor(self) -> Cursor:
@@ -281,8 +290,8 @@ class Queries(ABC):
         """What COPY does."""
         return _no_load
 
-    def _change(self, work: Callable[[Changes], T]) -> T:
-        """Do some work in a transaction of its own, which is committed when the work ends well.
+    def _change(self, request: Request, clock: Clock) -> AbstractContextManager[Changes]:
+        """The changes of a query, a transaction of its own, which is committed when the block ends well.
 
         Raises
         ------
@@ -374,13 +383,32 @@ class Queries(ABC):
         )
 
     def _written(self, work: str, write: Callable[[Snapshot, Steps], StoreStats]) -> StoreStats:
-        from gdb.progress import shown
         from gdb.storage.steps import Steps
 
         cancel = threading.Event()
-        with shown(sys.stderr) as progress:
-            steps = Steps(work, progress, cancel)
-            return self._work.do(lambda: write(self._snapshot(), steps), cancel, run_beside)
+        return self._long(
+            lambda progress: write(self._snapshot(), Steps(work, progress, cancel)),
+            Outcome(work, "it is done"),
+            cancel,
+        )
+
+    def _long(
+        self, work: Callable[[Progress | None], T], outcome: Outcome, cancel: threading.Event
+    ) -> T:
+        """Do work that writes something, and show how far it is."""
+        from gdb.progress import shown
+
+        try:
+            with shown(sys.stderr) as progress:
+
+                def kept() -> T:
+                    value = work(progress)
+                    outcome.committed = True
+                    return value
+
+                return self._work.do(kept, cancel, run_beside)
+        except KeyboardInterrupt:  # it came when all was written
+            raise outcome.cancelled() from None
 
 
 def _never_changes() -> ReadOnlyError:

@@ -8,7 +8,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
-from gdb.errors import Cancelled, QueryTimeout
+from gdb.errors import QueryTimeout
+from gdb.outcome import Outcome
 from gdb.usage import Usage
 
 if TYPE_CHECKING:
@@ -32,6 +33,7 @@ class Request:
     memory : bytes, None for no budget. timeout : seconds from the start, None for none.
     import_root : the folder in which files that it reads must lie, None for any.
     procedures : what CALL finds, by name. load : `Database.load`, which COPY is; None where nothing can be loaded.
+    outcome : whether what it wrote is committed.
     """
 
     text: str
@@ -45,6 +47,7 @@ class Request:
     import_root: Path | None = None
     procedures: Mapping[str, Procedure] = field(default_factory=dict)
     load: Load | None = None
+    outcome: Outcome = field(default_factory=Outcome)
 
 
 @dataclass(slots=True)
@@ -68,9 +71,21 @@ class Clock:
         """Seconds until the deadline; a moment where none are left."""
         return None if self.deadline is None else max(self.deadline - time.monotonic(), 1e-3)
 
-    def step(self, name: str, work: Callable[[], T]) -> T:
+    def over(self) -> bool:
+        """Whether it was cancelled, or is past its deadline."""
         if self.cancel.is_set():
-            raise Cancelled("the query was cancelled.")
+            return True
+        return self.timeout is not None and time.monotonic() > self.begun + self.timeout
+
+    def step(self, name: str, work: Callable[[], T]) -> T:
+        """Do a step, and note its seconds.
+
+        Raises
+        ------
+        Cancelled, QueryTimeout : before it; a step that has begun is not looked after here.
+        """
+        if self.cancel.is_set():
+            raise Outcome().cancelled()
         begin = time.monotonic()
         if self.timeout is not None and begin > self.begun + self.timeout:
             raise QueryTimeout(

@@ -20,8 +20,10 @@ from gdb import limits
 from gdb.errors import Cancelled, DeviceError, InternalError, QueryError
 from gdb.executor import run as executor
 from gdb.executor import tail as tails
+from gdb.interrupt import run_interruptibly
 from gdb.language.parser import parse
 from gdb.language.suspects import suspected
+from gdb.outcome import Outcome
 from gdb.pipeline import answer, options_of, ran
 from gdb.result import Answer, ColumnAnswer, Result, RowAnswer, batch_size
 from gdb.summary import Summary
@@ -81,10 +83,18 @@ class Pipe:
             while len(self._pieces) >= _MOST and not self.cancel.is_set():
                 self._state.wait(_POLL)
             if self.cancel.is_set():
-                raise Cancelled("the query was cancelled.")
-            self._pieces.append(piece)
-            self.given += 1
-            self._state.notify_all()
+                raise Outcome().cancelled()
+            self._give(piece)
+
+    def give_all(self, answer: Answer) -> None:
+        """Give all rows at once, when nothing is left to be cancelled: what they tell of may be committed."""
+        with self._state:
+            self._give(answer)
+
+    def _give(self, piece: Answer) -> None:
+        self._pieces.append(piece)
+        self.given += 1
+        self._state.notify_all()
 
     def run(self, work: Callable[[Pipe], Summary]) -> None:
         """Do the work whose pieces these are, and keep what it raises for the reader."""
@@ -141,18 +151,24 @@ class Stream:
     `batches`. A `with` block ends the query when it is left; so does `close`, and so does forgetting the stream.
 
     Iterating raises what `Database.execute` raises, when it comes to it: rows before an error are good. Ctrl-C while
-    waiting for rows ends the query and raises Cancelled.
+    waiting for rows ends the query and raises Cancelled. A query that writes is committed before its first row.
     """
 
-    def __init__(self, pipe: Pipe, work: Callable[[Pipe], Summary]) -> None:
-        self._pipe = pipe
+    def __init__(self, pipe: Pipe, work: Callable[[Pipe], Summary], outcome: Outcome) -> None:
+        self._pipe, self._outcome = pipe, outcome
         self._closed = False
         self._end = weakref.finalize(self, pipe.stop)
         # a daemon: a program that ends does not wait for a query whose rows nobody reads
-        threading.Thread(target=pipe.run, args=(work,), name="gdb-stream", daemon=True).start()
-        begun = self._waited(pipe.started)
+        self._thread = threading.Thread(
+            target=pipe.run, args=(work,), name="gdb-stream", daemon=True
+        )
+        begun = self._waited(self._begun)
         self.columns: list[str] = begun.columns
         self.warnings: tuple[str, ...] = begun.warnings
+
+    def _begun(self) -> Begun:
+        self._thread.start()
+        return self._pipe.started()
 
     @property
     def summary(self) -> Summary | None:
@@ -181,11 +197,17 @@ class Stream:
         while not self._closed and (piece := self._waited(self._pipe.take)) is not None:
             yield piece
 
+    def cancelled(self) -> Cancelled:
+        """What to raise for a Ctrl-C that came between two rows; it tells whether what the query wrote is committed."""
+        return self._outcome.cancelled()
+
     def close(self) -> None:
         """End the query; wait until it has stopped. Rows that were not read are lost."""
         self._closed = True
         self._pipe.stop()
-        self._pipe.wait()
+        self._end.detach()  # Python drops a Ctrl-C that strikes while it forgets an object
+        if self._thread.ident is not None:  # else Ctrl-C came before it began
+            self._pipe.wait()
 
     def __enter__(self) -> Self:
         return self
@@ -204,10 +226,10 @@ class Stream:
 
     def _waited(self, wait: Callable[[], T]) -> T:
         try:
-            return wait()
-        except KeyboardInterrupt:
+            return run_interruptibly(wait, self._pipe.cancel)
+        except KeyboardInterrupt:  # there was something to wait for no longer
             self.close()
-            raise Cancelled("the query was cancelled.") from None
+            raise self.cancelled() from None
 
 
 def streamed(
@@ -234,7 +256,7 @@ def streamed(
     if pipe.begun is None:
         pipe.begin(Begun(found.columns, found.warnings))
         if len(found):
-            pipe.give(found.answer)
+            pipe.give_all(found.answer)
     return found.summary
 
 

@@ -12,6 +12,8 @@ import numpy as np
 import numpy.typing as npt
 
 from gdb.errors import ChangeRefused, ClosedError, ImportFailed, TypeProblem
+from gdb.interrupt import run_interruptibly
+from gdb.outcome import Outcome
 
 if TYPE_CHECKING:
     from gdb.result import Result
@@ -28,7 +30,8 @@ Properties: TypeAlias = "Mapping[str, Values] | None"
 class Transaction:
     """Changes of a graph that are committed together; made by `Database.transaction`, used in a `with` block.
 
-    The block's end commits, durably; an exception that leaves the block, or `rollback`, drops everything. Each method
+    The block's end commits, durably; an exception that leaves the block, or `rollback`, drops everything. Ctrl-C waits
+    for the commit, and then raises a KeyboardInterrupt whose text says that it was made. Each method
     takes many nodes or relationships at once, and either does all that it is asked or raises and changes nothing. Nodes
     are named by their ids, relationships by their type and the ids of their ends.
 
@@ -50,8 +53,12 @@ class Transaction:
         store: Store,
         run: Callable[[Changes, str, Mapping[str, object] | None], Result],
         begun: Callable[[], None],
+        commit: Callable[[Changes, threading.Event], bool],
     ) -> None:
-        self._store, self._run, self._begun = store, run, begun
+        """run : a query on the changes. commit : the changes; whether there were any. The event is set by Ctrl-C."""
+        self._store, self._run, self._begun, self._commit = store, run, begun, commit
+        self._outcome, self._cancel = Outcome("transaction"), threading.Event()
+        self._ended = False
         self._stack = ExitStack()
         self._changes: Changes | None = None
         self._thread = 0
@@ -77,18 +84,30 @@ class Transaction:
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        from gdb.storage.commit import commit
+        try:
+            self._end(keep=kind is None)
+        except KeyboardInterrupt:
+            if self._outcome.committed:
+                raise KeyboardInterrupt(str(self._outcome.cancelled())) from None
+            if not self._ended:  # it came before Ctrl-C was held back
+                self._end(keep=False)
+            raise
 
-        changes, self._changes = self._changes, None
-        with self._stack:
-            if kind is None and changes is not None:
-                commit(self._store, changes)
+    def _end(self, *, keep: bool) -> None:
+        """Commit or drop the changes; Ctrl-C is held back meanwhile."""
+
+        def end() -> None:
+            changes, self._changes, self._ended = self._changes, None, True
+            with self._stack:
+                if keep and changes is not None:
+                    self._outcome.committed = self._commit(changes, self._cancel)
+
+        run_interruptibly(end, self._cancel)
 
     def rollback(self) -> None:
         """Drop all changes and end the transaction."""
         self._open()
-        self._changes = None
-        self._stack.close()
+        self._end(keep=False)
 
     def execute(self, text: str, parameters: Mapping[str, object] | None = None) -> Result:
         """Run a query on the graph with the changes; see `Database.execute`."""

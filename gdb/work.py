@@ -45,15 +45,21 @@ class Work:
         cancel: threading.Event | None = None,
         run: Callable[[Callable[[], T], threading.Event], T] = run_interruptibly,
     ) -> T:
-        """Do some work that `interrupt` and `close` know of; faults that are not ours to tell become InternalError."""
-        cancel = cancel or threading.Event()
+        """Do some work that `interrupt` and `close` know of; faults that are not ours to tell become InternalError.
+
+        run : holds Ctrl-C back meanwhile (`gdb.interrupt`), from before the work is known until it is known no more.
+        """
+        stop = cancel or threading.Event()
+        return run(lambda: self._known(work, stop), stop)
+
+    def _known(self, work: Callable[[], T], cancel: threading.Event) -> T:
         with self._guard:
             if self.closed:
                 raise ClosedError("the database is closed.", "Open it again with gdb.connect().")
             outermost = cancel not in self._running  # COPY imports inside its query's work
             self._running.add(cancel)
         try:
-            return run(work, cancel)
+            return work()
         except GdbError:
             raise
         except MemoryError:

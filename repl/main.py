@@ -51,8 +51,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     except BrokenPipeError:  # as in `| head`: the reader has enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
-    except (KeyboardInterrupt, Cancelled):
-        print("cancelled", file=sys.stderr)
+    except (KeyboardInterrupt, Cancelled) as error:
+        late = isinstance(error, Cancelled) and error.committed
+        print(f"cancelled: {error}" if late else "cancelled", file=sys.stderr)
         return INTERRUPTED
     except (GdbError, OSError) as error:
         print(f"error: {error}", file=sys.stderr)
@@ -124,12 +125,13 @@ def _run(session: Session, statements: Sequence[Statement]) -> int:
     for statement in statements:
         try:
             perform(session, statement)
-        except Cancelled:
-            raise
         except GdbError as error:
-            session.fail(error)
+            if not isinstance(error, Cancelled):
+                session.fail(error)
             if len(statements) > 1:
                 session.err.write(f"(in the statement at line {statement.line}; stopped there)\n")
+            if isinstance(error, Cancelled):
+                raise
             return FAILED
         if session.leaving:
             break

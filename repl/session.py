@@ -44,9 +44,12 @@ class Session:
         with self.db.stream(text) as rows:
             for warning in rows.warnings:
                 self.warn(warning)
-            for line in lines(self.format, rows.columns, rows, self.width()):
-                if rows.columns:
-                    self.out.write(line + "\n")
+            try:
+                for line in lines(self.format, rows.columns, rows, self.width()):
+                    if rows.columns:
+                        self.out.write(line + "\n")
+            except KeyboardInterrupt:  # while a row was printed
+                raise rows.cancelled() from None
             summary = rows.summary
         if summary is None:
             raise InternalError("a query ended without a summary.", "Please report it.")

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import errno
+import logging
+from collections.abc import Callable
 from dataclasses import replace
 
-from gdb.errors import ChangeRefused
+from gdb.errors import ChangeRefused, StoreError
 from gdb.storage import delta as deltas
 from gdb.storage.build import Progress, rewrite, written_or_removed
-from gdb.storage.segment import Inside
+from gdb.storage.manifest import Manifest
+from gdb.storage.segment import FileRecord, Inside
 from gdb.storage.snapshot import Snapshot
 from gdb.storage.store import Store
 from gdb.storage.transaction import Changes
@@ -20,8 +24,72 @@ PART_OF_BASE = 0.05
 MOST_INLINE = 1 << 18
 
 
-def commit(store: Store, changes: Changes, progress: Progress | None = None) -> Snapshot:
+_NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+_log = logging.getLogger("gdb")
+
+
+class _Stopped(Exception):
+    """Somebody waits for the commit."""
+
+
+class Compactor:
+    """Writes the graph anew within commits, when the delta of an open store has grown.
+
+    Where that is stopped or has no room the changes are committed as a delta all the same. The next commits do not try
+    again before the delta has doubled: each of them would wait as long.
+
+    budget : memory that it may take, bytes, as of `write_graph`; None for no limit.
+    """
+
+    def __init__(self, budget: int | None = None) -> None:
+        self._budget = budget
+        self._failed_at = 0  # changes that could not be written into the base
+        self._failed: tuple[FileRecord, ...] = ()  # the files of that
+
+    def is_due(self, size: int, manifest: Manifest) -> bool:
+        """Whether so many changes are too many beside the base."""
+        if self._failed_at and self._failed != manifest.base_files:  # it was written anew since
+            self._failed_at = 0
+        base = manifest.vertex_count + manifest.edge_count
+        return size > max(MOST_CHANGES, PART_OF_BASE * base, 2 * self._failed_at)
+
+    def committed(
+        self, store: Store, changes: Changes, stopped: Callable[[], bool]
+    ) -> Snapshot | None:
+        """Write the base anew with the changes; None where that came to nothing, and nothing was committed."""
+
+        def progress(step: str, done: float) -> None:
+            if stopped():
+                raise _Stopped
+
+        try:
+            return rewrite(store, changes.view, progress, self._budget)
+        except _Stopped:
+            _log.info("to write the graph anew was stopped; its changes stay a delta")
+        except (StoreError, MemoryError) as error:
+            cause = error.__cause__
+            full = isinstance(cause, OSError) and cause.errno in _NO_ROOM
+            if not (full or isinstance(error, MemoryError)):
+                raise
+            if store.snapshot().version != changes.base.version:
+                raise  # the switch was made, and only its sync failed
+            told = str(error) or "the machine has no more memory."
+            _log.warning("there is no room to write the graph anew: %s", told)
+        self._failed_at = changes.delta.size
+        self._failed = changes.base.manifest.base_files
+        return None
+
+
+def commit(
+    store: Store,
+    changes: Changes,
+    compactor: Compactor | None = None,
+    stopped: Callable[[], bool] = lambda: False,
+) -> Snapshot:
     """Make the changes the store's state, in one commit; the writer's lock must be held since they began.
+
+    compactor : of the store, None for one without a budget. stopped : asked while the graph is written anew, which ends
+    when it is true; the commit goes on.
 
     Raises
     ------
@@ -36,9 +104,11 @@ def commit(store: Store, changes: Changes, progress: Progress | None = None) -> 
     delta, manifest = changes.delta, changes.base.manifest
     if delta is changes.base.delta:
         return changes.base
-    size = manifest.vertex_count + manifest.edge_count
-    if delta.size > max(MOST_CHANGES, PART_OF_BASE * size):
-        return rewrite(store, changes.view, progress)
+    compactor = compactor or Compactor()
+    if compactor.is_due(delta.size, manifest) and (
+        found := compactor.committed(store, changes, stopped)
+    ):
+        return found
     sections, record = deltas.sections_of(delta, len(manifest.base_files))
     if (appended := store.append(record, sections, delta)) is not None:
         return appended

@@ -6,12 +6,14 @@ import os
 import signal
 import threading
 from pathlib import Path
+from typing import Any
 
 import duckdb
 import pytest
 
 import gdb
 from gdb import Database, Node, Relationship, errors
+from gdb.storage import build, importer
 from gdb.storage.manifest import FORMAT
 
 # ---- questions and answers --------------------------------------------------------------------------
@@ -336,13 +338,21 @@ def test_nothing_is_printed_where_stderr_is_no_terminal(
     assert capfd.readouterr() == ("", "")
 
 
-def test_ctrl_c_during_an_import_leaves_the_store_as_it_was(store: Path, files: Path) -> None:
-    with (files / "big.txt").open("w") as out:
-        out.writelines(f"{k % 5000} {(k * 7919) % 100_003}\n" for k in range(1_000_000))
+def test_ctrl_c_during_an_import_leaves_the_store_as_it_was(
+    store: Path, files: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cancel = threading.Event()
+
+    def pressed(*given: Any, **named: Any) -> Any:
+        os.kill(os.getpid(), signal.SIGINT)
+        assert cancel.wait(20)
+        return build.write_spools(*given, **named)
+
+    monkeypatch.setattr(importer, "write_spools", pressed)
     with gdb.connect(store) as db:
-        threading.Timer(0.2, os.kill, (os.getpid(), signal.SIGINT)).start()
-        with pytest.raises(errors.Cancelled):
-            db.load(files / "big.txt", type="E")
+        with pytest.raises(errors.Cancelled) as raised:
+            db.load(files / "edges.txt", type="E", cancel=cancel)
+        assert not raised.value.committed
         assert db.stats().edges == 5
         db.check()
 

@@ -71,6 +71,7 @@ def test_a_query_that_writes_says_what_it_did(db: Database) -> None:
     assert str(summary).startswith(
         "1 node created, 1 relationship created, 1 property set, 1 label"
     )
+    assert list(summary.seconds) == ["parse", "bind", "run", "tail", "commit"]
     assert db.execute("MATCH (a {name: 'X'}) SET a.age = 1").summary.effects == Effects()
 
 

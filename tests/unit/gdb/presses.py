@@ -1,0 +1,138 @@
+"""Ways to cancel a write, and stages of it at which they are used."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+import time
+from collections.abc import Callable, Sequence
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from gdb import by_rows, request
+from gdb.api import Database
+from gdb.queries import Queries
+from gdb.storage import commit as committing
+from gdb.storage.store import Store
+
+CREATE = "UNWIND range(1, 100) AS i CREATE (n:N) RETURN count(*)"
+Press = Callable[[Database], None]
+
+# ---- ways to cancel ------------------------------------------------------------------------------
+
+
+def wait_for(found: Callable[[], bool]) -> None:
+    end = time.monotonic() + 20
+    while not found():
+        assert time.monotonic() < end
+        time.sleep(0.001)
+
+
+def ctrl_c(db: Database) -> None:
+    running = list(db._work._running)
+    assert running
+    os.kill(os.getpid(), signal.SIGINT)
+    wait_for(lambda: all(cancel.is_set() for cancel in running))
+
+
+def interrupt(db: Database) -> None:
+    thread = threading.Thread(target=db.interrupt)
+    thread.start()
+    thread.join()
+
+
+def close(db: Database) -> None:
+    threading.Thread(target=db.close).start()
+    running = list(db._work._running)
+    wait_for(lambda: all(cancel.is_set() for cancel in running))
+
+
+class Late:
+    """A clock that jumps over every deadline."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.ahead = 0.0
+        now = SimpleNamespace(monotonic=lambda: time.monotonic() + self.ahead)
+        monkeypatch.setattr(request, "time", now)
+
+    def __call__(self, _: Database) -> None:
+        self.ahead += 1e6
+
+
+# ---- stages of a write ---------------------------------------------------------------------------
+
+Stage = Callable[[pytest.MonkeyPatch, Database, Press], None]
+
+
+def wrapped(owner: object, name: str, before: bool) -> Stage:
+    """A stage before or after some function has run; pressed once."""
+
+    def patched(patch: pytest.MonkeyPatch, db: Database, press: Press) -> None:
+        original, pressed = getattr(owner, name), list[bool]()
+
+        def once() -> None:
+            if not pressed:
+                pressed.append(True)
+                press(db)
+
+        def call(*given: Any, **named: Any) -> Any:
+            if before:
+                once()
+            found = original(*given, **named)
+            if not before and found is not None:
+                once()
+            return found
+
+        patch.setattr(owner, name, call)
+
+    return patched
+
+
+def both(before: bool) -> Stage:
+    """The write of a manifest or of a record, whichever comes."""
+
+    def patched(patch: pytest.MonkeyPatch, db: Database, press: Press) -> None:
+        wrapped(Store, "append", before)(patch, db, press)
+        wrapped(Store, "commit", before)(patch, db, press)
+
+    return patched
+
+
+EARLY: dict[str, Stage] = {
+    "before the rows": wrapped(by_rows, "_ran", True),
+    "behind the rows": wrapped(by_rows, "_ran", False),
+    "behind the cells": wrapped(by_rows, "_given", False),
+}
+LATE: dict[str, Stage] = {
+    "the commit begins": wrapped(Queries, "_commit", True),
+    "before the switch": both(True),
+    "behind the switch": both(False),
+    "behind the commit": wrapped(committing, "commit", False),
+    "the result is made": wrapped(by_rows, "Summary", True),
+}
+
+
+def ask(db: Database) -> int:
+    found = db.execute(CREATE, timeout=1000).scalar()
+    assert isinstance(found, int)
+    return found
+
+
+def ask_streamed(db: Database) -> int:
+    with db.stream(CREATE, timeout=1000) as rows:
+        ((found,),) = rows
+    assert isinstance(found, int)
+    return found
+
+
+def nodes(db: Database) -> int:
+    return db.stats().vertices
+
+
+def change(db: Database, ids: Sequence[int], then: Callable[[], None] = lambda: None) -> None:
+    with db.transaction() as tx:
+        tx.add_nodes("P", list(ids), id_space="p")
+        then()
