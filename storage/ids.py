@@ -7,7 +7,7 @@ costs a comparison and never an answer.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -140,16 +140,16 @@ def find_strings(
     return found
 
 
-def free_integers(taken: Sequence[I64], largest: int) -> Iterator[int]:
+def free_integers(taken: Iterable[I64], largest: int) -> Iterator[int]:
     """Integers that are no ids, one after the other: those after the largest id, then from 0 those between.
 
-    taken : ids, i64[n] ascending and distinct each. largest : of those that count; what lies above it is free. Cost of
-    each integer: nothing after the largest id, else a few binary searches.
+    taken : all ids, i64[n] ascending and distinct each, which are asked for when the first integers are used up; from
+    then on each integer costs a few binary searches. largest : of all ids.
     """
     first = max(largest + 1, 0)
     yield from range(first, 1 << 63)
-    free = 0
-    while (free := _not_in(taken, free)) < first:
+    arrays, free = tuple(taken), 0
+    while (free := _not_in(arrays, free)) < first:
         yield free
         free += 1
 

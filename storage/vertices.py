@@ -246,7 +246,12 @@ class Vertices:
         if space in self._grown:
             indexes.append(self._new_index(space))
         largest = max(map(self._largest, indexes), default=-1)
-        return ids.free_integers([one.keys.view(np.int64) for one in indexes], largest)
+        return ids.free_integers((self._alive(one) for one in indexes), largest)
+
+    def _alive(self, index: IdIndex) -> I64:
+        """The ids of vertices that are still there, i64[n] ascending."""
+        keys = index.keys.view(np.int64)
+        return keys if not len(self._delta.dead) else keys[~self._delta.is_dead(index.vids)]
 
     def _largest(self, index: IdIndex) -> int:
         """The largest id of a vertex that is still there; -1 where there is none."""

@@ -110,8 +110,11 @@ def test_beside_the_largest_id_there_can_be(tmp_path: Path, compacted: bool) -> 
         db.execute("UNWIND [1, 2] AS k CREATE (:Made)")
         db.execute("MERGE (:Made {k: 1})")
         assert created(db) == [("", 1), ("", 3), ("", 4)]
+        db.execute("MATCH (n) WHERE id(n) IN [0, 3] DELETE n")
+        db.execute("UNWIND [0, 3, 5] AS k CREATE (:Again {k: k})")
+        assert created(db, "Again") == [("", 0), ("", 3), ("", 5)]
         db.execute("MATCH (n:P) WHERE id(n) = $last DELETE n", {"last": LAST})
-        assert db.execute("CREATE (n) RETURN id(n)").scalar() == 5
+        assert db.execute("CREATE (n) RETURN id(n)").scalar() == 6
         db.check()
 
 

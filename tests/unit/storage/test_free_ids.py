@@ -26,12 +26,6 @@ def test_they_come_after_the_largest_and_then_from_0(several: list[set[int]]) ->
     assert list(islice(free_integers(arrays, largest), 40)) == (after + between)[:40]
 
 
-def test_what_lies_above_the_largest_that_counts_is_free() -> None:
-    """Keys of what was removed stand in the index until the base is written anew."""
-    keys = np.array([3, 4, LAST], np.int64)
-    assert list(islice(free_integers([keys], 4), 3)) == [5, 6, 7]
-
-
 def test_a_long_run_is_passed_over() -> None:
     keys = np.append(np.arange(1_000_000), LAST)
     assert list(islice(free_integers([keys, np.array([1_000_001])], LAST), 2)) == [
