@@ -7,7 +7,7 @@ costs a comparison and never an answer.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -138,6 +138,45 @@ def find_strings(
         if text == wanted[number]:
             found[number] = vid
     return found
+
+
+def free_integers(taken: Iterable[I64], largest: int) -> Iterator[int]:
+    """Integers that are no ids, one after the other: those after the largest id, then from 0 those between.
+
+    taken : all ids, i64[n] ascending and distinct each, which are asked for when the first integers are used up; from
+    then on each integer costs a few binary searches. largest : of all ids.
+    """
+    first = max(largest + 1, 0)
+    yield from range(first, 1 << 63)
+    arrays, free = tuple(taken), 0
+    while (free := _not_in(arrays, free)) < first:
+        yield free
+        free += 1
+
+
+def _not_in(taken: Sequence[I64], wanted: int) -> int:
+    """The smallest integer from `wanted` on that is in none of the arrays."""
+    asked = -1
+    while asked != wanted:
+        asked = wanted
+        for keys in taken:
+            wanted = _behind_run(keys, wanted)
+    return wanted
+
+
+def _behind_run(keys: I64, wanted: int) -> int:
+    """`wanted`, or where it is among the keys the first integer after it that is not."""
+    first = int(keys.searchsorted(wanted)) if wanted < 1 << 63 else len(keys)
+    if first == len(keys) or keys[first] != wanted:
+        return wanted
+    low, high = first, len(keys)  # the key at low is one of the run, that at high is not
+    while high - low > 1:
+        middle = (low + high) // 2
+        if int(keys[middle]) - wanted == middle - first:
+            low = middle
+        else:
+            high = middle
+    return int(keys[low]) + 1
 
 
 def _find_valid(

@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping
 
 import numpy as np
 
-from gdb.errors import ChangeRefused
-from gdb.storage.model import ITEM_OF, SINGLE_KINDS, Column, Kind
+from gdb.errors import ChangeRefused, ImportFailed
+from gdb.storage.model import ITEM_OF, SINGLE_KINDS, Column, Kind, PropertyValue
 
 EXACT = 1 << 53  # integers up to this are floats without loss
 _NAMES: dict[Kind, str] = {
@@ -68,23 +68,39 @@ def _as_kind(
     name: str, column: Column, kind: Kind, present: Callable[[str], Column | None]
 ) -> Column:
     """int64 and float64 become float64 where that loses nothing."""
-    valid = column.valid
-    if kind == column.kind:
-        return column
     if _is_empty(column):
         return Column.nulls(kind, len(column))
     if kind == "any":
         return column.as_any()
+    column = _typed(column)
+    if kind == column.kind:
+        return column
     if {kind, column.kind} == {"int64", "float64"}:
         whole = column if column.kind == "int64" else present(name)
         if whole is not None and _are_floats(whole):
-            return Column("float64", column.values.astype(np.float64), None, valid)
-    row = int(np.flatnonzero(np.ones(len(column), np.bool_) if valid is None else valid)[0])
+            return Column("float64", column.values.astype(np.float64), None, column.valid)
+    values = enumerate(column.to_list())
+    row, value = next((k, v) for k, v in values if v is not None and _is_other(v, column, kind))
     raise ChangeRefused(
-        f"the property {name!r} holds {named(kind)}, and the value {column.to_list()[row]!r} "
-        f"(row {row}) is none of these",
+        f"the property {name!r} holds {named(kind)}, and the value {value!r} (row {row}) is none of these",
         "Give values of that type, or another name.",
     )
+
+
+def _typed(column: Column) -> Column:
+    """A column of values of any type as one of the type that all of them have, where they have one: such are the
+    values of nodes that get other labels, under which the property is of one type."""
+    if column.kind != "any":
+        return column
+    try:
+        return Column.from_list(column.to_list())
+    except ImportFailed:
+        return column
+
+
+def _is_other(value: PropertyValue, column: Column, kind: Kind) -> bool:
+    """Whether a value of the column is one of those that are not of a kind."""
+    return column.kind != "any" or _typed(Column.from_list([value], "any")).kind != kind
 
 
 def _are_floats(column: Column) -> bool:

@@ -252,6 +252,12 @@ class Snapshot:
         with self._lock:
             return self._vertices.find(id_space, user_ids)
 
+    def free_ids(self, id_space: str) -> Iterator[int]:
+        """Integers that no vertex of an id space has as its id: those after the largest id, then from 0 those between.
+        The ids of the space are integers, or it has none."""
+        with self._lock:
+            return self._vertices.free_ids(id_space)
+
     @property
     def id_spaces(self) -> Mapping[str, Kind]:
         """The id spaces, ascending, and the kind of their ids."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -239,6 +239,30 @@ class Vertices:
             if len(left):
                 found[left] = self._find_in(self._new_index(space), kind, asked)
         return found
+
+    def free_ids(self, space: str) -> Iterator[int]:
+        """Integers that no vertex of a space has as its id (`ids.free_integers`); the space's ids are no strings."""
+        indexes = [self._index(record) for record in self._spaces if record.name == space]
+        if space in self._grown:
+            indexes.append(self._new_index(space))
+        largest = max(map(self._largest, indexes), default=-1)
+        return ids.free_integers((self._alive(one) for one in indexes), largest)
+
+    def _alive(self, index: IdIndex) -> I64:
+        """The ids of vertices that are still there, i64[n] ascending."""
+        keys = index.keys.view(np.int64)
+        return keys if not len(self._delta.dead) else keys[~self._delta.is_dead(index.vids)]
+
+    def _largest(self, index: IdIndex) -> int:
+        """The largest id of a vertex that is still there; -1 where there is none."""
+        stop, length = len(index.keys), 1
+        while stop > 0:
+            start = max(stop - length, 0)
+            alive = np.flatnonzero(~self._delta.is_dead(index.vids[start:stop]))
+            if len(alive):
+                return int(index.keys[start + alive[-1]])
+            stop, length = start, 4 * length
+        return -1
 
     def _find_in(self, index: IdIndex, kind: Kind, wanted: I64 | Sequence[int | str]) -> I64:
         if isinstance(wanted, np.ndarray):

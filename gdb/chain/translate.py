@@ -239,7 +239,7 @@ class ChainTranslator(Translator):
         name = expression.function.text.lower()
         if name in functions.AGGREGATES:
             return self.aggregate(expression)
-        if name in ("id", "labels", "type"):
+        if name in functions.OF_ELEMENTS:
             return super()._call(expression)
         if expression.star or expression.distinct:
             raise self.builder.refuse(expression.place, f"{name}() like this is")

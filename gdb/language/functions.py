@@ -30,6 +30,7 @@ AGGREGATES = frozenset({"count", "sum", "avg", "min", "max", "collect"})
 
 _ARGUMENTS: dict[str, tuple[int, int]] = {
     "id": (1, 1),
+    "elementid": (1, 1),
     "labels": (1, 1),
     "type": (1, 1),
     "coalesce": (1, 100),
@@ -47,8 +48,14 @@ _ARGUMENTS: dict[str, tuple[int, int]] = {
     "localdatetime": (1, 1),
     "duration": (1, 1),
 }
-_SPELT = {"toupper": "toUpper", "tolower": "toLower", "tostring": "toString"}
-_ALIASES = {"upper": "toupper", "lower": "tolower", "elementid": "id"}
+OF_ELEMENTS = ("id", "elementid", "labels", "type")
+_SPELT = {
+    "toupper": "toUpper",
+    "tolower": "toLower",
+    "tostring": "toString",
+    "elementid": "elementId",
+}
+_ALIASES = {"upper": "toupper", "lower": "tolower"}
 _INSTEAD = {
     "properties": "Return the node itself.",
     "keys": "See db.schema().",

@@ -329,7 +329,7 @@ class Translator:
         if name in functions.AGGREGATES:
             return self.aggregate(expression)
         functions.check_arguments(expression, name, self.scope.text)
-        if name in ("id", "labels", "type"):
+        if name in functions.OF_ELEMENTS:
             return self._of_element(expression, name)
         arguments = [self.translate(argument) for argument in expression.arguments]
         if name in temporal.FUNCTIONS and not arguments[0].is_null:
@@ -345,10 +345,26 @@ class Translator:
             takes = {"labels": "a node", "type": "a relationship"}.get(
                 name, "a node or a relationship"
             )
-            raise self.type_problem(expression.place, f"{name}() takes {takes} of the pattern.")
+            shown = expression.function.text
+            raise self.type_problem(expression.place, f"{shown}() takes {takes} of the pattern.")
+        if name == "elementid":
+            return self._element_id(subject, expression.place)
         if name == "id":
             return self.columns.identity(subject, expression.place)
         return self.columns.labels(subject) if name == "labels" else self.columns.type(subject)
+
+    def _element_id(self, element: Element, place: Place) -> Typed:
+        """The id as a text, behind the id space that all candidates have."""
+        text = cast(self.columns.identity(element, place).sql, "VARCHAR")
+        if element.kind == "vertex":
+            groups = self.scope.snapshot.groups
+            spaces = {groups[k].id_space for k in self.scope.groups(element.index)}
+            if len(spaces) > 1:
+                what = "elementId() of nodes of several id spaces is"
+                raise functions.not_supported(self.scope.text, place, what, "Use id().")
+            for space in filter(None, spaces):
+                text = exp.DPipe(this=self.parameters.add(f"{space}:", STRING), expression=text)
+        return Typed(text, STRING)
 
     def aggregate(self, expression: Call) -> Typed:
         """An aggregate, where there are none to be had."""

@@ -7,8 +7,9 @@ a pattern is only ever matched against a snapshot.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain, count
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -17,7 +18,7 @@ from gdb.errors import ChangeRefused
 from gdb.executor import lookup
 from gdb.language.report import refused
 from gdb.rows.stored import columns_of, from_store
-from gdb.storage.model import I64, U32, Column
+from gdb.storage.model import I64, U32, Column, Kind
 from gdb.values.elements import NodeValue, RelationshipValue
 
 if TYPE_CHECKING:
@@ -66,7 +67,7 @@ class Graph:
         self._relabelled: dict[NodeValue, frozenset[str]] = {}  # with the labels before
         self._dead_nodes: dict[NodeValue, Place] = {}  # with the place of DELETE
         self._dead_edges: list[RelationshipValue] = []
-        self._next_id: int | None = None
+        self._new_ids: tuple[str, Iterator[int]] | None = None
 
     # ---- reading ---------------------------------------------------------------------------------
 
@@ -159,7 +160,8 @@ class Graph:
     def create_node(self, labels: Iterable[str], properties: Mapping[str, Value]) -> NodeValue:
         """A new node, with an id of its own; null properties are left out."""
         kept: dict[str, Value] = {k: v for k, v in properties.items() if v is not None}
-        node = NodeValue(self._fresh_id(), set(labels), kept)
+        space, free = self._ids_of_new()
+        node = NodeValue(next(free), set(labels), kept, space)
         self._new_nodes.append(node)
         self.effects.nodes_created += 1
         self.effects.properties_set += len(kept)
@@ -242,16 +244,12 @@ class Graph:
                 found += self.relationships(eids[view.offsets[row] : view.offsets[row + 1]])
         return [one for one in found if not one.deleted]
 
-    def _fresh_id(self) -> int:
-        """An integer that no node has as its id."""
-        if self._next_id is None:
-            self._next_id = 0
-            for number, group in enumerate(self._snapshot.groups):
-                ids = self._snapshot.id_column(number)
-                if group.id_space == "" and ids.kind == "int64" and len(ids):
-                    self._next_id = max(self._next_id, int(ids.values.max()) + 1)
-        self._next_id += 1
-        return self._next_id - 1
+    def _ids_of_new(self) -> tuple[str, Iterator[int]]:
+        """The id space of nodes that the query creates, and ids that no node of it has."""
+        if self._new_ids is None:
+            space = space_of_new(self._snapshot.id_spaces)
+            self._new_ids = space, self._snapshot.free_ids(space)
+        return self._new_ids
 
     # ---- into the transaction --------------------------------------------------------------------
 
@@ -281,15 +279,12 @@ class Graph:
 
     def _flush_new_nodes(self, changes: Changes) -> None:
         alive = [node for node in self._new_nodes if not node.deleted]
-        groups: dict[tuple[str, ...], list[NodeValue]] = {}
+        groups: dict[tuple[tuple[str, ...], str], list[NodeValue]] = {}
         for node in alive:
-            groups.setdefault(tuple(sorted(node.labels)), []).append(node)
-        space = _space_of_new(changes)
-        for labels, nodes in groups.items():
+            groups.setdefault((tuple(sorted(node.labels)), node.id_space), []).append(node)
+        for (labels, space), nodes in groups.items():
             ids = Column("int64", np.array([node.id for node in nodes], np.int64))
             columns = columns_of([node.properties for node in nodes])
-            for node in nodes:
-                node.id_space = space
             vids = changes.add_vertices(labels, space, ids, columns)
             self._vids.update(zip(nodes, vids.tolist(), strict=True))
         self._new_nodes = []
@@ -389,9 +384,14 @@ class Graph:
         return refused(self._text, place, reason, _DETACH)
 
 
-def _space_of_new(changes: Changes) -> str:
-    """The id space of nodes that a query creates: that without a name, unless its ids are strings."""
-    return "" if changes.view.id_spaces.get("", "int64") == "int64" else "_created"
+def space_of_new(spaces: Mapping[str, Kind]) -> str:
+    """The id space of nodes that a query creates: that without a name, or where its ids are strings "_created".
+
+    spaces : the id spaces that there are, and the kind of their ids. Should the ids of "_created" be strings as well, a
+    number stands behind the name.
+    """
+    names = chain(("", "_created"), (f"_created{k}" for k in count(2)))
+    return next(name for name in names if spaces.get(name, "int64") == "int64")
 
 
 def _records(columns: Mapping[str, Slice | None], count: int) -> list[Row]:

@@ -99,8 +99,10 @@ class Assembly:
             self.properties.add_edges(some.type, some.columns, "")
         self.stored = {name: (len(e), repeats[name]) for name, e in self.edges.items()}
 
-    def add_vertices(self, tables: list[VertexTable], report: FileReport) -> None:
-        """Append the vertices of one file, all of one id space.
+    def add_vertices(
+        self, tables: list[VertexTable], report: FileReport, *, exported: bool = False
+    ) -> None:
+        """Append the vertices of one file, all of one id space; exported : see `Properties.add_vertices`.
 
         Raises
         ------
@@ -108,7 +110,7 @@ class Assembly:
             another type elsewhere.
         """
         for table in tables:
-            self.properties.add_vertices(table, report.file)
+            self.properties.add_vertices(table, report.file, exported=exported)
         space = self.spaces.setdefault(tables[0].id_space, Space(tables[0].id_space))
         space.declared = True
         self._register(tables, report)

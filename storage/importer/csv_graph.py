@@ -149,7 +149,8 @@ def add_nodes(sheet: Sheet, assembly: Assembly) -> list[str]:
             taken = {k: c.take(rows) for k, c in columns.items()}
             tables.append(VertexTable(names, space, _some(ids, rows), taken))
     if tables:
-        assembly.add_vertices(tables, sheet.report)
+        exported = sheet.naming.layout is not None
+        assembly.add_vertices(tables, sheet.report, exported=exported)
     return warnings
 
 

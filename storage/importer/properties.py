@@ -1,4 +1,5 @@
-"""The types of properties: one for each property of a label or relationship type, in all files."""
+"""The types of properties: one for each property of a label or relationship type, in all files; of the groups of an
+export one for each."""
 
 from __future__ import annotations
 
@@ -14,7 +15,7 @@ _NUMBERS = {"int64", "float64"}
 
 @dataclass(slots=True)
 class Properties:
-    """What is known so far: (label or type, property) -> its type and the file that says so.
+    """What is known so far: (label, group or type, property) -> its type and the file that says so.
 
     A column without any value has no say: an empty column is read as text.
     """
@@ -22,15 +23,16 @@ class Properties:
     _known: dict[tuple[str, str], tuple[Kind, str]] = field(default_factory=dict)
     _void: dict[tuple[str, str], Kind] = field(default_factory=dict)
 
-    def add_vertices(self, table: VertexTable, file: str) -> None:
+    def add_vertices(self, table: VertexTable, file: str, *, exported: bool = False) -> None:
         """Take in a vertex table; `file` is "" for what the store holds.
+
+        exported : from a store, which may hold a property as it likes for each label set and id space.
 
         Raises
         ------
         ImportFailed : a property has another type under one of the labels.
         """
-        owners = [f":{label}" for label in table.labels] or ["nodes without label"]
-        self._add(owners, table.columns, file)
+        self._add(_group(table) if exported else _owners(table), table.columns, file)
 
     def add_edges(self, type: str, columns: dict[str, Column], file: str) -> None:
         """As `add_vertices`, for edges of one type."""
@@ -66,12 +68,18 @@ class Properties:
                 or all(self._kind(o, key, column.kind) == column.kind for o in owners)
             }
 
-        return [
-            replace(
-                t, columns=kept([f":{x}" for x in t.labels] or ["nodes without label"], t.columns)
-            )
-            for t in tables
-        ]
+        return [replace(t, columns=kept(_owners(t), t.columns)) for t in tables]
 
     def _kind(self, owner: str, key: str, otherwise: Kind) -> Kind:
         return self._known.get((owner, key), (self._void.get((owner, key), otherwise), ""))[0]
+
+
+def _owners(table: VertexTable) -> list[str]:
+    """The labels of a table's nodes, and these labels together in the id space."""
+    labels = [f":{label}" for label in table.labels] or ["nodes without label"]
+    return [*labels, *_group(table)]
+
+
+def _group(table: VertexTable) -> list[str]:
+    labels = "".join(f":{label}" for label in sorted(table.labels)) or "nodes without label"
+    return [f"{labels} in the id space {table.id_space!r}"]

@@ -123,3 +123,54 @@ def test_it_takes_a_transaction_and_a_compaction(name: str, folder: Path) -> Non
             db.check()
             assert content(db) == (nodes, edges)
             db.compact()
+
+
+def new_id(nodes: Counter[object]) -> tuple[str, int]:
+    """Id space and id of the next node that a query creates, by the nodes that there are."""
+    own = [one[:2] for one in nodes if isinstance(one, tuple)]
+    space = "_created" if any(s == "" and isinstance(k, str) for s, k in own) else ""
+    taken = {k for s, k in own if s == space}
+    following = max([-1, *taken]) + 1
+    if following < 1 << 63:
+        return space, following
+    return space, next(k for k in range(len(taken) + 1) if k not in taken)
+
+
+def test_it_takes_queries_that_write(name: str, folder: Path) -> None:
+    """Nodes that are created get ids that are free, in each statement, transaction, opening and base."""
+    nodes, edges = wanted(name)
+    old = [one for _, one, *_ in graph_of(name)[0]][:2]
+    for turn in range(3):
+        with gdb.connect(folder) as db:
+            for clause in ("CREATE", "MERGE"):
+                text = f"{clause} (n:Made:{clause} {{t: $t}}) RETURN n"
+                node = db.execute(text, {"t": turn}).scalar()
+                assert (node.id_space, node.id) == new_id(nodes)
+                nodes[node.id_space, node.id, node.labels, record_of({"t": turn, "s": "x"})] += 1
+                assert db.execute("CREATE (n:Gone) RETURN id(n)").scalar() == new_id(nodes)[1]
+                db.execute("MATCH (n:Gone) DELETE n")
+            assert db.execute("MERGE (n:MERGE {t: $t}) RETURN n", {"t": turn}).scalar() == node
+            with db.transaction() as tx:
+                tx.execute("MATCH (n:Made {t: $t}) SET n.s = 'x'", {"t": turn})
+                (_, one), _ = new_id(nodes), tx.execute("UNWIND [0, 1] AS k CREATE (:Made {k: k})")
+                for k in (0, 1):
+                    nodes[*new_id(nodes), ("Made",), record_of({"k": k})] += 1
+                for far in old:
+                    tx.execute(
+                        "MATCH (a:Made {k: 0}), (b) WHERE id(a) = $one AND id(b) = $far "
+                        "AND NOT b:Made CREATE (a)-[:TO]->(a) MERGE (a)-[:TO]->(b)",
+                        {"far": far, "one": one},
+                    )
+                    edges["TO", True, (one, one), record_of({})] += 1
+                    edges["TO", True, (one, far), record_of({})] += 1
+            if turn == 1:
+                db.compact()
+        with gdb.connect(folder, read_only=True) as db:
+            db.check()
+            assert content(db) == (nodes, edges)
+    with gdb.connect(folder) as db:
+        db.execute("MATCH (n:Made) DETACH DELETE n")
+        assert content(db) == wanted(name)
+        db.compact()
+        db.check()
+        assert content(db) == wanted(name)

@@ -1,7 +1,7 @@
 """Statements that write, one after the other and several in a transaction, against a model of dicts.
 
 A node is known by its property k. Relationships with equal properties between the same nodes cannot be told apart, so
-both sides are compared as bags of what each says.
+both sides are compared as bags of what each says. The stores have ids of all sorts (`beginnings`), which last.
 """
 
 from __future__ import annotations
@@ -13,8 +13,9 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import gdb
+from tests.fuzz.beginnings import BEGINNINGS, Id, begin, ids_of
 from tests.fuzz.cases import Failure
-from tests.fuzz.model import Edge, Model, Properties, Refused, content, ends_of
+from tests.fuzz.model import Edge, Model, Refused, content, ends_of
 
 STEPS = 12
 MOST_NODES = 9
@@ -375,11 +376,13 @@ class _Run:
     def __init__(self, seed: int, path: Path | None) -> None:
         self.seed, self.path = seed, path
         self.draw = random.Random(f"writes {seed}")
-        self.maker, self.model, self.log = _Maker(self.draw), Model(), list[str]()
+        self.maker, self.log = _Maker(self.draw), list[str]()
         self.db = gdb.connect() if path is None else gdb.connect(path)
+        self.beginning = BEGINNINGS[seed % len(BEGINNINGS)]
+        self.model = begin(self.beginning, self.db)
+        self.ids: dict[object, Id] = {k + 1: one for k, one in enumerate(self.beginning.ids)}
 
     def steps(self) -> Iterator[Failure | None]:
-        self.begin()
         for _ in range(STEPS):
             kind = self.draw.random()
             if kind < 0.1:
@@ -394,18 +397,6 @@ class _Run:
             if failure is not None:
                 break
         self.db.close()
-
-    def begin(self) -> None:
-        """Some nodes, and a type that has no direction."""
-        with self.db.transaction() as tx:
-            tx.add_nodes("A", [1, 2], {"k": [1, 2]})
-            tx.add_nodes(("A", "B"), [3], {"k": [3], "x": [0]})
-            tx.add_relationships("U", [1, 1, 3], [2, 2, 3], {"w": [0, 1, 2]}, directed=False)
-        own: list[tuple[set[str], Properties]] = [({"A"}, {}), ({"A"}, {}), ({"A", "B"}, {"x": 0})]
-        self.model.nodes = {k + 1: one for k, one in enumerate(own)}
-        ends = [(1, 2, 0), (1, 2, 1), (3, 3, 2)]
-        self.model.edges = [Edge("U", a, b, {"w": w}) for a, b, w in ends]
-        self.model.next = 3
 
     def one(self) -> Failure | None:
         """A statement by itself."""
@@ -459,5 +450,19 @@ class _Run:
     def compare(self) -> Failure | None:
         expected, found = self.model.content(), content(self.db)
         if expected == found:
+            expected, found = [], self.other_ids()
+        if expected == found:
             return None
-        return Failure(self.seed, "\n    ".join(self.log), "", expected, found)
+        return Failure(self.seed, "\n    ".join(self.log), self.beginning, expected, found)
+
+    def other_ids(self) -> list[object]:
+        """Nodes whose ids are not what they were, or of which new ones are not where such are made."""
+        before, self.ids = self.ids, ids_of(self.db)
+        spaces = {self.beginning.created}
+        if not any(space == "" and isinstance(one, str) for space, one in before.values()):
+            spaces.add("")  # a base without its string ids may have been written
+        return [
+            (k, one, before.get(k))
+            for k, one in self.ids.items()
+            if (one != before[k] if k in before else one[0] not in spaces)
+        ]

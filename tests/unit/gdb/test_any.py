@@ -122,6 +122,26 @@ def test_python_still_refuses_another_type(folder: Path) -> None:
         assert tx.execute("MATCH (n:B) RETURN n.y").fetchall() == [(2.5,)]
 
 
+def test_other_labels_under_which_the_property_is_of_one_type() -> None:
+    """What is any by what other nodes hold is refused by its values alone."""
+    db = gdb.connect()
+    db.execute(
+        "CREATE (:A {k: 1, x: 1.5}), (:A {k: 2, x: 2.0}), (:A {k: 3, x: 'a'}), (:A:F {x: 0.5})"
+    )
+    with db.transaction() as tx:
+        tx.set_labels([0, 1], add="F")
+        assert tx.execute("MATCH (n:F) RETURN n.x").fetchall() == [(0.5,), (1.5,), (2.0,)]
+        tx.execute("MATCH (n {k: 1}) REMOVE n:F")
+        with pytest.raises(
+            ChangeRefused, match=r"holds floats, and the value 'a' \(row .\) is none"
+        ):
+            tx.set_labels([0, 2], add="F")
+        tx.execute("MATCH (n {k: 3}) SET n.x = 3")
+        tx.set_labels([0, 2], add="F")
+    assert db.schema().nodes[0].properties == {"k": "int", "x": "float"}
+    assert read(db, "MATCH (n:F) RETURN n.x") == ["0.5", "1.5", "2.0", "3.0"]
+
+
 @pytest.mark.parametrize("text", ["[1, null]", "[[1]]", "{a: 1}", "[{a: 1}]"])
 def test_what_is_no_property_is_refused(text: str) -> None:
     db = gdb.connect()

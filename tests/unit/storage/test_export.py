@@ -267,6 +267,31 @@ def test_loading_adds_to_what_is_there(tmp_path: Path, format: FileFormat) -> No
 
 
 @pytest.mark.parametrize("format", FORMATS)
+def test_a_label_under_which_a_property_is_of_several_types(
+    tmp_path: Path, format: FileFormat
+) -> None:
+    """A store holds one type for each label set and id space, and so does what comes back."""
+    asked = "MATCH (n) RETURN labels(n), n.x"
+    with gdb.connect() as db:
+        with db.transaction() as tx:
+            tx.add_nodes("A", [0], {"x": [1]}, id_space="other")
+            tx.add_nodes("A", ["a"])
+        db.execute(
+            "CREATE (:A {x: 1}), (:A:B {x: 'one'}), (:B {x: 1.5}), (:B:C {x: 2}), (:C {x: true})"
+        )
+        db.export(tmp_path / "e", format)
+        wanted = sorted(map(repr, db.execute(asked).fetchall()))
+    with gdb.connect() as db:
+        db.load(tmp_path / "e")
+        assert sorted(map(repr, db.execute(asked).fetchall())) == wanted
+    with gdb.connect() as db:
+        with db.transaction() as tx:
+            tx.add_nodes(("A", "B"), [7], {"x": [7]}, id_space="_created")
+        with pytest.raises(ImportFailed, match=r"'x' of .* is string here and int64 in the graph"):
+            db.load(tmp_path / "e")
+
+
+@pytest.mark.parametrize("format", FORMATS)
 def test_a_folder_whose_name_looks_like_something_else(tmp_path: Path, format: FileFormat) -> None:
     folder = tmp_path / "a=1" / "it's *[b]? {c}.csv"
     export(stored(odd()), folder, format, STEPS)
