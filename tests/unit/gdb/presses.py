@@ -14,7 +14,6 @@ import pytest
 
 from gdb import by_rows, request
 from gdb.api import Database
-from gdb.queries import Queries
 from gdb.storage import commit as committing
 from gdb.storage.store import Store
 
@@ -107,7 +106,7 @@ EARLY: dict[str, Stage] = {
     "behind the cells": wrapped(by_rows, "_given", False),
 }
 LATE: dict[str, Stage] = {
-    "the commit begins": wrapped(Queries, "_commit", True),
+    "the commit begins": wrapped(Database, "_commit", True),
     "before the switch": both(True),
     "behind the switch": both(False),
     "behind the commit": wrapped(committing, "commit", False),
