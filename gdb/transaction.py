@@ -324,7 +324,6 @@ def _columns(properties: Properties, count: int) -> dict[str, Column]:
 
 
 def _column(key: str, values: Values, count: int, kind: str = "") -> Column:
-    from gdb.storage.kinds import EXACT
     from gdb.storage.model import KINDS, Column
 
     if isinstance(values, (str, bytes)) or not isinstance(values, (Sequence, np.ndarray)):
@@ -336,13 +335,7 @@ def _column(key: str, values: Values, count: int, kind: str = "") -> Column:
     given = values.tolist() if isinstance(values, np.ndarray) else list(values)
     plain = cast("list[PropertyValue]", given)  # from_list refuses what is none
     wanted = next((k for k in KINDS if k == kind), None)
-    kinds = set(map(type, plain))
-    if {int, float} <= kinds and any(type(v) is int and abs(v) > EXACT for v in plain):
-        raise ChangeRefused(
-            f"the property {key!r} has integers that are no floats, beside floats",
-            "Give all of them one type.",
-        )
     try:
         return Column.from_list(plain, wanted)
-    except (ImportFailed, UnicodeEncodeError) as error:
-        raise ChangeRefused(f"the property {key!r}: {error}") from None
+    except ImportFailed as error:
+        raise ChangeRefused(f"the property {key!r}: {error.reason}", error.cure) from None

@@ -37,7 +37,7 @@ def commit(store: Store, changes: Changes, progress: Progress | None = None) -> 
     if delta is changes.base.delta:
         return changes.base
     size = manifest.vertex_count + manifest.edge_count
-    if delta.size > max(MOST_CHANGES, PART_OF_BASE * size):
+    if delta.rewrites or delta.size > max(MOST_CHANGES, PART_OF_BASE * size):
         return rewrite(store, changes.view, progress)
     sections, record = deltas.sections_of(delta, len(manifest.base_files))
     if (appended := store.append(record, sections, delta)) is not None:
