@@ -14,7 +14,7 @@ from gdb.errors import ChangeRefused
 from gdb.storage.model import I64, ITEM_OF, SINGLE_KINDS, WIDER, Column, Kind
 
 EXACT = 1 << 53  # integers up to this are floats without loss
-ROUNDED = "is an integer beyond 2**53, where floats round"
+ROUNDED = "an integer beyond 2**53, where floats round"
 _NAMES: dict[Kind, str] = {
     "int64": "integers",
     "float64": "floats",
@@ -126,12 +126,12 @@ class _Fit:
             raise self._refused(self._first(), "is none of these")
         if column.kind in WIDER:
             if (row := inexact(column)) is not None:
-                raise self._refused(row, ROUNDED)
+                raise self._refused(row, f"is {ROUNDED}")
             return column.as_floats()
         stored = present(self._name)
         if stored is not None and (lost := inexact(stored)) is not None:
             value = stored.part(lost, lost + 1).to_list()[0]
-            raise self._refused(self._first(), f"is none of these; {value!r} there {ROUNDED}")
+            raise self._refused(self._first(), f"is none of these; {value!r} there is {ROUNDED}")
         return column
 
     def _first(self) -> int:

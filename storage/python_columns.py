@@ -153,7 +153,7 @@ def _refuse_rounding(values: Sequence[PropertyValue]) -> None:
     for row, value in enumerate(values):
         for item in value if isinstance(value, list) else [value]:
             if isinstance(item, int) and not is_exact(item):
-                raise _unlike(row, value, item, f"{ROUNDED}, beside floats")
+                raise _unlike(row, value, item, f"is {ROUNDED}, beside floats")
 
 
 def _unlike(row: int, value: object, item: object, why: str) -> Misfit:
@@ -203,7 +203,8 @@ def _misfit(values: Sequence[PropertyValue], kind: Kind) -> Misfit:
         inner = _misfit(value, ITEM_OF[kind])
         why = f"holds {shown(value[inner.row])}, which {inner.why}"
         return Misfit(low, value, why, inner.cure)
-    return Misfit(low, value, _why_not([value], kind), "Give it as a text, or leave it out.")
+    cure = "Repair it." if kind == "string" else "Give it as a text, or leave it out."
+    return Misfit(low, value, _why_not([value], kind), cure)
 
 
 def _why_not(values: Sequence[PropertyValue], kind: Kind) -> str:

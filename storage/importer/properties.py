@@ -174,25 +174,25 @@ def _clash(
     if joined(held.kind, column.kind) is None:
         value = _Value.of(column, _first_unlike(column, held.kind), source)
         return value.wrong(
-            f"property {property} is {value.shown} here ({column.kind}) and {held.kind} "
-            f"{_where(held.files.get(held.kind))}",
+            f"property {property} is {held.kind} {_where(held.files.get(held.kind))}, "
+            f"and {column.kind} here: {value.shown}",
             f"Declare one type in the headers, for example {key}:{held.kind}, "
             "or give the property another name.",
         )
     if rounded is None and held.rounded is not None and not held.rounded.file:
         value = _Value.of(column, _first(column), source)
         return value.wrong(
-            f"property {property} is {value.shown} here ({column.kind}) and {held.rounded.shown} "
-            f"in the graph already, which {ROUNDED}",
+            f"property {property} holds {held.rounded.shown} in the graph already, {ROUNDED}, "
+            f"and is {column.kind} here: {value.shown}",
             "Give the property another name.",
         )
     blamed = rounded or held.rounded
     assert blamed is not None
-    other = source.file if rounded is None else held.files.get(WIDER.get(column.kind, "float64"))
-    lists = "[]" * column.kind.endswith("[]")
+    floats = WIDER.get(column.kind, column.kind)
+    other = source.file if rounded is None else held.files.get(floats)
+    lists = "[]" * floats.endswith("[]")
     return blamed.wrong(
-        f"property {property} is {blamed.shown} here, which {ROUNDED}, and float64{lists} "
-        f"{_where(other)}",
+        f"property {property} is {floats} {_where(other)}, and holds {ROUNDED}, here: {blamed.shown}",
         f"Declare it in all headers, as {key}:string{lists} to keep every digit or as "
         f"{key}:double{lists} to round it, or give it another name.",
     )
