@@ -112,7 +112,8 @@ class Transaction:
         ids : of the nodes; new in their id space, all integers or all strings. Or a table with `__arrow_c_stream__`
             (of pyarrow, polars, pandas, DuckDB), whose columns are ids and properties, by the names that `load` knows.
         properties : key -> a value for each node, None for none: integers, floats, booleans, strings, dates,
-            datetimes, timedeltas, and lists of one of these.
+            datetimes, timedeltas, and lists of one of these, without nulls. Errors call the rows by their places in
+            these lists, from 0.
 
         Raises
         ------

@@ -102,9 +102,7 @@ class Properties:
         ImportFailed : a property has values that do not go with others under one of the labels: of another type, or
             integers that would be rounded beside floats. Told with the first such value and its place.
         """
-        self._add(
-            _labels(table), (tuple(sorted(table.labels)), table.id_space), table.columns, source
-        )
+        self._add(_labels(table), _group(table), table.columns, source)
 
     def add_edges(self, type: str, columns: dict[str, Column], source: Source | None) -> None:
         """As `add_vertices`, for edges of one type."""
@@ -144,18 +142,24 @@ class Properties:
                 key: column
                 for key, column in columns.items()
                 if not is_empty(column)
-                or all(joined(self._kind(o, key, column.kind), column.kind) for o in owners)
+                or all(self._takes(owner, key, column.kind) for owner in owners)
             }
 
-        return [replace(t, columns=kept(_labels(t), t.columns)) for t in tables]
+        return [replace(t, columns=kept([*_labels(t), _group(t)], t.columns)) for t in tables]
 
-    def _kind(self, owner: Owner, key: str, otherwise: Kind) -> Kind:
+    def _takes(self, owner: Owner, key: str, kind: Kind) -> bool:
+        """Whether nulls of a kind leave a property as it is."""
         known = self._known.get((owner, key))
-        return self._void.get((owner, key), otherwise) if known is None else known.kind
+        own = self._void.get((owner, key), kind) if known is None else known.kind
+        return joined(own, kind) == own
 
 
 def _labels(table: VertexTable) -> list[Owner]:
     return [f":{label}" for label in table.labels] or ["nodes without label"]
+
+
+def _group(table: VertexTable) -> Owner:
+    return tuple(sorted(table.labels)), table.id_space
 
 
 def _name(owner: Owner) -> str:

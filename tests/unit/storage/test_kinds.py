@@ -12,7 +12,7 @@ import networkx as nx
 import polars as pl
 import pyarrow as pa
 import pytest
-from hypothesis import example, given
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import gdb
@@ -213,9 +213,11 @@ def numbers(values: list[Any]) -> list[Any]:
     return sorted((v for v in values if v is not None), key=lambda v: (v, repr(v)))
 
 
+@settings(max_examples=40)
 @given(st.composite(parts_of)(), st.booleans(), st.booleans())
 @example([(False, [BIG]), (True, [None, 0.5])], True, True)
 @example([(True, [0.5]), (False, [1, BIG])], False, True)
+@example([(True, [None]), (False, [BIG])], False, False)
 def test_an_import_loses_no_value_or_is_refused_whole(
     tmp_path_factory: pytest.TempPathFactory, parts: Parts, edges: bool, two: bool
 ) -> None:
