@@ -6,6 +6,7 @@ import threading
 from collections.abc import Callable, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -144,23 +145,24 @@ def add_nodes(sheet: Sheet, assembly: Assembly) -> list[str]:
         labels = _labels(table, sheet.naming)
         _finish(table, warnings)
         found: list[tuple[VertexTable, Source]] = []
+        records = cache(table.records)
         for names, rows in labels:
             made = VertexTable(names, space, ids, columns)
             if rows is not None:
                 taken = {k: c.take(rows) for k, c in columns.items()}
                 made = VertexTable(names, space, _some(ids, rows), taken)
-            found.append((made, _source(table, rows)))
+            found.append((made, _source(table, records, rows)))
         if found:
             assembly.add_vertices(found, sheet.report)
     return warnings
 
 
-def _source(table: Table, rows: I64 | None) -> Source:
-    """Where some rows of a table stand, None for all."""
+def _source(table: Table, records: Callable[[], I64], rows: I64 | None) -> Source:
+    """Where some rows of a table stand, None for all; records : of all."""
     places = table.places
 
     def number(row: int) -> int:
-        return int(table.records()[row if rows is None else rows[row]])
+        return int(records()[row if rows is None else rows[row]])
 
     def place(numbers: list[int]) -> list[tuple[int, str]]:
         found = places.of_rows(set(numbers))
