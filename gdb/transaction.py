@@ -131,7 +131,8 @@ class Transaction:
         ids : of the nodes; new in their id space, all integers or all strings. Or a table with `__arrow_c_stream__`
             (of pyarrow, polars, pandas, DuckDB), whose columns are ids and properties, by the names that `load` knows.
         properties : key -> a value for each node, None for none: integers, floats, booleans, strings, dates,
-            datetimes, timedeltas, and lists of one of these.
+            datetimes, timedeltas, and lists of one of these, without nulls. Errors call the rows by their places in
+            these lists, from 0.
 
         Raises
         ------
@@ -343,7 +344,6 @@ def _columns(properties: Properties, count: int) -> dict[str, Column]:
 
 
 def _column(key: str, values: Values, count: int, kind: str = "") -> Column:
-    from gdb.storage.kinds import EXACT
     from gdb.storage.model import KINDS, Column
 
     if isinstance(values, (str, bytes)) or not isinstance(values, (Sequence, np.ndarray)):
@@ -355,13 +355,7 @@ def _column(key: str, values: Values, count: int, kind: str = "") -> Column:
     given = values.tolist() if isinstance(values, np.ndarray) else list(values)
     plain = cast("list[PropertyValue]", given)  # from_list refuses what is none
     wanted = next((k for k in KINDS if k == kind), None)
-    kinds = set(map(type, plain))
-    if {int, float} <= kinds and any(type(v) is int and abs(v) > EXACT for v in plain):
-        raise ChangeRefused(
-            f"the property {key!r} has integers that are no floats, beside floats",
-            "Give all of them one type.",
-        )
     try:
         return Column.from_list(plain, wanted)
-    except (ImportFailed, UnicodeEncodeError) as error:
-        raise ChangeRefused(f"the property {key!r}: {error}") from None
+    except ImportFailed as error:
+        raise ChangeRefused(f"the property {key!r}: {error.reason}", error.cure) from None

@@ -53,6 +53,10 @@ class Compactor:
         base = manifest.vertex_count + manifest.edge_count
         return size > max(MOST_CHANGES, PART_OF_BASE * base, 2 * self._failed_at)
 
+    def written(self, store: Store, changes: Changes, progress: Progress | None) -> Snapshot:
+        """Write the base anew with the changes. What `progress` raises stops it."""
+        return rewrite(store, changes.view, progress, self._budget)
+
     def committed(
         self, store: Store, changes: Changes, stopped: Callable[[], bool]
     ) -> Snapshot | None:
@@ -63,7 +67,7 @@ class Compactor:
                 raise _Stopped
 
         try:
-            return rewrite(store, changes.view, progress, self._budget)
+            return self.written(store, changes, progress)
         except _Stopped:
             _log.info("to write the graph anew was stopped; its changes stay a delta")
         except (StoreError, MemoryError) as error:
@@ -105,6 +109,8 @@ def commit(
     if delta is changes.base.delta:
         return changes.base
     compactor = compactor or Compactor()
+    if delta.rewrites:
+        return compactor.written(store, changes, None)
     if compactor.is_due(delta.size, manifest) and (
         found := compactor.committed(store, changes, stopped)
     ):

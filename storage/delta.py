@@ -88,6 +88,7 @@ class Delta:
 
     vertices : vids that it adds. dead : u32[k], vids of the base and of its own that are no more, ascending.
     patches : number of a group of the base -> property -> new values, by the group's row.
+    rewrites : it is not kept beside its base: a commit writes the base anew with it.
     """
 
     vertices: int = 0
@@ -95,6 +96,7 @@ class Delta:
     added: tuple[NewVertices, ...] = ()
     patches: Mapping[int, Mapping[str, Patch]] = field(default_factory=dict)
     types: Mapping[str, TypeDelta] = field(default_factory=dict)
+    rewrites: bool = False
 
     @property
     def size(self) -> int:

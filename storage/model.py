@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from datetime import date, datetime, timedelta
+from datetime import date, timedelta
 from itertools import pairwise
 from typing import TYPE_CHECKING, Literal, TypeGuard, Union
 
@@ -17,7 +17,6 @@ import numpy as np
 import numpy.typing as npt
 
 from gdb.errors import ImportFailed
-from gdb.storage import temporal
 
 if TYPE_CHECKING:
     from gdb.values.temporal import Temporal
@@ -57,6 +56,8 @@ LIST_OF: dict[Kind, Kind] = {
 }
 ITEM_OF: dict[Kind, Kind] = {list_: item for item, list_ in LIST_OF.items()}
 """The kind of a list -> the kind of its items."""
+WIDER: dict[Kind, Kind] = {"int64": "float64", "int64[]": "float64[]"}
+"""The kind that a property gets whose values are of both, where that loses none of them (`gdb.storage.kinds`)."""
 KINDS: tuple[Kind, ...] = (*SINGLE_KINDS, *ITEM_OF)
 
 DTYPES: dict[Kind, type[np.int32 | np.int64 | np.float64 | np.uint8]] = {
@@ -171,31 +172,17 @@ class Column:
 
     @classmethod
     def from_list(cls, values: Sequence[PropertyValue], kind: Kind | None = None) -> Column:
-        """A column of Python values; ints beside floats widen to float64.
+        """A column of Python values; ints beside floats widen to float64 where that loses nothing, also in lists.
 
         Without `kind` it is found from the values (nothing but nulls: string).
 
         Raises
         ------
-        ImportFailed : the kinds have no common type, or a value does not fit its type.
+        Misfit (an ImportFailed) : the kinds have no common type, or a value does not fit its type.
         """
-        kind = kind or _kind_of(values)
-        nulls = np.fromiter((v is None for v in values), np.bool_, len(values))
-        valid = ~nulls if nulls.any() else None
-        try:
-            if kind in ITEM_OF:
-                return _from_lists(values, kind, valid)
-            if kind == "any":
-                return _encoded(values, valid)
-            if kind == "string":
-                return from_strings(["" if v is None else str(v) for v in values], valid)
-            filled = [_number(v) for v in values]
-            return cls(kind, np.array(filled, DTYPES[kind]), None, valid)
-        except (OverflowError, ValueError, TypeError) as error:
-            raise ImportFailed(
-                f"a value does not fit the type {kind} ({error})",
-                "Declare the column as string or float.",
-            ) from None
+        from gdb.storage.python_columns import column_of  # which needs this module
+
+        return column_of(values, kind)
 
     @classmethod
     def nulls(cls, kind: Kind, count: int) -> Column:
@@ -209,7 +196,8 @@ class Column:
 
     @classmethod
     def concat(cls, columns: Sequence[Column]) -> Column:
-        """The columns one after the other; int64 beside float64 widens to float64, all beside any to that.
+        """The columns one after the other; int64 beside float64 widens to float64 (that this loses nothing is the
+        caller's care, see `gdb.storage.kinds`), so do lists, all beside any to that.
 
         Raises
         ------
@@ -247,6 +235,11 @@ class Column:
                 for column, count in zip(columns, counts, strict=True)
             ]
         )
+
+    def as_floats(self) -> Column:
+        """Integers, or lists of them, as floats: the nearest ones beyond 2**53."""
+        values = self.values.astype(np.float64)
+        return Column(WIDER[self.kind], values, self.offsets, self.valid)
 
     def as_any(self) -> Column:
         """The same values, of the same types, as a column of the kind "any"."""
@@ -311,8 +304,9 @@ def common_kind(kinds: Sequence[Kind]) -> Kind:
         return kinds[0]
     if "any" in distinct:
         return "any"
-    if distinct == {"int64", "float64"}:
-        return "float64"
+    for kind, wide in WIDER.items():
+        if distinct == {kind, wide}:
+            return wide
     raise ImportFailed(
         f"one property holds values of the types {', '.join(sorted(distinct))}",
         "Give all of them one type, for example string.",
@@ -323,57 +317,7 @@ def wider(old: Kind | None, new: Kind) -> Kind:
     """The kind of a property that has both; they were made to fit when they were committed."""
     if old is None or "any" in (old, new):
         return "any" if old else new
-    return "float64" if {old, new} == {"int64", "float64"} else old
-
-
-def _kind_of(values: Sequence[PropertyValue]) -> Kind:
-    kinds: dict[type, Kind] = {
-        bool: "bool",
-        int: "int64",
-        float: "float64",
-        str: "string",
-        datetime: "datetime",
-        date: "date",
-        timedelta: "duration",
-    }
-    lists = [value for value in values if isinstance(value, list)]
-    if lists:
-        if any(value is not None and not isinstance(value, list) for value in values):
-            raise ImportFailed(
-                "one property holds lists and single values", "Make lists of all of them."
-            )
-        item = _kind_of([item for value in lists for item in value])
-        if item in ITEM_OF:
-            raise ImportFailed("a list holds lists", "Use one list for each value.")
-        return LIST_OF[item]
-    found: list[Kind] = []
-    for seen in set(map(type, values)) - {type(None)}:
-        kind = next((kinds[base] for base in seen.__mro__ if base in kinds), None)
-        if kind is None:
-            raise ImportFailed(
-                f"a property value of the Python type {seen.__name__} cannot be stored",
-                "Use int, float, bool, str, date, datetime, timedelta, lists of one of these, or None.",
-            )
-        found.append(kind)
-    return common_kind(found) if found else "string"
-
-
-def _from_lists(values: Sequence[PropertyValue], kind: Kind, valid: Bools | None) -> Column:
-    lists = [value if isinstance(value, list) else [] for value in values]
-    items = [item for value in lists for item in value]
-    if any(item is None or isinstance(item, list) for item in items):
-        raise ValueError("an item of a list is null or a list")
-    lengths = np.fromiter(map(len, lists), np.int64, len(lists))
-    return Column.of_lists(
-        Column.from_list(items, ITEM_OF[kind]), offsets_of_lengths(lengths), valid
-    )
-
-
-def _encoded(values: Sequence[PropertyValue], valid: Bools | None) -> Column:
-    from gdb.storage.coded import text_of  # only columns of the kind "any" need it
-
-    texts = from_strings(["" if value is None else text_of(value) for value in values], valid)
-    return Column("any", texts.values, texts.offsets, valid)
+    return new if WIDER.get(old) == new else old
 
 
 def _decoded(column: Column) -> list[PropertyValue]:
@@ -389,24 +333,6 @@ def _decoded(column: Column) -> list[PropertyValue]:
 
 def _is_item(value: PropertyValue) -> TypeGuard[Item]:
     return value is not None and not isinstance(value, list)
-
-
-def _number(value: PropertyValue) -> int | float | str:
-    """A value that is no list as its column has it."""
-    match value:
-        case None:
-            return 0
-        case list():
-            raise ValueError("a list")
-        case datetime():
-            return temporal.instant_of(value)
-        case date():
-            return temporal.day_of(value)
-        case timedelta():
-            return temporal.length_of(value)
-        case int() | float() | str():
-            return value
-    raise ValueError(f"{value} is of the kind any")
 
 
 def _strings(data: bytes, offsets: I64) -> list[str]:

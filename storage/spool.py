@@ -11,7 +11,8 @@ import numpy as np
 from gdb.errors import ImportFailed
 from gdb.storage import runs
 from gdb.storage.adjacency import Direction
-from gdb.storage.model import DTYPES, I64, U32, Column, EdgeTable, Kind, Rows, common_kind
+from gdb.storage.kinds import is_empty
+from gdb.storage.model import I64, U32, Column, EdgeTable, Kind, Rows, common_kind
 from gdb.storage.pcsr import U64
 from gdb.storage.renumber import ShareSets
 from gdb.storage.runs import Ahead, Piece, Pieces, Room, Run, Turned
@@ -27,8 +28,8 @@ _POSITION = "\0"  # a column that is no property
 class Spool(Pieces):
     """A run of the edges of one type, its keys being `source row << 32 | target row`.
 
-    What is added may have other columns than what is there, or int64 where that has float64: a column is null where it
-    was not given. A column that holds no value at all takes any kind.
+    What is added may have other columns than what is there, or integers where that has floats (all exact as floats, see
+    `gdb.storage.kinds`): a column is null where it was not given. A column that holds no value at all takes any kind.
 
     loops : how many edges end where they begin. highest : the highest row, -1 where there is no edge.
     """
@@ -92,7 +93,7 @@ class Spool(Pieces):
         owner = f"the property {key!r} of {self.name}"
         if len(column) != count:
             raise ImportFailed(f"{owner} has {len(column)} values for {count} rows")
-        if is_void(column):
+        if is_empty(column):
             self._void.setdefault(key, column.kind)
             return
         kinds = self._kinds.setdefault(key, [])
@@ -109,18 +110,11 @@ def missing(name: str) -> ImportFailed:
     return ImportFailed(f"an edge of type {name!r} refers to a vertex that is missing")
 
 
-def is_void(column: Column) -> bool:
-    """Whether a column holds no value at all."""
-    return not len(column) or (column.valid is not None and not column.valid.any())
-
-
 def _as(kind: Kind, column: Column | None, count: int) -> Column:
-    """A column of `count` values of a kind; one of another kind is void, or integers that become floats."""
-    if column is None or (column.kind != kind and is_void(column)):
+    """A column of `count` values of a kind; one of another kind is empty, or integers that become floats."""
+    if column is None or (column.kind != kind and is_empty(column)):
         return Column.nulls(kind, count)
-    if column.kind != kind:
-        return Column(kind, column.values.astype(DTYPES[kind]), None, column.valid)
-    return column
+    return column if column.kind == kind else column.as_floats()
 
 
 def shares_of(types: Sequence[Spool], vertices: int) -> tuple[ShareSets, I64]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
@@ -18,10 +18,10 @@ from gdb.storage.build import (
 )
 from gdb.storage.delta import NewVertices, Patch, TypeDelta, appended, over, patched, visible
 from gdb.storage.kinds import fitted, named
-from gdb.storage.model import I64, U32, Column
+from gdb.storage.model import I64, U32, Column, Kind
 from gdb.storage.pcsr import U64, keys_of
 from gdb.storage.snapshot import Snapshot
-from gdb.storage.vertices import rows_in
+from gdb.storage.vertices import VertexGroup, rows_in
 
 Columns = Mapping[str, Column]
 
@@ -87,9 +87,14 @@ class Changes:
         return found.astype(np.uint32)
 
     def add_vertices(
-        self, labels: tuple[str, ...], id_space: str, ids: Column, columns: Columns
+        self,
+        labels: tuple[str, ...],
+        id_space: str,
+        ids: Column,
+        columns: Columns,
+        rows: I64 | None = None,
     ) -> U32:
-        """Add vertices; their vids.
+        """Add vertices; their vids. rows : i64[n], by which errors call them; None as they are.
 
         Raises
         ------
@@ -119,7 +124,7 @@ class Changes:
         count, start = len(ids), self.base.manifest.vertex_count + self.delta.vertices
         if start + count > MOST_VERTICES:
             raise ChangeRefused(f"{start + count:,} nodes are more than a store can hold")
-        columns = self._fitted_vertices(key, columns)
+        columns = self._fitted_vertices(key, columns, rows)
         added = list(self.delta.added)
         for k, old in enumerate(added):
             if old.key == key:
@@ -151,11 +156,13 @@ class Changes:
             mine = np.flatnonzero(numbers == group)
             own = view.groups[group]
             taken = {key: column.take(last[mine]) for key, column in columns.items()}
-            self._set_group((own.labels, own.id_space), vids[mine], taken)
+            self._set_group((own.labels, own.id_space), vids[mine], taken, last[mine])
 
-    def _set_group(self, key: tuple[tuple[str, ...], str], vids: U32, columns: Columns) -> None:
-        """The same for vertices of one group, vids ascending and distinct."""
-        columns = self._fitted_vertices(key, columns)
+    def _set_group(
+        self, key: tuple[tuple[str, ...], str], vids: U32, columns: Columns, rows: I64
+    ) -> None:
+        """The same for vertices of one group, vids ascending and distinct; rows : by which errors call them."""
+        columns = self._fitted_vertices(key, columns, rows)
         patches = {number: dict(of) for number, of in self.delta.patches.items()}
         for number, record in enumerate(self.base.manifest.groups):
             if (record.labels, record.id_space) == key:
@@ -198,25 +205,23 @@ class Changes:
 
     def relabel(self, vids: U32, add: frozenset[str], remove: frozenset[str]) -> list[Moved]:
         """Give vertices labels, and take labels away: they move, with their properties and edges, to another group."""
-        vids, moves = np.unique(vids), []
+        vids, first = np.unique(vids, return_index=True)
+        moves: list[Moved] = []
         numbers = self.view.groups_of(vids)
         groups = self.view.groups
         for group in np.unique(numbers).tolist():
             own = groups[group]
             labels = tuple(sorted((set(own.labels) | add) - remove))
             if labels != own.labels:
-                mine = vids[numbers == group]
-                moves.append(self._move(mine, own.labels, own.id_space, labels))
+                mine = np.flatnonzero(numbers == group)
+                moves.append(self._move(vids[mine], own, labels, first[mine]))
         return moves
 
-    def _move(
-        self, vids: U32, old: tuple[str, ...], id_space: str, labels: tuple[str, ...]
-    ) -> Moved:
-        """Move vertices, ascending, of one group to another."""
+    def _move(self, vids: U32, old: VertexGroup, labels: tuple[str, ...], called: I64) -> Moved:
+        """Move vertices, ascending, of one group to another; called : as errors call each."""
         view = self.view
-        group = next(
-            k for k, g in enumerate(view.groups) if (g.labels, g.id_space) == (old, id_space)
-        )
+        key = old.labels, old.id_space
+        group = next(k for k, g in enumerate(view.groups) if (g.labels, g.id_space) == key)
         rows = view.group_rows(vids, group)
         ids = view.id_column(group).take(rows)
         columns = {
@@ -234,7 +239,7 @@ class Changes:
                 serials = self._type(edge_type.name, edge_type.directed).serials[places]
                 handles[edge_type.name] = (np.concatenate([ranks, -1 - serials]), ranks[:0])
         self.remove_vertices(vids, detach=True)
-        moved = self.add_vertices(labels, id_space, ids, columns)
+        moved = self.add_vertices(labels, old.id_space, ids, columns, called)
 
         def now(ends: U32) -> U32:
             at = np.minimum(np.searchsorted(vids, ends), len(vids) - 1)
@@ -427,20 +432,33 @@ class Changes:
     # ---- types of properties ---------------------------------------------------------------------
 
     def _fitted_vertices(
-        self, key: tuple[tuple[str, ...], str], columns: Columns
+        self, key: tuple[tuple[str, ...], str], columns: Columns, rows: I64 | None
     ) -> dict[str, Column]:
         view = self.view
         for number, group in enumerate(view.groups):
             if (group.labels, group.id_space) == key:
                 present = partial(view.vertex_column, number)
-                return fitted(columns, group.keys, present, widens=self._widens)
-        return fitted(columns, {}, lambda name: None, widens=self._widens)
+                return self._fitted(columns, group.keys, present, rows)
+        return self._fitted(columns, {}, lambda name: None, rows)
 
     def _fitted_edges(self, name: str, columns: Columns) -> dict[str, Column]:
         known = next((t for t in self.view.edge_types if t.name == name), None)
         kinds = {} if known is None else known.keys
         present = partial(self.view.edge_column, name)
-        return fitted(columns, kinds, present, widens=self._widens)
+        return self._fitted(columns, kinds, present, None)
+
+    def _fitted(
+        self,
+        columns: Columns,
+        kinds: Mapping[str, Kind],
+        present: Callable[[str], Column | None],
+        rows: I64 | None,
+    ) -> dict[str, Column]:
+        found = fitted(columns, kinds, present, widens=self._widens, rows=rows)
+        # the store knows one kind of lists in base and delta (docs/FORMAT.md)
+        if any(c.kind != kinds.get(k, c.kind) and c.kind == "float64[]" for k, c in found.items()):
+            self.delta = replace(self.delta, rewrites=True)
+        return found
 
 
 def _last(keys: U32 | U64) -> tuple[U64, I64]:

@@ -51,8 +51,8 @@ def _column(key: str, values: Sequence[Value]) -> Column:
     plain = values if kind == "any" else [_in_python(value) for value in values]
     try:
         return Column.from_list(cast("Sequence[PropertyValue]", plain), kind)
-    except (ImportFailed, UnicodeEncodeError) as error:
-        raise ChangeRefused(f"the property {key!r}: {error}") from None
+    except ImportFailed as error:
+        raise ChangeRefused(f"the property {key!r}: {error.reason}", error.cure) from None
 
 
 def _kind(key: str, value: Value) -> str:

@@ -24,6 +24,7 @@ from gdb.storage.importer.graph_format import read_graph
 from gdb.storage.importer.header import names_of
 from gdb.storage.importer.inputs import AnySource, Edges, Gathering, Input, Nodes
 from gdb.storage.importer.networkx_graph import NetworkxGraph, is_graph, read_networkx
+from gdb.storage.importer.properties import Source
 from gdb.storage.importer.report import (
     FileReport,
     LoadReport,
@@ -305,8 +306,9 @@ def _add_networkx(
     space = naming.id_space or ""
     read = read_networkx(graph, names_of(naming.label), space, file, meter.check)
     if read.vertices:
-        assembly.add_vertices(read.vertices, file)
-    for type, (sources, targets, columns) in read.edges.items():
+        found = [(table, _named(rows.names, file)) for table, rows in read.vertices]
+        assembly.add_vertices(found, file)
+    for type, (sources, targets, rows) in read.edges.items():
         assembly.add_edges(
             NewEdges(
                 type or naming.type or DEFAULT_TYPE,
@@ -314,12 +316,17 @@ def _add_networkx(
                 sources,
                 targets,
                 (space, space),
-                columns,
+                rows.columns(file.file),
                 np.arange(len(sources)),
-                lambda _: [],  # both ends of an edge are nodes of the graph
+                _named(rows.names, file).place,
                 file,
             )
         )
+
+
+def _named(names: list[str], file: FileReport) -> Source:
+    """Where the rows of a graph in memory stand: they have names."""
+    return Source(file.file, lambda row: row, lambda rows: [(None, names[row]) for row in rows])
 
 
 def _add_graph(
@@ -328,12 +335,13 @@ def _add_graph(
     graph = read_graph(path, file, rejects)
     space = naming.id_space or ""
     extra = names_of(naming.label)
-    tables: list[VertexTable] = []
+    found: list[tuple[VertexTable, Source]] = []
+    nowhere = Source(str(path), lambda row: row, lambda _: [])  # there are no properties
     for number in np.unique(graph.labels).tolist():
         labels = tuple(sorted({f"L{number}", *extra}))
-        tables.append(VertexTable(labels, space, graph.ids[graph.labels == number], {}))
-    if tables:
-        assembly.add_vertices(tables, file)
+        found.append((VertexTable(labels, space, graph.ids[graph.labels == number], {}), nowhere))
+    if found:
+        assembly.add_vertices(found, file)
     base = naming.type or DEFAULT_TYPE
     plain = not (graph.edge_labels > 0).any()  # files without edge labels have none, or a 0
     kinds = np.where(graph.edge_labels < 0, 0, graph.edge_labels) if plain else graph.edge_labels

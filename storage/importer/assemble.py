@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Literal
@@ -12,7 +12,7 @@ import numpy as np
 from gdb.errors import ImportFailed
 from gdb.storage.build import check_text, spool_of, spool_table
 from gdb.storage.importer.header import names_of
-from gdb.storage.importer.properties import Properties
+from gdb.storage.importer.properties import Properties, Source, Spot
 from gdb.storage.importer.report import Fault, FileReport, Rejects
 from gdb.storage.importer.spaces import Ids, Space, join_ids
 from gdb.storage.loops import pack
@@ -37,7 +37,7 @@ class NewEdges:
     spaces: tuple[str, str]
     columns: dict[str, Column]
     rows: I64
-    place: Callable[[list[int]], list[tuple[int, str]]]
+    place: Callable[[list[int]], Sequence[Spot]]
     report: FileReport
     create: bool = False
     at: tuple[int, int] = (1, 2)
@@ -93,24 +93,23 @@ class Assembly:
             space = self.spaces.setdefault(table.id_space, Space(table.id_space, declared=False))
             space.declared = space.declared or bool(table.columns)
             self._register([table], None)
-            self.properties.add_vertices(table, "")
+            self.properties.add_vertices(table, None)
         for some in edges:
             spool_table(self.edges, some, self.room)
-            self.properties.add_edges(some.type, some.columns, "")
+            self.properties.add_edges(some.type, some.columns, None)
         self.stored = {name: (len(e), repeats[name]) for name, e in self.edges.items()}
 
-    def add_vertices(
-        self, tables: list[VertexTable], report: FileReport, *, exported: bool = False
-    ) -> None:
-        """Append the vertices of one file, all of one id space; exported : see `Properties.add_vertices`.
+    def add_vertices(self, found: Sequence[tuple[VertexTable, Source]], report: FileReport) -> None:
+        """Append the vertices of one file, all of one id space.
 
         Raises
         ------
         ImportFailed : an id stands twice, the space's ids are of the other type, or a property has
             another type elsewhere.
         """
-        for table in tables:
-            self.properties.add_vertices(table, report.file, exported=exported)
+        tables = [table for table, _ in found]
+        for table, source in found:
+            self.properties.add_vertices(table, source)
         space = self.spaces.setdefault(tables[0].id_space, Space(tables[0].id_space))
         space.declared = True
         self._register(tables, report)
@@ -140,7 +139,7 @@ class Assembly:
         later = self._pool.submit(self._resolve, new, new.targets, new.spaces[1])
         sources = self._resolve(new, new.sources, new.spaces[0])
         targets = later.result()
-        ends, columns = pack(sources, targets), new.columns
+        ends, columns, numbers = pack(sources, targets), new.columns, new.rows
         loops, drop = ends.loops, self.options.self_loops == "drop"
         if ends.least < 0 or (loops and drop):
             kept = self._known(new, sources, targets)
@@ -148,9 +147,10 @@ class Assembly:
             loops = int(alike.sum())
             rows = np.flatnonzero(kept & ~alike if drop else kept)
             ends = pack(sources[rows], targets[rows])
-            columns = {k: c.take(rows) for k, c in columns.items()}
+            columns, numbers = {k: c.take(rows) for k, c in columns.items()}, numbers[rows]
         self.self_loops += loops
-        self.properties.add_edges(new.type, columns, new.report.file)
+        source = Source(new.report.file, lambda row: int(numbers[row]), new.place)
+        self.properties.add_edges(new.type, columns, source)
         check_text(*columns)
         spool_of(self.edges, new.type, new.directed, self.room).add_packed(ends, columns)
         self.last_directed = new.directed
@@ -203,6 +203,7 @@ class Assembly:
                 'Load its nodes, or pass missing_ends="create" to make nodes that are missing.',
                 new.at[side],
             )
+            assert line is not None  # the ends of edges without lines are there
             rejects.add(new.report, line, text, fault)
         new.report.rows -= len(lost)
         return known

@@ -6,6 +6,7 @@ import threading
 from collections.abc import Callable, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -20,6 +21,7 @@ from gdb.storage.importer.integer_table import IntegerTable, read_integers
 from gdb.storage.importer.layout import Layout, layout_of
 from gdb.storage.importer.parquet import ParquetTable, parquet_layout
 from gdb.storage.importer.places import Places
+from gdb.storage.importer.properties import Source
 from gdb.storage.importer.report import FileReport, Rejects
 from gdb.storage.importer.spaces import Ids, Space
 from gdb.storage.importer.tables import Table
@@ -134,24 +136,39 @@ def add_nodes(sheet: Sheet, assembly: Assembly) -> list[str]:
         field = fields[at]
         space = field.space if field.space is not None else sheet.naming.id_space or ""
         table.reject_missing(at, "the id")
+        kinds = _kinds_of_properties(table)  # finding them may reject rows
         ids = _new_ids(table, at, space, assembly)
-        columns = _properties(table)
+        columns = {fields[i].name: table.column(i, kind) for i, kind in kinds.items()}
         if field.name:
             own = from_strings(ids) if isinstance(ids, list) else Column("int64", ids)
             columns = {field.name: own, **columns}
         labels = _labels(table, sheet.naming)
         _finish(table, warnings)
-    tables: list[VertexTable] = []
-    for names, rows in labels:
-        if rows is None:
-            tables.append(VertexTable(names, space, ids, columns))
-        else:
-            taken = {k: c.take(rows) for k, c in columns.items()}
-            tables.append(VertexTable(names, space, _some(ids, rows), taken))
-    if tables:
-        exported = sheet.naming.layout is not None
-        assembly.add_vertices(tables, sheet.report, exported=exported)
+        found: list[tuple[VertexTable, Source]] = []
+        records = cache(table.records)
+        for names, rows in labels:
+            made = VertexTable(names, space, ids, columns)
+            if rows is not None:
+                taken = {k: c.take(rows) for k, c in columns.items()}
+                made = VertexTable(names, space, _some(ids, rows), taken)
+            found.append((made, _source(table, records, rows)))
+        if found:
+            assembly.add_vertices(found, sheet.report)
     return warnings
+
+
+def _source(table: Table, records: Callable[[], I64], rows: I64 | None) -> Source:
+    """Where some rows of a table stand, None for all; records : of all."""
+    places = table.places
+
+    def number(row: int) -> int:
+        return int(records()[row if rows is None else rows[row]])
+
+    def place(numbers: list[int]) -> list[tuple[int, str]]:
+        found = places.of_rows(set(numbers))
+        return [found[k] for k in numbers]
+
+    return Source(table.report.file, number, place, exported=table.layout.written is not None)
 
 
 def frame_columns(

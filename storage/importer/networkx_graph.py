@@ -18,6 +18,7 @@ from gdb.storage import temporal
 from gdb.storage.importer.report import FileReport
 from gdb.storage.importer.spaces import Ids
 from gdb.storage.model import Column, Item, PropertyValue, VertexTable
+from gdb.storage.python_columns import Misfit, shown
 
 LABELS, LABEL, TYPE = "labels", "label", "type"
 """The attributes that are no properties: labels of a node (a text or several), the type of an edge."""
@@ -51,7 +52,7 @@ def is_graph(value: object) -> TypeGuard[NetworkxGraph]:
 
 
 @dataclass(slots=True)
-class _Rows:
+class Rows:
     """Elements that become one table: their attributes, and by what errors call each."""
 
     values: list[Properties] = field(default_factory=list)
@@ -68,27 +69,14 @@ class _Rows:
             given = [values.get(key) for values in self.values]
             try:
                 found[key] = Column.from_list(given)
-            except ImportFailed as error:
-                at = _misfit(given)
+            except Misfit as error:
+                value = shown(given[error.row])
                 raise ImportFailed(
-                    f"{self.names[at]}: attribute {key!r} is {given[at]!r}; {error.reason}",
+                    f"{self.names[error.row]}: attribute {key!r} is {value}, which {error.why}",
                     error.cure,
                     file=file,
                 ) from None
         return found
-
-
-def _misfit(given: list[PropertyValue]) -> int:
-    """The first of the values that does not go with those before it."""
-    low, high = 0, len(given)
-    while high - low > 1:  # the values before `low` are a column, those before `high` are none
-        middle = (low + high) // 2
-        try:
-            Column.from_list(given[:middle])
-            low = middle
-        except ImportFailed:
-            high = middle
-    return high - 1
 
 
 @dataclass(slots=True)
@@ -97,15 +85,16 @@ class _Edges:
 
     sources: list[int] = field(default_factory=list)
     targets: list[int] = field(default_factory=list)
-    rows: _Rows = field(default_factory=_Rows)
+    rows: Rows = field(default_factory=Rows)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ReadGraph:
-    """A graph: its vertices, and for each type (None where the edges name none) the ids of both ends and properties."""
+    """A graph: its vertices, and for each type (None where the edges name none) the ids of both ends; all with the
+    rows that they are made of."""
 
-    vertices: list[VertexTable]
-    edges: dict[str | None, tuple[Ids, Ids, dict[str, Column]]]
+    vertices: list[tuple[VertexTable, Rows]]
+    edges: dict[str | None, tuple[Ids, Ids, Rows]]
     directed: bool
 
 
@@ -126,12 +115,12 @@ def read_networkx(
     """
     reader = _Reader(report.file)
     numbered: dict[Hashable, int] = {}
-    tables: dict[tuple[str, ...], tuple[list[int], _Rows]] = {}
+    tables: dict[tuple[str, ...], tuple[list[int], Rows]] = {}
     ids: list[int | str] = []
     for node, attributes in _ticking(graph.nodes(data=True), tick):
         name = f"node {node!r}"
         own, properties = reader.node(attributes, name)
-        members, rows = tables.setdefault(tuple(sorted({*labels, *own})), ([], _Rows()))
+        members, rows = tables.setdefault(tuple(sorted({*labels, *own})), ([], Rows()))
         members.append(len(ids))
         rows.add(properties, name)
         numbered[node] = len(ids)
@@ -149,15 +138,11 @@ def read_networkx(
     report.rows += len(ids) + sum(len(found.sources) for found in edges.values())
     return ReadGraph(
         [
-            VertexTable(names, space, _ids(ids, members), rows.columns(report.file))
+            (VertexTable(names, space, _ids(ids, members), rows.columns(report.file)), rows)
             for names, (members, rows) in tables.items()
         ],
         {
-            type: (
-                _ids(ids, found.sources),
-                _ids(ids, found.targets),
-                found.rows.columns(report.file),
-            )
+            type: (_ids(ids, found.sources), _ids(ids, found.targets), found.rows)
             for type, found in edges.items()
         },
         graph.is_directed(),

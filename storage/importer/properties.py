@@ -1,85 +1,220 @@
-"""The types of properties: one for each property of a label or relationship type, in all files; of the groups of an
-export one for each."""
+"""The types of properties: one for each property of a label or relationship type, in all files."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
-from gdb.errors import ImportFailed
-from gdb.storage.model import Column, Kind, VertexTable
-from gdb.storage.spool import is_void
+import numpy as np
 
-_NUMBERS = {"int64", "float64"}
+from gdb.errors import ImportFailed
+from gdb.storage.importer.values import is_text_of
+from gdb.storage.kinds import ROUNDED, inexact, is_empty, joined
+from gdb.storage.model import WIDER, Column, Kind, VertexTable
+from gdb.storage.python_columns import shown
+
+Owner = str | tuple[tuple[str, ...], str]
+"""Whose property it is: a label's or a relationship type's, or that of the nodes of one group (labels, id space), whose
+values are one column of the store."""
+Spot = tuple[int | None, str]
+"""Line and text of a row; a graph in memory has no lines, and the text is how errors call the row."""
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """Where the rows of some columns stand.
+
+    file : by what errors call it. number : from a row of the columns to a number by which `place` finds its line and
+    text; only called while the columns are in hand.
+    exported : a store had them. Of groups that share a label it may hold each as it likes.
+    """
+
+    file: str
+    number: Callable[[int], int]
+    place: Callable[[list[int]], Sequence[Spot]]
+    exported: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class _Value:
+    """A value, and what finds its place; the file is "" where the graph held it already."""
+
+    shown: str
+    file: str = ""
+    number: int = 0
+    place: Callable[[list[int]], Sequence[Spot]] = lambda _: ()
+
+    @classmethod
+    def of(cls, column: Column, row: int, source: Source | None) -> _Value:
+        text = shown(column.part(row, row + 1).to_list()[0])
+        if source is None:
+            return cls(text)
+        # not the source itself, which keeps the columns in memory
+        return cls(text, source.file, source.number(row), source.place)
+
+    def wrong(self, reason: str, cure: str) -> ImportFailed:
+        """The error that blames it."""
+        line, text = next(iter(self.place([self.number])), (None, ""))
+        return ImportFailed(reason, cure, file=self.file, line=line, text=text)
+
+
+@dataclass(slots=True)
+class _Known:
+    """What is known of a property.
+
+    kind : of all its values. files : the kinds that they were given as, and the first file of each, "" for the graph.
+    rounded : the first integer that is no float without loss.
+    mixed : its values do not go together, because they do not in the graph or in an export.
+    """
+
+    kind: Kind
+    files: dict[Kind, str] = field(default_factory=dict)
+    rounded: _Value | None = None
+    mixed: bool = False
+
+    def clashes(self, kind: Kind, rounded: _Value | None) -> bool:
+        """Whether more values go with those that are known."""
+        both = joined(self.kind, kind)
+        loses = both in WIDER.values() and len({*self.files, kind}) > 1
+        return both is None or (loses and (rounded or self.rounded) is not None)
+
+    def add(self, kind: Kind, rounded: _Value | None, file: str) -> None:
+        self.kind = joined(self.kind, kind) or self.kind
+        self.files.setdefault(kind, file)
+        self.rounded = self.rounded or rounded
 
 
 @dataclass(slots=True)
 class Properties:
-    """What is known so far: (label, group or type, property) -> its type and the file that says so.
+    """What is known so far of each property.
 
     A column without any value has no say: an empty column is read as text.
     """
 
-    _known: dict[tuple[str, str], tuple[Kind, str]] = field(default_factory=dict)
-    _void: dict[tuple[str, str], Kind] = field(default_factory=dict)
+    _known: dict[tuple[Owner, str], _Known] = field(default_factory=dict)
+    _void: dict[tuple[Owner, str], Kind] = field(default_factory=dict)
 
-    def add_vertices(self, table: VertexTable, file: str, *, exported: bool = False) -> None:
-        """Take in a vertex table; `file` is "" for what the store holds.
-
-        exported : from a store, which may hold a property as it likes for each label set and id space.
+    def add_vertices(self, table: VertexTable, source: Source | None) -> None:
+        """Take in a vertex table; source : None for what the store holds.
 
         Raises
         ------
-        ImportFailed : a property has another type under one of the labels.
+        ImportFailed : a property has values that do not go with others under one of the labels: of another type, or
+            integers that would be rounded beside floats. Told with the first such value and its place.
         """
-        self._add(_group(table) if exported else _owners(table), table.columns, file)
+        self._add(_labels(table), _group(table), table.columns, source)
 
-    def add_edges(self, type: str, columns: dict[str, Column], file: str) -> None:
+    def add_edges(self, type: str, columns: dict[str, Column], source: Source | None) -> None:
         """As `add_vertices`, for edges of one type."""
-        self._add([f"relationship type {type}"], columns, file)
+        self._add([], f"relationship type {type}", columns, source)
 
-    def _add(self, owners: list[str], columns: dict[str, Column], file: str) -> None:
+    def _add(
+        self, labels: list[Owner], own: Owner, columns: dict[str, Column], source: Source | None
+    ) -> None:
+        """own : whose values become one column with these. labels : whose values should be of one type with these."""
         for key, column in columns.items():
-            if is_void(column):
-                for owner in owners:
+            if is_empty(column):
+                for owner in (*labels, own):
                     self._void.setdefault((owner, key), column.kind)
                 continue
-            for owner in owners:
-                kind, other = self._known.setdefault((owner, key), (column.kind, file))
-                # of groups that share a label the store itself may hold one as it likes
-                if file and kind != column.kind and not {kind, column.kind} <= _NUMBERS:
-                    raise ImportFailed(
-                        f"property {key!r} of {owner} is {column.kind} here and {kind} "
-                        + (f"in {other}" if other else "in the graph already"),
-                        f"Declare one type in the headers, for example {key}:{kind}, "
-                        "or give the property another name.",
-                        file=file,
-                    )
+            known = [
+                self._known.setdefault((owner, key), _Known(column.kind))
+                for owner in (*labels, own)
+            ]
+            rounded = None
+            if any(held.rounded is None for held in known):
+                row = inexact(column)
+                rounded = None if row is None else _Value.of(column, row, source)
+            for owner, held in zip((*labels, own), known, strict=True):
+                if held.clashes(column.kind, rounded):
+                    free = source is None or (source.exported and owner is not own)
+                    if source and not free and not (held.mixed and column.kind in held.files):
+                        raise _clash(owner, key, held, column, source, rounded)
+                    held.mixed = True
+                held.add(column.kind, rounded, "" if source is None else source.file)
 
     def settled(self, tables: Iterable[VertexTable]) -> list[VertexTable]:
         """The tables without those columns that hold no value and are of another type elsewhere. (A
         `gdb.storage.spool.Spool` does this for edges.)"""
 
-        def kept(owners: Iterable[str], columns: dict[str, Column]) -> dict[str, Column]:
+        def kept(owners: Iterable[Owner], columns: dict[str, Column]) -> dict[str, Column]:
             return {
                 key: column
                 for key, column in columns.items()
-                if not is_void(column)
-                or all(self._kind(o, key, column.kind) == column.kind for o in owners)
+                if not is_empty(column)
+                or all(self._takes(owner, key, column.kind) for owner in owners)
             }
 
-        return [replace(t, columns=kept(_owners(t), t.columns)) for t in tables]
+        return [replace(t, columns=kept([*_labels(t), _group(t)], t.columns)) for t in tables]
 
-    def _kind(self, owner: str, key: str, otherwise: Kind) -> Kind:
-        return self._known.get((owner, key), (self._void.get((owner, key), otherwise), ""))[0]
-
-
-def _owners(table: VertexTable) -> list[str]:
-    """The labels of a table's nodes, and these labels together in the id space."""
-    labels = [f":{label}" for label in table.labels] or ["nodes without label"]
-    return [*labels, *_group(table)]
+    def _takes(self, owner: Owner, key: str, kind: Kind) -> bool:
+        """Whether nulls of a kind leave a property as it is."""
+        known = self._known.get((owner, key))
+        own = self._void.get((owner, key), kind) if known is None else known.kind
+        return joined(own, kind) == own
 
 
-def _group(table: VertexTable) -> list[str]:
-    labels = "".join(f":{label}" for label in sorted(table.labels)) or "nodes without label"
-    return [f"{labels} in the id space {table.id_space!r}"]
+def _labels(table: VertexTable) -> list[Owner]:
+    return [f":{label}" for label in table.labels] or ["nodes without label"]
+
+
+def _group(table: VertexTable) -> Owner:
+    return tuple(sorted(table.labels)), table.id_space
+
+
+def _name(owner: Owner) -> str:
+    if isinstance(owner, str):
+        return owner
+    labels, space = owner
+    named = "".join(f":{label}" for label in labels) or "nodes without label"
+    return f"{named} in the id space {space!r}" if space else named
+
+
+def _clash(
+    owner: Owner, key: str, held: _Known, column: Column, source: Source, rounded: _Value | None
+) -> ImportFailed:
+    """The error for values that do not go with those that are known."""
+    property = f"{key!r} of {_name(owner)}"
+    if joined(held.kind, column.kind) is None:
+        value = _Value.of(column, _first_unlike(column, held.kind), source)
+        return value.wrong(
+            f"property {property} is {held.kind} {_where(held.files.get(held.kind))}, "
+            f"and {column.kind} here: {value.shown}",
+            f"Declare one type in the headers, for example {key}:{held.kind}, "
+            "or give the property another name.",
+        )
+    if rounded is None and held.rounded is not None and not held.rounded.file:
+        value = _Value.of(column, _first(column), source)
+        return value.wrong(
+            f"property {property} holds {held.rounded.shown} in the graph already, {ROUNDED}, "
+            f"and is {column.kind} here: {value.shown}",
+            "Give the property another name.",
+        )
+    blamed = rounded or held.rounded
+    assert blamed is not None
+    floats = WIDER.get(column.kind, column.kind)
+    other = source.file if rounded is None else held.files.get(floats)
+    lists = "[]" * floats.endswith("[]")
+    return blamed.wrong(
+        f"property {property} is {floats} {_where(other)}, and holds {ROUNDED}, here: {blamed.shown}",
+        f"Declare it in all headers, as {key}:string{lists} to keep every digit or as "
+        f"{key}:double{lists} to round it, or give it another name.",
+    )
+
+
+def _where(file: str | None) -> str:
+    return f"in {file}" if file else "in the graph already"
+
+
+def _first(column: Column) -> int:
+    """The first row of a column that has a value."""
+    return 0 if column.valid is None else int(np.flatnonzero(column.valid)[0])
+
+
+def _first_unlike(column: Column, kind: Kind) -> int:
+    """The first row whose value is none of a kind: of texts one that is not read so, else the first that is given."""
+    if column.kind == "string":
+        for row, text in enumerate(column.to_list()):
+            if text is not None and not is_text_of(str(text), kind):
+                return row
+    return _first(column)

@@ -275,7 +275,8 @@ class Table:
         return not self._scalar(few) and not self._scalar(f"SELECT count(*) FROM t WHERE {odd}")
 
     def kind(self, i: int) -> Kind:
-        """The declared kind of a column, or the narrowest that holds all its values as they are."""
+        """The declared kind of a column, or the narrowest that holds all its values as they are. Of numbers that no
+        kind holds together, the rows of those that would be rounded are rejected."""
         field = self.layout.fields[i]
         if field.kind is not None:
             return field.kind
@@ -293,6 +294,12 @@ class Table:
                 f"(declare {field.name}:float to round them)"
             )
             return "string"
+        self.reject(
+            i,
+            values.is_rounded(f"c{i}"),
+            f"{field.name!r} holds decimals, and an integer beyond 2**53, where floats round:",
+            f"Declare {field.name}:string to keep every digit, or {field.name}:double to round it.",
+        )
         return found
 
     def column(self, i: int, kind: Kind) -> Column:

@@ -6,8 +6,11 @@ integer, and read '1_000' and '0x1F'.
 
 from __future__ import annotations
 
+import re
+
 from gdb.storage import temporal
 from gdb.storage.engine import SQL_TYPES
+from gdb.storage.kinds import EXACT
 from gdb.storage.model import ITEM_OF, Kind
 
 INTEGER = r"\s*[+-]?[0-9]+\s*"
@@ -15,6 +18,7 @@ _NUMBER = r"\s*[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?\s*"
 _NO_NUMBER = r"\s*[+-]?(nan|NaN|NAN|inf|Inf|INF|[iI]nfinity|INFINITY)\s*"
 # a leading zero (a postcode, a phone number) is text that must come back as it was
 _CODE = r"\s*([+][0-9]|-?0[0-9]).*"
+_LONG = len(str(EXACT))  # no shorter text is an integer beyond
 INFERRED: tuple[Kind, ...] = ("int64", "float64", "bool")
 
 
@@ -117,6 +121,28 @@ def surprise(text: str, kind: Kind) -> str:
 def is_digits(text: str) -> str:
     """Where a text is an integer of any length."""
     return _is(text, INTEGER)
+
+
+def is_rounded(text: str) -> str:
+    """Where a text is an integer that no float is exactly, as far as is known (`gdb.storage.kinds`)."""
+    # few texts are that long; all others are told by their length
+    whole = f"TRY_CAST({text} AS BIGINT)"
+    inside = f"{whole} BETWEEN {-EXACT} AND {EXACT}"
+    return f"length({text}) >= {_LONG} AND {is_digits(text)} AND NOT coalesce({inside}, false)"
+
+
+def is_text_of(text: str, kind: Kind) -> bool:
+    """Whether a text would be read as a number or a boolean, in Python; False for other kinds."""
+    match kind:
+        case "int64" | "float64" if re.fullmatch(_CODE, text):
+            return False
+        case "int64":
+            return bool(re.fullmatch(INTEGER, text)) and -(1 << 63) <= int(text) < 1 << 63
+        case "float64":
+            return bool(re.fullmatch(f"{_NUMBER}|{_NO_NUMBER}", text))
+        case "bool":
+            return text.lower() in ("true", "false")
+    return False
 
 
 def is_no_number(text: str) -> str:

@@ -248,8 +248,8 @@ def test_a_property_of_two_types(refused: Load, store: Store, tmp_path: Path) ->
     one = written(tmp_path, b"id,x\n1,5\n", "1.csv")
     two = written(tmp_path, b"id,x\n2,five\n", "2.csv")
     error = refused(nodes={"A": [one, two]})
-    assert error.file == str(two)
-    assert error.reason == f"property 'x' of :A is string here and int64 in {one}"
+    assert (error.file, error.line, error.text) == (str(two), 2, "2,five")
+    assert error.reason == f"property 'x' of :A is int64 in {one}, and string here: 'five'"
     load(store, nodes={"A": one, "B": two})  # another label is another property
     error = refused(nodes={"A": written(tmp_path, b"id,x\n3,six\n")})
     assert "in the graph already" in error.reason
