@@ -273,7 +273,7 @@ def _column(what: str, given: object) -> Column:
     try:
         match _opened(given):
             case Arrow() as arrow if arrow.is_table:
-                raise Unfit("a table, where one column is wanted", "Give a column of it.")
+                raise Unfit("a table or struct, where one column is wanted", "Give a column of it.")
             case Arrow() as arrow:
                 return arrow.column()
             case np.ndarray() as array if array.ndim == 0:
@@ -286,7 +286,7 @@ def _column(what: str, given: object) -> Column:
                 return _of_list(values)
     except Unfit as problem:
         raise _refused(what, problem) from problem.__cause__
-    raise TypeProblem(f"{what} are a list or an array, not {given.__class__.__name__}.")
+    raise TypeProblem(f"{what}: a list or an array is wanted, not {given.__class__.__name__}.")
 
 
 def _refused(what: str, problem: Unfit) -> ChangeRefused:

@@ -24,15 +24,17 @@ if TYPE_CHECKING:
     from nanoarrow.c_array import CArray
     from nanoarrow.c_schema import CSchema
 
-    class ArrowStream(Protocol):
-        """A table or column of pyarrow, polars, pandas, DuckDB, ..., a result of gdb."""
 
-        def __arrow_c_stream__(self, requested_schema: object = None) -> object: ...
+class ArrowStream(Protocol):
+    """A table or column of pyarrow, polars, pandas, DuckDB, ..., a result of gdb."""
 
-    class ArrowArray(Protocol):
-        """An array or record batch of pyarrow, nanoarrow, ..."""
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object: ...
 
-        def __arrow_c_array__(self, requested_schema: object = None) -> tuple[object, object]: ...
+
+class ArrowArray(Protocol):
+    """An array or record batch of pyarrow, nanoarrow, ..."""
+
+    def __arrow_c_array__(self, requested_schema: object = None) -> tuple[object, object]: ...
 
 
 _NUMBERS = ("i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f2", "f4", "f8")
@@ -150,6 +152,8 @@ def _column(array: CArray, begin: int, count: int) -> Column:
         return Column.nulls("string", count)
     if format.startswith("+") and format not in _LISTS and not format.startswith("+w:"):
         raise _no_property(array.schema)
+    if format not in ("u", "U", "vu") and b"ARROW:extension:name" in (array.schema.metadata or {}):
+        raise _no_property(array.schema)  # its numbers mean something else, as those of a period
     valid = _valid(array, begin, count)
     if array.dictionary is not None:
         codes = _buffer(array, 1, _FIXED[format], begin, count)
@@ -180,8 +184,11 @@ def _column(array: CArray, begin: int, count: int) -> Column:
 def _no_property(schema: CSchema) -> Unfit:
     import nanoarrow as na
 
-    told = str(na.Schema(schema)).split("\n")[0]
-    name = re.sub("^<Schema> ('.*?': )?(non-nullable )?", "", told)
+    try:
+        told = str(na.Schema(schema)).split("\n")[0]
+        name = re.sub("^<Schema> ('.*?': )?(non-nullable )?", "", told)
+    except Exception:  # a format of one library alone, as polars has
+        name = schema.format
     return Unfit(
         f"the type {name}, which no property can be",
         "Cast it to integers, floats, booleans, texts, dates, timestamps, durations, or lists of one of these.",

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import replace
-from typing import TypeAlias
+from typing import TypeAlias, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -78,6 +78,9 @@ def of_numpy(array: Array) -> Column:
     valid: Bools | None = None
     if isinstance(array, np.ma.MaskedArray):
         valid, array = ~np.ma.getmaskarray(array), np.asarray(array.data)
+    if array.dtype.kind in "Mm":
+        known = ~np.isnat(_native(array))
+        valid = known if valid is None else known & valid
     return single(array, valid)
 
 
@@ -95,14 +98,14 @@ def single(array: Array, valid: Bools | None) -> Column:
         case "f" if array.dtype.itemsize <= 8:
             return made("float64", array, valid)
         case "M":
-            return _instants(array, _known(array, valid))
+            return _instants(array, valid)
         case "m":
             unit, count = np.datetime_data(array.dtype.str)
             if unit in ("Y", "M", "generic"):
                 raise Unfit("durations without a fixed unit", "Cast them to microseconds.")
             up, down = {**_UP, **_UP_DAYS}.get(unit, 1) * count, _DOWN.get(unit, 1)
             bounds = (-temporal.LONGEST, temporal.LONGEST)
-            return scaled("duration", array, _known(array, valid), (up, down), bounds)
+            return scaled("duration", array, valid, (up, down), bounds)
     raise Unfit(f"the type {array.dtype}, which no property can be", _CAST)
 
 
@@ -124,9 +127,11 @@ def _instants(array: Array, valid: Bools | None) -> Column:
     return scaled("datetime", array, valid, scale, bounds)
 
 
-def _known(array: Array, valid: Bools | None) -> Bools:
-    known: Bools = ~np.isnat(array.astype(array.dtype.newbyteorder("="), copy=False))
-    return known if valid is None else known & valid
+def _native(array: Array) -> npt.NDArray[np.datetime64]:
+    """Times in this machine's order of bytes."""
+    return cast(
+        "npt.NDArray[np.datetime64]", array.astype(array.dtype.newbyteorder("="), copy=False)
+    )
 
 
 def scaled(
@@ -139,7 +144,7 @@ def scaled(
     """The numbers behind an array times scale[0] / scale[1], each of which is whole and within the bounds."""
     common = math.gcd(*scale)
     up, down = scale[0] // common, scale[1] // common
-    numbers = array.astype(array.dtype.newbyteorder("="), copy=False).view(np.int64)
+    numbers = _native(array).view(np.int64)
     whole, rest = np.divmod(numbers, down)
     # compared before it is multiplied, which could go beyond 64 bits
     wrong = (rest != 0) | (whole < -(-bounds[0] // up)) | (whole > bounds[1] // up)

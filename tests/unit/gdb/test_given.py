@@ -270,6 +270,7 @@ def test_arrays_may_be_changed_at_once() -> None:
 # ---- refusals ------------------------------------------------------------------------------------
 
 BIG = np.array([1, 2**63 + 5], np.uint64)
+PERIODS = pd.Series(pd.period_range("2000", periods=1))
 ODD = np.array([0, 1], "m8[ns]")
 
 
@@ -296,6 +297,8 @@ ODD = np.array([0, 1], "m8[ns]")
         (lambda tx: tx.add_nodes("P", [4], {"y": np.array(1)}), ["'y':", "0 dimensions"]),
         (lambda tx: tx.add_nodes("P", [4], {"y": pa.table({"a": [1]})}), ["'y':", "a table"]),
         (lambda tx: tx.add_nodes("P", [4], {"y": pa.array([b"a"])}), ["'y':", "binary"]),
+        (lambda tx: tx.add_nodes("P", [4], {"y": pl.Series([1], dtype=pl.Int128)}), ["'y': the type _pli128"]),
+        (lambda tx: tx.add_nodes("P", [4], {"y": PERIODS}), ["'y': the type pandas.period"]),
         (lambda tx: tx.add_nodes("P", [4], {"y": pl.Series([1, 2])}), ["'y' has 2 values for 1 rows"]),
         (lambda tx: tx.add_nodes("P", pl.Series([4, None])), ["The ids:", "empty (row 1)"]),
         (lambda tx: tx.add_nodes("P", [4, "b"]), ["The ids:", "strings beside integers (row 1: 'b')"]),
@@ -337,9 +340,9 @@ def test_refusals_name_the_parameter_the_row_and_the_value(
         (lambda tx: tx.add_nodes("P", [4.5]), "The ids are all integers or all strings, not floats"),
         (lambda tx: tx.add_nodes("P", pd.Series([4, None])), "The ids"),
         (lambda tx: tx.add_nodes("P", [True]), "not booleans"),
-        (lambda tx: tx.add_nodes("P", "abc"), "a list or an array, not str"),
-        (lambda tx: tx.add_nodes("P", iter([1])), "a list or an array, not list_iterator"),
-        (lambda tx: tx.add_nodes("P", [4], {"y": 5}), "'y' are a list or an array, not int"),
+        (lambda tx: tx.add_nodes("P", "abc"), "the ids: a list or an array is wanted, not str"),
+        (lambda tx: tx.add_nodes("P", iter([1])), "is wanted, not list_iterator"),
+        (lambda tx: tx.add_nodes("P", [4], {"y": 5}), "'y': a list or an array is wanted, not int"),
         (lambda tx: tx.add_nodes("P", [4], [5]), "properties are a dict"),
         (lambda tx: tx.set_nodes([1]), "unless ids is a table"),
         (lambda tx: tx.set_nodes(pa.table({"id": [1]}), {"x": [1]}), "nothing behind it"),
