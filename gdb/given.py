@@ -86,7 +86,7 @@ def given_nodes(
     ids = found.ids[0]
     if ids.offsets is not None and not np.diff(ids.offsets).all():
         row = int(np.flatnonzero(np.diff(ids.offsets) == 0)[0])
-        raise ChangeRefused(f"the ids: an id is empty (row {row})", _EMPTY)
+        raise ChangeRefused(f"the ids: the id in row {row} is empty", _EMPTY)
     own = {fields[0].name: ids} if fields and fields[0].name else {}
     return Rows(found.ids, {**own, **found.properties})
 
@@ -260,7 +260,7 @@ def _as_ids(what: str, column: Column) -> Column:
         return Column("int64", np.zeros(0, np.int64))
     if column.valid is not None:
         row = int(np.flatnonzero(~column.valid)[0])
-        raise ChangeRefused(f"{what}: an id is empty (row {row})", _EMPTY)
+        raise ChangeRefused(f"{what}: the id in row {row} is empty", _EMPTY)
     if column.kind not in ("int64", "string"):
         raise TypeProblem(
             f"{what} are all integers or all strings, not {named(column.kind)}.", "Cast them first."
@@ -290,9 +290,11 @@ def _column(what: str, given: object) -> Column:
 
 
 def _refused(what: str, problem: Unfit) -> ChangeRefused:
+    if problem.row is None:
+        return ChangeRefused(f"{what}: {problem.reason}", problem.cure)
     value = problem.value if len(problem.value) <= 80 else problem.value[:77] + "..."
-    where = "" if problem.row is None else f" (row {problem.row}{': ' * bool(value)}{value})"
-    return ChangeRefused(f"{what}: {problem.reason}{where}", problem.cure)
+    told = f"the value {value} (row {problem.row})" if value else f"row {problem.row}"
+    return ChangeRefused(f"{what}: {told} {problem.reason}", problem.cure)
 
 
 def _opened(given: object) -> object:
@@ -366,7 +368,9 @@ def _plain(value: object, row: int) -> object:
     if kind.__name__ in _MISSING and kind.__module__.startswith("pandas."):
         return None
     if getattr(value, "nanosecond", 0) or getattr(value, "nanoseconds", 0):  # of pandas' own types
-        raise Unfit("parts of a microsecond are not kept", "Round them first.", row, str(value))
+        raise Unfit(
+            "has parts of a microsecond, which are not kept", "Round them first.", row, str(value)
+        )
     return value
 
 
@@ -375,7 +379,7 @@ def _refuse_inexact(values: Sequence[PropertyValue]) -> None:
     for row, value in enumerate(values):
         for item in value if isinstance(value, list) else (value,):
             if type(item) is int and abs(item) > EXACT:
-                reason = "an integer that is no float, beside floats"
+                reason = "is an integer beyond 2**53, where floats round, beside floats"
                 raise Unfit(reason, "Give all of them one type.", row, repr(item))
 
 
@@ -385,9 +389,9 @@ def _first_wrong(values: list[PropertyValue]) -> Unfit:
     wrong, value = values[row : row + 1], repr(values[row])
     alone = _error(wrong)
     if alone is not None:
-        return Unfit(alone.reason, alone.cure, row, value)
-    kinds = Column.from_list(wrong).kind, Column.from_list(values[:row]).kind
-    reason = f"{named(kinds[0])} beside {named(kinds[1])}"
+        return Unfit(f"cannot be stored: {alone.reason}", alone.cure, row, value)
+    before = Column.from_list(values[:row]).kind
+    reason = f"is none of the {named(before)} before it"
     return Unfit(reason, "Give all of them one type.", row, value)
 
 

@@ -235,8 +235,16 @@ def _of_dictionary(dictionary: CArray, codes: Array, valid: Bools | None) -> Col
 def _of_intervals(intervals: Array, valid: Bools | None) -> Column:
     """Durations of months, days of 24 hours and nanoseconds."""
     words, rest = intervals.view("<i4").reshape(-1, 4), intervals.view("<i8")[1::2]
-    refuse(words[:, 0] != 0, words[:, 0], valid, "a duration of months", LOST)
-    refuse(rest % 1000 != 0, rest, valid, "a duration with parts of a microsecond", LOST)
+    refuse(
+        words[:, 0] != 0,
+        words[:, 0],
+        valid,
+        "is a number of months, which have no fixed length",
+        LOST,
+    )
+    refuse(
+        rest % 1000 != 0, rest, valid, "is a number of nanoseconds that are no microseconds", LOST
+    )
     days = words[:, 1].astype(np.int64)
     return made("duration", days * temporal.DAY + rest // 1000, valid)
 
@@ -321,6 +329,4 @@ def _check_texts(column: Column) -> None:
         try:
             data[begin:end].decode()
         except UnicodeDecodeError as error:
-            raise Unfit(
-                "a text is not valid UTF-8", "Repair it.", row, repr(error.object)
-            ) from None
+            raise Unfit("is not valid UTF-8", "Repair it.", row, repr(error.object)) from None

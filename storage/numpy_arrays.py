@@ -40,8 +40,8 @@ _FIRST_MONTH, _LAST_MONTH = -1969 * 12, 8030 * 12 - 1  # of the years 1 and 9999
 class Unfit(Exception):
     """What no column can hold.
 
-    reason : why, without a name. row : from 0, and the value there as text; None where it is the whole. name : of the
-    column, in a table.
+    reason : what is wrong; of a value, a verb first. row : of the value, from 0, and its text where it is known; None
+    where it is the whole that is wrong. name : of the column, in a table.
     """
 
     def __init__(self, reason: str, cure: str, row: int | None = None, value: str = "") -> None:
@@ -93,7 +93,7 @@ def single(array: Array, valid: Bools | None) -> Column:
             return made("int64", array, valid)
         case "u":
             large = array.astype(np.uint64) > np.iinfo(np.int64).max
-            refuse(large, array, valid, "an integer beyond 2**63 - 1", "Make texts of them.")
+            refuse(large, array, valid, "is beyond 2**63 - 1", "Make texts of them.")
             return made("int64", array, valid)
         case "f" if array.dtype.itemsize <= 8:
             return made("float64", array, valid)
@@ -148,7 +148,7 @@ def scaled(
     whole, rest = np.divmod(numbers, down)
     # compared before it is multiplied, which could go beyond 64 bits
     wrong = (rest != 0) | (whole < -(-bounds[0] // up)) | (whole > bounds[1] // up)
-    refuse(wrong, array, valid, f"a value cannot be stored as {kind}", LOST)
+    refuse(wrong, array, valid, f"cannot be stored as {kind}", LOST)
     return made(kind, np.where(wrong, 0, whole) * up, valid)
 
 
@@ -194,7 +194,7 @@ def lists(
     found = found.take(places(starts - first, lengths, offsets))
     if found.valid is not None and not found.valid.all():
         row = int(np.searchsorted(offsets, np.flatnonzero(~found.valid)[0], "right")) - 1
-        raise Unfit("a list holds a null", "Leave nulls out of lists.", row)
+        raise Unfit("is a list that holds null", "Leave nulls out of lists.", row)
     return Column.of_lists(replace(found, valid=None), offsets, valid)
 
 

@@ -102,7 +102,7 @@ def test_the_values_are_those_of_the_array(array: object) -> None:
         (lambda: pa.array([-(2**63)], pa.timestamp("us")), 0, "cannot be stored as datetime"),
         (lambda: pa.array([0, -(2**63)], pa.duration("us")), 1, "cannot be stored as duration"),
         (lambda: pa.array([2**30], pa.date32()), 0, "cannot be stored as date"),
-        (lambda: pa.array([[1], [1, None]], pa.list_(pa.int8())), 1, "holds a null"),
+        (lambda: pa.array([[1], [1, None]], pa.list_(pa.int8())), 1, "holds null"),
         (lambda: pa.array([[], [0, 1]], pa.list_(pa.duration("ns"))), 1, "as duration"),
         (lambda: pa.array([[[1]]]), None, "lists of lists"),
         (lambda: pa.array([1], pa.decimal128(9)), None, "decimal128"),
