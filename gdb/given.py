@@ -135,7 +135,8 @@ def _rows(
     except Unfit as problem:
         raise _refused(name, problem) from problem.__cause__
     if isinstance(opened, Arrow) and opened.is_table:
-        if properties or any(other is not None for _, other in others):
+        behind = [properties, *(other for _, other in others)]
+        if any(each is not None and not (isinstance(each, dict) and not each) for each in behind):
             raise TypeProblem("a table holds ends and properties itself; give nothing behind it.")
         return _of_table(opened, first.__class__.__name__, roles, values=values)
     if any(other is None for _, other in others):

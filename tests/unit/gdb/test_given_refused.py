@@ -185,6 +185,7 @@ def test_refusals_name_the_parameter_the_row_and_the_value(
         (lambda tx: tx.add_nodes("P", [4], [5]), "properties are a dict"),
         (lambda tx: tx.set_nodes([1]), "unless ids is a table"),
         (lambda tx: tx.set_nodes(pa.table({"id": [1]}), {"x": [1]}), "nothing behind it"),
+        (lambda tx: tx.set_nodes(pl.DataFrame({"id": [1]}), pd.DataFrame()), "nothing behind it"),
         (lambda tx: tx.set_relationships("R", [1], [2]), "unless starts is a table"),
         (lambda tx: tx.set_relationships("R", [1]), "ends are a list"),
         (lambda tx: tx.remove_relationships("R", [1]), "ends are a list"),
