@@ -6,25 +6,22 @@ import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from types import TracebackType
-from typing import TYPE_CHECKING, TypeAlias, TypeGuard, cast
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
-from gdb.errors import ChangeRefused, ClosedError, ImportFailed, TypeProblem
+from gdb.errors import ClosedError
+from gdb.given import given_nodes, given_relationships, name_of
 from gdb.interrupt import run_interruptibly
 from gdb.outcome import Outcome
 
 if TYPE_CHECKING:
+    from gdb.given import Ids, Properties
     from gdb.result import Result
-    from gdb.storage.importer.frames import ArrowStream
-    from gdb.storage.model import Column, PropertyValue
+    from gdb.storage.model import Column
     from gdb.storage.store import Store
     from gdb.storage.transaction import Changes
-
-Ids: TypeAlias = "Sequence[int] | Sequence[str] | Sequence[int | str] | npt.NDArray[np.int64]"
-Values: TypeAlias = "Sequence[object] | npt.NDArray[np.generic]"
-Properties: TypeAlias = "Mapping[str, Values] | None"
 
 
 class Transaction:
@@ -118,7 +115,7 @@ class Transaction:
     def add_nodes(
         self,
         labels: str | Sequence[str],
-        ids: Ids | ArrowStream,
+        ids: Ids,
         properties: Properties = None,
         *,
         id_space: str = "",
@@ -128,29 +125,29 @@ class Transaction:
         Parameters
         ----------
         labels : one label, or several that each node gets; () for none.
-        ids : of the nodes; new in their id space, all integers or all strings. Or a table with `__arrow_c_stream__`
-            (of pyarrow, polars, pandas, DuckDB), whose columns are ids and properties, by the names that `load` knows.
-        properties : key -> a value for each node, None for none: integers, floats, booleans, strings, dates,
-            datetimes, timedeltas, and lists of one of these, without nulls. Errors call the rows by their places in
-            these lists, from 0.
+        ids : of the nodes; new in their id space, all integers or all strings: a list, an array of NumPy or Arrow, a
+            column of a data frame. Or a table with `__arrow_c_stream__` (of pyarrow, polars, pandas, DuckDB), whose
+            columns are ids and properties, by the names that `load` knows; its column of ids becomes a property of that
+            name as well, as in `load` (":ID" names none).
+        properties : key -> a value for each node, as ids are given, null for none: integers, floats, booleans,
+            strings, dates, datetimes, timedeltas, and lists of one of these.
 
         Raises
         ------
-        ChangeRefused : an id is there already; a property is of another type than that of the nodes with these labels.
+        ChangeRefused : an id is there already; a property is of another type than that of the nodes with these labels,
+            or a value is none that it can hold.
         """
-        if _is_table(ids, properties):
-            (own,), columns = _table(ids, edges=False)
-        else:
-            own = _ids(cast("Ids", ids))
-            columns = _columns(properties, len(own))
         with self._changing() as changes:
-            changes.add_vertices(_names(labels), id_space, own, columns)
+            given = given_nodes(ids, properties, new=True)
+            if len(given):
+                changes.add_vertices(_names(labels), id_space, given.ids[0], given.properties)
 
-    def set_nodes(self, ids: Ids, properties: Mapping[str, Values], *, id_space: str = "") -> None:
-        """Set properties of nodes; None takes one away. Raises as `add_nodes`, and where a node is not there."""
+    def set_nodes(self, ids: Ids, properties: Properties = None, *, id_space: str = "") -> None:
+        """Set properties of nodes; None takes one away. `ids` may be a table, as for `add_nodes`, whose column of ids
+        only tells the nodes. Raises as `add_nodes`, and where a node is not there."""
         with self._changing() as changes:
-            columns = _columns(properties, len(ids))
-            changes.set_vertices(changes.find(_wanted(ids), id_space), columns)
+            given = given_nodes(ids, properties, needed=True)
+            changes.set_vertices(changes.find(_wanted(given.ids[0]), id_space), given.properties)
 
     def set_labels(
         self,
@@ -162,30 +159,37 @@ class Transaction:
     ) -> None:
         """Give nodes labels, and take labels away. Cost: the relationships of the nodes are written anew.
 
+        Parameters
+        ----------
+        ids : or a table, of which only the column of ids is looked at.
+
         Raises
         ------
         ChangeRefused : a node is not there; a property is of another type under the new labels.
         """
         with self._changing() as changes:
-            vids = changes.find(_wanted(ids), id_space)
+            given = given_nodes(ids, values=False)
+            vids = changes.find(_wanted(given.ids[0]), id_space)
             changes.relabel(vids, frozenset(_names(add)), frozenset(_names(remove)))
 
     def remove_nodes(self, ids: Ids, *, detach: bool = False, id_space: str = "") -> None:
-        """Remove nodes; with `detach` their relationships as well.
+        """Remove nodes; with `detach` their relationships as well. `ids` as for `set_labels`.
 
         Raises
         ------
         ChangeRefused : a node is not there, or has relationships and `detach` is not given.
         """
         with self._changing() as changes:
-            changes.remove_vertices(changes.find(_wanted(ids), id_space), detach=detach)
+            given = given_nodes(ids, values=False)
+            vids = changes.find(_wanted(given.ids[0]), id_space)
+            changes.remove_vertices(vids, detach=detach)
 
     # ---- relationships -----------------------------------------------------------------------------
 
     def add_relationships(
         self,
         type: str,
-        starts: Ids | ArrowStream,
+        starts: Ids,
         ends: Ids | None = None,
         properties: Properties = None,
         *,
@@ -204,41 +208,42 @@ class Transaction:
         ------
         ChangeRefused : an end is not there; the type is directed otherwise; a property is of another type.
         """
-        columns: dict[str, Column] | None = None
-        if _is_table(starts, ends, properties):
-            (first, second), columns = _table(starts, edges=True)
-            starts, ends = _plain(first), _plain(second)
-        elif ends is None:
-            raise TypeProblem("ends are a list or an array, unless starts is a table of both.")
         with self._changing() as changes:
-            sources, targets = _ends(changes, cast("Ids", starts), ends, id_space)
-            if columns is None:
-                columns = _columns(properties, len(sources))
+            given = given_relationships(starts, ends, properties)
+            sources, targets = _ends(changes, given.ids, id_space)
             if directed is None:
                 known = (t.directed for t in changes.view.edge_types if t.name == type)
                 directed = next(known, True)
-            changes.add_edges(_name(type), directed, sources, targets, columns)
+            changes.add_edges(name_of(type), directed, sources, targets, given.properties)
 
     def set_relationships(
         self,
         type: str,
         starts: Ids,
-        ends: Ids,
-        properties: Mapping[str, Values],
+        ends: Ids | None = None,
+        properties: Properties = None,
         *,
         id_space: str | tuple[str, str] = "",
     ) -> int:
-        """Set properties of all relationships of a type between pairs of nodes; how many there are."""
+        """Set properties of all relationships of a type between pairs of nodes; how many there are. `starts` may be
+        one table of all."""
         with self._changing() as changes:
-            sources, targets = _ends(changes, starts, ends, id_space)
-            return changes.set_edges(type, sources, targets, _columns(properties, len(sources)))
+            given = given_relationships(starts, ends, properties, needed=True)
+            return changes.set_edges(type, *_ends(changes, given.ids, id_space), given.properties)
 
     def remove_relationships(
-        self, type: str, starts: Ids, ends: Ids, *, id_space: str | tuple[str, str] = ""
+        self,
+        type: str,
+        starts: Ids,
+        ends: Ids | None = None,
+        *,
+        id_space: str | tuple[str, str] = "",
     ) -> int:
-        """Remove all relationships of a type between pairs of nodes; how many there were."""
+        """Remove all relationships of a type between pairs of nodes; how many there were. `starts` may be a table, of
+        which only the columns of both ends are looked at."""
         with self._changing() as changes:
-            return changes.remove_edges(type, *_ends(changes, starts, ends, id_space))
+            given = given_relationships(starts, ends, values=False)
+            return changes.remove_edges(type, *_ends(changes, given.ids, id_space))
 
     @contextmanager
     def _changing(self) -> Iterator[Changes]:
@@ -263,99 +268,20 @@ class Transaction:
         return self._changes
 
 
-def _is_table(given: Ids | ArrowStream, *others: object) -> TypeGuard[ArrowStream]:
-    """Whether a table stands for ids, and for the arguments behind them."""
-    if not hasattr(given, "__arrow_c_stream__"):
-        return False
-    if any(other is not None for other in others):
-        raise TypeProblem("a table holds ends and properties itself; give nothing behind it.")
-    return True
+def _ends(
+    changes: Changes, ids: tuple[Column, ...], id_space: str | tuple[str, str]
+) -> tuple[npt.NDArray[np.uint32], npt.NDArray[np.uint32]]:
+    """The vids of both ends of relationships."""
+    first, second = (id_space, id_space) if isinstance(id_space, str) else id_space
+    starts, ends = ids
+    return changes.find(_wanted(starts), first), changes.find(_wanted(ends), second)
 
 
-def _table(given: ArrowStream, *, edges: bool) -> tuple[list[Column], dict[str, Column]]:
-    """Columns of ids, and properties, of a table."""
-    from gdb.storage.importer.csv_graph import frame_columns
-
-    try:
-        ids, columns = frame_columns(given, given.__class__.__name__, edges=edges)
-    except ImportFailed as error:
-        raise ChangeRefused(error.message.rstrip("."), error.cure) from error
-    return ids, {_name(key): columns[key] for key in sorted(columns)}
-
-
-def _plain(ids: Column) -> Ids:
+def _wanted(ids: Column) -> npt.NDArray[np.int64] | Sequence[str]:
     if ids.kind == "int64":
         return ids.values.astype(np.int64, copy=False)
     return [str(value) for value in ids.to_list()]
 
 
-def _ends(
-    changes: Changes, starts: Ids, ends: Ids, id_space: str | tuple[str, str]
-) -> tuple[npt.NDArray[np.uint32], npt.NDArray[np.uint32]]:
-    """The vids of both ends of relationships."""
-    if len(starts) != len(ends):
-        raise ChangeRefused(f"there are {len(starts)} starts and {len(ends)} ends")
-    first, second = (id_space, id_space) if isinstance(id_space, str) else id_space
-    return changes.find(_wanted(starts), first), changes.find(_wanted(ends), second)
-
-
 def _names(labels: str | Sequence[str]) -> tuple[str, ...]:
-    return tuple(_name(label) for label in ((labels,) if isinstance(labels, str) else labels))
-
-
-def _name(text: str) -> str:
-    if not isinstance(text, str) or not text:
-        raise TypeProblem(f"a label, type or property is named by a text, not {text!r}.")
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        raise TypeProblem(f"the name {text!r} is not valid Unicode.") from None
-    return text
-
-
-def _wanted(ids: Ids) -> npt.NDArray[np.int64] | Sequence[int | str]:
-    if isinstance(ids, np.ndarray):
-        if ids.ndim != 1 or ids.dtype.kind not in "iu":
-            raise TypeProblem("ids are an array of integers with one dimension, or a list.")
-        return ids.astype(np.int64, copy=False)
-    if isinstance(ids, (str, bytes)) or not isinstance(ids, Sequence):
-        raise TypeProblem(f"ids are a list or an array, not {ids.__class__.__name__}.")
-    return ids
-
-
-def _ids(ids: Ids) -> Column:
-    """New ids as a column without nulls."""
-    from gdb.storage.model import Column
-
-    wanted = _wanted(ids)
-    if isinstance(wanted, np.ndarray):
-        return Column("int64", wanted)
-    kinds = {type(value) for value in wanted}
-    if not kinds <= {int} and not kinds <= {str}:
-        raise TypeProblem("ids are all integers, or all strings.")
-    return _column("id", wanted, len(wanted), "string" if kinds == {str} else "int64")
-
-
-def _columns(properties: Properties, count: int) -> dict[str, Column]:
-    return {
-        _name(key): _column(key, values, count)
-        for key, values in sorted((properties or {}).items())
-    }
-
-
-def _column(key: str, values: Values, count: int, kind: str = "") -> Column:
-    from gdb.storage.model import KINDS, Column
-
-    if isinstance(values, (str, bytes)) or not isinstance(values, (Sequence, np.ndarray)):
-        raise TypeProblem(
-            f"the values of {key!r} are a list or an array, not {values.__class__.__name__}."
-        )
-    if len(values) != count:
-        raise ChangeRefused(f"the property {key!r} has {len(values)} values for {count} rows")
-    given = values.tolist() if isinstance(values, np.ndarray) else list(values)
-    plain = cast("list[PropertyValue]", given)  # from_list refuses what is none
-    wanted = next((k for k in KINDS if k == kind), None)
-    try:
-        return Column.from_list(plain, wanted)
-    except ImportFailed as error:
-        raise ChangeRefused(f"the property {key!r}: {error.reason}", error.cure) from None
+    return tuple(name_of(label) for label in ((labels,) if isinstance(labels, str) else labels))

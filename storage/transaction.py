@@ -79,9 +79,10 @@ class Changes:
         found = self.view.find_many(wanted, id_space)
         missing = np.flatnonzero(found < 0)
         if len(missing):
-            inside = f" in the id space {id_space!r}" if id_space else ""
+            row, inside = int(missing[0]), f" in the id space {id_space!r}" if id_space else ""
+            value = int(wanted[row]) if isinstance(wanted, np.ndarray) else wanted[row]
             raise ChangeRefused(
-                f"there is no node with the id {wanted[int(missing[0])]!r}{inside}",
+                f"there is no node with the id {value!r}{inside} (row {row})",
                 "Add it first, with add_nodes().",
             )
         return found.astype(np.uint32)

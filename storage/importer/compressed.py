@@ -50,7 +50,7 @@ def unpacked(raw: BinaryIO, path: Path) -> BinaryIO:
     kind = compression_of(raw.read(4))
     raw.seek(0)
     if kind == "gzip":
-        return cast(BinaryIO, io.BufferedReader(gzip.GzipFile(fileobj=raw)))
+        return cast(BinaryIO, io.BufferedReader(_Gzip(raw)))
     if kind == "zstd":
         raw.close()
         return cast(BinaryIO, io.BufferedReader(_Zstandard(path), _CHUNK))
@@ -147,6 +147,20 @@ def _unpacks_at_most(raw: BinaryIO, path: Path) -> int:
     if raw.tell() > size:
         raise damaged(path, "it ends early")
     return found
+
+
+class _Gzip(gzip.GzipFile):
+    """The bytes of a gzip file, which is closed with it; Python's own leaves a file open that it did not open."""
+
+    def __init__(self, raw: BinaryIO) -> None:
+        self._packed = raw
+        super().__init__(fileobj=raw)
+
+    def close(self) -> None:
+        try:
+            super().close()
+        finally:
+            self._packed.close()
 
 
 class _Zstandard(io.RawIOBase):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Sequence
-from contextlib import closing
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
@@ -15,7 +14,7 @@ from gdb.errors import ImportFailed
 from gdb.storage.engine import Engine
 from gdb.storage.importer.assemble import Assembly, NewEdges
 from gdb.storage.importer.detect import head, is_parquet
-from gdb.storage.importer.frames import ArrowStream, Frame, FrameTable, frame_layout
+from gdb.storage.importer.frames import Frame, FrameTable, frame_layout
 from gdb.storage.importer.header import Field, assume_roles, names_of
 from gdb.storage.importer.integer_table import IntegerTable, read_integers
 from gdb.storage.importer.layout import Layout, layout_of
@@ -169,50 +168,6 @@ def _source(table: Table, records: Callable[[], I64], rows: I64 | None) -> Sourc
         return [found[k] for k in numbers]
 
     return Source(table.report.file, number, place, exported=table.layout.written is not None)
-
-
-def frame_columns(
-    given: ArrowStream, name: str, *, edges: bool
-) -> tuple[list[Column], dict[str, Column]]:
-    """A table in memory for a transaction: the ids of its nodes, or of both ends of its edges, and the properties.
-
-    name : by which errors call it.
-
-    Raises
-    ------
-    ImportFailed : it holds what cannot be stored, or labels, types and id spaces, which the transaction names.
-    """
-    with closing(Engine()) as engine:
-        rejects = Rejects("raise", 0)
-        sheet = Sheet(
-            Path(name), Naming(), FileReport(name, ""), rejects, None, engine, Frame(given, name)
-        )
-        unread, warnings = sheet.table(edges=edges)
-        with unread as table:
-            fields = table.layout.fields
-            for field in fields:
-                if field.role in ("LABEL", "TYPE") or field.space is not None:
-                    raise ImportFailed(
-                        f"has a column of the role {field.role}"
-                        + (f" that names an id space, {field.space!r}" if field.space else ""),
-                        "Labels, type and id space are arguments; leave them out of the table.",
-                        file=name,
-                    )
-            if warnings:  # there is no report that would tell them
-                raise ImportFailed(
-                    warnings[0].removeprefix(f"{name}: "),
-                    "Rename or cast the columns first.",
-                    file=name,
-                )
-            at = [
-                _role(fields, r, sheet.path) for r in (("START_ID", "END_ID") if edges else ("ID",))
-            ]
-            for i in at:
-                table.reject_missing(i, "the id")
-            ids, columns = [table.column(i, table.kind(i)) for i in at], _properties(table)
-        if not edges and fields[at[0]].name:  # as `load` does, so that users can ask for n.id
-            columns = {fields[at[0]].name: ids[0], **columns}
-    return ids, columns
 
 
 def _finish(table: Table, warnings: list[str]) -> None:
@@ -375,11 +330,6 @@ def _rows(edges: NewEdges, rows: I64 | None) -> NewEdges:
         columns={k: c.take(rows) for k, c in edges.columns.items()},
         rows=edges.rows[rows],
     )
-
-
-def _properties(table: Table) -> dict[str, Column]:
-    fields = table.layout.fields
-    return {fields[i].name: table.column(i, k) for i, k in _kinds_of_properties(table).items()}
 
 
 def _kinds_of_properties(table: Table) -> dict[int, Kind]:

@@ -6,9 +6,10 @@ import threading
 from collections.abc import Sequence
 from contextlib import closing
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol, TypeGuard
+from typing import TYPE_CHECKING
 
 from gdb.errors import ImportFailed
+from gdb.storage.arrow_arrays import ArrowStream
 from gdb.storage.engine import Engine
 from gdb.storage.importer.layout import Layout
 from gdb.storage.importer.report import FileReport, Rejects
@@ -18,16 +19,6 @@ if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
 _CURE = "Give a table or data frame of plain columns."
-
-
-class ArrowStream(Protocol):
-    """A pyarrow table or reader, a polars or pandas data frame, a DuckDB relation, a result of gdb, ..."""
-
-    def __arrow_c_stream__(self, requested_schema: object = None) -> object: ...
-
-
-def is_stream(value: object) -> TypeGuard[ArrowStream]:
-    return hasattr(value, "__arrow_c_stream__")
 
 
 class Frame:

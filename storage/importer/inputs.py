@@ -10,10 +10,11 @@ from typing import NamedTuple
 
 from gdb.errors import ImportFailed
 from gdb.storage import contents
+from gdb.storage.arrow_arrays import ArrowStream, is_stream
 from gdb.storage.importer import csv_graph, exported
 from gdb.storage.importer.csv_graph import Naming
 from gdb.storage.importer.detect import detect, head, is_parquet
-from gdb.storage.importer.frames import ArrowStream, Frame, frame_layout, is_stream
+from gdb.storage.importer.frames import Frame, frame_layout
 from gdb.storage.importer.layout import Layout
 from gdb.storage.importer.networkx_graph import NetworkxGraph, is_graph
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import gc
 import gzip
 import threading
+import warnings
 from collections.abc import Callable
 from pathlib import Path
 
@@ -82,6 +84,17 @@ def test_every_text_format(tmp_path: Path, name: str, packer: str, end: bytes) -
     assert same == plain
     assert packed.files[0].format == report.files[0].format
     assert packed.rows == report.rows > 0
+
+
+@pytest.mark.parametrize("packer", PACKERS)
+@pytest.mark.parametrize("name", FORMATS)
+def test_no_file_is_left_open(tmp_path: Path, name: str, packer: str) -> None:
+    path = written(tmp_path, PACKERS[packer](FORMATS[name]), name + packer)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        loaded(path)
+        gc.collect()
+    assert not [str(each.message) for each in caught if each.category is ResourceWarning]
 
 
 @pytest.mark.parametrize("packer", PACKERS)
