@@ -287,7 +287,9 @@ def test_a_label_under_which_a_property_is_of_several_types(
     with gdb.connect() as db:
         with db.transaction() as tx:
             tx.add_nodes(("A", "B"), [7], {"x": [7]}, id_space="_created")
-        with pytest.raises(ImportFailed, match=r"'x' of .* is string here and int64 in the graph"):
+        with pytest.raises(
+            ImportFailed, match=r"'x' of .* is int64 in the graph already, and string here: 'one'"
+        ):
             db.load(tmp_path / "e")
 
 
