@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import threading
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from gdb.query_graph import MatchMode
     from gdb.request import Load, Request
     from gdb.result import DeviceColumns, Result
+    from gdb.storage.check import Report
     from gdb.storage.snapshot import StoreStats
     from gdb.storage.store import Store
     from gdb.storage.transaction import Changes
@@ -306,11 +308,23 @@ class Queries:
         """Vertices, edges and bytes, and for each partition its rows, intervals, edges and bytes."""
         return self._work.do(lambda: self._store.snapshot().stats())
 
-    def check(self) -> None:
-        """Read every file of the store and compare its checksum.
+    def check(self) -> Report:
+        """Read every file of the store anew and compare every invariant; docs/FORMAT.md lists them, and what no check
+        can tell. Takes the memory of the largest edge type, and shows a progress bar where stderr is a terminal.
+
+        Returns
+        -------
+        The invariants by name, how many things each was compared of, and files that mean nothing.
 
         Raises
         ------
-        CorruptStore : a file is not the one that was committed; the message names it.
+        CorruptStore : something is wrong; the message names the first fault and its file, `faults` has all of them.
+        Cancelled : Ctrl-C, `interrupt` or `close`.
         """
-        self._work.do(lambda: self._store.snapshot().check(), None, run_beside)
+        from gdb.progress import shown
+        from gdb.storage.steps import Steps
+
+        cancel = threading.Event()
+        with shown(sys.stderr) as progress:
+            steps = Steps("check", progress, cancel)
+            return self._work.do(lambda: self._store.snapshot().check(steps), cancel, run_beside)

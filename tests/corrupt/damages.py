@@ -160,7 +160,10 @@ def ends_of_records(folder: Path) -> list[int]:
     raw = (folder / "MANIFEST").read_bytes()
     ends = [512 * HEAD.unpack_from(raw)[2]]
     while 0 < ends[-1] < len(raw):
-        ends.append(ends[-1] + 512 * struct.unpack_from("<I", raw, ends[-1] + 4)[0])
+        sectors = struct.unpack_from("<I", raw, ends[-1] + 4)[0]
+        if not sectors:
+            break  # zeros, made ahead of the next records
+        ends.append(ends[-1] + 512 * sectors)
     return ends if len(ends) > 1 else []
 
 
