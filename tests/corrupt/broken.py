@@ -210,7 +210,7 @@ def _of_columns() -> tuple[Broken, ...]:
     name: Path_ = ("groups", 0, "columns", "name")
     return (
         Broken("column lengths", BASE, bytes_at(of_column(*name, "offsets"), -8, struct.pack("<q", 1))),
-        Broken("validity", INSIDE, bytes_at(of_column("delta", "types", 0, "columns", "w", "valid"), 0, b"\xff")),
+        Broken("validity", INSIDE, bytes_at(of_column("delta", "added", 0, "columns", "age", "valid"), 0, b"\xff")),
         Broken("times", INSIDE, _added("born", struct.pack("<i", 2932897))),
         Broken("offsets", BASE, bytes_at(of_column(*name, "offsets"), 24, struct.pack("<q", -1))),
         Broken("booleans", BASE, bytes_at(of_column("groups", 0, "columns", "tall", "values"), 0, b"\2")),
