@@ -77,15 +77,17 @@ _SCOPES = (_MANIFEST, _JOURNAL, _FILES, _COLUMNS, _PARTS, _TYPES, _SPACES, _DELT
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What became of one invariant. things : what it is about; checked : how many of them were compared; skipped : how
+    """What became of one invariant. things : what it is about; by_readers : whether who reads one compares it too, when
+    it is first touched; checked : how many of them were compared; skipped : how
     many could not be, for another fault; faults : in how many it does not hold."""
 
     name: str
     rule: str
     things: str
-    checked: int
-    skipped: int
-    faults: int
+    by_readers: bool
+    checked: int = 0
+    skipped: int = 0
+    faults: int = 0
 
 
 def invariants() -> tuple[Outcome, ...]:
@@ -94,7 +96,10 @@ def invariants() -> tuple[Outcome, ...]:
     for scope in _SCOPES:
         for one in scope.all:
             things.setdefault(one, []).append(scope.things)
-    return tuple(Outcome(one.name, one.rule, ", ".join(of), 0, 0, 0) for one, of in things.items())
+    read = {one for scope in _SCOPES for one in scope.read}
+    return tuple(
+        Outcome(one.name, one.rule, ", ".join(of), one in read) for one, of in things.items()
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,8 +146,8 @@ def check_folder(path: Path, steps: Steps) -> Report:
 
 
 def check(files: Files, steps: Steps, held: Manifest | None = None) -> Report:
-    """Check a store: all of it is read anew, once; the memory is that of one edge type, and 24 bytes for each of its
-    edges. held : the state to check; None for that on disk.
+    """Check a store: all of it is read anew; the memory is that of one edge type, and 24 to 48 bytes for each of its
+    edges, or of one id space. held : the state to check; None for that on disk.
 
     Raises as `check_folder`.
     """
@@ -283,6 +288,7 @@ class _Run:
         if delta is not None and manifest.delta is not None:
             changed = deep.Changed(delta, Vertices(manifest, delta, segments))
             self._compare(_DELTA, manifest.name_of(manifest.delta.file), changed)
+        self._steps.at("checking", self._total, self._total)
 
     def _each_file(self, manifest: Manifest, segments: Segments) -> None:
         owned = owners.owners(manifest)

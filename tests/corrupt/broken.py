@@ -12,7 +12,6 @@ from tests.corrupt import damages, delta, sealed
 from tests.corrupt.sealed import ENTRY, HEAD, HEADER, Entry, Json, Path_
 from tests.corrupt.stores import BASE, INSIDE, JOURNAL, PACKED
 
-Number = int
 PAGE, PAGE_FROM, SMALL = 4096, 65536, 64
 
 
@@ -56,7 +55,9 @@ def number(folder: Path, at: Path_) -> int:
     return found
 
 
-def bytes_at(find: Callable[[Path], tuple[str, Entry]], at: int, raw: bytes) -> Callable[[Path], None]:
+def bytes_at(
+    find: Callable[[Path], tuple[str, Entry]], at: int, raw: bytes
+) -> Callable[[Path], None]:
     """Other bytes in a section; a place below 0 is counted from its end."""
 
     def apply(folder: Path) -> None:
@@ -109,7 +110,9 @@ def rebuilt(content: bytes, others: Mapping[int, bytes]) -> bytes:
     return HEADER.pack(magic, version, count, at) + head + tail
 
 
-def resized(find: Callable[[Path], tuple[str, Entry]], by: Callable[[bytes], bytes]) -> Callable[[Path], None]:
+def resized(
+    find: Callable[[Path], tuple[str, Entry]], by: Callable[[bytes], bytes]
+) -> Callable[[Path], None]:
     """Another content of a section, of any length."""
 
     def apply(folder: Path) -> None:
@@ -232,7 +235,6 @@ def _added(key: str, raw: bytes) -> Callable[[Path], None]:
 
 
 def _of_edges() -> tuple[Broken, ...]:
-    last = of_column("types", 1, "parts", 0)
     return (
         Broken("segment rows", BASE, bytes_at(of_kind(3), 0, b"\7")),
         Broken("intervals", BASE, more((*FIRST, "intervals"))),
