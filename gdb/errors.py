@@ -7,6 +7,8 @@ module imports nothing of gdb, so every room may use it.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 
 class GdbError(Exception):
     """Base of all errors of gdb.
@@ -53,11 +55,27 @@ class FolderTaken(StoreError, FileExistsError):
     code = "TAKEN"
 
 
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """What is wrong with a store: the invariant that does not hold ("" where only a whole check tells), and the file
+    that shows it. docs/FORMAT.md lists the invariants."""
+
+    invariant: str
+    file: str
+    what: str
+
+
 class CorruptStore(StoreError):
-    """A file of the store is not the file that the manifest committed; the message names the
-    file."""
+    """A file of the store is not the file that the manifest committed, or contradicts it; the message names the file.
+
+    faults : all that were found: by `Database.check` in the whole store, by any other work the one that stopped it.
+    """
 
     code = "CORRUPT"
+
+    def __init__(self, message: str, cure: str = "", faults: tuple[Fault, ...] = ()) -> None:
+        super().__init__(message, cure)
+        self.faults = faults
 
 
 class StoreVersionError(StoreError):

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from gdb.query_graph import MatchMode
     from gdb.request import Clock, Load, Request
     from gdb.result import DeviceColumns, Result
+    from gdb.storage.check import Report
     from gdb.storage.importer import LoadReport
     from gdb.storage.snapshot import Snapshot, StoreStats
     from gdb.storage.steps import Steps
@@ -316,14 +317,26 @@ class Queries(ABC):
         """Vertices, edges and bytes, and for each partition its rows, intervals, edges and bytes."""
         return self._work.do(lambda: self._snapshot().stats())
 
-    def check(self) -> None:
-        """Read every file of the store and compare its checksum.
+    def check(self) -> Report:
+        """Read every file of the store anew and compare every invariant; docs/FORMAT.md lists them, and what no check
+        can tell. Takes the memory of the largest edge type, and shows a progress bar where stderr is a terminal.
+
+        Returns
+        -------
+        The invariants by name, how many things each was compared of, and files that mean nothing.
 
         Raises
         ------
-        CorruptStore : a file is not the one that was committed; the message names it.
+        CorruptStore : something is wrong; the message names the first fault and its file, `faults` has all of them.
+        Cancelled : Ctrl-C, `interrupt` or `close`.
         """
-        self._work.do(lambda: self._snapshot().check(), None, run_beside)
+        from gdb.progress import shown
+        from gdb.storage.steps import Steps
+
+        cancel = threading.Event()
+        with shown(sys.stderr) as progress:
+            steps = Steps("check", progress, cancel)
+            return self._work.do(lambda: self._snapshot().check(steps), cancel, run_beside)
 
     # ---- copies ------------------------------------------------------------------------------------
 

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from gdb.errors import NameProblem
+from gdb.errors import CorruptStore, NameProblem
 from gdb.language.suggest import did_you_mean
 from gdb.repl.format import Format
 from gdb.repl.session import Session
@@ -127,6 +127,18 @@ def _stats(session: Session, argument: str) -> None:
             for part in stats.parts
         ]
         session.say("\n".join(["", *table(head, rows, session.width())]))
+
+
+@command(".check", "Read every file of the store and compare every invariant.")
+def _check(session: Session, argument: str) -> None:
+    from gdb.repl import checking
+
+    try:
+        report = session.db.check()
+    except CorruptStore as error:
+        session.say("\n".join(checking.faults(error.faults)))
+        raise
+    session.say("\n".join(checking.lines(report, session.width())))
 
 
 @command(

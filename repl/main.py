@@ -6,6 +6,7 @@ import argparse
 import io
 import os
 import shlex
+import shutil
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -26,7 +27,7 @@ _EPILOG = """\
 other uses:
   gdbsh create STORE         make an empty store
   gdbsh load STORE FILE...   import edge lists, tables or exports (gdbsh load --help)
-  gdbsh check STORE          verify every file of a store
+  gdbsh check STORE          compare every invariant of a store
   gdbsh compact STORE        write it anew with what transactions changed
   gdbsh backup STORE FOLDER  copy a store, also while another process writes to it
   gdbsh export STORE FOLDER  write the graph as CSV or Parquet files
@@ -174,14 +175,18 @@ def _load(words: Sequence[str]) -> int:
 
 
 def _check(words: Sequence[str]) -> int:
-    parser = _parser("gdbsh check", "Read every file of a store and compare its checksum.")
+    from gdb.repl import checking
+
+    parser = _parser(
+        "gdbsh check",
+        "Read every file of a store and compare every invariant; exit code 1 where one does not hold.",
+    )
     parser.add_argument("store", metavar="STORE", help="folder of the store")
     given = parser.parse_args(words)
-    with gdb.connect(given.store, read_only=True) as db:
-        db.check()
-        stats = db.stats()
-    print(f"{given.store}: all {stats.files:,} files are as committed ({stats.bytes:,} bytes)")
-    return 0
+    report = checking.check(Path(given.store))
+    width = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
+    print("\n".join(checking.lines(report, width)))
+    return FAILED if report.faults else 0
 
 
 def _compact(words: Sequence[str]) -> int:

@@ -28,7 +28,8 @@ from gdb.storage.model import I64, U32, Column, EdgeTable, GraphTables, Kind, Ve
 from gdb.storage.reading import read_edges, read_vertices
 from gdb.storage.renumber import Numbering, genmap
 from gdb.storage.runs import PIECE, Piece, Room
-from gdb.storage.segment import Section, SectionKind, SegmentWriter
+from gdb.storage.segment import Section, SectionKind
+from gdb.storage.segment_writer import SegmentWriter
 from gdb.storage.snapshot import Snapshot
 from gdb.storage.spool import Sorts, Spool, missing, shares_of
 from gdb.storage.store import Store

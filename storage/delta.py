@@ -18,7 +18,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from gdb.storage import contradictions, properties
+from gdb.storage import properties, readable
+from gdb.storage.invariants import DELTA_LENGTHS
 from gdb.storage.manifest import (
     AddedEdges,
     AddedVertices,
@@ -29,7 +30,7 @@ from gdb.storage.manifest import (
 )
 from gdb.storage.model import I64, U32, Column, offsets_of_lengths
 from gdb.storage.pcsr import U64
-from gdb.storage.segment import Section, SectionKind, Segments, damaged
+from gdb.storage.segment import Section, SectionKind, Segments, compare, damaged
 
 Ranges = tuple[tuple[int, int], ...]
 
@@ -234,7 +235,8 @@ def read(manifest: Manifest, segments: Segments) -> Delta:
 
     def same(found: int, told: int) -> None:
         if found != told:
-            raise damaged(where, file.name, "holds another delta than the manifest says")
+            how = "holds another delta than the manifest says"
+            raise damaged(where, file.name, how, DELTA_LENGTHS.name)
 
     def patches(of: Mapping[str, PatchRecord]) -> dict[str, Patch]:
         made: dict[str, Patch] = {}
@@ -275,8 +277,7 @@ def read(manifest: Manifest, segments: Segments) -> Delta:
         )
     groups = {number: patches(of) for number, of in record.patches.items()}
     delta = Delta(record.vertices, dead, tuple(added), groups, types)
-    if wrong := contradictions.in_delta(delta, manifest):
-        raise damaged(where, file.name, wrong)
+    compare(where, file.name, readable.DELTA, (delta, manifest))
     return delta
 
 

@@ -14,6 +14,7 @@ import numpy as np
 from gdb.storage import pcsr
 from gdb.storage.adjacency import Direction
 from gdb.storage.delta import Patch, TypeDelta, patched
+from gdb.storage.invariants import EDGE_COUNTS
 from gdb.storage.manifest import TypeRecord
 from gdb.storage.model import I64, Column, Kind
 from gdb.storage.pcsr import U64
@@ -100,7 +101,8 @@ def _keys(
                 yield keys
     if count != record.edge_count:
         name = segments[part.segments[0].file].name
-        raise damaged(segments.files.where, name, f"is not symmetric (type {record.name})")
+        how = f"is not symmetric (type {record.name})"
+        raise damaged(segments.files.where, name, how, EDGE_COUNTS.name)
 
 
 def _part(column: Column | None, begin: int, count: int, kind: Kind) -> Column:

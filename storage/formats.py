@@ -15,14 +15,14 @@ def format_of(manifest: Manifest) -> int:
     """The oldest format that has all that the store uses, so that an older gdb reads what it can."""
     if manifest.journal or manifest.packed:
         return 4
-    kinds = {column.kind for column in _columns_of(manifest)}
+    kinds = {column.kind for column in columns_of(manifest)}
     if "any" in kinds:
         return 3
     # a reader that knows no delta must not overlook it
     return 1 if manifest.delta is None and kinds <= set(FIRST_KINDS) else 2
 
 
-def _columns_of(manifest: Manifest) -> Iterator[ColumnRecord]:
+def columns_of(manifest: Manifest) -> Iterator[ColumnRecord]:
     """The columns of all properties, also those of the delta."""
     owned = [group.columns for group in manifest.groups] + [t.columns for t in manifest.types]
     if manifest.delta is not None:

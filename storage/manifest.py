@@ -21,6 +21,7 @@ from gdb.storage.checksum import DIGEST_BYTES, digest
 from gdb.storage.fields import Fields, Json
 from gdb.storage.files import MANIFEST, Files
 from gdb.storage.formats import format_of
+from gdb.storage.invariants import MANIFEST_SEAL, MANIFEST_TEXT, Contradiction
 from gdb.storage.model import Kind
 from gdb.storage.names import SEGMENT_NAME, looks_like_store
 from gdb.storage.segment import FileRecord, Inside, damaged
@@ -255,10 +256,12 @@ def decode(raw: bytes, where: str) -> Manifest:
     raw = raw[: length_in(raw)]
     sealed, seal = raw[:-DIGEST_BYTES], raw[-DIGEST_BYTES:]
     if len(sealed) < _HEAD.size or digest(sealed) != seal:
-        raise damaged(where, MANIFEST, "does not hold the bytes that were committed")
+        raise damaged(
+            where, MANIFEST, "does not hold the bytes that were committed", MANIFEST_SEAL.name
+        )
     magic, version, sectors, length = _HEAD.unpack_from(sealed)
     if magic != _MAGIC:
-        raise damaged(where, MANIFEST, "is not a manifest")
+        raise damaged(where, MANIFEST, "is not a manifest", MANIFEST_TEXT.name)
     if version > FORMAT:  # every format keeps head and seal, so that this is no guess
         raise StoreVersionError(
             f"The store {where} has format {version}; this gdb reads up to format {FORMAT}.",
@@ -267,7 +270,7 @@ def decode(raw: bytes, where: str) -> Manifest:
     body, inline = sealed[_HEAD.size : _HEAD.size + length], sealed[_HEAD.size + length :]
     known = 1 <= version <= FORMAT and (version == 4 or not sectors)
     if not known or len(body) < length or (inline and version == 1):
-        raise damaged(where, MANIFEST, "has no valid head")
+        raise damaged(where, MANIFEST, "has no valid head", MANIFEST_TEXT.name)
     try:
         held = Inside(raw=inline) if inline else None
         found = replace(_manifest(_Fields(cast(Json, json.loads(body))), held), journal=sectors > 0)
@@ -278,12 +281,20 @@ def decode(raw: bytes, where: str) -> Manifest:
         if version < 4 and found.packed:
             raise ValueError(f"packed sections in format {version}")
     except (ValueError, RecursionError) as error:
-        raise damaged(where, MANIFEST, f"cannot be understood ({error})") from None
+        raise damaged(
+            where, MANIFEST, f"cannot be understood ({error})", MANIFEST_TEXT.name
+        ) from None
     try:
         contradictions.in_manifest(found)
-    except ValueError as error:
-        raise damaged(where, MANIFEST, f"contradicts itself ({error})") from None
+    except Contradiction as error:
+        how = f"contradicts itself ({error})"
+        raise damaged(where, MANIFEST, how, error.invariant) from None
     return found
+
+
+def format_in(raw: bytes) -> int:
+    """The format that the bytes of a manifest file say they are of."""
+    return int(_HEAD.unpack_from(raw)[1])
 
 
 def length_in(raw: bytes) -> int:
@@ -307,7 +318,7 @@ def read(files: Files) -> tuple[bytes, Manifest]:
         raw = files.read(MANIFEST)
     except FileNotFoundError:
         if looks_like_store(files.names()):
-            raise damaged(files.where, MANIFEST, "is missing") from None
+            raise damaged(files.where, MANIFEST, "is missing", MANIFEST_SEAL.name) from None
         raise NotAStore(
             f"The folder {files.where} is no store of gdb: it has no file {MANIFEST}.",
             "Give the folder of a store, or a new name to create one.",

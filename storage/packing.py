@@ -135,7 +135,7 @@ def unpacked_numbers(words: U64, item: int, most: int) -> U8:
         at = frames.unpack_numbers(
             words.ctypes.data, places[part] * 64, end, out.ctypes.data + first * item, item, here
         )
-        return end - 64 < at <= end
+        return _ends(words, at, end)
 
     _all(run, len(starts))
     return out
@@ -215,7 +215,7 @@ def unpack_rows(words: U64, offsets: I64, out: U32) -> None:
             chosen[part],
             out.ctypes.data,
         )
-        return end - 64 < at <= end
+        return _ends(words, at, end)
 
     _all(run, parts)
 
@@ -241,6 +241,11 @@ def _places(words: U64, starts: list[int], head: int) -> list[int]:
     if places[0] != first or not rising or int(words[-1]):
         raise Unreadable
     return places
+
+
+def _ends(words: U64, at: int, end: int) -> bool:
+    """Whether a part that was read up to a bit ends in the word before another one, whose other bits are 0."""
+    return end - 64 < at <= end and (at == end or not int(words[at >> 6]) >> (at & 63))
 
 
 def _all(run: Callable[[int], bool], parts: int) -> None:

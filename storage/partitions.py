@@ -24,6 +24,7 @@ from gdb.storage.adjacency import Adjacency, Direction
 from gdb.storage.delta import TypeDelta, patched
 from gdb.storage.edge_stream import EdgePiece
 from gdb.storage.files import MANIFEST
+from gdb.storage.invariants import DIRECTIONS, EDGE_COUNTS
 from gdb.storage.manifest import TypeRecord
 from gdb.storage.model import I64, U32, Column, Kind, wider
 from gdb.storage.pcsr import Part
@@ -259,7 +260,7 @@ class Partitions:
         try:
             return pcsr.spliced(stored, _turned(removed, side), _turned(changes.keys, side))
         except KeyError:  # read from the forward part, or from one half of a symmetric one
-            self._asymmetric(changes.name)
+            self._asymmetric(changes.name, DIRECTIONS)
 
     def _order(self, name: str) -> I64:
         """Of each edge of a changed type, in the order of ids: its rank in the base, or the number of edges there and
@@ -373,11 +374,13 @@ class Partitions:
         ranks[other] = ranks[twins[pcsr.stable_order(part.neighbours[twins])]]
         return ranks
 
-    def _asymmetric(self, name: str) -> NoReturn:
+    def _asymmetric(self, name: str, invariant: str = EDGE_COUNTS.name) -> NoReturn:
         """Refuse a type with an edge that only one of its ends knows."""
         record = self._records.get(name)
         file = MANIFEST if record is None else self._segments[record.parts[0].segments[0].file].name
-        raise damaged(self._segments.files.where, file, f"is not symmetric (type {name})")
+        raise damaged(
+            self._segments.files.where, file, f"is not symmetric (type {name})", invariant
+        )
 
 
 def _read(record: TypeRecord, direction: Direction, segments: Segments, vertex_count: int) -> Part:

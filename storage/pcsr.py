@@ -16,13 +16,21 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from gdb.storage import contradictions, intervals
+from gdb.storage import intervals, readable
 from gdb.storage.adjacency import Adjacency, Direction
 from gdb.storage.arrays import unset
 from gdb.storage.intervals import Intervals
+from gdb.storage.invariants import INTERVALS, SEGMENTS_TOLD
 from gdb.storage.manifest import PartRecord, SegmentRecord
 from gdb.storage.model import I64, U8, U32
-from gdb.storage.segment import Section, SectionKind, SegmentFile, SegmentWriter, damaged
+from gdb.storage.segment import (
+    Section,
+    SectionKind,
+    SegmentFile,
+    compare,
+    damaged,
+)
+from gdb.storage.segment_writer import SegmentWriter
 
 U64 = npt.NDArray[np.uint64]
 
@@ -400,16 +408,20 @@ def read_segment(
     firsts = file.u32(at, SectionKind.INTERVAL_FIRST, segment.rows)
     runs = file.u32(at + 1, SectionKind.INTERVAL_LENGTH, segment.rows)
     if firsts.shape != runs.shape:
-        raise damaged(where, file.name, "has intervals without a length")
+        raise damaged(where, file.name, "has intervals without a length", SEGMENTS_TOLD.name)
     index = intervals.of_lengths(firsts, runs)
     lengths = file.u8(at + 2, SectionKind.ROW_LENGTHS, segment.rows)
     long = file.u32(at + 3, SectionKind.LONG_ROWS, segment.rows)
     if np.count_nonzero(lengths == LONG) != long.shape[0]:
-        raise damaged(where, file.name, "has another number of long rows than it says")
+        raise damaged(
+            where, file.name, "has another number of long rows than it says", SEGMENTS_TOLD.name
+        )
     local = decode_offsets(lengths, long)
     fits = local.shape[0] == segment.rows + 1 and index.rows == segment.rows
     if not (fits and segment.edges == local[-1]):
-        raise damaged(where, file.name, "holds another segment than the manifest says")
+        raise damaged(
+            where, file.name, "holds another segment than the manifest says", SEGMENTS_TOLD.name
+        )
     return Rows(index.vids(), local, file.neighbours(at + 4, local, out))
 
 
@@ -423,7 +435,7 @@ def read(record: PartRecord, files: list[SegmentFile], where: str, vertex_count:
     Raises
     ------
     CorruptStore : what the segments hold could not be read without harm (see
-        `gdb.storage.contradictions.in_part`), or is not what the manifest says.
+        `gdb.storage.readable.PART`), or is not what the manifest says.
     """
     offsets = np.zeros(record.rows + 1, np.int64)
     vids = np.zeros(record.rows, np.uint32)
@@ -439,12 +451,14 @@ def read(record: PartRecord, files: list[SegmentFile], where: str, vertex_count:
         # The end of a row that goes on in the next segment is written again by that one.
         offsets[segment.first_row + 1 : stop + 1] = rows.offsets[1:] + segment.first_edge
         if segment.first_row < done and vids[segment.first_row] != rows.vids[0]:
-            raise damaged(where, file.name, "goes on with a row of another vertex")
+            raise damaged(
+                where, file.name, "goes on with a row of another vertex", SEGMENTS_TOLD.name
+            )
         vids[segment.first_row : stop] = rows.vids
         done = stop
     name = files[0].name
     if (vids[1:] <= vids[:-1]).any():
-        raise damaged(where, name, "has rows that are not sorted")
+        raise damaged(where, name, "has rows that are not sorted", readable.ROWS_SORTED.name)
     part = Part(
         intervals.of_vids(vids),
         offsets,
@@ -454,7 +468,7 @@ def read(record: PartRecord, files: list[SegmentFile], where: str, vertex_count:
         record.max_degree,
     )
     if len(part.intervals) != record.intervals:
-        raise damaged(where, name, "has another number of intervals than the manifest says")
-    if wrong := contradictions.in_part(part, vertex_count):
-        raise damaged(where, name, wrong)
+        how = "has another number of intervals than the manifest says"
+        raise damaged(where, name, how, INTERVALS.name)
+    compare(where, name, readable.PART, (part, vertex_count))
     return part

@@ -6,10 +6,11 @@ from dataclasses import replace
 
 import numpy as np
 
-from gdb.storage import contradictions
+from gdb.storage import readable
+from gdb.storage.invariants import COLUMN_LENGTHS, VALIDITY
 from gdb.storage.manifest import ColumnRecord
 from gdb.storage.model import DTYPES, I64, ITEM_OF, TEXT_KINDS, Column, Kind, Values
-from gdb.storage.segment import Section, SectionKind, SegmentFile, damaged
+from gdb.storage.segment import Section, SectionKind, SegmentFile, compare, damaged
 
 # columns whose values may be packed: of the others no count of the manifest tells how many there are, or, of floats,
 # they have no bits to spare
@@ -72,7 +73,7 @@ def read(record: ColumnRecord, file: SegmentFile, count: int, where: str) -> Col
         found = file.i64(section, kind, most)
         if not found.shape[0] or found[0] != 0 or found[-1] != length:
             what = "lists" if kind is SectionKind.LIST_OFFSETS else "strings"
-            raise damaged(where, file.name, f"holds {what} of another length")
+            raise damaged(where, file.name, f"holds {what} of another length", COLUMN_LENGTHS.name)
         return found
 
     if record.kind in TEXT_KINDS:
@@ -87,10 +88,14 @@ def read(record: ColumnRecord, file: SegmentFile, count: int, where: str) -> Col
     valid = bits = None
     if record.valid >= 0:
         bits = file.u8(record.valid, SectionKind.VALIDITY)
-        valid = np.unpackbits(bits, bitorder="little")[:count].view(np.bool_)
-    if length != count or (valid is not None and valid.shape[0] != count):
-        raise damaged(where, file.name, "holds a column of another length")
+        unpacked = np.unpackbits(bits, bitorder="little").view(np.bool_)
+        valid = unpacked[:count]
+        if len(bits) != -(-count // 8) or unpacked[count:].any():
+            how = "holds validity of other rows"
+            raise damaged(where, file.name, how, VALIDITY.name)
+    if length != count:
+        how = "holds a column of another length"
+        raise damaged(where, file.name, how, COLUMN_LENGTHS.name)
     column = Column(record.kind, values, offsets, valid, inner, bits)
-    if wrong := contradictions.in_column(column):
-        raise damaged(where, file.name, wrong)
+    compare(where, file.name, readable.COLUMN, column)
     return column

@@ -7,31 +7,42 @@ A file knows nothing of its own checksum; the manifest pins name, length and che
 from __future__ import annotations
 
 import io
-import secrets
 import struct
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from enum import IntEnum
+from typing import TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
-from gdb.errors import CorruptStore, InternalError
+from gdb.errors import CorruptStore, Fault, InternalError
 from gdb.storage.checksum import Buffer, Hasher, digest
 from gdb.storage.files import MANIFEST, Files
+from gdb.storage.invariants import (
+    CHECKSUMS,
+    PACKED,
+    SECTION_TABLES,
+    SECTIONS,
+    SEGMENTS_TOLD,
+    Compared,
+    Contradiction,
+    Invariant,
+)
+from gdb.storage.invariants import hold as invariants_hold
 from gdb.storage.model import F64, I32, I64, U8, U32
 
 U64 = npt.NDArray[np.uint64]
+T = TypeVar("T")
 Data = npt.NDArray[np.uint8 | np.uint32 | np.uint64 | np.int32 | np.int64 | np.float64]
 
 MAGIC = b"gdb.seg\n"
 SEGMENT_FORMAT = 2  # 1 where no section is packed
 HEADER = struct.Struct("<8sIIQ40x")  # magic, format, sections, file length: 64 bytes
 ENTRY = struct.Struct("<IIQQI4x")  # kind, bytes per item, offset, length in bytes, code: 32 bytes
+_RESERVED, _ENTRY_RESERVED = 40, 4  # bytes of these that mean nothing
 SMALL_ALIGNMENT, PAGE, PAGE_FROM = 64, 4096, 65536
-PACK_BYTES = 16 << 20  # small sections share a file until it has this size
 _CHUNK = 16 << 20
 
 
@@ -109,111 +120,6 @@ class Section:
             yield self.data
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
-    """Where a run of sections went: number of the file in the manifest, of the first section; and their bytes."""
-
-    file: int
-    section: int
-    bytes: int
-
-
-class SegmentWriter:
-    """Writes sections into new segment files, small ones together.
-
-    Parameters
-    ----------
-    files : the folder.
-    version : of the manifest that will commit the files; part of their names.
-    on_bytes : called with the number of bytes after each chunk written.
-    packed : pack sections where that makes them smaller.
-    """
-
-    def __init__(
-        self,
-        files: Files,
-        version: int,
-        on_bytes: Callable[[int], None] | None = None,
-        *,
-        packed: bool = False,
-    ) -> None:
-        self._files, self._version, self._on_bytes = files, version, on_bytes
-        self._packed = packed
-        self._pending: list[Section] = []
-        self._bytes = 0
-        self._begun = 0  # files
-        self._pool: ThreadPoolExecutor | None = None
-        self._writing: Future[None] | None = None
-        self.records: list[FileRecord] = []  # of the files that are written
-        self.created: list[str] = []  # also those that were begun only
-
-    def place(self, sections: Sequence[Section]) -> Place:
-        """Put the sections, in this order, into one file."""
-        if self._packed:
-            from gdb.storage.packing import packed_section  # brings the compiler
-
-            sections = [packed_section(section) for section in sections]
-        size = sum(s.data.nbytes for s in sections)
-        if self._pending and self._bytes + size > PACK_BYTES:
-            self.flush()
-        place = Place(self._begun, len(self._pending), size)
-        self._pending.extend(sections)
-        self._bytes += size
-        if self._bytes > PACK_BYTES:
-            self.flush()
-        return place
-
-    @property
-    def pending(self) -> bool:
-        """Whether sections that were placed are not written yet."""
-        return bool(self._pending)
-
-    def flush(self) -> None:
-        """Begin to write and sync the file in hand, in a thread; what comes next is made meanwhile. Files are written
-        one after the other. What is streamed is written before this returns, for its blocks may not last."""
-        if not self._pending:
-            return
-        sections, self._pending, self._bytes = self._pending, [], 0
-        self._begun += 1
-        self._wait()
-        if any(isinstance(section.data, Streamed) for section in sections):
-            self._write_file(sections)
-            return
-        self._pool = self._pool or ThreadPoolExecutor(1)
-        self._writing = self._pool.submit(self._write_file, sections)
-
-    def finish(self) -> None:
-        """Write and sync all that was placed, the last file in this thread."""
-        self._wait()
-        if self._pending:
-            sections, self._pending = self._pending, []
-            self._write_file(sections)
-        self.close()
-
-    def close(self) -> None:
-        """Wait until nothing is written any more, well or not."""
-        if self._pool is not None:
-            self._pool.shutdown()
-
-    def _wait(self) -> None:
-        """Wait for the file that is written in a thread, and raise what stopped it."""
-        writing, self._writing = self._writing, None
-        if writing is not None:
-            writing.result()
-
-    def _write_file(self, sections: list[Section]) -> None:
-        # The random part keeps a stray of a killed writer from having the name of a new file.
-        name = f"seg-{self._version:08d}-{len(self.records):04d}-{secrets.token_hex(4)}.gdb"
-        self.created.append(name)
-        out = self._files.create(name)
-        try:
-            length, digest_hex = _write(out.write, sections, self._on_bytes)
-            out.fsync()  # protects the segment's bytes: the manifest must never point at less
-        finally:
-            out.close()
-        self.records.append(FileRecord(name, length, digest_hex))
-
-
 class Inside:
     """A few sections that lie inside another file, as the bytes of a segment file; these are made when they are first
     asked for.
@@ -232,7 +138,7 @@ class Inside:
     def bytes(self) -> bytes:
         if not self._raw:
             out = io.BytesIO()
-            _write(out.write, self._sections, None)
+            write_sections(out.write, self._sections, None)
             self._raw = out.getvalue()
         return self._raw
 
@@ -243,11 +149,12 @@ def _start(at: int, size: int) -> int:
     return -(-at // alignment) * alignment
 
 
-def _write(
+def write_sections(
     write: Callable[[Buffer], object],
     sections: Sequence[Section],
     on_bytes: Callable[[int], None] | None,
 ) -> tuple[int, str]:
+    """Write a segment file of these sections; its length and checksum."""
     at = HEADER.size + ENTRY.size * len(sections)
     entries: list[bytes] = []
     pads: list[int] = []
@@ -290,25 +197,25 @@ class SegmentFile:
     def __init__(self, where: str, name: str, content: U8) -> None:
         self._where, self.name, self._bytes = where, name, content
         if content.shape[0] < HEADER.size:
-            raise self._damaged("is too short for its header")
+            raise self._damaged("is too short for its header", SECTION_TABLES)
         magic, version, count, length = HEADER.unpack_from(content.data)
         known = magic == MAGIC and 1 <= version <= SEGMENT_FORMAT
         if not known or length != content.shape[0]:
-            raise self._damaged("has no segment header")
+            raise self._damaged("has no segment header", SECTION_TABLES)
         if HEADER.size + count * ENTRY.size > length:
-            raise self._damaged("is too short for its table of sections")
+            raise self._damaged("is too short for its table of sections", SECTION_TABLES)
         self._entries: list[tuple[int, int, int, int, int]] = [
             ENTRY.unpack_from(content.data, HEADER.size + i * ENTRY.size) for i in range(count)
         ]
         at = HEADER.size + count * ENTRY.size
         for _, _, offset, size, code in self._entries:
             if offset != _start(at, size):  # nor can sections overlap
-                raise self._damaged("has sections that do not follow one another")
+                raise self._damaged("has sections that do not follow one another", SECTION_TABLES)
             if code and version == 1:
-                raise self._damaged("has packed sections, which its format has not")
+                raise self._damaged("has packed sections, which its format has not", SECTION_TABLES)
             at = offset + size
         if at != length:
-            raise self._damaged("has sections that do not fill it")
+            raise self._damaged("has sections that do not fill it", SECTION_TABLES)
 
     # `most`: items that the section may have, by the manifest. A packed one with more is refused before
     # memory is asked for; one that no count bounds is never packed. The length of a plain one speaks for itself.
@@ -338,7 +245,7 @@ class SegmentFile:
         if code is Code.PLAIN:
             plain = found.view("<u4")
             if plain.shape[0] != offsets[-1]:
-                raise self._damaged("holds another segment than the manifest says")
+                raise self._damaged("holds another segment than the manifest says", SEGMENTS_TOLD)
             if out is None:
                 return plain
             out[:] = plain
@@ -351,7 +258,7 @@ class SegmentFile:
                 raise packing.Unreadable
             packing.unpack_rows(found.view("<u8"), offsets, own)
         except packing.Unreadable:
-            raise self._damaged("holds packed neighbours that are none") from None
+            raise self._damaged("holds packed neighbours that are none", PACKED) from None
         if out is None:
             own.flags.writeable = False
         return own
@@ -360,6 +267,30 @@ class SegmentFile:
     def sections(self) -> int:
         """How many sections the file has."""
         return len(self._entries)
+
+    @property
+    def format(self) -> int:
+        """The number of its format."""
+        return int(HEADER.unpack_from(self._bytes.data)[1])
+
+    @property
+    def packs(self) -> bool:
+        """Whether a section is packed."""
+        return any(code for *_, code in self._entries)
+
+    def packed_rows(self, section: int) -> U64 | None:
+        """The words of packed neighbours; None where they lie there as they are."""
+        found, code = self._section(section, SectionKind.NEIGHBOURS, 4)
+        return None if code is Code.PLAIN else found.view("<u8")
+
+    def unused(self) -> Iterator[U8]:
+        """The bytes that mean nothing: in the header, in the table, and between the sections."""
+        yield self._bytes[HEADER.size - _RESERVED : HEADER.size]
+        at = HEADER.size + len(self._entries) * ENTRY.size
+        yield self._bytes[HEADER.size : at].reshape(-1, ENTRY.size)[:, -_ENTRY_RESERVED:]
+        for _, _, offset, size, _ in self._entries:
+            yield self._bytes[at:offset]
+            at = offset + size
 
     def contents(self) -> Iterator[tuple[int, int, U8]]:
         """Of each section its kind, the bytes of one item, and all its bytes; none may be packed."""
@@ -384,7 +315,7 @@ class SegmentFile:
                 raise packing.Unreadable
             own = packing.unpacked_numbers(found.view("<u8"), item, most)
         except packing.Unreadable:
-            raise self._damaged("holds packed numbers that are none") from None
+            raise self._damaged("holds packed numbers that are none", PACKED) from None
         own.flags.writeable = False
         return own
 
@@ -401,8 +332,8 @@ class SegmentFile:
             raise self._damaged(f"ends inside section {number}")
         return self._bytes[offset : offset + length], Code(code)
 
-    def _damaged(self, how: str) -> CorruptStore:
-        return damaged(self._where, self.name, how)
+    def _damaged(self, how: str, invariant: Invariant = SECTIONS) -> CorruptStore:
+        return damaged(self._where, self.name, how, invariant.name)
 
 
 def open_segment(files: Files, record: FileRecord) -> SegmentFile:
@@ -470,15 +401,25 @@ class Segments:
 def verify(files: Files, record: FileRecord, content: U8) -> None:
     """Raise CorruptStore unless the bytes have the checksum that the manifest pinned."""
     if digest(content.data).hex() != record.digest:
-        raise damaged(files.where, record.name, "does not hold the bytes that were committed")
+        how = "does not hold the bytes that were committed"
+        raise damaged(files.where, record.name, how, CHECKSUMS.name)
 
 
-def damaged(where: str, name: str, how: str) -> CorruptStore:
-    """The error for a file whose bytes are wrong."""
+def damaged(where: str, name: str, how: str, invariant: str = "") -> CorruptStore:
+    """The error for a file whose bytes are wrong. invariant : the name of that which does not hold."""
     return CorruptStore(
         f"The store {where} is damaged: its file {name} {how}.",
         "Restore the folder from a copy, or import the data again.",
+        (Fault(invariant, name, how),),
     )
+
+
+def compare(where: str, name: str, invariants: Iterable[Compared[T]], thing: T) -> None:
+    """Raise CorruptStore unless the invariants hold of a thing that was read from a file."""
+    try:
+        invariants_hold(invariants, thing)
+    except Contradiction as wrong:
+        raise damaged(where, name, str(wrong), wrong.invariant) from None
 
 
 def need(condition: bool, what: str) -> None:

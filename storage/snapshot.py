@@ -9,6 +9,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -20,12 +21,15 @@ from gdb.storage.adjacency import Adjacency, Direction
 from gdb.storage.delta import Delta
 from gdb.storage.edge_stream import EdgePiece
 from gdb.storage.files import Files
-from gdb.storage.manifest import Manifest, PartRecord
+from gdb.storage.manifest import Manifest
 from gdb.storage.model import I64, U32, Column, Kind
 from gdb.storage.partitions import EdgeType, Partitions
-from gdb.storage.pcsr import PART_SECTIONS
 from gdb.storage.segment import Segments, need
 from gdb.storage.vertices import I32, VertexGroup, Vertices, vids_of
+
+if TYPE_CHECKING:
+    from gdb.storage.check import Report
+    from gdb.storage.steps import Steps
 
 __all__ = ["EdgeType", "PartStats", "Snapshot", "StoreStats", "VertexGroup"]
 
@@ -295,25 +299,16 @@ class Snapshot:
             self.manifest.packed,
         )
 
-    def sections_in(self, file: int) -> int:
-        """How many sections a file of the manifest has."""
-        return self._segments[file].sections
-
-    def size_of(self, part: PartRecord) -> int:
-        """The bytes that the sections of a part have, by the files."""
-        return sum(
-            self._segments[segment.file].extent(segment.section + number)[1]
-            for segment in part.segments
-            for number in range(PART_SECTIONS)
-        )
-
-    def check(self) -> None:
-        """Read every file and verify checksums and structure.
+    def check(self, steps: Steps | None = None) -> Report:
+        """Read every file anew, and compare every invariant; see `gdb.storage.check`.
 
         Raises
         ------
-        CorruptStore : the first fault found; the message names the file.
+        CorruptStore : what is wrong; its `faults` are all that was found. Cancelled.
         """
-        from gdb.storage.check import check  # that module asks snapshots
+        from gdb.storage.check import check  # that module reads stores
+        from gdb.storage.steps import Steps
 
-        check(self)
+        report = check(self.files, steps or Steps("check"), self.manifest)
+        report.raise_faults()
+        return report

@@ -10,13 +10,14 @@ import numpy.typing as npt
 
 from gdb import usage
 from gdb.errors import ImportFailed
-from gdb.storage import contradictions, ids, intervals, properties
+from gdb.storage import ids, intervals, properties, readable
 from gdb.storage.delta import Delta, NewVertices, Patch, Ranges, lengths_of, patched, visible
 from gdb.storage.files import MANIFEST
 from gdb.storage.ids import IdIndex
+from gdb.storage.invariants import INDEX_LENGTHS, NEW_IDS
 from gdb.storage.manifest import GroupRecord, Manifest, SpaceRecord
 from gdb.storage.model import I64, U32, Column, Kind, wider
-from gdb.storage.segment import SectionKind, Segments, damaged
+from gdb.storage.segment import SectionKind, Segments, compare, damaged
 
 I32 = npt.NDArray[np.int32]
 GroupKey = tuple[tuple[str, ...], str]
@@ -223,7 +224,7 @@ class Vertices:
             return np.full(len(wanted), -1, np.int64)
         for record in self._spaces:
             if record.name == space:
-                found = self._find_in(self._index(record), kind, wanted)
+                found = self._find_in(self.index(record), kind, wanted)
         if found is None:
             found = np.full(len(wanted), -1, np.int64)
         if len(self._delta.dead):
@@ -242,7 +243,7 @@ class Vertices:
 
     def free_ids(self, space: str) -> Iterator[int]:
         """Integers that no vertex of a space has as its id (`ids.free_integers`); the space's ids are no strings."""
-        indexes = [self._index(record) for record in self._spaces if record.name == space]
+        indexes = [self.index(record) for record in self._spaces if record.name == space]
         if space in self._grown:
             indexes.append(self._new_index(space))
         largest = max(map(self._largest, indexes), default=-1)
@@ -291,7 +292,8 @@ class Vertices:
             found[[n for n, _ in numbers]] = ids.find_integers(index, asked)
         return found
 
-    def _index(self, space: SpaceRecord) -> IdIndex:
+    def index(self, space: SpaceRecord) -> IdIndex:
+        """The index of an id space of the base; CorruptStore where it cannot be used."""
         if space.name not in self._indexes:
             file = self._segments[space.file]
             keys = (
@@ -301,10 +303,10 @@ class Vertices:
             )
             vids = file.u32(space.section + 1, SectionKind.ID_VIDS, space.count)
             if keys.shape[0] != space.count or vids.shape[0] != space.count:
-                raise damaged(self._where, file.name, "holds an index of another length")
+                how = "holds an index of another length"
+                raise damaged(self._where, file.name, how, INDEX_LENGTHS.name)
             index = IdIndex(keys, vids)
-            if wrong := contradictions.in_index(index, self._stored_vids):
-                raise damaged(self._where, file.name, wrong)
+            compare(self._where, file.name, readable.INDEX, (index, self._stored_vids))
             self._indexes[space.name] = index
         return self._indexes[space.name]
 
@@ -321,7 +323,7 @@ class Vertices:
             try:
                 index = ids.build(Column.concat(own), np.concatenate(vids), space)
             except ImportFailed:  # no transaction adds one that is there
-                raise damaged(self._where, self._delta_file, "adds an id twice") from None
+                raise damaged(self._where, self._delta_file, "adds an id twice", NEW_IDS) from None
             self._new_indexes[space] = index
         return self._new_indexes[space]
 

@@ -17,7 +17,7 @@ import numpy as np
 
 import gdb
 from gdb.storage import commit as committing
-from gdb.storage import segment
+from gdb.storage import segment_writer
 from gdb.storage.adjacency import Direction
 from gdb.storage.build import write_graph
 from gdb.storage.model import Column, EdgeTable, GraphTables, VertexTable
@@ -69,13 +69,13 @@ BASE, INSIDE, BESIDE, JOURNAL, PACKED = STORES = (
 
 def write(folder: Path, seed: int = 1, *, name: str = BASE) -> None:
     """Write one of `STORES`, each owner of sections into a file of its own."""
-    packed, segment.PACK_BYTES = segment.PACK_BYTES, 1
+    packed, segment_writer.PACK_BYTES = segment_writer.PACK_BYTES, 1
     try:
         store = Store.open(folder, create=True)
         write_graph(store, graph(seed), segment_edges=SEGMENT_EDGES, packed=name == PACKED)
         store.close()
     finally:
-        segment.PACK_BYTES = packed
+        segment_writer.PACK_BYTES = packed
     if name == JOURNAL:
         with gdb.connect(folder) as db:
             for number in range(2):  # from the second on records may follow

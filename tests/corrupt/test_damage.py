@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 from gdb.errors import CorruptStore, NotAStore
-from gdb.storage import segment
+from gdb.storage import segment, segment_writer
 from gdb.storage.adjacency import Direction
 from gdb.storage.build import write_graph
 from gdb.storage.model import Column, EdgeTable, GraphTables, VertexTable
@@ -65,7 +65,7 @@ def answer(folder: Path) -> list[object]:
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A store of several files."""
-    monkeypatch.setattr(segment, "PACK_BYTES", 1)
+    monkeypatch.setattr(segment_writer, "PACK_BYTES", 1)
     path = tmp_path / "s"
     store = Store.open(path, create=True)
     write_graph(store, graph(1))

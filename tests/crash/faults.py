@@ -26,7 +26,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from gdb.errors import ClosedError, GdbError, InternalError, StoreError
-from gdb.storage import names, segment
+from gdb.storage import names, segment_writer
 from gdb.storage.build import write_graph
 from gdb.storage.store import Store
 from tests.crash import writer
@@ -88,7 +88,7 @@ def in_memory() -> str | None:
 
 def make_small() -> None:
     """Make generations small, in many files: a commit of few bytes and many calls."""
-    writer.VERTICES, writer.EDGES, writer.SEGMENT_EDGES, segment.PACK_BYTES = 30, 120, 60, 1
+    writer.VERTICES, writer.EDGES, writer.SEGMENT_EDGES, segment_writer.PACK_BYTES = 30, 120, 60, 1
 
 
 # ---- the child ---------------------------------------------------------------------------------------

@@ -157,7 +157,7 @@ class Fsync:
 
 
 MISSED = (
-    Fsync("segment._write_file: protects the segment's bytes", "one commit"),
+    Fsync("segment_writer._write_file: protects the segment's bytes", "one commit"),
     Fsync("manifest.commit: protects the manifest's bytes", "one commit"),
     # A file system that keeps the order of a folder's changes has the segments' names before the
     # manifest's; POSIX does not promise it.

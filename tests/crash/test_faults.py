@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from gdb.storage import manifest, segment
+from gdb.storage import manifest, segment_writer
 from gdb.storage.files import MANIFEST, Files
 from tests.crash import faults, writer
 from tests.crash.faults import Outcome
@@ -21,7 +21,7 @@ def folder(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """A folder in memory, for small generations."""
     for name in ("VERTICES", "EDGES", "SEGMENT_EDGES"):
         monkeypatch.setattr(writer, name, getattr(writer, name))
-    monkeypatch.setattr(segment, "PACK_BYTES", segment.PACK_BYTES)
+    monkeypatch.setattr(segment_writer, "PACK_BYTES", segment_writer.PACK_BYTES)
     faults.make_small()
     with tempfile.TemporaryDirectory(dir=faults.in_memory()) as path:
         yield Path(path)

@@ -16,7 +16,7 @@ from unittest.mock import patch
 import numpy as np
 
 from gdb.storage import commit as committing
-from gdb.storage import journal, runs, segment
+from gdb.storage import journal, runs, segment_writer
 from gdb.storage.backup import backup
 from gdb.storage.build import write_graph
 from gdb.storage.commit import commit as commit_changes
@@ -322,7 +322,7 @@ def _recover(root: Path, recorder: Recorder, expected: Expected, *, small: bool)
 @contextmanager
 def _small_files() -> Iterator[None]:
     with (
-        patch.object(segment, "PACK_BYTES", _PACK_BYTES),
+        patch.object(segment_writer, "PACK_BYTES", _PACK_BYTES),
         patch.object(journal, "MOST_BYTES", _JOURNAL_BYTES),
     ):
         yield

@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 import gdb
-from gdb.errors import NameProblem
+from gdb.api import Database
+from gdb.errors import CorruptStore, Fault, NameProblem
 from gdb.repl.commands import COMMANDS, names, perform
 from gdb.repl.format import Format
 from gdb.repl.session import Session
@@ -41,6 +42,20 @@ def test_every_command_is_documented(name: str, repository: Path) -> None:
 def test_help_lists_every_command(session: Session) -> None:
     shown = said(session, ".help")
     assert all(held.help in shown for held in COMMANDS.values())
+
+
+def test_check(session: Session, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert "invariants hold in 1 file" in said(session, ".check")
+    fault = Fault("texts", "seg-x", "holds strings that are not UTF-8")
+
+    def damaged(_: Database) -> None:
+        raise CorruptStore("it is damaged.", "", (fault,))
+
+    monkeypatch.setattr(Database, "check", damaged)
+    with pytest.raises(CorruptStore):
+        said(session, ".check")
+    assert isinstance(session.out, io.StringIO)
+    assert "fault: texts: seg-x holds strings" in session.out.getvalue()
 
 
 def test_schema_and_stats_of_an_empty_graph(session: Session) -> None:

@@ -217,6 +217,39 @@ def test_load_and_check(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> N
     assert main([*words, "--multi-edges", "drop", "--self-loops", "drop"]) == 0
     assert "added 3 nodes and 1 relationships" in capsys.readouterr().out
     assert main(["check", str(tmp_path / "g.gdb")]) == 0
+    said = capsys.readouterr().out
+    assert [line.split() for line in said.splitlines() if line.startswith("checksums")] == [
+        ["checksums", "files", "1", "ok"]
+    ]
+    assert "there are none" in said
+    assert "invariants hold in 2 files" in said
+
+
+def test_check_tells_all_faults_and_strays(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    store = tmp_path / "g.gdb"
+    with gdb.connect(store) as db:
+        db.execute("CREATE (:A {x: 1})-[:T]->(:B {y: 2})")
+        db.compact()
+    with gdb.connect(store) as db:
+        db.execute("CREATE (:C)")
+    (store / "scratch-0123456789abcdef.tmp").touch()
+    assert main(["check", str(store)]) == 0
+    said = capsys.readouterr().out
+    assert "note: 1 file of no commit" in said
+    assert "  scratch-0123456789abcdef.tmp" in said
+    (segment,) = store.glob("seg-*")
+    segment.write_bytes(segment.read_bytes()[:-1])
+    assert main(["check", str(store)]) == 1  # also where no query could be answered
+    said = capsys.readouterr().out
+    assert f"fault: checksums: {segment.name} has " in said
+    assert "could not be read" in said
+    (store / "MANIFEST").write_bytes(b"gdb.man\n" * 9)
+    assert main(["check", str(store)]) == 1
+    assert "fault: manifest seal: MANIFEST does not hold" in capsys.readouterr().out
+    assert main(["check", str(tmp_path / "none")]) == 1
+    assert "does not exist" in capsys.readouterr().err
 
 
 def test_load_named_csv_files(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

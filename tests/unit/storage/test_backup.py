@@ -14,7 +14,7 @@ import pytest
 import gdb
 from gdb.errors import Cancelled, ClosedError, CorruptStore, FolderTaken, NotAStore, StoreError
 from gdb.storage import backup as backups
-from gdb.storage import segment
+from gdb.storage import segment_writer
 from gdb.storage.backup import backup
 from gdb.storage.build import write_graph
 from gdb.storage.model import Column, EdgeTable, GraphTables, VertexTable
@@ -39,7 +39,7 @@ def graph(seed: int) -> GraphTables:
 @pytest.fixture
 def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Store:
     """A store of several files."""
-    monkeypatch.setattr(segment, "PACK_BYTES", 1)
+    monkeypatch.setattr(segment_writer, "PACK_BYTES", 1)
     monkeypatch.setattr(backups, "_CHUNK", 100)
     store = Store.open(tmp_path / "s", create=True)
     write_graph(store, graph(1))

@@ -16,7 +16,8 @@ from gdb.storage.adjacency import Direction
 from gdb.storage.build import write_graph
 from gdb.storage.memory import MemoryFiles
 from gdb.storage.model import EdgeTable, GraphTables, VertexTable
-from gdb.storage.segment import PAGE, PAGE_FROM, Segments, SegmentWriter
+from gdb.storage.segment import PAGE, PAGE_FROM, Segments
+from gdb.storage.segment_writer import SegmentWriter
 from gdb.storage.sizes import sizes
 from gdb.storage.store import Store
 
@@ -114,9 +115,9 @@ def test_one_type_in_one_direction_is_read_in_place(tmp_path: Path) -> None:
 
 
 def test_big_parts_get_files_of_their_own(monkeypatch: pytest.MonkeyPatch) -> None:
-    from gdb.storage import segment
+    from gdb.storage import segment_writer
 
-    monkeypatch.setattr(segment, "PACK_BYTES", 10_000)
+    monkeypatch.setattr(segment_writer, "PACK_BYTES", 10_000)
     ends = np.random.default_rng(0).integers(0, 100, (2, 9_000))
     graph = GraphTables(
         (VertexTable((), "", np.arange(100)),),

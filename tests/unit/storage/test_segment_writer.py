@@ -9,10 +9,11 @@ import numpy as np
 import pytest
 
 from gdb.errors import StoreError
-from gdb.storage import build, segment
+from gdb.storage import build, segment_writer
 from gdb.storage.files import PosixFiles
 from gdb.storage.model import EdgeTable, GraphTables, VertexTable
-from gdb.storage.segment import Section, SectionKind, SegmentWriter, open_segment
+from gdb.storage.segment import Section, SectionKind, open_segment
+from gdb.storage.segment_writer import SegmentWriter
 from gdb.storage.store import Store
 
 
@@ -23,7 +24,7 @@ def section(value: int) -> Section:
 def test_places_name_the_files_that_come_to_be(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(segment, "PACK_BYTES", 900)
+    monkeypatch.setattr(segment_writer, "PACK_BYTES", 900)
     files = PosixFiles(tmp_path / "s", create=True)
     writer = SegmentWriter(files, 1)
     places = [writer.place([section(k)]) for k in range(7)]
@@ -38,7 +39,7 @@ def test_places_name_the_files_that_come_to_be(
 def test_what_fails_in_the_thread_stops_the_commit_and_nothing_stays(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(segment, "PACK_BYTES", 100)
+    monkeypatch.setattr(segment_writer, "PACK_BYTES", 100)
     store = Store.open(tmp_path / "s", create=True)
     names = set(store.files.names())
     real, threads = PosixFiles.create, list[str]()

@@ -1,0 +1,69 @@
+"""What a check of a store found, as text: a table of the invariants by name, and what is wrong."""
+
+from __future__ import annotations
+
+import sys
+import threading
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from gdb.errors import Fault
+from gdb.interrupt import run_beside
+from gdb.progress import shown
+from gdb.repl.format import table
+
+if TYPE_CHECKING:
+    from gdb.storage.check import Outcome, Report
+
+_HEAD = ("invariant", "of", "compared", "outcome")
+
+
+def check(path: Path) -> Report:
+    """Check the store in a folder, also one that cannot be opened; Ctrl-C stops it.
+
+    Raises
+    ------
+    NotAStore, StoreError : it cannot be read. Cancelled : it was stopped.
+    """
+    from gdb.storage.check import check_folder
+    from gdb.storage.steps import Steps
+
+    cancel = threading.Event()
+    with shown(sys.stderr) as progress:
+        steps = Steps("check", progress, cancel)
+        return run_beside(lambda: check_folder(path, steps), cancel)
+
+
+def lines(report: Report, width: int | None) -> Iterator[str]:
+    """The table of the invariants, the faults, the files that mean nothing, and one sentence of all."""
+    rows = [(one.name, one.things, one.checked, _outcome(one)) for one in report.invariants]
+    yield from table(_HEAD, rows, width)
+    yield ""
+    yield from faults(report.faults)
+    if report.strays:
+        yield f"note: {_counted(len(report.strays), 'file')} of no commit, which mean nothing unless another process"
+        yield "writes now; the next commit that is alone deletes them:"
+        yield from (f"  {name}" for name in report.strays)
+    size = f"{_counted(report.files, 'file')} ({report.bytes:,} bytes)"
+    if report.faults:
+        yield f"{report.where}: {_counted(len(report.faults), 'fault')} in {size}"
+    else:
+        yield f"{report.where}: all {len(report.invariants)} invariants hold in {size}"
+
+
+def faults(found: Sequence[Fault]) -> Iterator[str]:
+    """One line for each fault."""
+    for fault in found:
+        of = f"{fault.invariant}: " if fault.invariant else ""
+        yield f"fault: {of}{fault.file} {fault.what}"
+
+
+def _outcome(one: Outcome) -> str:
+    skipped = f"{one.skipped:,} could not be read" if one.skipped else ""
+    found = _counted(one.faults, "fault") if one.faults else "ok" if one.checked else ""
+    return ", ".join(filter(None, (found, skipped))) or "there are none"
+
+
+def _counted(number: int, what: str) -> str:
+    return f"{number:,} {what}{'s' * (number != 1)}"
