@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from gdb.api import Database, connect
     from gdb.entities import Node, Path, Relationship
     from gdb.result import DeviceColumns, Result
+    from gdb.storage.importer.meter import LoadProgress
     from gdb.stream import Stream
 
     __version__: str
@@ -29,6 +30,7 @@ __all__ = [
     "Database",
     "DeviceColumns",
     "GdbError",
+    "LoadProgress",
     "Node",
     "Path",
     "Relationship",
@@ -43,6 +45,7 @@ _HOMES = {
     "connect": "gdb.api",
     "Database": "gdb.api",
     "DeviceColumns": "gdb.result",
+    "LoadProgress": "gdb.storage.importer.meter",
     "Result": "gdb.result",
     "Stream": "gdb.stream",
     "Node": "gdb.entities",

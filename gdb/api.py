@@ -6,6 +6,7 @@ import os
 import sys
 import threading
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Literal, TypeAlias, TypeVar
@@ -19,9 +20,10 @@ from gdb.queries import Queries
 from gdb.statements import Statements
 
 if TYPE_CHECKING:
+    from gdb.progress import Progress
     from gdb.request import Load
     from gdb.result import Result
-    from gdb.storage.importer import AnySource, Edges, LoadReport, Nodes
+    from gdb.storage.importer import AnySource, Edges, LoadProgress, LoadReport, Nodes
     from gdb.storage.snapshot import Snapshot, StoreStats
     from gdb.storage.steps import Steps
     from gdb.storage.transaction import Changes
@@ -154,10 +156,11 @@ class Database(Queries):
         memory: int | str | None = None,
         cancel: threading.Event | None = None,
         packed: bool | None = None,
+        progress: Callable[[LoadProgress], None] | None = None,
     ) -> LoadReport:
         """Import files, data frames and graphs of networkx into the graph: all of it, or on any error nothing.
 
-        A progress bar is shown where stderr is a terminal.
+        A progress bar is shown where stderr is a terminal, unless `progress` is given.
 
         Parameters
         ----------
@@ -179,6 +182,9 @@ class Database(Queries):
         cancel : stops the import when another thread sets it.
         packed : True keeps the store in less than half of the bytes, from now on; a query unpacks into memory what it
             touches first. False undoes that, None leaves it.
+        progress : called now and then with a `gdb.LoadProgress`: the step, the part of it done, bytes of the files that
+            are read and of all; from other threads than the caller's. What it raises ends the import, and nothing is
+            stored.
 
         The others are told in `gdb.storage.importer.load`.
 
@@ -203,7 +209,9 @@ class Database(Queries):
         self._refuse_inside()
         stop = threading.Event() if cancel is None else cancel
         self._statements.clear()  # or they would hold the snapshot, and so its files
-        with shown(sys.stderr) as progress:
+        with shown(None if progress is not None else sys.stderr) as bar:
+            if bar is not None:
+                progress = partial(_step_of, bar)
             return self._work.do(
                 lambda: load(
                     self._store,
@@ -359,3 +367,7 @@ class Database(Queries):
         with shown(sys.stderr) as progress:
             steps = Steps(work, progress, cancel)
             return self._work.do(lambda: write(self._store.snapshot(), steps), cancel, run_beside)
+
+
+def _step_of(bar: Progress, at: LoadProgress) -> None:
+    bar(at.step, at.part)
