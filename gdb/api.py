@@ -5,22 +5,21 @@ from __future__ import annotations
 import os
 import sys
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Literal, TypeAlias, TypeVar
 
 from gdb import options
-from gdb.errors import (
-    ReadOnlyError,
-)
+from gdb.errors import Cancelled, ReadOnlyError
 from gdb.interrupt import run_beside
 from gdb.queries import Queries
 from gdb.statements import Statements
 
 if TYPE_CHECKING:
-    from gdb.progress import Progress
+    from gdb.progress import Progress, Told
     from gdb.request import Load
     from gdb.result import Result
     from gdb.storage.importer import AnySource, Edges, LoadProgress, LoadReport, Nodes
@@ -203,15 +202,14 @@ class Database(Queries):
         most = options.byte_count("max_unpacked", max_unpacked)
         budget = options.import_memory(memory)
         packed = options.choice_or_none("packed", packed)
-        from gdb.progress import shown
+        from gdb.progress import Told, shown
         from gdb.storage.importer import load
 
         self._refuse_inside()
         stop = threading.Event() if cancel is None else cancel
         self._statements.clear()  # or they would hold the snapshot, and so its files
-        with shown(None if progress is not None else sys.stderr) as bar:
-            if bar is not None:
-                progress = partial(_step_of, bar)
+        told = None if progress is None else Told(progress)
+        with shown(sys.stderr if told is None else None) as bar, _raised_by(told):
             return self._work.do(
                 lambda: load(
                     self._store,
@@ -237,7 +235,7 @@ class Database(Queries):
                     memory=budget,
                     packed=packed,
                     import_root=self._import_root,
-                    progress=progress,
+                    progress=told if bar is None else partial(_step_of, bar),
                     cancel=stop,
                 ),
                 stop,
@@ -367,6 +365,17 @@ class Database(Queries):
         with shown(sys.stderr) as progress:
             steps = Steps(work, progress, cancel)
             return self._work.do(lambda: write(self._store.snapshot(), steps), cancel, run_beside)
+
+
+@contextmanager
+def _raised_by(told: Told[LoadProgress] | None) -> Iterator[None]:
+    """Raise what the caller's own function has raised, as it is."""
+    try:
+        yield
+    except Cancelled:
+        if told is not None and told.raised is not None:
+            raise told.raised from None
+        raise
 
 
 def _step_of(bar: Progress, at: LoadProgress) -> None:

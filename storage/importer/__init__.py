@@ -51,6 +51,8 @@ __all__ = [
     "load",
 ]
 
+_KILLED = "an earlier load ended before it was done; nothing of it was kept, and its temporary files are removed"
+
 
 def load(
     store: Store,
@@ -145,6 +147,8 @@ def load(
         closing(Engine(memory, scratch)) as engine,
         closing(Assembly(options, Room(store.files, memory, meter.check))) as assembly,
     ):
+        if scratch.left and store.path is not None:
+            report.warnings.append(_KILLED)
         _keep(store.snapshot(), assembly)
         with written_rejects(report, rejects_file):
             # nodes before edges, so that edges find their ends in whatever order the files were named

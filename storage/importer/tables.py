@@ -139,9 +139,21 @@ class Table:
 
     def _run(self, work: Callable[[], T]) -> T:
         """Do what runs a statement: it can be cancelled, and tells how far it is."""
-        found = run(self.connection, work, self._share.at)
+        found = self._do(work, self._share.at)
         self._share.end()
         return found
+
+    def _do(self, work: Callable[[], T], tick: Callable[[float], None]) -> T:
+        import duckdb
+
+        try:
+            return run(self.connection, work, tick)
+        except duckdb.OutOfMemoryException:
+            raise ImportFailed(
+                "its rows have no room in the part of the memory that is DuckDB's",
+                "Raise memory=; a quarter of it is for that.",
+                file=str(self.path),
+            ) from None
 
     def _rows(self, sql: str, parameters: Sequence[object] = ()) -> list[Row]:
         """All rows of a statement; a result that is left open keeps the connection from other work."""
@@ -152,8 +164,7 @@ class Table:
 
     def _fill(self, sql: str, parameters: Sequence[object] = ()) -> None:
         """As `_rows`, for the statement that reads the file: half of the work."""
-        run(
-            self.connection,
+        self._do(
             lambda: self.connection.execute(sql, list(parameters)).fetchall(),
             lambda part: self._share.tick(_READ * part),
         )
@@ -334,9 +345,13 @@ class Table:
         return found
 
     def column(self, i: int, kind: Kind) -> Column:
-        """A column's values, in the order of the lines."""
+        """A column's values, in the order of the lines.
+
+        That is the order of the table, and DuckDB keeps it where nothing but SELECT, FROM and WHERE is asked for
+        (https://duckdb.org/docs/stable/sql/dialect/order_preservation): sorting would take memory for all of them.
+        """
         if kind not in ITEM_OF:
-            return self._column(self.value(i, kind), kind, f"{self._source} ORDER BY record")
+            return self._column(self.value(i, kind), kind, self._source)
         found = f"(SELECT record, {self.value(i, kind)} AS v FROM {self._source})"
         lengths = self._column("len(v)", "int64", f"{found} ORDER BY record")
         each = f"(SELECT record, unnest(v) AS v, generate_subscripts(v, 1) AS place FROM {found})"
@@ -382,7 +397,7 @@ class Table:
 
     def records(self) -> I64:
         """The record number of every row, i64[count]."""
-        found = self._arrays(f"SELECT record FROM {self._source} ORDER BY record")
+        found = self._arrays(f"SELECT record FROM {self._source}")
         return np.asarray(found["record"], np.int64)
 
 
