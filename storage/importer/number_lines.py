@@ -16,7 +16,7 @@ import numpy.typing as npt
 from gdb.storage.importer.compressed import bytes_read, damaged
 from gdb.storage.importer.report import Fault, FileReport, Rejects
 
-CHUNK = 1 << 24
+CHUNK = 1 << 23
 BOM = b"\xef\xbb\xbf"
 INTEGER = re.compile(rb"[+-]?[0-9]+")
 _LIMITS = np.iinfo(np.int64)
