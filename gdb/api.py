@@ -166,7 +166,8 @@ class Database(Queries):
         source : edge lists, tables or graphs, their format found from their content unless `format` names it; folders
             that `export` wrote, which say all of the rest themselves; graphs of networkx; or tables as below.
         nodes, edges : CSV or Parquet files with neo4j-admin headers, or tables in memory that have
-            `__arrow_c_stream__` (of pyarrow, polars, pandas, DuckDB); or a mapping of label (type) to these.
+            `__arrow_c_stream__` (of pyarrow, polars, pandas, DuckDB); or a mapping of label (type) to these. A table
+            may lie in several files, "header.csv,part1.csv,part2.csv", and names may be patterns: see docs/IMPORT.md.
         type, label : relationship type and node label where the files name none.
         directed : False stores each relationship once, for both directions.
         missing_ends : "create" or "refuse" a node that a relationship names and no file holds.
