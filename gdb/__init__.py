@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from gdb.entities import Node, Path, Relationship
     from gdb.held import HeldSnapshot
     from gdb.result import DeviceColumns, Result
+    from gdb.storage.importer.meter import LoadProgress
     from gdb.stream import Stream
 
     __version__: str
@@ -31,6 +32,7 @@ __all__ = [
     "DeviceColumns",
     "GdbError",
     "HeldSnapshot",
+    "LoadProgress",
     "Node",
     "Path",
     "Relationship",
@@ -46,6 +48,7 @@ _HOMES = {
     "Database": "gdb.api",
     "DeviceColumns": "gdb.result",
     "HeldSnapshot": "gdb.held",
+    "LoadProgress": "gdb.storage.importer.meter",
     "Result": "gdb.result",
     "Stream": "gdb.stream",
     "Node": "gdb.entities",

@@ -6,12 +6,13 @@ import os
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
+from functools import partial
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Literal, TypeVar
 
 from gdb import options
-from gdb.errors import ChangeRefused, ReadOnlyError
+from gdb.errors import Cancelled, ChangeRefused, ReadOnlyError
 from gdb.outcome import Outcome
 from gdb.queries import PathLike, Queries
 from gdb.statements import Statements
@@ -19,11 +20,12 @@ from gdb.work import Work
 
 if TYPE_CHECKING:
     from gdb.held import HeldSnapshot
-    from gdb.progress import Progress
+    from gdb.progress import Progress, Told
     from gdb.request import Clock, Load, Request
     from gdb.result import Result
     from gdb.storage.commit import Compactor
     from gdb.storage.importer import AnySource, Edges, LoadReport, Nodes
+    from gdb.storage.importer.meter import LoadProgress
     from gdb.storage.snapshot import Snapshot, StoreStats
     from gdb.storage.transaction import Changes
     from gdb.transaction import Transaction
@@ -157,17 +159,19 @@ class Database(Queries):
         memory: int | str | None = None,
         cancel: threading.Event | None = None,
         packed: bool | None = None,
+        progress: Callable[[LoadProgress], None] | None = None,
     ) -> LoadReport:
         """Import files, data frames and graphs of networkx into the graph: all of it, or on any error nothing.
 
-        A progress bar is shown where stderr is a terminal.
+        A progress bar is shown where stderr is a terminal, unless `progress` is given.
 
         Parameters
         ----------
         source : edge lists, tables or graphs, their format found from their content unless `format` names it; folders
             that `export` wrote, which say all of the rest themselves; graphs of networkx; or tables as below.
         nodes, edges : CSV or Parquet files with neo4j-admin headers, or tables in memory that have
-            `__arrow_c_stream__` (of pyarrow, polars, pandas, DuckDB); or a mapping of label (type) to these.
+            `__arrow_c_stream__` (of pyarrow, polars, pandas, DuckDB); or a mapping of label (type) to these. A table
+            may lie in several files, "header.csv,part1.csv,part2.csv", and names may be patterns: see docs/IMPORT.md.
         type, label : relationship type and node label where the files name none.
         directed : False stores each relationship once, for both directions.
         missing_ends : "create" or "refuse" a node that a relationship names and no file holds.
@@ -182,6 +186,9 @@ class Database(Queries):
         cancel : stops the import when another thread sets it.
         packed : True keeps the store in less than half of the bytes, from now on; a query unpacks into memory what it
             touches first. False undoes that, None leaves it.
+        progress : called now and then with a `gdb.LoadProgress`: the step, the part of it done, bytes of the files that
+            are read and of all; from other threads than the caller's. What it raises ends the import, and nothing is
+            stored.
 
         The others are told in `gdb.storage.importer.load`.
 
@@ -200,13 +207,16 @@ class Database(Queries):
         most = options.byte_count("max_unpacked", max_unpacked)
         budget = options.import_memory(memory)
         packed = options.choice_or_none("packed", packed)
+        from gdb.progress import Told
         from gdb.storage.importer import load
 
         self._refuse_inside()
         stop = threading.Event() if cancel is None else cancel
         self._statements.clear()  # or they would hold the snapshot, and so its files
 
-        def work(progress: Progress | None) -> LoadReport:
+        told = None if progress is None else Told(progress)
+
+        def work(bar: Progress | None) -> LoadReport:
             return load(
                 self._store,
                 source,
@@ -231,11 +241,13 @@ class Database(Queries):
                 memory=budget,
                 packed=packed,
                 import_root=self._import_root,
-                progress=progress,
+                progress=told if bar is None else partial(_step_of, bar),
                 cancel=stop,
             )
 
-        return self._long(work, Outcome("import", "what it read is stored"), stop)
+        outcome = Outcome("import", "what it read is stored")
+        with _raised_by(told):
+            return self._long(work, outcome, stop, quiet=told is not None)
 
     def _loads(self) -> Load:
         return self.load
@@ -361,3 +373,18 @@ class Database(Queries):
         return self._written(
             "compaction", lambda _, steps: compact(self._store, steps.part, budget, packed).stats()
         )
+
+
+@contextmanager
+def _raised_by(told: Told[LoadProgress] | None) -> Iterator[None]:
+    """Raise what the caller's own function has raised, as it is."""
+    try:
+        yield
+    except Cancelled:
+        if told is not None and told.raised is not None:
+            raise told.raised from None
+        raise
+
+
+def _step_of(bar: Progress, at: LoadProgress) -> None:
+    bar(at.step, at.part)

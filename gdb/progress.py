@@ -6,8 +6,11 @@ import shutil
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from typing import TextIO, TypeAlias
+from typing import Generic, TextIO, TypeAlias, TypeVar
 
+from gdb.errors import Cancelled
+
+T = TypeVar("T")
 Progress: TypeAlias = Callable[[str, float], None]
 
 _PATIENCE_SECONDS = 0.3  # what is over by then needs no bar
@@ -28,6 +31,21 @@ def shown(stream: TextIO | None) -> Iterator[Progress | None]:
         yield bar
     finally:
         bar.wipe()
+
+
+class Told(Generic[T]):
+    """A function of the caller's that is told of progress; what it raises ends the work and is kept here."""
+
+    def __init__(self, function: Callable[[T], object]) -> None:
+        self._function = function
+        self.raised: Exception | None = None
+
+    def __call__(self, at: T) -> None:
+        try:
+            self._function(at)
+        except Exception as error:
+            self.raised = error
+            raise Cancelled("progress= has raised an exception; nothing was stored.") from error
 
 
 class _Bar:

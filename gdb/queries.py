@@ -406,13 +406,18 @@ class Queries(ABC):
         )
 
     def _long(
-        self, work: Callable[[Progress | None], T], outcome: Outcome, cancel: threading.Event
+        self,
+        work: Callable[[Progress | None], T],
+        outcome: Outcome,
+        cancel: threading.Event,
+        *,
+        quiet: bool = False,
     ) -> T:
-        """Do work that writes something, and show how far it is."""
+        """Do work that writes something, and show how far it is, unless quiet."""
         from gdb.progress import shown
 
         try:
-            with shown(sys.stderr) as progress:
+            with shown(None if quiet else sys.stderr) as progress:
 
                 def kept() -> T:
                     value = work(progress)

@@ -68,7 +68,8 @@ def add_options(parser: argparse.ArgumentParser) -> None:
             name,
             metavar=f"[{kind}=]FILE",
             action="append",
-            help="CSV or Parquet file with a neo4j-admin header; may be repeated",
+            help="CSV or Parquet file with a neo4j-admin header, or HEADER,PART,... of one table, or a "
+            "pattern such as 'part*.csv'; may be repeated",
         )
     _add_content(parser)
     _add_written(parser)
@@ -219,6 +220,6 @@ def load(db: Database, given: Given) -> LoadReport:
 def _path(word: str) -> Path:
     """`~` means home also where no shell has replaced it, as in --nodes Person=~/people.csv."""
     try:
-        return Path(word).expanduser()
+        return Path(",".join(str(Path(one).expanduser()) for one in word.split(",")))
     except RuntimeError:  # there is no such user; the file will not be found under this name
         return Path(word)

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-import os
-import secrets
-import tempfile
 import threading
-from pathlib import Path
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor, wait
+from typing import TYPE_CHECKING, TypeVar
 
+from gdb.machine.cores import cores
 from gdb.storage.model import ITEM_OF, Kind
+from gdb.storage.scratch_folder import ScratchFolder
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
+
+T = TypeVar("T")
 
 SQL_TYPES: dict[Kind, str] = {
     "int64": "BIGINT",
@@ -26,17 +28,22 @@ SQL_TYPES: dict[Kind, str] = {
 }
 SQL_TYPES.update({list_: SQL_TYPES[item] + "[]" for list_, item in ITEM_OF.items()})
 
-_LEAST = 64 << 20  # bytes that DuckDB needs to do anything
+_LEAST = 32 << 20  # bytes that DuckDB needs to do anything
+_THREAD = 16 << 20  # bytes for each of its threads
+_LOOK_SECONDS = 0.05
 
 
 class Engine:
     """One DuckDB for all files of an import or export, started when the first of them needs it.
 
+    Parameters
+    ----------
     memory : bytes that the work may take, of which it takes a part; None for what DuckDB takes by itself.
+    scratch : where it lays down what has no room in memory; None where nothing can be that large.
     """
 
-    def __init__(self, memory: int | None = None) -> None:
-        self._memory = memory
+    def __init__(self, memory: int | None = None, scratch: ScratchFolder | None = None) -> None:
+        self._memory, self.scratch = memory, scratch
         self._database: DuckDBPyConnection | None = None
 
     def cursor(self) -> DuckDBPyConnection:
@@ -44,19 +51,44 @@ class Engine:
         import duckdb  # a heavy import that only some files need
 
         if self._database is None:
-            # what does not fit in memory goes there, and not into the folder where the user stands
-            spill = str(
-                Path(tempfile.gettempdir()) / f"gdb-files-{os.getpid()}-{secrets.token_hex(4)}"
-            )
+            # not into the folder where the user stands, as it would
+            spill = "" if self.scratch is None else str(self.scratch.path / "duckdb")
             settings: dict[str, str | bool | int | float | list[str]] = {"temp_directory": spill}
             if self._memory is not None:
-                settings["memory_limit"] = f"{max(self._memory // 4, _LEAST)}B"
+                share = max(self._memory // 4, _LEAST)
+                settings["memory_limit"] = f"{share}B"
+                settings["threads"] = max(min(cores(), share // _THREAD), 1)
             self._database = duckdb.connect(config=settings)
         return self._database.cursor()
 
     def close(self) -> None:
         if self._database is not None:
             self._database.close()
+            self._database = None
+
+
+def tell_progress(connection: DuckDBPyConnection) -> None:
+    """Let `run` know how far the statements of a connection are."""
+    connection.execute("SET enable_progress_bar = true")
+    connection.execute(
+        "SET enable_progress_bar_print = false"
+    )  # the numbers are all that is wanted
+    connection.execute("SET progress_bar_time = 0")
+
+
+def run(connection: DuckDBPyConnection, work: Callable[[], T], tick: Callable[[float], None]) -> T:
+    """Do what runs a statement of a connection in another thread, and meanwhile call `tick` in this one, now and then,
+    with the part of the statement that is done, 0 to 1. What `tick` raises ends the statement."""
+    with ThreadPoolExecutor(1) as pool:
+        later = pool.submit(work)
+        try:
+            while not wait([later], _LOOK_SECONDS).done:
+                tick(min(max(connection.query_progress(), 0.0), 100.0) / 100.0)
+        except BaseException:
+            while not wait([later], _LOOK_SECONDS).done:
+                connection.interrupt()  # again, where the statement had not begun yet
+            raise
+    return later.result()
 
 
 class Watch:

@@ -29,6 +29,7 @@ from gdb.storage.files import PosixFiles
 from gdb.storage.importer import values
 from gdb.storage.model import I64, ITEM_OF, U32, Column, Kind
 from gdb.storage.new_folder import new_folder
+from gdb.storage.scratch_folder import ScratchFolder
 from gdb.storage.snapshot import EdgeType, Snapshot, StoreStats, VertexGroup
 from gdb.storage.steps import Steps
 
@@ -74,7 +75,12 @@ def export(snapshot: Snapshot, path: Path, format: FileFormat, steps: Steps) -> 
 
     Cost: rows pass through DuckDB one file at a time; beyond its share of memory it spills to disk.
     """
-    with new_folder(path) as target, closing(Engine()) as engine, _told(path, steps):
+    with (
+        new_folder(path) as target,
+        ScratchFolder() as scratch,
+        closing(Engine(None, scratch)) as engine,
+        _told(path, steps),
+    ):
         connection = engine.cursor()
         watch = Watch(connection, steps.cancel)
         try:

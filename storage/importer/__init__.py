@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import closing
 from functools import partial
 from pathlib import Path
@@ -12,7 +12,7 @@ from typing import Literal
 
 import numpy as np
 
-from gdb.errors import Cancelled, ImportFailed
+from gdb.errors import ImportFailed
 from gdb.storage.build import write_spools
 from gdb.storage.engine import Engine
 from gdb.storage.importer import compressed, csv_graph, matrix_market, parquet, snap
@@ -23,6 +23,7 @@ from gdb.storage.importer.frames import Frame
 from gdb.storage.importer.graph_format import read_graph
 from gdb.storage.importer.header import names_of
 from gdb.storage.importer.inputs import AnySource, Edges, Gathering, Input, Nodes
+from gdb.storage.importer.meter import LoadProgress, Meter, Progress
 from gdb.storage.importer.networkx_graph import NetworkxGraph, is_graph, read_networkx
 from gdb.storage.importer.properties import Source
 from gdb.storage.importer.report import (
@@ -36,12 +37,22 @@ from gdb.storage.importer.report import (
 from gdb.storage.model import VertexTable
 from gdb.storage.reading import read_edges, read_vertices, repeats_of
 from gdb.storage.runs import PIECE, Room
+from gdb.storage.scratch_folder import ScratchFolder
 from gdb.storage.snapshot import Snapshot
 from gdb.storage.store import Store
 
-__all__ = ["AnySource", "Edges", "FileReport", "LoadReport", "Nodes", "Rejected", "load"]
+__all__ = [
+    "AnySource",
+    "Edges",
+    "FileReport",
+    "LoadProgress",
+    "LoadReport",
+    "Nodes",
+    "Rejected",
+    "load",
+]
 
-Progress = Callable[[str, float], None]
+_KILLED = "an earlier load ended before it was done; nothing of it was kept, and its temporary files are removed"
 
 
 def load(
@@ -104,7 +115,7 @@ def load(
         edges need, they are sorted through scratch files in the store's folder (see `gdb.storage.runs`).
     packed : write the store in packed sections, now and later; None as it is (see docs/IMPORT.md).
     import_root : a resolved folder; files outside of it, also by `..` or symbolic links, are refused.
-    progress : called with the name of the step and the part of it done, 0 to 1 (reading: by bytes).
+    progress : called with a `LoadProgress`, now and then; what it raises ends the import.
     cancel : when set, the import stops.
 
     Raises
@@ -120,7 +131,7 @@ def load(
     report = LoadReport()
     rejects = Rejects(on_error, max_errors)
     naming = Naming(type, label, directed, columns, delimiter, header, id_space, ends)
-    meter = _Meter(progress, cancel)
+    meter = Meter(progress, cancel)
 
     def check(path: Path) -> None:
         open_input(path).close()
@@ -133,14 +144,18 @@ def load(
     options = Options(missing_ends, multi_edges, self_loops, label, rejects, max_unpacked)
     with (
         store.writer(),
-        closing(Engine(memory)) as engine,
+        ScratchFolder(store.path) as scratch,
+        closing(Engine(memory, scratch)) as engine,
         closing(Assembly(options, Room(store.files, memory, meter.check))) as assembly,
     ):
+        if scratch.left and store.path is not None:
+            report.warnings.append(_KILLED)
         _keep(store.snapshot(), assembly)
         with written_rejects(report, rejects_file):
             # nodes before edges, so that edges find their ends in whatever order the files were named
             for each in sorted(inputs, key=lambda x: x.kind != "nodes"):
                 _read(each, assembly, report, rejects, meter, engine)
+        engine.close()  # and its memory is for what follows
         assembly.settle()
         assembly.spaces.clear()  # nobody looks up an id any more
 
@@ -172,7 +187,7 @@ def _read(
     assembly: Assembly,
     report: LoadReport,
     rejects: Rejects,
-    meter: _Meter,
+    meter: Meter,
     engine: Engine,
 ) -> None:
     """One file into the assembly."""
@@ -197,8 +212,18 @@ def _read(
     if is_graph(held):
         _add_networkx(held, naming, assembly, file, meter)
         return
-    tick = partial(meter.at, path)
-    sheet = Sheet(path, naming, file, rejects, meter.cancel, engine, frame, assembly.room, tick)
+    sheet = Sheet(
+        path,
+        naming,
+        file,
+        rejects,
+        meter.cancel,
+        engine,
+        frame,
+        assembly.room,
+        partial(meter.at, path),
+        partial(meter.part, path),
+    )
     match kind:
         case "nodes":
             report.warnings += csv_graph.add_nodes(sheet, assembly)
@@ -209,7 +234,7 @@ def _read(
         case "mtx":
             _add_matrix(path, naming, assembly, file, rejects, meter)
         case _:
-            _add_graph(path, naming, assembly, file, rejects)
+            _add_graph(path, naming, assembly, file, rejects, meter)
     if not file.rows and not file.rejected and kind in ("snap", "graph"):
         raise ImportFailed("holds no data", "Remove it from the import.", file=str(path))
     meter.done(path)
@@ -221,7 +246,7 @@ def _add_snap(
     assembly: Assembly,
     file: FileReport,
     rejects: Rejects,
-    meter: _Meter,
+    meter: Meter,
 ) -> None:
     space = naming.id_space or ""
     refused = set[int]()  # lines that were no edges
@@ -256,7 +281,7 @@ def _add_matrix(
     assembly: Assembly,
     file: FileReport,
     rejects: Rejects,
-    meter: _Meter,
+    meter: Meter,
 ) -> None:
     matrix = matrix_market.read_matrix(path, file, rejects, lambda done: meter.at(path, done))
     if matrix.rows != matrix.columns and naming.ends is None:
@@ -301,7 +326,7 @@ def _add_matrix(
 
 
 def _add_networkx(
-    graph: NetworkxGraph, naming: Naming, assembly: Assembly, file: FileReport, meter: _Meter
+    graph: NetworkxGraph, naming: Naming, assembly: Assembly, file: FileReport, meter: Meter
 ) -> None:
     space = naming.id_space or ""
     read = read_networkx(graph, names_of(naming.label), space, file, meter.check)
@@ -330,9 +355,14 @@ def _named(names: list[str], file: FileReport) -> Source:
 
 
 def _add_graph(
-    path: Path, naming: Naming, assembly: Assembly, file: FileReport, rejects: Rejects
+    path: Path,
+    naming: Naming,
+    assembly: Assembly,
+    file: FileReport,
+    rejects: Rejects,
+    meter: Meter,
 ) -> None:
-    graph = read_graph(path, file, rejects)
+    graph = read_graph(path, file, rejects, partial(meter.part, path))
     space = naming.id_space or ""
     extra = names_of(naming.label)
     found: list[tuple[VertexTable, Source]] = []
@@ -365,38 +395,3 @@ def _totals(report: LoadReport, assembly: Assembly, options: Options) -> None:
         report.warnings.append(
             "every relationship stands twice, once in each direction: this undirected list wants multi_edges='drop'"
         )
-
-
-class _Meter:
-    """Bytes read of all files, and whether to go on."""
-
-    def __init__(self, progress: Progress | None, cancel: threading.Event | None) -> None:
-        self.sizes: dict[Path, int] = {}
-        self.total, self.finished = 0, 0
-        self.progress, self.cancel = progress, cancel
-
-    def measure(self, paths: list[Path]) -> None:
-        """Take in what is to be read."""
-        self.sizes = {p: p.stat().st_size for p in paths}
-        self.total = sum(self.sizes[p] for p in paths)
-
-    def check(self) -> None:
-        """Raise Cancelled if the import was cancelled."""
-        if self.cancel is not None and self.cancel.is_set():
-            raise Cancelled("The import was cancelled; nothing was stored.")
-
-    def at(self, path: Path, done: int) -> None:
-        """`done` bytes of a file are read (decompressed bytes may exceed its size)."""
-        self.check()
-        read = self.finished + min(done, self.sizes.get(path, 0))
-        self.step(f"reading {path.name}", read / max(self.total, 1))
-
-    def done(self, path: Path) -> None:
-        self.at(path, self.sizes.get(path, 0))
-        self.finished += self.sizes.get(path, 0)
-
-    def step(self, name: str, done: float) -> None:
-        """Show a step, and stop here if the import was cancelled."""
-        self.check()
-        if self.progress is not None:
-            self.progress(name, done)

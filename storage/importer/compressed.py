@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, BinaryIO, Literal, cast
 import numpy as np
 
 from gdb.errors import ImportFailed
-from gdb.storage.engine import Engine
+from gdb.storage.engine import Engine, tell_progress
 
 if TYPE_CHECKING:
     from _typeshed import WriteableBuffer
@@ -55,6 +55,12 @@ def unpacked(raw: BinaryIO, path: Path) -> BinaryIO:
         raw.close()
         return cast(BinaryIO, io.BufferedReader(_Zstandard(path), _CHUNK))
     return raw
+
+
+def bytes_read(stream: BinaryIO) -> int:
+    """Bytes of the file itself that were read for what a stream of `unpacked` has given so far."""
+    below: object = getattr(stream, "raw", stream)
+    return below.packed() if isinstance(below, _Gzip | _Zstandard) else stream.tell()
 
 
 def damaged(path: Path, error: Exception | str) -> ImportFailed:
@@ -162,12 +168,24 @@ class _Gzip(gzip.GzipFile):
         finally:
             self._packed.close()
 
+    def packed(self) -> int:
+        """Bytes of the file that were read."""
+        return self._packed.tell()
+
 
 class _Zstandard(io.RawIOBase):
     """The lines of a Zstandard file as bytes."""
 
     def __init__(self, path: Path) -> None:
-        self._chunks, self._rest = _chunks(path), memoryview(b"")
+        self._size, self._part = path.stat().st_size, 0.0
+        self._chunks, self._rest = _chunks(path, self._at), memoryview(b"")
+
+    def _at(self, part: float) -> None:
+        self._part = part
+
+    def packed(self) -> int:
+        """Bytes of the file that were read, by what DuckDB says."""
+        return int(self._size * self._part)
 
     def readable(self) -> bool:
         return True
@@ -196,15 +214,17 @@ _LINES = (
 )
 
 
-def _chunks(path: Path) -> Generator[bytes]:
+def _chunks(path: Path, tick: Callable[[float], None]) -> Generator[bytes]:
     import duckdb
     import nanoarrow as na
 
     with closing(Engine()) as engine, closing(engine.cursor()) as connection:
+        tell_progress(connection)
         try:
             lines = connection.sql(_LINES, params=[literal(path)])
             with na.c_array_stream(lines) as stream:
                 for chunk in stream:
+                    tick(max(connection.query_progress(), 0.0) / 100.0)
                     text = chunk.child(0)
                     ends = np.asarray(text.view().buffer(1))
                     first, last = ends[text.offset], ends[text.offset + text.length]

@@ -54,7 +54,8 @@ class Naming:
 class Sheet:
     """One table to read: the file, what the caller says of it, and where to report.
 
-    frame : a table in memory instead. room : for the numbers of its lines. tick : called with the bytes read so far.
+    frame : a table in memory instead. room : for the numbers of its lines. tick : called with the bytes read so far,
+    part : with the part of the file that is taken in, 0 to 1.
     """
 
     path: Path
@@ -66,6 +67,7 @@ class Sheet:
     frame: Frame | None = None
     room: Room | None = None
     tick: Callable[[int], None] = lambda done: None
+    part: Callable[[float], None] = lambda done: None
 
     def table(self, *, edges: bool) -> tuple[Table, list[str]]:
         """Its rows, not read yet, and warnings about its header."""
@@ -90,7 +92,7 @@ class Sheet:
                 else f"{self.path}: the first line was taken for a header, the first two columns for the "
                 "ends (pass header=False and columns= if it is data)"
             )
-        where = (found, self.report, self.rejects, self.cancel, self.engine)
+        where = (found, self.report, self.rejects, self.part, self.engine)
         if self.frame is not None:
             return FrameTable(self.frame, *where), warnings
         if is_parquet(self.path):

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -99,10 +98,10 @@ class FrameTable(TypedTable):
         layout: Layout,
         report: FileReport,
         rejects: Rejects,
-        cancel: threading.Event | None,
+        tick: Callable[[float], None],
         engine: Engine,
     ) -> None:
-        super().__init__(Path(frame.name), layout, report, rejects, cancel, engine)
+        super().__init__(Path(frame.name), layout, report, rejects, tick, engine)
         self._frame = frame
 
     def _schema(self) -> Schema:
@@ -112,8 +111,6 @@ class FrameTable(TypedTable):
         import duckdb
 
         try:
-            self._rows(statement.format("(SELECT *, row_number() OVER () - 1 FROM frame)"))
-        except duckdb.InterruptException:
-            raise
+            self._fill(statement.format("(SELECT *, row_number() OVER () - 1 FROM frame)"))
         except duckdb.Error as error:
             raise _unreadable(self._frame.name, error) from None

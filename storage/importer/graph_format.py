@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import zlib
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -15,6 +16,7 @@ from gdb.storage.importer.number_lines import integer_fault, shown
 from gdb.storage.importer.report import Fault, FileReport, Rejects
 from gdb.storage.model import I64
 
+_TICK = 1 << 16  # lines after which it is told how far it is
 # fewest and most numbers of each kind of line
 _FIELDS = {b"t": (2, 3), b"v": (2, 3), b"e": (2, 3)}
 
@@ -31,8 +33,11 @@ class LabelledGraph:
     edge_labels: I64
 
 
-def read_graph(path: Path, report: FileReport, rejects: Rejects) -> LabelledGraph:
-    """Read a `.graph` file; counts of the `t` line must hold unless lines were skipped.
+def read_graph(
+    path: Path, report: FileReport, rejects: Rejects, tick: Callable[[float], None]
+) -> LabelledGraph:
+    """Read a `.graph` file; counts of the `t` line must hold unless lines were skipped. tick : called now and then with
+    the part of it that is read, 0 to 1.
 
     Raises
     ------
@@ -47,6 +52,8 @@ def read_graph(path: Path, report: FileReport, rejects: Rejects) -> LabelledGrap
         except (EOFError, OSError, zlib.error) as error:
             raise damaged(path, error) from None
     for number, raw in enumerate(lines, 1):
+        if not number % _TICK:
+            tick(number / len(lines))
         words = raw.split()
         if not words or words[0].startswith(b"#"):
             continue

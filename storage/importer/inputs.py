@@ -17,6 +17,7 @@ from gdb.storage.importer.detect import detect, head, is_parquet
 from gdb.storage.importer.frames import Frame, frame_layout
 from gdb.storage.importer.layout import Layout
 from gdb.storage.importer.networkx_graph import NetworkxGraph, is_graph
+from gdb.storage.importer.parted import Group, expanded, grouped, parts_of
 
 AnyPath = str | PathLike[str]
 AnyTable = AnyPath | ArrowStream
@@ -65,12 +66,33 @@ class Gathering:
         """
         relations = self._edges(edges)
         found = [*self._nodes(nodes, relations), *relations]
-        sources = [] if source is None else _several(source)
+        sources = [] if source is None else self._files(_several(source), self.naming)
         for each in sources:
             found += self._source(each)
         if not found and not sources:  # an export may be empty
             raise ImportFailed("no file was given", "Name a file, or nodes= and edges=.")
         return found
+
+    def _files(self, things: list[object], naming: Naming) -> list[object]:
+        """What is named, with the files of patterns, and those that are one table as a `Group`."""
+        found = expanded(things, self._inside)
+        if self.format not in ("auto", "csv") or len(found) < 2:
+            return found
+        return grouped(found, naming, self._checked)
+
+    def _tables(self, kind: str, things: list[object], naming: Naming) -> list[Input]:
+        """Tables of nodes or edges: files, or in memory."""
+        found: list[Input] = []
+        for each in self._files(things, naming):
+            if isinstance(each, Group):
+                parts = parts_of(each, naming, self._checked)
+                found += [self._table(kind, path, how) for path, how in parts]
+            else:
+                found.append(self._table(kind, each, naming))
+        return found
+
+    def _checked(self, path: Path) -> None:
+        self.check(self._inside(path))
 
     def _table(self, kind: str, given: object, naming: Naming) -> Input:
         """A table of nodes or edges: a file, or one in memory."""
@@ -86,34 +108,36 @@ class Gathering:
         if nodes is None:
             return []
         if not isinstance(nodes, Mapping):
-            return [self._table("nodes", each, self.naming) for each in _several(nodes)]
+            return self._tables("nodes", _several(nodes), self.naming)
         spaces = {space for each in edges for space in each.naming.ends or ()}
         found: list[Input] = []
         for label, value in nodes.items():
             how = replace(self.naming, label=label)
             if how.id_space is None and label in spaces:
                 how = replace(how, id_space=label)
-            found += [self._table("nodes", each, how) for each in _several(value)]
+            found += self._tables("nodes", _several(value), how)
         return found
 
     def _edges(self, edges: Edges | None) -> list[Input]:
         if edges is None:
             return []
         if not isinstance(edges, Mapping):
-            return [self._table("edges", each, self.naming) for each in _several(edges)]
+            return self._tables("edges", _several(edges), self.naming)
         found: list[Input] = []
         for name, value in edges.items():
+            how, plain = replace(self.naming, type=name), list[object]()
             for item in value if isinstance(value, list) else [value]:
-                how, table = replace(self.naming, type=name), item
-                if isinstance(item, tuple):
-                    if len(item) != 3:
-                        raise ImportFailed(
-                            f"edges={{{name!r}: {item!r}}} is not (path, start space, end space)",
-                            "Give several files of one type as a list.",
-                        )
-                    table = item[0]
-                    how = replace(how, ends=(str(item[1]), str(item[2])))
-                found.append(self._table("edges", table, how))
+                if not isinstance(item, tuple):
+                    plain.append(item)
+                    continue
+                if len(item) != 3:
+                    raise ImportFailed(
+                        f"edges={{{name!r}: {item!r}}} is not (path, start space, end space)",
+                        "Give several files of one type as a list.",
+                    )
+                ends = (str(item[1]), str(item[2]))
+                found += self._tables("edges", [item[0]], replace(how, ends=ends))
+            found += self._tables("edges", plain, how)
         return found
 
     def _source(self, given: object) -> list[Input]:
@@ -125,6 +149,8 @@ class Gathering:
             frame = Frame(given, name)
             layout = frame_layout(frame, self.naming.columns)
             return [Input(self._side(layout), Path(name), self.naming, frame)]
+        if isinstance(given, Group):
+            return self._group(given)
         path = self._inside(_path(given))
         if self.format == "auto" and exported.is_export(path):
             self._inside(path / contents.NAME)
@@ -136,6 +162,16 @@ class Gathering:
         if kind in ("csv", "parquet"):
             kind = self._side(csv_graph.layout(path, self.naming))
         return [Input(kind, path, self.naming)]
+
+    def _group(self, group: Group) -> list[Input]:
+        """Files that are one table, nodes or edges; if they are of another format, each by itself."""
+        first = self._inside(group.files[0])
+        self.check(first)
+        kind = _format(first) if self.format == "auto" else self.format
+        if kind != "csv":
+            return [found for path in group.files for found in self._source(path)]
+        side = self._side(csv_graph.layout(first, self.naming))
+        return self._tables(side, [group], self.naming)
 
     def _inside(self, path: Path) -> Path:
         """A path that lies within the root: where links and `..` lead, so that what is checked is what is opened.

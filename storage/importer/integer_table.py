@@ -78,10 +78,10 @@ class IntegerTable(Table):
         layout: Layout,
         report: FileReport,
         rejects: Rejects,
-        cancel: threading.Event | None,
+        tick: Callable[[float], None],
         engine: Engine,
     ) -> None:
-        super().__init__(path, layout, report, rejects, cancel, engine)
+        super().__init__(path, layout, report, rejects, tick, engine)
         self._pieces: Pieces | None = numbers  # None once rows are chosen
         self._first, self._count = (
             1,

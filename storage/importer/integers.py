@@ -216,11 +216,12 @@ def _newlines(text: U8) -> int:
 
 
 def _parts(text: U8) -> list[tuple[int, int]]:
-    """Pieces of a text that end with a line."""
+    """Pieces of a text that end with a line, about as many for each thread."""
     found: list[tuple[int, int]] = []
-    begin = 0
+    begin, rounds = 0, -(-len(text) // (cores() * _PART))
+    size = -(-len(text) // max(rounds * cores(), 1))
     while begin < len(text):
-        end = min(begin + _PART, len(text))
+        end = min(begin + size, len(text))
         if end < len(text):
             last = text[begin:end].tobytes().rfind(b"\n")
             end = begin + last + 1 if last >= 0 else len(text)

@@ -66,7 +66,7 @@ def layout_of(
         raise wrong(f"delimiter={delimiter!r} is not one character", "Pass delimiter=',' or so.")
     delimiter = delimiter or delimiter_of(first)
     try:
-        cells = next(csv.reader([first], delimiter=delimiter))
+        cells = cells_of(first, delimiter)
     except csv.Error as error:  # a lone CR, or a field beyond csv's limit
         raise wrong(f"is no CSV line ({error})", "End every line with LF or CR LF.") from None
     looks = looks_like_header(cells)
@@ -86,3 +86,8 @@ def layout_of(
     fields, warnings = parse_header(names, wrong)
     guessed = header is None and columns is None
     return Layout(delimiter, at + int(has_header), fields, warnings, guessed)
+
+
+def cells_of(line: str, delimiter: str) -> list[str]:
+    """The cells of a line. Raises csv.Error where it is none."""
+    return next(csv.reader([line], delimiter=delimiter), [])

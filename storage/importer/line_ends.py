@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -13,10 +12,10 @@ _CHUNK = 1 << 22
 
 
 @contextmanager
-def unified(path: Path) -> Iterator[Path]:
-    """A decompressed copy in which every CR LF is LF, deleted afterwards; line numbers stay."""
-    with tempfile.TemporaryDirectory(prefix="gdb-import-") as folder:
-        copy = Path(folder) / "lines.csv"
+def unified(path: Path, folder: Path) -> Iterator[Path]:
+    """A decompressed copy in a folder, in which every CR LF is LF, deleted afterwards; line numbers stay."""
+    copy = folder / "lines.csv"
+    try:
         with open_input(path) as stream, copy.open("wb") as out:
             rest = b""
             while data := stream.read(_CHUNK):
@@ -25,3 +24,5 @@ def unified(path: Path) -> Iterator[Path]:
                 out.write(data[: len(data) - len(rest)].replace(b"\r\n", b"\n"))
             out.write(rest)
         yield copy
+    finally:
+        copy.unlink(missing_ok=True)

@@ -13,10 +13,10 @@ from typing import BinaryIO
 import numpy as np
 import numpy.typing as npt
 
-from gdb.storage.importer.compressed import damaged
+from gdb.storage.importer.compressed import bytes_read, damaged
 from gdb.storage.importer.report import Fault, FileReport, Rejects
 
-CHUNK = 1 << 24
+CHUNK = 1 << 23
 BOM = b"\xef\xbb\xbf"
 INTEGER = re.compile(rb"[+-]?[0-9]+")
 _LIMITS = np.iinfo(np.int64)
@@ -65,19 +65,20 @@ def number_blocks(
 ) -> Iterator[Numbers]:
     """The numbers of the lines that come, those of `CHUNK` bytes at a time.
 
-    line : the number of the line at which the stream stands. tick : called with the bytes read so far after each chunk.
+    line : the number of the line at which the stream stands. tick : called with the bytes of the file that are read,
+    after each chunk.
 
     Raises
     ------
     ImportFailed : a line is none of these (unless skipped), or the file is cut.
     """
-    rest, done = b"", 0
+    rest, begun = b"", False
     while True:
         try:
             data = stream.read(CHUNK)
         except (EOFError, OSError, zlib.error) as error:
             raise damaged(path, error) from None
-        if not done and not rest and line == 1:
+        if not begun and line == 1:
             data = data.removeprefix(BOM)
         block = rest + data
         cut = len(block) if not data else block.rfind(b"\n") + 1
@@ -87,8 +88,8 @@ def number_blocks(
             line += block.count(b"\n")
             report.rows += len(found)
             yield found
-        done += len(data)
-        tick(done)
+        begun = True
+        tick(bytes_read(stream))
         if not data:
             return
 

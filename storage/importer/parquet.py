@@ -127,6 +127,6 @@ class ParquetTable(TypedTable):
         import duckdb
 
         try:
-            self._rows(statement.format(f"{_READ}, file_row_number=true)"), [literal(self.path)])
+            self._fill(statement.format(f"{_READ}, file_row_number=true)"), [literal(self.path)])
         except duckdb.Error as error:
             raise _unreadable(self.path, error) from None

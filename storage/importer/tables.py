@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 import re
-import threading
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import replace
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
-from gdb.errors import Cancelled, ImportFailed
+from gdb.errors import ImportFailed
 from gdb.storage import temporal
-from gdb.storage.engine import Engine, Watch
+from gdb.storage.engine import Engine, run, tell_progress
 from gdb.storage.importer import values
 from gdb.storage.importer.compressed import compression_of, damaged, literal
 from gdb.storage.importer.layout import Layout
@@ -33,13 +31,15 @@ from gdb.storage.model import (
     Values,
     offsets_of_lengths,
 )
-from gdb.storage.runs import PIECE
 
 if TYPE_CHECKING:
-    from duckdb import DuckDBPyConnection
+    from duckdb import DuckDBPyConnection, DuckDBPyRelation
 
+T = TypeVar("T")
 Row = tuple[int | str, ...]
 _LINE = 2 << 20  # bytes of a line that DuckDB takes unless it is told otherwise
+_READ = 0.5  # of the work on a file is DuckDB's reading it
+_PART = 1 << 18  # rows that are taken out of DuckDB at a time, where all are not wanted at once
 _FEW = 10_000  # values that are looked at first to find a column's type
 _CURES = {
     "MISSING COLUMNS": "Every line must have as many fields as the header.",
@@ -52,6 +52,36 @@ _CURES = {
 
 _ANY = "Texts of the type any are those that an export of gdb writes."
 _WHOLE = ("MISSING COLUMNS", "TOO MANY COLUMNS", "LINE SIZE OVER MAXIMUM")  # not about one column
+
+
+@dataclass(slots=True)
+class Share:
+    """How much of a file is taken in, 0 to 1, as statements on its rows are done: each does its part of what is left up
+    to `goal`; how many there will be, nobody knows.
+
+    tick : told how much. columns : of the file, for each of which there are some statements.
+    """
+
+    tick: Callable[[float], None]
+    columns: int
+    done: float = 0.0
+    goal: float = 1.0
+
+    def at(self, part: float) -> None:
+        """A part of the statement is done."""
+        self.tick(self._after(part))
+
+    def end(self) -> None:
+        """The statement is done."""
+        self.done = self._after(1.0)
+
+    def reach(self, goal: float) -> None:
+        """All statements up to there are done."""
+        self.done = goal
+        self.tick(goal)
+
+    def _after(self, part: float) -> float:
+        return self.done + (self.goal - self.done) * part / (4 * (self.columns + 1))
 
 
 class Table:
@@ -67,7 +97,7 @@ class Table:
         layout: Layout,
         report: FileReport,
         rejects: Rejects,
-        cancel: threading.Event | None,
+        tick: Callable[[float], None],
         engine: Engine,
     ) -> None:
         self.path, self.layout, self.report, self.rejects = path, layout, report, rejects
@@ -75,8 +105,9 @@ class Table:
         self.places = Places(path, layout.delimiter, layout.skipped, blanks=width == 1)
         self.warnings: list[str] = []
         self._source = "t"  # of the rows in hand, in SQL
-        self._engine, self._cancel = engine, cancel
-        self._made: tuple[DuckDBPyConnection, Watch] | None = None
+        self._engine = engine
+        self._share = Share(tick, width)
+        self._made: DuckDBPyConnection | None = None
 
     def __enter__(self) -> Table:
         try:
@@ -96,35 +127,48 @@ class Table:
 
     def close(self) -> None:
         if self._made is not None:
-            connection, watch = self._made
-            watch.close()
-            connection.close()
+            self._made.close()
 
     @property
     def connection(self) -> DuckDBPyConnection:
         """Its own, made when it is first needed."""
         if self._made is None:
-            connection = self._engine.cursor()
-            self._made = connection, Watch(connection, self._cancel)
-        return self._made[0]
+            self._made = self._engine.cursor()
+            tell_progress(self._made)
+        return self._made
 
-    @contextmanager
-    def _cancellable(self) -> Iterator[None]:
+    def _run(self, work: Callable[[], T]) -> T:
+        """Do what runs a statement: it can be cancelled, and tells how far it is."""
+        found = self._do(work, self._share.at)
+        self._share.end()
+        return found
+
+    def _do(self, work: Callable[[], T], tick: Callable[[float], None]) -> T:
         import duckdb
 
         try:
-            yield
-        except duckdb.InterruptException:
-            raise Cancelled("The import was cancelled; nothing was stored.") from None
+            return run(self.connection, work, tick)
+        except duckdb.OutOfMemoryException:
+            raise ImportFailed(
+                "its rows have no room in the part of the memory that is DuckDB's",
+                "Raise memory=; a quarter of it is for that.",
+                file=str(self.path),
+            ) from None
 
     def _rows(self, sql: str, parameters: Sequence[object] = ()) -> list[Row]:
         """All rows of a statement; a result that is left open keeps the connection from other work."""
-        with self._cancellable():
-            return self.connection.execute(sql, list(parameters)).fetchall()
+        return self._run(lambda: self.connection.execute(sql, list(parameters)).fetchall())
 
     def _arrays(self, sql: str) -> dict[str, npt.NDArray[np.generic]]:
-        with self._cancellable():
-            return dict(self.connection.execute(sql).fetchnumpy())
+        return self._run(lambda: dict(self.connection.execute(sql).fetchnumpy()))
+
+    def _fill(self, sql: str, parameters: Sequence[object] = ()) -> None:
+        """As `_rows`, for the statement that reads the file: half of the work."""
+        self._do(
+            lambda: self.connection.execute(sql, list(parameters)).fetchall(),
+            lambda part: self._share.tick(_READ * part),
+        )
+        self._share.reach(_READ)
 
     def _scalar(self, sql: str) -> int:
         return int(str(self._rows(sql)[0][0]))
@@ -153,7 +197,8 @@ class Table:
             if "invalid state" not in str(error) or self.layout.written is not None:
                 raise _readable(self.path, error) from None
             # the reader wants one kind of line end in a file
-            with unified(self.path) as copy:
+            assert self._engine.scratch is not None
+            with unified(self.path, self._engine.scratch.path) as copy:
                 try:
                     self._read_file(copy)
                 except duckdb.Error as second:
@@ -164,13 +209,14 @@ class Table:
         with path.open("rb") as stream:
             compression = compression_of(stream.read(4))
         written = self.layout.written
-        exactly = f", new_line='\\n', max_line_size={max(written.widest, _LINE)}" if written else ""
-        self._rows(
+        widest = max(written.widest, _LINE) if written else _LINE
+        exactly = f", new_line='\\n', max_line_size={widest}" if written else ""
+        self._fill(
             "CREATE OR REPLACE TEMP TABLE t AS SELECT row_number() OVER () AS record, * FROM "
             f"read_csv(?, columns={{{columns}}}, delim=?, header=false, "
             f"skip={self.layout.skipped}, quote='\"', escape='\"', nullstr='', "
             f"allow_quoted_nulls=false, auto_detect=false, hive_partitioning=false, compression='{compression}', "
-            f"store_rejects=true{exactly})",
+            f"store_rejects=true, buffer_size={2 * widest}{exactly})",
             [literal(path), self.layout.delimiter],
         )
 
@@ -252,15 +298,18 @@ class Table:
         return self._scalar("SELECT count(*) FROM t")
 
     def parts(self) -> Iterator[None]:
-        """Go through the rows, `PIECE` of them or more at a time: meanwhile `column`, `groups` and `records` give those
-        of the rows in hand."""
-        if self.count() <= PIECE:
+        """Go through the rows, some at a time: meanwhile `column`, `groups` and `records` give those of the rows in
+        hand."""
+        if self.count() <= _PART:
             yield
             return
-        last = self._scalar("SELECT max(record) FROM t")
-        for begin in range(0, last, PIECE):
-            self._source = f"(SELECT * FROM t WHERE record > {begin} AND record <= {begin + PIECE})"
+        last, begun = self._scalar("SELECT max(record) FROM t"), self._share.done
+        for begin in range(0, last, _PART):
+            end = min(begin + _PART, last)
+            self._source = f"(SELECT * FROM t WHERE record > {begin} AND record <= {end})"
+            self._share.goal = begun + (1.0 - begun) * end / last
             yield
+            self._share.reach(self._share.goal)
         self._source = "t"
 
     def is_empty(self, i: int) -> bool:
@@ -303,9 +352,13 @@ class Table:
         return found
 
     def column(self, i: int, kind: Kind) -> Column:
-        """A column's values, in the order of the lines."""
+        """A column's values, in the order of the lines.
+
+        That is the order of the table, and DuckDB keeps it where nothing but SELECT, FROM and WHERE is asked for
+        (https://duckdb.org/docs/stable/sql/dialect/order_preservation): sorting would take memory for all of them.
+        """
         if kind not in ITEM_OF:
-            return self._column(self.value(i, kind), kind, f"{self._source} ORDER BY record")
+            return self._column(self.value(i, kind), kind, self._source)
         found = f"(SELECT record, {self.value(i, kind)} AS v FROM {self._source})"
         lengths = self._column("len(v)", "int64", f"{found} ORDER BY record")
         each = f"(SELECT record, unnest(v) AS v, generate_subscripts(v, 1) AS place FROM {found})"
@@ -328,27 +381,10 @@ class Table:
 
     def _strings(self, value: str, source: str) -> Column:
         """A text column through Arrow, so that no Python string is made."""
-        import nanoarrow as na
-
         relation = self.connection.sql(
             f"SELECT coalesce({value}, '') AS v, CAST({value} IS NOT NULL AS TINYINT) AS ok FROM {source}"
         )
-        data: list[npt.NDArray[np.uint8]] = [np.zeros(0, np.uint8)]
-        lengths: list[I64] = [np.zeros(0, np.int64)]
-        valid = [np.zeros(0, np.bool_)]
-        with self._cancellable(), na.c_array_stream(relation) as stream:
-            for chunk in stream:
-                text, given = chunk.child(0), chunk.child(1)
-                ends = np.asarray(text.view().buffer(1)).astype(np.int64)
-                ends = ends[text.offset : text.offset + text.length + 1]
-                data.append(np.asarray(text.view().buffer(2)).view(np.uint8)[ends[0] : ends[-1]])
-                lengths.append(np.diff(ends))
-                flags = np.asarray(given.view().buffer(1))
-                valid.append(flags[given.offset : given.offset + given.length] != 0)
-        joined = np.concatenate(data)  # copies, so nothing of Arrow's memory is kept
-        ok = np.concatenate(valid)
-        offsets = offsets_of_lengths(np.concatenate(lengths))
-        return Column("string", joined, offsets, None if ok.all() else ok)
+        return self._run(lambda: _texts(relation))
 
     def texts(self, i: int) -> list[str]:
         """A column as text, "" where it is empty."""
@@ -368,8 +404,30 @@ class Table:
 
     def records(self) -> I64:
         """The record number of every row, i64[count]."""
-        found = self._arrays(f"SELECT record FROM {self._source} ORDER BY record")
+        found = self._arrays(f"SELECT record FROM {self._source}")
         return np.asarray(found["record"], np.int64)
+
+
+def _texts(relation: DuckDBPyRelation) -> Column:
+    """The texts v of a relation, null where `ok` is 0."""
+    import nanoarrow as na
+
+    data: list[npt.NDArray[np.uint8]] = [np.zeros(0, np.uint8)]
+    lengths: list[I64] = [np.zeros(0, np.int64)]
+    valid = [np.zeros(0, np.bool_)]
+    with na.c_array_stream(relation) as stream:
+        for chunk in stream:
+            text, given = chunk.child(0), chunk.child(1)
+            ends = np.asarray(text.view().buffer(1)).astype(np.int64)
+            ends = ends[text.offset : text.offset + text.length + 1]
+            data.append(np.asarray(text.view().buffer(2)).view(np.uint8)[ends[0] : ends[-1]])
+            lengths.append(np.diff(ends))
+            flags = np.asarray(given.view().buffer(1))
+            valid.append(flags[given.offset : given.offset + given.length] != 0)
+    joined = np.concatenate(data)  # copies, so nothing of Arrow's memory is kept
+    ok = np.concatenate(valid)
+    offsets = offsets_of_lengths(np.concatenate(lengths))
+    return Column("string", joined, offsets, None if ok.all() else ok)
 
 
 def _readable(path: Path, error: Exception) -> ImportFailed:

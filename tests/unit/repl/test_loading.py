@@ -147,7 +147,7 @@ def test_every_parameter_of_load_has_its_option() -> None:
     expected = {
         f"--{'undirected' if name == 'directed' else name.replace('_', '-')}"
         for name in inspect.signature(gdb.Database.load).parameters
-        if name not in ("self", "source", "cancel")
+        if name not in ("self", "source", "cancel", "progress")
     }
     assert expected | {"--no-header", "--no-packed"} == set(loading.option_names())
 

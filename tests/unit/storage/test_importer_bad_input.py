@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from gdb.errors import Cancelled, ImportFailed, LinesSkipped
-from gdb.storage.importer import load
+from gdb.storage.importer import LoadProgress, load
 from gdb.storage.store import Store
 
 Load = Callable[..., ImportFailed]
@@ -409,14 +409,14 @@ def test_a_cancelled_import(store: Store, tmp_path: Path, data: bytes) -> None:
 def test_cancelled_at_each_step(store: Store, tmp_path: Path) -> None:
     path = written(tmp_path, b"source,target,w\n1,2,3\n")
     names: list[str] = []
-    load(Store.open(None, create=True), path, progress=lambda name, _: names.append(name))
+    load(Store.open(None, create=True), path, progress=lambda at: names.append(at.step))
     assert len(names) > 2
     before = store.snapshot()
     for last in range(1, len(names)):
         cancel, seen = threading.Event(), iter(range(1, last))
 
         def progress(
-            name: str, _: float, seen: Iterator[int] = seen, cancel: threading.Event = cancel
+            at: LoadProgress, seen: Iterator[int] = seen, cancel: threading.Event = cancel
         ) -> None:
             if next(seen, None) is None:
                 cancel.set()

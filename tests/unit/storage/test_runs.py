@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 from gdb.errors import Cancelled, StoreError
 from gdb.storage import runs, spool
 from gdb.storage.build import rewrite, write_graph
-from gdb.storage.importer import load
+from gdb.storage.importer import LoadProgress, load
 from gdb.storage.memory import MemoryFiles
 from gdb.storage.model import Column, EdgeTable, GraphTables, VertexTable
 from gdb.storage.reading import read_tables
@@ -242,9 +242,7 @@ def test_cancelling_leaves_nothing(tmp_path: Path) -> None:
         store = Store.open(tmp_path / str(after), create=True)
         cancel, steps = threading.Event(), iter(range(1000))
 
-        def progress(
-            step: str, done: float, steps: Iterator[int] = steps, after: int = after
-        ) -> None:
+        def progress(at: LoadProgress, steps: Iterator[int] = steps, after: int = after) -> None:
             if next(steps) == after:
                 cancel.set()  # noqa: B023 (called in this turn only)
 

@@ -1,0 +1,72 @@
+"""How far an import is, by the bytes that it has read, and whether it is to go on."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TypeAlias
+
+from gdb.errors import Cancelled
+
+
+@dataclass(frozen=True, slots=True)
+class LoadProgress:
+    """How far `Database.load` is.
+
+    step : "reading people.csv", "numbering vertices", "writing edges", ... part : of the step that is done, 0 to 1; of
+    reading, of all files together. bytes_read, bytes_total : of the files, as they lie on disk (compressed ones so).
+    Tables and graphs in memory have none. Of a table that DuckDB reads, half of the bytes count as they are read, half
+    as its columns are taken in.
+    """
+
+    step: str
+    part: float
+    bytes_read: int
+    bytes_total: int
+
+
+Progress: TypeAlias = Callable[[LoadProgress], None]
+
+
+class Meter:
+    """Bytes read of all files, and whether to go on.
+
+    progress : told of each step; what it raises ends the import. cancel : when set, the import stops.
+    """
+
+    def __init__(self, progress: Progress | None, cancel: threading.Event | None) -> None:
+        self.sizes: dict[Path, int] = {}
+        self.total, self.finished, self.read = 0, 0, 0
+        self.progress, self.cancel = progress, cancel
+
+    def measure(self, paths: list[Path]) -> None:
+        """Take in what is to be read."""
+        self.sizes = {p: p.stat().st_size for p in paths}
+        self.total = sum(self.sizes[p] for p in paths)
+
+    def check(self) -> None:
+        """Raise Cancelled if the import was cancelled."""
+        if self.cancel is not None and self.cancel.is_set():
+            raise Cancelled("The import was cancelled; nothing was stored.")
+
+    def at(self, path: Path, done: int) -> None:
+        """`done` bytes of a file are read."""
+        self.read = self.finished + min(done, self.sizes.get(path, 0))
+        self.step(f"reading {path.name}", self.read / max(self.total, 1))
+
+    def part(self, path: Path, done: float) -> None:
+        """A part of a file is read, 0 to 1."""
+        self.at(path, int(done * self.sizes.get(path, 0)))
+
+    def done(self, path: Path) -> None:
+        """A file is read."""
+        self.part(path, 1.0)
+        self.finished += self.sizes.get(path, 0)
+
+    def step(self, name: str, done: float) -> None:
+        """Show a step, and stop here if the import was cancelled."""
+        self.check()
+        if self.progress is not None:
+            self.progress(LoadProgress(name, done, self.read, self.total))

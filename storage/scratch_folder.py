@@ -1,0 +1,103 @@
+"""Folders of files that have names while work is in hand: what DuckDB lays down, copies of inputs.
+
+A process that is killed leaves its folder behind. Each holds a file that its process keeps locked (`flock`, which ends
+with the process, so that no number of a process has to be believed), and whoever makes a folder removes those beside
+it whose lock nobody holds.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import secrets
+import shutil
+import tempfile
+from contextlib import suppress
+from pathlib import Path
+from types import TracebackType
+
+from gdb.storage.os_errors import translated
+
+_PREFIX = "gdb-scratch-"
+_LOCK = "lock"
+
+
+class ScratchFolder:
+    """A new folder inside another one, for this process alone; it goes with `close`.
+
+    parent : None for the system's folder of temporary files.
+    left : how many folders of processes that ended without removing theirs were beside it; they are gone.
+
+    Raises
+    ------
+    StorePermissionError, StoreError : it cannot be made; the disk is full, for one.
+    """
+
+    def __init__(self, parent: Path | None = None) -> None:
+        self._lock = -1
+        parent = parent or Path(tempfile.gettempdir())
+        self.left = _swept(parent)
+        with translated(f"a temporary folder in {parent}"):
+            while self._lock < 0:
+                self.path = parent / f"{_PREFIX}{secrets.token_hex(8)}"
+                self.path.mkdir(mode=0o700)
+                self._lock = _locked(self.path)
+
+    def __enter__(self) -> ScratchFolder:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Remove it, with all that it holds."""
+        if self._lock >= 0:
+            shutil.rmtree(self.path, ignore_errors=True)
+            os.close(self._lock)
+            self._lock = -1
+
+    def __del__(self) -> None:
+        self.close()
+
+
+def _swept(parent: Path) -> int:
+    """Remove the folders in another one that no process holds; how many these were."""
+    found = 0
+    with suppress(OSError):  # what cannot be listed is not ours to clear
+        for entry in os.scandir(parent):
+            if not entry.name.startswith(_PREFIX) or not entry.is_dir(follow_symlinks=False):
+                continue
+            if entry.stat(follow_symlinks=False).st_uid != os.geteuid():
+                continue
+            folder = Path(entry.path)
+            lock = _locked(folder)
+            if lock >= 0:
+                shutil.rmtree(folder, ignore_errors=True)
+                os.close(lock)
+                found += 1
+    return found
+
+
+def _locked(folder: Path) -> int:
+    """The lock of a folder, as an open file; -1 where another process holds it, or has removed it meanwhile."""
+    path = folder / _LOCK
+    try:
+        lock = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+    except FileNotFoundError:
+        return -1
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        if os.path.samestat(os.fstat(lock), os.stat(path)):
+            return lock
+    except (BlockingIOError, FileNotFoundError):
+        pass
+    except BaseException:
+        os.close(lock)
+        raise
+    os.close(lock)
+    return -1
