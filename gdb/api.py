@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from gdb.request import Load
     from gdb.result import Result
     from gdb.storage.importer import AnySource, Edges, LoadReport, Nodes
-    from gdb.storage.snapshot import Snapshot, StoreStats
+    from gdb.storage.snapshot import StoreStats
     from gdb.storage.steps import Steps
     from gdb.storage.transaction import Changes
     from gdb.transaction import Transaction
@@ -291,7 +291,7 @@ class Database(Queries):
         self._refuse_inside()
         self._statements.clear()
         return self._written(
-            "compaction", lambda _, steps: compact(self._store, steps.part, budget, packed).stats()
+            "compaction", lambda steps: compact(self._store, steps.part, budget, packed).stats()
         )
 
     # ---- copies ------------------------------------------------------------------------------------
@@ -319,7 +319,7 @@ class Database(Queries):
         from gdb.storage.backup import backup
 
         target = options.folder(path)
-        return self._written("backup", lambda snapshot, steps: backup(snapshot, target, steps))
+        return self._written("backup", lambda steps: backup(self._store.snapshot(), target, steps))
 
     def export(self, folder: PathLike, format: Literal["csv", "parquet"] = "csv") -> StoreStats:
         """Write the graph into a new folder as CSV or Parquet files: all of it, or nothing. `load(folder)` reads it.
@@ -348,14 +348,14 @@ class Database(Queries):
 
         target = options.folder(folder)
         return self._written(
-            "export", lambda snapshot, steps: export(snapshot, target, format, steps)
+            "export", lambda steps: export(self._store.snapshot(), target, format, steps)
         )
 
-    def _written(self, work: str, write: Callable[[Snapshot, Steps], StoreStats]) -> StoreStats:
+    def _written(self, work: str, write: Callable[[Steps], StoreStats]) -> StoreStats:
         from gdb.progress import shown
         from gdb.storage.steps import Steps
 
         cancel = threading.Event()
         with shown(sys.stderr) as progress:
             steps = Steps(work, progress, cancel)
-            return self._work.do(lambda: write(self._store.snapshot(), steps), cancel, run_beside)
+            return self._work.do(lambda: write(steps), cancel, run_beside)

@@ -266,9 +266,6 @@ class Queries:
 
     def _change(self, work: Callable[[Changes], T]) -> T:
         """Do some work in a transaction of its own, which is committed when the work ends well."""
-        from gdb.storage.commit import commit
-        from gdb.storage.transaction import Changes
-
         if self._read_only:
             raise ReadOnlyError(
                 f"the store {self._store.path} was opened read-only, and this query writes.",
@@ -277,9 +274,15 @@ class Queries:
         self._refuse_inside()
         self._statements.clear()  # or they would hold the snapshot, and so its files
         with self._store.writer():
-            changes = Changes(self._store.snapshot())
-            found = work(changes)
-            commit(self._store, changes)
+            return self._changed(work)
+
+    def _changed(self, work: Callable[[Changes], T]) -> T:
+        from gdb.storage.commit import commit
+        from gdb.storage.transaction import Changes
+
+        changes = Changes(self._store.snapshot())
+        found = work(changes)
+        commit(self._store, changes)
         return found
 
     def _event(self) -> threading.Event:

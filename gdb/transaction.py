@@ -83,6 +83,9 @@ class Transaction:
         with self._stack:
             if kind is None and changes is not None:
                 commit(self._store, changes)
+            del (
+                changes
+            )  # before the writer's lock is given back: what it was made from may then be removed
 
     def rollback(self) -> None:
         """Drop all changes and end the transaction."""
