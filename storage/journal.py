@@ -5,6 +5,9 @@ wait for the disk. The idea is that of every write-ahead log (C. Mohan et al., "
 changes), with two differences: the log is short, since a manifest takes its place when it has grown; and nobody goes on
 writing where another writer stopped (`gdb.storage.store`), so that at most the last record can be torn.
 
+Behind the records are zeros, made in advance, which the next ones take the place of: then neither the file's length nor
+its blocks change, and the disk has one thing to write instead of two.
+
 A record fills whole sectors of 512 bytes, of which a power cut leaves each either written or not. Each sector ends in
 the checksum of all bytes of the file before it: no record of another file, or of another time, can stand there.
 """
@@ -42,7 +45,7 @@ _HEAD = struct.Struct("<IIQ")  # sectors of the record, sections of the delta, b
 _PIECE = struct.Struct("<IIQQQ")
 _ITEMS = {1: np.uint8, 4: np.uint32, 8: np.uint64}
 _KINDS = frozenset(map(int, SectionKind))
-_ZEROS = bytes(SECTOR)
+_NO_SEAL = bytes(DIGEST_BYTES)
 _NOTHING = np.zeros(0, np.uint8)
 
 
@@ -264,8 +267,8 @@ class Journal:
 
 
 def _arrived(sector: bytes | bytearray) -> bool:
-    """Whether a power cut let a sector be written; else it is zeros, or the file ends before its end."""
-    return len(sector) == SECTOR and sector != _ZEROS
+    """Whether a sector was written to its end, where its checksum is; else there are zeros, or the file ends."""
+    return len(sector) == SECTOR and sector[-DIGEST_BYTES:] != _NO_SEAL
 
 
 def _there(content: bytes | bytearray, at: int) -> Iterator[int]:

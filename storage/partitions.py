@@ -67,11 +67,13 @@ class Partitions:
         vertex_count: int,
         before: Partitions | None = None,
     ) -> None:
-        self._records = {record.name: record for record in records}
-        self._deltas = dict(deltas)
+        self._base, self._deltas = records, deltas
         self._vertex_count = vertex_count
         self._segments = segments
         kept = before if before is not None and self._same_base(before) else None
+        self._records: Mapping[str, TypeRecord] = (
+            {record.name: record for record in records} if kept is None else kept._records
+        )
         self.types = tuple(self._edge_types(kept))
         self._types = {one.name: one for one in self.types}
         self._stored: dict[tuple[str, Direction], Part] = {} if kept is None else kept._stored
@@ -101,14 +103,12 @@ class Partitions:
 
     def _same_base(self, before: Partitions) -> bool:
         """Whether an earlier snapshot has the same types in the same files."""
-        records = self._records.values()
-        if self._segments.records == before._segments.records and all(
-            before._records.get(record.name) is record for record in records
-        ):
-            return len(records) == len(before._records)
+        records = self._base
+        if records is before._base and self._segments.records == before._segments.records:
+            return True
         files = {s.file for record in records for part in record.parts for s in part.segments}
         files |= {record.file for record in records if record.columns}
-        return before._records == self._records and self._segments.shares(before._segments, files)
+        return before._base == records and self._segments.shares(before._segments, files)
 
     def adjacency(self, types: Types, direction: Direction) -> Adjacency:
         """See `gdb.storage.snapshot.Snapshot.adjacency`."""

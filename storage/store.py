@@ -103,6 +103,7 @@ class Store:
                     return self._newest()
                 except Unsealed:  # another process may be writing that sector this very moment
                     self.files.forget(MANIFEST)
+                    self._file = None  # what was read of it is nothing to compare with
                     time.sleep(pause)
             return self._newest()
 

@@ -276,7 +276,7 @@ class Changes:
         fresh = first + np.arange(len(sources), dtype=np.int64)
         self._next_serial = first + len(sources)
         serials = np.concatenate([old.serials, fresh])[order]
-        self._put(replace(old, keys=keys[order], columns=taken, serials=serials))
+        self._put(TypeDelta(name, directed, keys[order], taken, old.removed, old.patches, serials))
         return -1 - fresh
 
     def remove_named_edges(self, name: str, handles: I64) -> None:

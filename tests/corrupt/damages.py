@@ -40,6 +40,7 @@ TEXTS: tuple[Json, ...] = (
     5,
     None,
 )
+SECTOR = 512
 END_LOST = "the end of the journal lost"  # as by a power cut: the store is as it was earlier
 INDEX_KINDS = {1: "interval index", 2: "interval index", 3: "row lengths", 4: "row lengths", 32: "id index",
                33: "id index"}  # fmt: skip
@@ -69,10 +70,13 @@ def segments_of(folder: Path) -> list[str]:
 
 def _bytes(base: Path, rng: random.Random) -> Iterator[Damage]:
     raw = (base / "MANIFEST").read_bytes()
-    records = min(ends_of_records(base), default=len(raw))
-    for at in range(len(raw)):
-        kind = "manifest, all bytes" if at < records else "journal, all bytes"
+    ends = ends_of_records(base) or [len(raw)]
+    for at in range(ends[-1]):
+        kind = "manifest, all bytes" if at < ends[0] else "journal, all bytes"
         yield _flip(kind, "MANIFEST", at, rng)
+    zeros = range(ends[-1], len(raw))
+    for at in sorted({*zeros[:SECTOR], *zeros[::97]}):
+        yield _flip("zeros behind the journal", "MANIFEST", at, rng)
     data: list[tuple[str, int]] = []
     for name in segments_of(base):
         content = (base / name).read_bytes()
@@ -158,9 +162,9 @@ def _files(base: Path, stale: Path) -> Iterator[Damage]:
 def ends_of_records(folder: Path) -> list[int]:
     """Where the manifest of a store with a journal ends, and each of its records; none where there are no records."""
     raw = (folder / "MANIFEST").read_bytes()
-    ends = [512 * HEAD.unpack_from(raw)[2]]
-    while 0 < ends[-1] < len(raw):
-        ends.append(ends[-1] + 512 * struct.unpack_from("<I", raw, ends[-1] + 4)[0])
+    ends = [SECTOR * HEAD.unpack_from(raw)[2]]
+    while ends[-1] and any(raw[ends[-1] : ends[-1] + SECTOR]):
+        ends.append(ends[-1] + SECTOR * struct.unpack_from("<I", raw, ends[-1] + 4)[0])
     return ends if len(ends) > 1 else []
 
 

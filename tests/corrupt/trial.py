@@ -21,6 +21,7 @@ from gdb.errors import (
     StoreError,
     StoreVersionError,
 )
+from gdb.storage import store
 from tests.corrupt import damages, sealed, stores
 
 MEMORY = 8 << 30  # nonsense must not be believed when memory is asked for
@@ -97,6 +98,7 @@ def _checked(folder: Path, clear: tuple[type[Exception], ...]) -> str:
 
 
 def main(base: Path, stale: Path, work: Path, seed: int) -> None:
+    store.PATIENCE = ()  # nobody writes meanwhile
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
     tried = damages.all_damages(base, stale, seed)
     with gdb.connect(base, read_only=True) as db:

@@ -237,6 +237,8 @@ def record_killed(
     after: int,
     expected: Expected,
     lost: Callable[[str], bool] = keep_all,
+    *,
+    small: bool | None = None,
 ) -> Tape | None:
     """Kill a workload after some operations; then let another process open the store and commit to it, and cut
     the power meanwhile. What the first process wrote and did not sync is not certain for the second.
@@ -244,6 +246,7 @@ def record_killed(
     Parameters
     ----------
     expected : of the same workload, not killed.
+    small : whether the other process begins with small commits; None: after every second operation it does.
 
     Returns
     -------
@@ -260,7 +263,7 @@ def record_killed(
             gc.collect()  # a dead process holds no locks
         recorder.revive()
         began = len(recorder.operations)
-        _recover(root, recorder, known, small=after % 2 == 0)
+        _recover(root, recorder, known, small=after % 2 == 0 if small is None else small)
     return Tape(recorder.operations, began, known)
 
 

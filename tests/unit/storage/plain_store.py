@@ -57,7 +57,7 @@ class PlainStore:
             old.append((kind, item, last[offset : offset + size]))
         base = len(self.body["files"]) - (delta["file"] < len(self.body["files"]))
         assert base == delta["file"]
-        while any(file[at : at + 512]):
+        while any(file[at + 496 : at + 512]):
             payload, count = b"", struct.unpack_from("<I", file, at + 4)[0]
             for begin in range(at, at + 512 * count, 512):
                 end = begin + 496

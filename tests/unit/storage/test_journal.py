@@ -8,6 +8,7 @@ import os
 import random
 import shutil
 import struct
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -17,8 +18,10 @@ import pytest
 from gdb.errors import ClosedError, CorruptStore, StoreError
 from gdb.storage import commit as committing
 from gdb.storage import journal, manifest
+from gdb.storage import store as stores
 from gdb.storage.backup import backup
 from gdb.storage.build import write_graph
+from gdb.storage.checksum import DIGEST_BYTES
 from gdb.storage.commit import commit, compact
 from gdb.storage.model import Column, EdgeTable, GraphTables, VertexTable
 from gdb.storage.reading import read_tables
@@ -77,10 +80,24 @@ def read(folder: Path) -> tuple[int, tuple[object, object]]:
         store.close()
 
 
+def ended(folder: Path) -> int:
+    """Where the last record ends; behind it are zeros."""
+    raw = (folder / "MANIFEST").read_bytes()
+    at = manifest.length_in(raw)
+    while any(raw[at : at + SECTOR]):
+        at += SECTOR * struct.unpack_from("<I", raw, at + 4)[0]
+    return at
+
+
 def length(folder: Path) -> int:
     """Bytes of the manifest without the records behind it."""
     raw = (folder / "MANIFEST").read_bytes()
     return manifest.length_in(raw)
+
+
+@pytest.fixture(autouse=True)
+def _at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(stores, "PATIENCE", ())
 
 
 @pytest.fixture(name="folder")
@@ -94,7 +111,7 @@ def _written(folder: Path) -> dict[int, tuple[int, object]]:
     store, found = base(folder), {}
     for number in range(10):
         snapshot = change(store, number)
-        found[snapshot.version] = (folder / "MANIFEST").stat().st_size, content(snapshot)
+        found[snapshot.version] = ended(folder), content(snapshot)
     store.close()
     return {version: known for version, known in found.items() if known[0] > length(folder)}
 
@@ -227,6 +244,62 @@ def test_a_thread_may_read_a_record_before_its_writer_knows_that_it_is_safe(
     assert read(folder) == (9, content(store.snapshot()))
 
 
+def test_news_in_the_place_of_zeros_change_neither_length_nor_time(folder: Path) -> None:
+    store = base(folder)
+    for number in range(4):
+        change(store, number)
+    reader, path = Store.open(folder, create=False, read_only=True), folder / "MANIFEST"
+    before = path.stat()
+    for number in range(4, 10):
+        version = change(store, number).version
+        os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
+        assert path.stat().st_size == before.st_size
+        assert reader.snapshot().version == version
+
+
+@pytest.mark.parametrize("is_open", [True, False])
+def test_a_sector_that_is_being_written_is_waited_for(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, is_open: bool
+) -> None:
+    store = base(folder)
+    for number in range(4):
+        change(store, number)
+    reader = Store.open(folder, create=False, read_only=True)
+    version, before = reader.snapshot().version, (folder / "MANIFEST").read_bytes()
+    change(store, 4)
+    after = (folder / "MANIFEST").read_bytes()
+    half = bytearray(after)
+    half[ended(folder) - SECTOR : ended(folder) - 1] = bytes(SECTOR - 1)  # its end alone is there
+    changes = iter([bytes(half), after])
+
+    def pause(_: float) -> None:
+        with (folder / "MANIFEST").open("r+b") as file:
+            file.write(next(changes))
+
+    def look() -> Snapshot:
+        return (reader if is_open else Store.open(folder, create=False)).snapshot()
+
+    monkeypatch.setattr(stores, "PATIENCE", (1.0, 1.0, 1.0))
+    monkeypatch.setattr(time, "sleep", pause)
+    (folder / "MANIFEST").write_bytes(half)
+    assert look().version == version + 1
+    assert not list(changes)
+    (folder / "MANIFEST").write_bytes(before)
+    assert read(folder)[0] == version
+
+
+def test_a_sector_that_stays_wrong_is_damage(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, written: dict[int, tuple[int, object]]
+) -> None:
+    waits = list[float]()
+    monkeypatch.setattr(stores, "PATIENCE", (0.25, 0.5))
+    monkeypatch.setattr(time, "sleep", waits.append)
+    raw = bytearray((folder / "MANIFEST").read_bytes())
+    raw[written[max(written)][0] - 1] ^= 1
+    assert damaged(folder, raw)
+    assert waits == [0.25, 0.5]
+
+
 # ---- what a power cut leaves ------------------------------------------------------------------------
 
 
@@ -239,6 +312,9 @@ def test_a_torn_record_is_none(folder: Path, written: dict[int, tuple[int, objec
         for cut in range(begin, end, 37):
             (folder / "MANIFEST").write_bytes(raw[:cut])
             assert read(folder) == (before, written[before][1])
+            if cut % SECTOR < SECTOR - DIGEST_BYTES:  # as a write leaves it that was cut short
+                (folder / "MANIFEST").write_bytes(raw[:cut].ljust(len(raw), b"\0"))
+                assert read(folder) == (before, written[before][1])
         lost = range(begin, end, SECTOR)
         for some in range(1, 1 << len(lost)):
             torn = bytearray(raw[:end])
@@ -278,7 +354,7 @@ def test_every_byte_of_every_record_is_guarded(
 ) -> None:
     raw = (folder / "MANIFEST").read_bytes()
     rng = random.Random(1)
-    for at in range(length(folder), len(raw)):
+    for at in range(length(folder), ended(folder)):
         changed = bytearray(raw)
         changed[at] ^= 1 << rng.randrange(8)
         assert damaged(folder, changed), at
@@ -318,7 +394,7 @@ def test_a_valid_record_of_elsewhere_is_told(
 def test_more_than_a_torn_record_is_told(
     folder: Path, written: dict[int, tuple[int, object]]
 ) -> None:
-    raw = (folder / "MANIFEST").read_bytes()
+    raw = (folder / "MANIFEST").read_bytes()[: ended(folder)]
     torn = raw[: len(raw) - SECTOR] + bytes(SECTOR)
     assert not damaged(folder, raw + bytes(4096))
     assert not damaged(folder, torn + bytes(SECTOR))
@@ -365,12 +441,10 @@ def seal(before: bytes, payload: bytes) -> bytes:
 # ---- a disk that fails ------------------------------------------------------------------------------
 
 
-def failing(number: int, *, short: bool) -> Callable[..., int]:
-    real = os.write
-
-    def write(descriptor: int, data: memoryview) -> int:
+def failing(real: Callable[..., int], number: int, *, short: bool) -> Callable[..., int]:
+    def write(descriptor: int, data: memoryview, *place: int) -> int:
         if short and len(data) > 700:
-            return real(descriptor, data[:700])
+            return real(descriptor, data[:700], *place)
         raise OSError(number, os.strerror(number))
 
     return write
@@ -385,7 +459,8 @@ def test_a_full_disk_leaves_the_store_as_it_was(
         change(store, number)
     before = content(store.snapshot())
     with monkeypatch.context() as patched:
-        patched.setattr(os, "write", failing(errno.ENOSPC, short=short))
+        for call in ("write", "pwrite"):
+            patched.setattr(os, call, failing(getattr(os, call), errno.ENOSPC, short=short))
         for _ in range(2):
             with pytest.raises(StoreError, match="No space left"):
                 change(store, 5)
