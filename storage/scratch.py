@@ -1,7 +1,7 @@
 """Scratch files: what work in hand lays down that has no room in memory (see `gdb.storage.runs`).
 
 A scratch file loses its name as soon as it is made, so that it goes with the process, however that ends. What a kill
-between the two leaves is a stray (`gdb.storage.names.strays`), which the next commit removes. Nothing is synced.
+between the two leaves is a stray (`gdb.storage.names.strays`), which the next sweep removes. Nothing is synced.
 """
 
 from __future__ import annotations

@@ -66,13 +66,16 @@ class Sweeper:
         self._left = tuple(group for group in strays if not self._removed(group))
 
     def _removed(self, group: names.Group) -> bool:
-        with self._files.unpinned(group.first) as free:
-            if not free:
-                return False
-            for name in group.first:
+        try:
+            with self._files.unpinned(group.first) as free:
+                if not free:
+                    return False
+                for name in group.first:
+                    self._unlink(name)
+            for name in group.others:
                 self._unlink(name)
-        for name in group.others:
-            self._unlink(name)
+        except StoreError:  # the operating system refuses this one; others may go
+            return False
         return True
 
     def _unlink(self, name: str) -> None:
@@ -80,8 +83,11 @@ class Sweeper:
             self._files.unlink(name)
 
     def _free(self, group: names.Group) -> bool:
-        with self._files.unpinned(group.first) as free:
-            return free
+        try:
+            with self._files.unpinned(group.first) as free:
+                return free
+        except StoreError:
+            return False
 
     def _strays(self, kept: set[str]) -> tuple[names.Group, ...]:
         return names.together(names.strays(self._files.names(), kept))
