@@ -177,7 +177,8 @@ def test_what_replaces_a_base_removes_it(tmp_path: Path, path: bool) -> None:
         db.compact()
         assert only()
         with db.transaction() as tx:
-            tx.add_nodes("Q", list(range(committing.MOST_CHANGES + 1)))
+            tx.add_nodes("Q", list(range(3, committing.MOST_CHANGES + 4)))  # many: a new base
+        assert db._store.snapshot().manifest.delta is None
         assert only()
         db.compact(packed=True)
         assert only()
