@@ -47,23 +47,26 @@ class Sweeper:
         """Sweep while nobody writes: what a killed writer left, and what a reader needed that has gone. What cannot be
         removed is left."""
         files = self._files
-        with suppress(StoreError, FileNotFoundError), files.sweeping() as alone:
-            if alone:
-                files.lock_writer(patient=False)
-                try:
-                    self._remove(None)
-                finally:
-                    files.unlock_writer()
+        with suppress(StoreError, FileNotFoundError):
+            if not any(self._free(group) for group in self._strays(self._now_named())):
+                return
+            with files.sweeping() as alone:
+                if alone:
+                    files.lock_writer(patient=False)
+                    try:
+                        self._remove(None)
+                    finally:
+                        files.unlock_writer()
 
     def _remove(self, certain: set[str] | None) -> None:
         """Remove what the manifest on disk does not name and nobody needs; the writer's lock is held. certain : what a
         manifest names that is known to have reached the disk."""
-        _, manifest = manifests.read(self._files)
-        named = {record.name for record in manifest.files}
+        named = self._now_named()
         strays = self._strays(named)
-        if strays and named != certain:
+        free = [group for group in strays if self._free(group)]
+        if free and named != certain:
             self._files.fsync_dir()  # protects the manifest's name: the one before may need what goes now
-        self._left = tuple(group for group in strays if not self._removed(group))
+        self._left = tuple(x for x in strays if x not in free or not self._removed(x))
 
     def _removed(self, group: names.Group) -> bool:
         try:
@@ -88,6 +91,11 @@ class Sweeper:
                 return free
         except StoreError:
             return False
+
+    def _now_named(self) -> set[str]:
+        """What the manifest on disk names."""
+        _, manifest = manifests.read(self._files)
+        return {record.name for record in manifest.files}
 
     def _strays(self, kept: set[str]) -> tuple[names.Group, ...]:
         return names.together(names.strays(self._files.names(), kept))
