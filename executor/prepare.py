@@ -3,7 +3,7 @@ numbers."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -162,8 +162,11 @@ def prepare(plan: Plan, graph: GraphSource, *, windows: bool = False) -> Prepare
         for v in tables.lists
     )
     sides = tuple((c.left_values, c.right_values) for c in plan.compares)
+    own = replace(
+        plan, stages={}
+    )  # not the one that keeps this, or both would outlive whoever needs them
     return Prepared(
-        *(plan, nest, tables, views, specs, eids, bit_sets, lists, roots, weights),
+        *(own, nest, tables, views, specs, eids, bit_sets, lists, roots, weights),
         *(
             int(weights.sum()),
             graph.vertex_count,

@@ -299,8 +299,11 @@ class Database(Queries):
             changes = Changes(self._snapshot())
             yield changes
             request.outcome.committed = clock.step(
-                "commit", lambda: self._commit(changes, clock.over)
+                "commit", partial(self._commit, changes, clock.over)
             )
+            del (
+                changes
+            )  # before the writer's lock is given back: what it was made from may then be removed
 
     def _commit(self, changes: Changes, over: Callable[[], bool]) -> bool:
         """Commit; whether there was anything to commit. over : whether to write the graph anew has taken too long."""
@@ -371,7 +374,7 @@ class Database(Queries):
         self._refuse_inside()
         self._statements.clear()
         return self._written(
-            "compaction", lambda _, steps: compact(self._store, steps.part, budget, packed).stats()
+            "compaction", lambda steps: compact(self._store, steps.part, budget, packed).stats()
         )
 
 

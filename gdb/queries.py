@@ -363,7 +363,7 @@ class Queries(ABC):
         from gdb.storage.backup import backup
 
         target = options.folder(path)
-        return self._written("backup", lambda snapshot, steps: backup(snapshot, target, steps))
+        return self._written("backup", lambda steps: backup(self._snapshot(), target, steps))
 
     def export(self, folder: PathLike, format: Literal["csv", "parquet"] = "csv") -> StoreStats:
         """Write the graph into a new folder as CSV or Parquet files: all of it, or nothing. `load(folder)` reads it.
@@ -392,15 +392,15 @@ class Queries(ABC):
 
         target = options.folder(folder)
         return self._written(
-            "export", lambda snapshot, steps: export(snapshot, target, format, steps)
+            "export", lambda steps: export(self._snapshot(), target, format, steps)
         )
 
-    def _written(self, work: str, write: Callable[[Snapshot, Steps], StoreStats]) -> StoreStats:
+    def _written(self, work: str, write: Callable[[Steps], StoreStats]) -> StoreStats:
         from gdb.storage.steps import Steps
 
         cancel = threading.Event()
         return self._long(
-            lambda progress: write(self._snapshot(), Steps(work, progress, cancel)),
+            lambda progress: write(Steps(work, progress, cancel)),
             Outcome(work, "it is done"),
             cancel,
         )

@@ -98,6 +98,9 @@ class Transaction:
             with self._stack:
                 if keep and changes is not None:
                     self._outcome.committed = self._commit(changes, self._cancel)
+                del (
+                    changes
+                )  # before the lock is given back: what it was made from may then be removed
 
         run_interruptibly(end, self._cancel)
 

@@ -19,8 +19,8 @@ _CHUNK = 8 << 20  # bytes between two looks at `cancel`
 def backup(snapshot: Snapshot, path: Path, steps: Steps) -> StoreStats:
     """Copy a snapshot to a new folder: all of it, verified and synced, or nothing.
 
-    Other processes may commit meanwhile: segment files never change, and none is deleted while the
-    snapshot's store is open. What is copied is compared with the checksums of the manifest.
+    Other processes may commit meanwhile: segment files never change, and none of a snapshot is deleted as long as it is
+    referred to (`gdb.storage.pins`). What is copied is compared with the checksums of the manifest.
 
     Parameters
     ----------

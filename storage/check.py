@@ -28,6 +28,7 @@ from gdb.storage.journal import Journal, Unsealed
 from gdb.storage.manifest import ColumnRecord, Manifest, SpaceRecord, TypeRecord
 from gdb.storage.model import Column
 from gdb.storage.partitions import Partitions
+from gdb.storage.pins import Pin
 from gdb.storage.segment import Segments, damaged
 from gdb.storage.steps import Steps
 from gdb.storage.store import PATIENCE
@@ -138,8 +139,6 @@ def check_folder(path: Path, steps: Steps) -> Report:
     """
     files = PosixFiles(path)
     try:
-        if MANIFEST in files.names():
-            files.lock_reader()  # before the manifest is read: its files must stay
         return check(files, steps)
     finally:
         files.close()
@@ -151,8 +150,7 @@ def check(files: Files, steps: Steps, held: Manifest | None = None) -> Report:
 
     Raises as `check_folder`.
     """
-    run = _Run(files, steps)
-    found = run.manifest()
+    run, found, pins = _begun(files, steps)
     manifest = held
     if found is not None:
         newest = run.journal(found)
@@ -161,7 +159,24 @@ def check(files: Files, steps: Steps, held: Manifest | None = None) -> Report:
         run.skip_all()
     else:
         run.whole(manifest)
+    del pins  # until here its files had to stay
     return run.report(manifest, found)
+
+
+def _begun(files: Files, steps: Steps) -> tuple[_Run, deep.OnDisk | None, list[Pin]]:
+    """A check that has read the manifest, whose files are pinned, if they are there."""
+    while True:
+        run, pins, gone = _Run(files, steps), list[Pin](), False
+        found = run.manifest()
+        records = () if found is None else found.written.files
+        for name in names.first_of_each(record.name for record in records):
+            try:
+                pins.append(files.pin(name))
+            except FileNotFoundError:
+                gone = True
+        # where it is gone another manifest may have taken the place of this one, or it is damage
+        if not gone or found is None or files.read(MANIFEST) == found.raw:
+            return run, found, pins
 
 
 class _Run:

@@ -148,8 +148,7 @@ def compact(
     as it was. Readers are not disturbed. budget, packed : as of `write_graph`; a store that has no changes and is as
     `packed` says stays as it is."""
     with store.writer():
-        snapshot = store.snapshot()
-        manifest = snapshot.manifest
+        manifest = store.snapshot().manifest
         if manifest.delta is None and packed in (None, manifest.packed):
-            return snapshot
-        return rewrite(store, snapshot, progress, budget, packed)
+            return store.snapshot()
+        return rewrite(store, store.snapshot(), progress, budget, packed)

@@ -13,8 +13,8 @@ from __future__ import annotations
 import fcntl
 import mmap
 import os
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Sequence
+from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NoReturn, Protocol, TypeAlias
@@ -28,14 +28,15 @@ from gdb.errors import (
     StoreError,
     StoreLocked,
 )
+from gdb.storage import pins
 from gdb.storage.checksum import Buffer
 from gdb.storage.model import U8
 from gdb.storage.os_errors import translated
+from gdb.storage.pins import Pin
 from gdb.storage.scratch import PosixScratch, Scratch
 
 MANIFEST = "MANIFEST"
 WRITER_LOCK = "writer.lock"
-READERS_LOCK = "readers.lock"
 _PID_BYTES = 20
 _PIECE = 4096
 _UNUSED = bytes(512)
@@ -134,23 +135,26 @@ class Files(Protocol):
         """Return when the way to the folder, its own name and its parents', will survive a power cut."""
         ...
 
-    def lock_writer(self) -> None:
-        """Become the only writer; StoreLocked where another process is."""
+    def lock_writer(self, *, patient: bool = True) -> None:
+        """Become the only writer; StoreLocked where another process is. patient : wait for one that only sweeps."""
         ...
 
     def unlock_writer(self) -> None: ...
 
-    def lock_reader(self) -> None:
-        """Keep every other process from deleting files until `close`."""
+    def pin(self, name: str) -> Pin:
+        """Keep a file and those of its version from being swept (see `pins`); FileNotFoundError where it was."""
         ...
 
-    @contextmanager
-    def alone(self) -> Iterator[bool]:
-        """True while no other opener of the store reads it; never waits."""
+    def unpinned(self, names: Sequence[str]) -> AbstractContextManager[bool]:
+        """True while nobody pins one of these, nor can; never waits."""
+        ...
+
+    def sweeping(self) -> AbstractContextManager[bool]:
+        """True while nobody else sweeps, nor can; never waits."""
         ...
 
     def close(self) -> None:
-        """Give back all locks; maps stay readable."""
+        """Give back the writer's lock; maps stay readable, and what is pinned stays so."""
         ...
 
 
@@ -186,7 +190,6 @@ class PosixFiles:
 
     def __init__(self, path: Path, *, create: bool = False) -> None:
         self._writer: int | None = None
-        self._reader: int | None = None
         self._again: tuple[str, int, _State, Growing] | None = None
         self._path = path
         self._prefix = f"{self._path}{os.sep}"
@@ -316,7 +319,14 @@ class PosixFiles:
         except OSError as error:
             self.poison(self.where, error)
 
-    def lock_writer(self) -> None:
+    def lock_writer(self, *, patient: bool = True) -> None:
+        for again in (patient, patient, False):
+            if self._lock_writer(again):
+                return
+            pins.wait_for_sweeper(self._path)
+
+    def _lock_writer(self, again: bool) -> bool:
+        """Take the writer's lock; where another process has it, False if it is to be tried `again`."""
         with translated(path := self._prefix + WRITER_LOCK):
             fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
             try:
@@ -328,6 +338,8 @@ class PosixFiles:
             except BlockingIOError:
                 holder = os.pread(fd, _PID_BYTES, 0).decode("ascii", "replace").strip()
                 os.close(fd)
+                if again:
+                    return False
                 raise StoreLocked(
                     f"Process {holder or 'unknown'} is writing to the store {self.where}.",
                     "Wait until it has finished, or end it.",
@@ -336,55 +348,28 @@ class PosixFiles:
                 os.close(fd)
                 raise
         self._writer = fd
+        return True
 
     def unlock_writer(self) -> None:
         if self._writer is not None:
             os.close(self._writer)
             self._writer = None
 
-    def lock_reader(self) -> None:
-        path = self._path / READERS_LOCK
-        with translated(str(path)):
-            try:
-                fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
-            except OSError:
-                try:
-                    fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
-                except FileNotFoundError:
-                    return  # a folder that nobody can write to: nobody deletes there either
-            fcntl.flock(fd, fcntl.LOCK_SH)
-            self._reader = fd
+    def pin(self, name: str) -> Pin:
+        return pins.PosixPin(self._path, name)
 
-    @contextmanager
-    def alone(self) -> Iterator[bool]:
-        if self._reader is None:
-            yield False
-            return
-        try:
-            with translated(str(self._path / READERS_LOCK)):
-                fcntl.flock(self._reader, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            got = True
-        except StoreError as error:
-            if not isinstance(error.__cause__, BlockingIOError):
-                raise
-            got = False
-        try:
-            yield got
-        finally:
-            # Changing a lock drops the old one first. Meanwhile only another writer could delete
-            # our files, and the writer's lock is ours.
-            with translated(str(self._path / READERS_LOCK)):
-                fcntl.flock(self._reader, fcntl.LOCK_SH)
+    def unpinned(self, names: Sequence[str]) -> AbstractContextManager[bool]:
+        return pins.unpinned(self._path, names)
+
+    def sweeping(self) -> AbstractContextManager[bool]:
+        return pins.sweeping(self._path)
 
     def close(self) -> None:
         self.unlock_writer()
         self._let_go()
-        if self._reader is not None:
-            os.close(self._reader)
-            self._reader = None
 
     def __del__(self) -> None:
-        self.close()  # a store that was dropped must not hold up other processes' sweeping
+        self.close()  # a store that was dropped must not hold up other writers
 
     def sync(self, name: str) -> None:
         """Return when a file that another program wrote here will survive a power cut."""

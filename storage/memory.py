@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
+import weakref
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 
 import numpy as np
@@ -12,7 +13,17 @@ from gdb.errors import StoreError, StoreLocked
 from gdb.storage.checksum import Buffer
 from gdb.storage.files import Growing, NewFile, OpenEnd, missing, wrong_length
 from gdb.storage.model import U8
+from gdb.storage.pins import Pin
 from gdb.storage.scratch import Scratch
+
+
+class MemoryPin:
+    """A pin of a file in memory."""
+
+    __slots__ = ("__weakref__", "name")
+
+    def __init__(self, name: str) -> None:
+        self.name = name
 
 
 class MemoryFiles:
@@ -22,6 +33,8 @@ class MemoryFiles:
         self._contents: dict[str, U8] = {}
         self._growing: dict[str, Growing] = {}  # of those that are read again, instead
         self._writer = threading.Lock()
+        self._pinning = threading.Lock()  # guards the next
+        self._pins: weakref.WeakSet[MemoryPin] = weakref.WeakSet()
 
     @property
     def where(self) -> str:
@@ -85,7 +98,7 @@ class MemoryFiles:
     def fsync_name(self) -> None:
         pass
 
-    def lock_writer(self) -> None:
+    def lock_writer(self, *, patient: bool = True) -> None:
         if not self._writer.acquire(blocking=False):
             raise StoreLocked("This process is already writing to the store in memory.")
 
@@ -93,11 +106,21 @@ class MemoryFiles:
         with suppress(RuntimeError):
             self._writer.release()
 
-    def lock_reader(self) -> None:
-        pass
+    def pin(self, name: str) -> Pin:
+        with self._pinning:
+            if name not in self._contents:
+                raise FileNotFoundError(name)
+            pin = MemoryPin(name)
+            self._pins.add(pin)
+            return pin
 
     @contextmanager
-    def alone(self) -> Iterator[bool]:
+    def unpinned(self, names: Sequence[str]) -> Iterator[bool]:
+        with self._pinning:
+            yield not any(pin.name in names for pin in self._pins)
+
+    @contextmanager
+    def sweeping(self) -> Iterator[bool]:
         yield True
 
     def close(self) -> None:

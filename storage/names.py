@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
+from dataclasses import dataclass
 
-from gdb.storage.files import READERS_LOCK, WRITER_LOCK
+from gdb.storage.files import WRITER_LOCK
+from gdb.storage.pins import READERS_LOCK
 
 SEGMENT_NAME = re.compile(r"seg-\d{8,}-\d{4,}-[0-9a-f]{8}\.gdb")
 _TEMPORARY_NAME = re.compile(r"manifest-\d{8,}-[0-9a-f]{8}\.tmp|scratch-[0-9a-f]{16}\.tmp")
@@ -28,3 +31,34 @@ def strays(names: list[str], kept: set[str]) -> list[str]:
         for name in names
         if name not in kept and (SEGMENT_NAME.fullmatch(name) or _TEMPORARY_NAME.fullmatch(name))
     ]
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Files that come and go together, and the first of them, which stand for all (`gdb.storage.pins`)."""
+
+    first: tuple[str, ...]
+    others: tuple[str, ...]
+
+
+def together(strays: Iterable[str]) -> tuple[Group, ...]:
+    """Strays by the version that wrote them; what is no segment stands for nothing, and nothing for it."""
+    versions: dict[str, tuple[list[str], list[str]]] = {}
+    for name in strays:
+        version, number = _place(name) if SEGMENT_NAME.fullmatch(name) else ("", 1)
+        versions.setdefault(version, ([], []))[number > 0].append(name)
+    return tuple(Group(tuple(first), tuple(others)) for first, others in versions.values())
+
+
+def first_of_each(segments: Iterable[str]) -> list[str]:
+    """Of the segments that a manifest names, those that stand for the others: of each version the first."""
+    found: dict[str, str] = {}
+    for name in segments:
+        found.setdefault(_place(name)[0], name)
+    return list(found.values())
+
+
+def _place(segment: str) -> tuple[str, int]:
+    """The version that wrote a segment, and its number there."""
+    _, version, number, _ = segment.split("-")
+    return version, int(number)

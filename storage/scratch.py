@@ -1,7 +1,7 @@
 """Scratch files: what work in hand lays down that has no room in memory (see `gdb.storage.runs`).
 
 A scratch file loses its name as soon as it is made, so that it goes with the process, however that ends. What a kill
-between the two leaves is a stray (`gdb.storage.names.strays`), which the next commit removes. Nothing is synced.
+between the two leaves is a stray (`gdb.storage.names.strays`), which the next sweep removes. Nothing is synced.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 import errno
 import os
 import secrets
+from contextlib import suppress
 from pathlib import Path
 from typing import Protocol
 
@@ -44,7 +45,8 @@ class PosixScratch:
         path = folder / f"scratch-{secrets.token_hex(8)}.tmp"
         with translated(self._what):
             self._fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
-            os.unlink(path)
+            with suppress(FileNotFoundError):  # who sweeps was quicker: it has no name any more
+                os.unlink(path)
 
     def append(self, data: Buffer) -> int:
         rest, at = memoryview(data), self._length

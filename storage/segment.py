@@ -32,6 +32,7 @@ from gdb.storage.invariants import (
 )
 from gdb.storage.invariants import hold as invariants_hold
 from gdb.storage.model import F64, I32, I64, U8, U32
+from gdb.storage.pins import Pin
 
 U64 = npt.NDArray[np.uint64]
 T = TypeVar("T")
@@ -351,7 +352,7 @@ def open_segment(files: Files, record: FileRecord) -> SegmentFile:
 class Segments:
     """The segment files of one manifest, opened and verified when first asked for; thread-safe."""
 
-    __slots__ = ("_lock", "_opened", "files", "inline", "records")
+    __slots__ = ("_lock", "_opened", "files", "inline", "pins", "records")
 
     def __init__(
         self,
@@ -359,10 +360,14 @@ class Segments:
         records: tuple[FileRecord, ...],
         inline: Inside | None,
         before: Segments | None = None,
+        pins: Sequence[Pin] | None = None,
     ) -> None:
         """inline : the segment that lies in the manifest itself. before : those of an earlier manifest; what
-        both name is not verified again."""
+        both name is not verified again. pins : what keeps the files on disk; None: what keeps those of `before`."""
         self.files, self.records, self.inline = files, records, inline
+        if pins is None:
+            pins = () if before is None else before.pins
+        self.pins: Sequence[Pin] = pins
         opened: dict[FileRecord, SegmentFile] = {}
         if before is not None:
             known = dict(before._opened).items()

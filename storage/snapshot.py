@@ -24,6 +24,7 @@ from gdb.storage.files import Files
 from gdb.storage.manifest import Manifest
 from gdb.storage.model import I64, U32, Column, Kind
 from gdb.storage.partitions import EdgeType, Partitions
+from gdb.storage.pins import Pin
 from gdb.storage.segment import Segments, need
 from gdb.storage.vertices import I32, VertexGroup, Vertices, vids_of
 
@@ -84,17 +85,22 @@ class Snapshot:
         more: More = NO_MORE,
         before: Snapshot | None = None,
         delta: Delta | None = None,
+        pins: Sequence[Pin] | None = None,
     ) -> None:
         """more : what the store has on disk beside the files that the manifest names. before : an earlier snapshot of
         the same store; what both have is not read again. delta : one that is not committed, instead of the
-        manifest's."""
+        manifest's. pins : what keeps its files on disk; None: what keeps those of `before`."""
         self.manifest = manifest
         self.files = files
         self.version = manifest.version
         self._more = more
         self._lock = threading.RLock()
         self._segments: Segments = Segments(
-            files, manifest.files, manifest.inline, None if before is None else before._segments
+            files,
+            manifest.files,
+            manifest.inline,
+            None if before is None else before._segments,
+            pins,
         )
         self.delta = deltas.read(manifest, self._segments) if delta is None else delta
         known = None if before is None else before._vertices
@@ -112,6 +118,11 @@ class Snapshot:
         self.edge_types = self.partitions.types
         self.edge_count = sum(one.edge_count for one in self.edge_types)
         self.groups = self._vertices.groups
+
+    @property
+    def pins(self) -> Sequence[Pin]:
+        """What keeps its files on disk, as long as anything of it may be read."""
+        return self._segments.pins
 
     @property
     def labels(self) -> tuple[str, ...]:

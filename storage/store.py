@@ -1,14 +1,13 @@
 """A store: a folder (or memory) whose manifest names one committed graph.
 
-One process writes at a time, and says so with a lock; any number of processes read. A reader that
-is open keeps the files of older manifests from being deleted.
+One process writes at a time, and says so with a lock; any number of processes read. A snapshot keeps its files from
+being deleted (`gdb.storage.pins`).
 """
 
 from __future__ import annotations
 
 import threading
 import time
-import weakref
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -17,12 +16,14 @@ from gdb.errors import ClosedError, NotAStore, ReadOnlyError, StoreError
 from gdb.storage import manifest as manifests
 from gdb.storage import names
 from gdb.storage.delta import Delta
-from gdb.storage.files import MANIFEST, Files, Growing, OpenEnd, PosixFiles
+from gdb.storage.files import MANIFEST, Files, Growing, OpenEnd, PosixFiles, missing
 from gdb.storage.journal import Journal, Unsealed
 from gdb.storage.manifest import DeltaRecord, Manifest
 from gdb.storage.memory import MemoryFiles
+from gdb.storage.pins import Pin
 from gdb.storage.segment import FileRecord, Section, need
 from gdb.storage.snapshot import More, Snapshot
+from gdb.storage.sweep import Sweeper
 
 # Seconds between looks at a sector that is not as its checksum says, before it is damage: the copy of a sector into the
 # page that others read is no single step, and who makes it may be set aside meanwhile.
@@ -42,12 +43,11 @@ class Store:
         self._own = False  # whether this store wrote it, and may go on writing at its end
         self._end: OpenEnd | None = None  # that end
         self._snapshot: Snapshot | None = None
-        self._alive: weakref.WeakSet[Snapshot] = weakref.WeakSet()
         self._writing = threading.RLock()  # one writing thread of this process
         self._depth = 0
         self._writer = 0  # the thread that writes
         self._certain = False  # whether this writer has synced what it found
-        self._swept: tuple[FileRecord, ...] | None = None  # beside these files there are no others
+        self._sweeper = Sweeper(files)
 
     @classmethod
     def open(
@@ -77,16 +77,17 @@ class Store:
         if files is None:
             make = create and not read_only
             files = MemoryFiles() if where is None else PosixFiles(where, create=make)
-        if MANIFEST not in files.names():
+        found = files.names()
+        if MANIFEST not in found:
             if (create and not read_only) or in_memory:
                 _create(files)
-            manifests.read(files)  # says what is wrong, before a lock file is made in the folder
-        files.lock_reader()  # before the manifest is read: its files must stay
+            manifests.read(files)  # says what is wrong
         store = cls(files, where, read_only)
         try:
             store.snapshot()
+            store._tidy(store._named, found)
         except BaseException:
-            store.close()
+            store._drop()
             raise
         return store
 
@@ -125,25 +126,65 @@ class Store:
     def _opened(self, file: Growing) -> Snapshot:
         """The state in a manifest that is another file than the one before."""
         if self._snapshot is None or self._file is None or self._file.content != file.content:
-            raw = bytes(file.content)
-            manifest, journal = manifests.decode(raw, self.files.where), None
+            file, manifest, pins = self._kept(file)
+            raw, journal = bytes(file.content), None
             more = More(1, len(raw))
             if manifest.journal:
                 begin = raw[: manifests.length_in(raw)]
                 journal = Journal(self.files, manifest, begin)
                 journal.follow(file.content)
                 manifest, more = journal.manifest, journal.more
-            self._now(manifest, more)
+            self._now(manifest, more, pins=pins)
             self._journal = journal
         self._let_go()
         self._file, self._looked = file, file.turn
         assert self._snapshot is not None
         return self._snapshot
 
-    def _now(self, manifest: Manifest, more: More, delta: Delta | None = None) -> Snapshot:
-        """Make that the newest state."""
-        self._snapshot = Snapshot(self.files, manifest, more, self._snapshot, delta)
-        self._alive.add(self._snapshot)
+    def _kept(self, file: Growing) -> tuple[Growing, Manifest, Sequence[Pin]]:
+        """The manifest in a file, or in the one that has taken its place: its files are pinned, and there. One that is
+        missing though the manifest is the same is damage, which is told where it is touched."""
+        while True:
+            manifest = manifests.decode(bytes(file.content), self.files.where)
+            try:
+                return file, manifest, self._pinned(manifest)
+            except FileNotFoundError:
+                before, file = file, self.files.read_again(MANIFEST)
+                if file is before:
+                    return file, manifest, self._pinned(manifest, lenient=True)
+
+    def _pinned(
+        self, manifest: Manifest, pins: Sequence[Pin] = (), *, lenient: bool = False
+    ) -> Sequence[Pin]:
+        """Pins of the files of a manifest: those that are known already, and new ones.
+
+        Raises
+        ------
+        FileNotFoundError : one is missing; not if `lenient`.
+        """
+        now = self._snapshot
+        if now is not None and manifest.files is now.manifest.files:
+            return now.pins
+        known = {pin.name: pin for pin in (*(() if now is None else now.pins), *pins)}
+        found = []
+        for name in names.first_of_each(record.name for record in manifest.files):
+            try:
+                found.append(known[name] if name in known else self.files.pin(name))
+            except FileNotFoundError:
+                if not lenient:
+                    raise
+        return found
+
+    def _now(
+        self,
+        manifest: Manifest,
+        more: More,
+        delta: Delta | None = None,
+        pins: Sequence[Pin] = (),
+    ) -> Snapshot:
+        """Make that the newest state. pins : of its files, and others."""
+        own = self._pinned(manifest, pins, lenient=True)
+        self._snapshot = Snapshot(self.files, manifest, more, self._snapshot, delta, own)
         return self._snapshot
 
     def _let_go(self) -> None:
@@ -176,6 +217,8 @@ class Store:
             try:
                 self._make_certain()
                 yield
+                if self._depth == 1:
+                    self._sweeper.after_writing(self._named, certain=self._own)
             finally:
                 self._depth -= 1
                 if not self._depth:
@@ -208,16 +251,20 @@ class Store:
         need(self._depth > 0, "a commit without the writer's lock")
         known = {record.name for record in self.snapshot().manifest.files}
         new_names = any(record.name not in known for record in manifest.files)
+        with self._lock:
+            try:
+                pins = self._pinned(manifest)  # before the switch: nothing may fail behind it
+            except FileNotFoundError as error:
+                raise missing(self.files.where, Path(str(error.filename)).name) from None
         raw = manifests.commit(self.files, manifest, new_names=new_names)
         with self._lock:
-            snapshot = self._now(manifest, More(1, len(raw)), delta)
+            snapshot = self._now(manifest, More(1, len(raw)), delta, pins)
             self._let_go()
             self._file, self._own = self.files.read_again(MANIFEST), True
             self._looked = self._file.turn
             self._journal = (
                 Journal(self.files, manifest, raw, sections) if manifest.journal else None
             )
-        self._sweep()
         return snapshot
 
     @property
@@ -265,16 +312,24 @@ class Store:
             need(file is self._file, "another process has written")
             self._looked = file.turn
             snapshot = self._now(journal.manifest, journal.more, delta)
-        self._sweep()
         return snapshot
 
     def close(self) -> None:
-        """Give back locks. Arrays that were read stay valid. May be called again."""
+        """Give back locks. Arrays that were read stay valid, and snapshots. May be called again."""
         with self._lock:
-            if not self._closed:
-                self._closed = True
-                self._let_go()
-                self.files.close()
+            if self._closed:
+                return
+            named = self._named
+            self._drop()  # and with it what this store needed itself
+        with suppress(StoreError, FileNotFoundError):
+            self._tidy(named, self.files.names())
+
+    def _drop(self) -> None:
+        """Take no more, and hold no more."""
+        self._closed = True
+        self._let_go()
+        self._snapshot = None
+        self.files.close()
 
     @property
     def _named(self) -> tuple[FileRecord, ...]:
@@ -283,20 +338,16 @@ class Store:
             return self._journal.files
         return () if self._snapshot is None else self._snapshot.manifest.files
 
-    def _sweep(self) -> None:
-        """Delete files that no manifest in use names; a later commit sweeps what is left."""
-        with self._lock:
-            current = self._named
-        if self._swept == current:
+    def _tidy(self, named: Sequence[FileRecord], found: list[str]) -> None:
+        """Sweep unless somebody writes, where files were found that the manifest does not name."""
+        strays = names.strays(found, {record.name for record in named})
+        if self.read_only or not strays or not self._writing.acquire(blocking=False):
             return
-        with suppress(StoreError, FileNotFoundError), self.files.alone() as alone, self._lock:
-            if alone:
-                kept = {record.name for record in current}
-                kept |= {r.name for snapshot in self._alive for r in snapshot.manifest.files}
-                for name in names.strays(self.files.names(), kept):
-                    self.files.unlink(name)
-                if kept == {record.name for record in current}:
-                    self._swept = current
+        try:
+            if not self._depth:
+                self._sweeper.unless_written()
+        finally:
+            self._writing.release()
 
     def _check_open(self) -> None:
         if self._closed:

@@ -88,9 +88,14 @@ def answered(context: Context, query: Query) -> Answer:
     """
     runner = Runner(context, query.alone)
     context.evaluator = Evaluator(context.text, context.parameters, runner)
-    with clock_at(time.time_ns()):
-        found = runner.query(query, Table((), [{}]))
-    context.graph.flush()
+    try:
+        with clock_at(time.time_ns()):
+            found = runner.query(query, Table((), [{}]))
+        context.graph.flush()
+    finally:
+        del (
+            context.evaluator
+        )  # it knows the runner, which knows the context: together they would outlive the query
     if not isinstance(query.parts[0][-1], Return) and query.alone is None:
         return Answer((), [])
     rows = [tuple(row[name] for name in found.names) for row in found.rows]

@@ -42,6 +42,7 @@ from tests.crash.workloads import (
 )
 
 ONE_COMMIT = Workload("one commit", (commit(1),))
+TWO_COMMITS = Workload("two commits", (commit(1), commit(2)))
 A_JOURNAL = next(workload for workload in WORKLOADS if workload.name == "a journal")
 BY_NAME = {workload.name: workload for workload in (*WORKLOADS, ONE_COMMIT)}
 
@@ -106,16 +107,19 @@ def any_subset(tape: Tape, budget: int, seed: int) -> list[Failure]:
 
 
 def killed_tapes(
-    root: Root, lost: Callable[[str], bool] = keep_all, most: int = 1000
+    root: Root,
+    lost: Callable[[str], bool] = keep_all,
+    some: slice = slice(None),
+    workload: Workload = ONE_COMMIT,
 ) -> list[tuple[int, Tape]]:
     """The making of a store and a commit, killed after each operation but writes, and continued by another
-    process; with the number of the last operation."""
-    tape = record(ONE_COMMIT, root())
+    process; with the number of the last operation. some : of these operations."""
+    tape = record(workload, root())
     found = []
     done = [op for op in tape.operations[tape.began :] if not isinstance(op, Acknowledged)]
-    for after, operation in enumerate(done[:most]):
+    for after, operation in list(enumerate(done))[some]:
         if not isinstance(operation, Written):
-            killed = record_killed(ONE_COMMIT, root(), after, tape.expected, lost)
+            killed = record_killed(workload, root(), after, tape.expected, lost)
             if killed is not None:  # the run is shorter by what was left out
                 found.append((after, killed))
     return found
@@ -125,6 +129,14 @@ def test_a_power_cut_after_another_process_was_killed(root: Root) -> None:
     # What the killed one did not sync is there, and not certain, for the one that goes on.
     tapes = killed_tapes(root)
     assert len(tapes) > 15
+    for after, tape in tapes:
+        assert not say(any_subset(tape, 20, after))
+
+
+def test_a_power_cut_after_a_process_was_killed_that_replaced_a_base(root: Root) -> None:
+    # the one that goes on sweeps when it opens the store
+    tapes = killed_tapes(root, some=slice(-8, None), workload=TWO_COMMITS)
+    assert len(tapes) > 4
     for after, tape in tapes:
         assert not say(any_subset(tape, 20, after))
 
@@ -147,7 +159,7 @@ def test_a_power_cut_after_a_process_was_killed_that_wrote_a_journal(root: Root)
 class Fsync:
     """An fsync, by the beginning of what `recorder` calls its site.
 
-    workload : in which it is missed; "killed": when another process goes on.
+    workload : in which it is missed; "killed": when another process goes on; "killed later": and there was a commit.
     orders : in which order of a folder's changes.
     """
 
@@ -167,6 +179,7 @@ MISSED = (
     Fsync("files.__init__: protects the new folder's own name", "one commit"),
     Fsync("store._make_certain: protects the way to the folder", "killed"),
     Fsync("store._make_certain: protects the manifest's name", "killed", (Order.SUBSET,)),
+    Fsync("sweep._remove: protects the manifest's name", "killed later", (Order.SUBSET,)),
     Fsync("new_folder.new_folder: protects the bytes", "an export"),
     Fsync("new_folder.new_folder: protects the names in it", "an export"),
     Fsync("new_folder.new_folder: protects the new name", "a backup"),
@@ -183,7 +196,10 @@ def starts_with(*beginnings: str) -> Callable[[str], bool]:
 def left_out(workload: str, lost: Callable[[str], bool], order: Order, root: Root) -> bool:
     """Whether leaving that fsync out is seen."""
     if workload == "killed":  # while the store is made
-        return any(missed(tape, order, 20) for _, tape in killed_tapes(root, lost, most=13))
+        return any(missed(tape, order, 20) for _, tape in killed_tapes(root, lost, slice(13)))
+    if workload == "killed later":  # around the switch to another base
+        tapes = killed_tapes(root, lost, slice(-8, None), TWO_COMMITS)
+        return any(missed(tape, order, 40) for _, tape in tapes)
     return missed(record(BY_NAME[workload], root(), lost), order, 60)
 
 

@@ -1,0 +1,129 @@
+"""Pins: which files of a store's folder somebody's snapshots need, told by locks that go with the process.
+
+The files of one version come and go together: those of a base are written by one commit and named by every manifest
+until another base takes its place, and a delta has one file, alone of its version. So the first file of a version,
+number 0, stands for all of them. A snapshot *pins* it: a shared `flock` on it, through a descriptor that may only read,
+so that a folder that nobody here may write to is read as safely as another. Who sweeps removes files that the manifest
+does not name, and only after it got an exclusive lock on the first of their version (`gdb.storage.sweep`).
+
+The races, and why nothing is lost:
+
+- A file is swept between the reading of the manifest that names it and the lock. The reader looks once it has the lock
+  whether the name is there still, and if not reads the manifest again: a newer one has taken its place before. (Not
+  the count of links: somebody may have copied the folder by hard links.)
+- The sweeper is killed halfway. It removes the first file before the others. So while a first file is there, all of
+  its version are; and files whose first one is gone can be had by nobody, and go without a lock.
+- A killed writer left files of the version that the next one committed. Then the version has two first files; its
+  files go when nobody pins either.
+- A fork shares the descriptor, and with it the lock, which lasts until the last of both closes it. So a pin is given
+  up by closing alone, never by unlocking, which would be for both, nor is it ever made exclusive. The sweeper unlocks
+  what it locked, so that a child that was forked meanwhile keeps nobody waiting.
+- A manifest that was switched may not have reached the disk: then a power cut brings back the one before. So the
+  folder is synced before anything goes.
+- A writer's new files are named by no manifest yet. So only who holds the writer's lock sweeps. A store that is opened
+  or closed while nobody writes sweeps too, and somebody may want to write that very moment: it holds `readers.lock`
+  exclusively meanwhile, on which a writer that finds the writer's lock taken waits before it looks again.
+
+A gdb before pins held `readers.lock` shared as long as it had a store open; while anybody does, nothing is swept.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Protocol
+
+from gdb.storage.os_errors import translated
+
+READERS_LOCK = "readers.lock"
+_READING = os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK  # of a pipe too: opening must not wait
+
+
+class Pin(Protocol):
+    """Keeps a file, and those of its version, from being swept as long as it is referred to."""
+
+    @property
+    def name(self) -> str: ...
+
+
+class PosixPin:
+    """A pin of a file in a folder; it lasts as long as the object.
+
+    Raises
+    ------
+    FileNotFoundError : there is no such file any more.
+    """
+
+    __slots__ = ("_fd", "name")
+
+    def __init__(self, folder: Path, name: str) -> None:
+        self._fd, self.name = -1, name
+        path = folder / name
+        with translated(str(path)):
+            self._fd = os.open(path, _READING)
+            fcntl.flock(self._fd, fcntl.LOCK_SH)  # waits while it is being removed, no longer
+            os.stat(path)  # is it there still?
+
+    def __del__(self) -> None:
+        if self._fd >= 0:
+            os.close(self._fd)
+
+
+@contextmanager
+def unpinned(folder: Path, names: Sequence[str]) -> Iterator[bool]:
+    """True while nobody pins one of these files, nor can; never waits. A file that is not there is pinned by nobody."""
+    held: list[int] = []
+    try:
+        free = True
+        for name in names:
+            with suppress(FileNotFoundError), translated(str(folder / name)):
+                held.append(os.open(folder / name, _READING))
+                if not _exclusive(held[-1]):
+                    free = False
+                    break
+        yield free
+    finally:
+        _release(held)
+
+
+@contextmanager
+def sweeping(folder: Path) -> Iterator[bool]:
+    """True while nobody else sweeps the folder, nor can, and no gdb before pins has it open; never waits."""
+    path = folder / READERS_LOCK
+    held: list[int] = []
+    try:
+        with translated(str(path)):
+            held.append(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644))
+            alone = _exclusive(held[-1])
+        yield alone
+    finally:
+        _release(held)
+
+
+def wait_for_sweeper(folder: Path) -> None:
+    """Return when nobody sweeps the folder."""
+    path = folder / READERS_LOCK
+    with suppress(FileNotFoundError), translated(str(path)):
+        fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+        try:
+            fcntl.flock(fd, fcntl.LOCK_SH)
+        finally:
+            os.close(fd)
+
+
+def _exclusive(fd: int) -> bool:
+    try:
+        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
+
+
+def _release(held: list[int]) -> None:
+    for fd in held:
+        with suppress(OSError):
+            fcntl.flock(fd, fcntl.LOCK_UN)  # also for a child that was forked meanwhile
+        os.close(fd)
