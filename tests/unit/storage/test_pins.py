@@ -14,7 +14,7 @@ import pytest
 
 import gdb
 from gdb.storage import commit as committing
-from gdb.storage import segment
+from gdb.storage import segment_writer
 from gdb.storage.backup import backup
 from gdb.storage.build import write_graph
 from gdb.storage.commit import compact
@@ -34,7 +34,7 @@ STRAYS = (
 @pytest.fixture
 def small_files(monkeypatch: pytest.MonkeyPatch) -> None:
     """A base of several files."""
-    monkeypatch.setattr(segment, "PACK_BYTES", 1)
+    monkeypatch.setattr(segment_writer, "PACK_BYTES", 1)
 
 
 # ---- they go ------------------------------------------------------------------------------------------

@@ -12,7 +12,7 @@ import pytest
 
 from gdb.errors import CorruptStore, StoreLocked
 from gdb.storage import manifest as manifests
-from gdb.storage import pins, segment
+from gdb.storage import pins, segment_writer
 from gdb.storage.build import write_graph
 from gdb.storage.files import PosixFiles
 from gdb.storage.manifest import Manifest
@@ -23,7 +23,7 @@ from tests.unit.storage.pinning import add, found, graph, held, named
 @pytest.fixture
 def small_files(monkeypatch: pytest.MonkeyPatch) -> None:
     """A base of several files."""
-    monkeypatch.setattr(segment, "PACK_BYTES", 1)
+    monkeypatch.setattr(segment_writer, "PACK_BYTES", 1)
 
 
 @pytest.mark.usefixtures("small_files")
@@ -93,7 +93,7 @@ def test_a_sweeper_that_is_killed_halfway(tmp_path: Path, monkeypatch: pytest.Mo
         with pytest.raises(KeyboardInterrupt):
             write_graph(store, graph(4 + turn))
         monkeypatch.undo()
-        monkeypatch.setattr(segment, "PACK_BYTES", 1)
+        monkeypatch.setattr(segment_writer, "PACK_BYTES", 1)
         rest = old & found(tmp_path)
         assert len(rest) == len(old) - turn
         assert turn == 0 or not any("-0000-" in name for name in rest)
