@@ -38,7 +38,20 @@ KEYWORDS = (
     *("REPEATABLE ELEMENTS", "SUBGRAPHS", "INDUCED"),
 )
 FUNCTIONS = (
-    *("count", "sum", "avg", "min", "max", "collect", "id", "labels", "type", "coalesce", "abs"),
+    *(
+        "count",
+        "sum",
+        "avg",
+        "min",
+        "max",
+        "collect",
+        "id",
+        "elementId",
+        "labels",
+        "type",
+        "coalesce",
+        "abs",
+    ),
     *("sign", "ceil", "floor", "sqrt", "toUpper", "toLower", "trim", "size", "toString"),
     *("date", "datetime", "localdatetime", "duration"),
 )

@@ -97,5 +97,5 @@ def test_files_are_listed_as_they_were_begun(
 
 
 def test_the_functions_are_those_of_the_language() -> None:
-    known = functions.AGGREGATES | {"datetime", "elementid", *functions._ARGUMENTS}
+    known = functions.AGGREGATES | {"datetime", *functions._ARGUMENTS}
     assert {name.lower() for name in FUNCTIONS} == known
