@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Literal, TypeVar
 
 from gdb import options
 from gdb.errors import Cancelled, ChangeRefused, ReadOnlyError
+from gdb.interrupt import held_back
 from gdb.outcome import Outcome
 from gdb.queries import PathLike, Queries
 from gdb.statements import Statements
@@ -352,10 +353,12 @@ class Database(Queries):
             self._refuse_inside()
             self._statements.clear()  # or they would hold the snapshot, and so its files
 
-        def commit(changes: Changes, cancel: threading.Event) -> bool:
-            return self._work.do(lambda: self._commit(changes, cancel.is_set), cancel)
+        cancel = self._event()
 
-        return Transaction(self._store, run, begin, commit)
+        def commit(changes: Changes) -> bool:
+            return self._work.do(lambda: self._commit(changes, cancel.is_set), cancel, held_back)
+
+        return Transaction(self._store, run, begin, commit, cancel, self._keep)
 
     def compact(self, memory: int | str | None = None, packed: bool | None = None) -> StoreStats:
         """Write the graph anew with all that was changed since it was last written whole, which makes it smaller and

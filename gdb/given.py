@@ -271,6 +271,8 @@ def _as_ids(what: str, column: Column) -> Column:
 def _column(what: str, given: object) -> Column:
     """Values of one parameter, which errors call `what`."""
     try:
+        if isinstance(given, list):
+            return _of_list(given)
         match _opened(given):
             case Arrow() as arrow if arrow.is_table:
                 raise Unfit("a table or struct, where one column is wanted", "Give a column of it.")
@@ -301,7 +303,7 @@ def _refused(what: str, problem: Unfit) -> ChangeRefused:
 
 def _opened(given: object) -> object:
     """What hands out arrays, as Arrow's or NumPy's; all else as it is."""
-    if isinstance(given, (np.ndarray, Arrow)):
+    if isinstance(given, (list, np.ndarray, Arrow)):
         return given
     if is_arrow(given):
         try:

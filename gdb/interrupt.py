@@ -45,6 +45,11 @@ def _listens(noticed: _Noticed) -> bool:
     return True
 
 
+def held_back(work: Callable[[], T], _: threading.Event) -> T:
+    """As `run_interruptibly`, inside of it."""
+    return work()
+
+
 def run_interruptibly(work: Callable[[], T], cancel: threading.Event) -> T:
     """Call `work` and give what it gives or raises; on Ctrl-C set `cancel` and go on until it has stopped.
 

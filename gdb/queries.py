@@ -117,8 +117,7 @@ class Queries(ABC):
                 cancel,
             )
         finally:
-            if not cancel.is_set():
-                self._events.append(cancel)
+            self._keep(cancel)
 
     def stream(
         self,
@@ -306,6 +305,11 @@ class Queries(ABC):
             return self._events.pop()
         except IndexError:
             return threading.Event()
+
+    def _keep(self, event: threading.Event) -> None:
+        """Keep the event of a query that has ended for another."""
+        if not event.is_set():
+            self._events.append(event)
 
     # ---- about the graph ---------------------------------------------------------------------------
 

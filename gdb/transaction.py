@@ -50,11 +50,14 @@ class Transaction:
         store: Store,
         run: Callable[[Changes, str, Mapping[str, object] | None], Result],
         begun: Callable[[], None],
-        commit: Callable[[Changes, threading.Event], bool],
+        commit: Callable[[Changes], bool],
+        cancel: threading.Event,
+        keep: Callable[[threading.Event], None],
     ) -> None:
-        """run : a query on the changes. commit : the changes; whether there were any. The event is set by Ctrl-C."""
+        """run : a query on the changes. commit : the changes; whether there were any; Ctrl-C is held back, and sets
+        `cancel`. keep : the event, when it is needed no longer."""
         self._store, self._run, self._begun, self._commit = store, run, begun, commit
-        self._outcome, self._cancel = Outcome("transaction"), threading.Event()
+        self._outcome, self._cancel, self._keep = Outcome("transaction"), cancel, keep
         self._ended = False
         self._stack = ExitStack()
         self._changes: Changes | None = None
@@ -97,12 +100,11 @@ class Transaction:
             changes, self._changes, self._ended = self._changes, None, True
             with self._stack:
                 if keep and changes is not None:
-                    self._outcome.committed = self._commit(changes, self._cancel)
-                del (
-                    changes
-                )  # before the lock is given back: what it was made from may then be removed
+                    self._outcome.committed = self._commit(changes)
+                del changes  # first: what it was made from may be removed with the lock
 
         run_interruptibly(end, self._cancel)
+        self._keep(self._cancel)
 
     def rollback(self) -> None:
         """Drop all changes and end the transaction."""
@@ -215,8 +217,8 @@ class Transaction:
             given = given_relationships(starts, ends, properties)
             sources, targets = _ends(changes, given.ids, id_space)
             if directed is None:
-                known = (t.directed for t in changes.view.edge_types if t.name == type)
-                directed = next(known, True)
+                known = changes.view.edge_type(type)
+                directed = known is None or known.directed
             changes.add_edges(name_of(type), directed, sources, targets, given.properties)
 
     def set_relationships(
@@ -275,9 +277,9 @@ def _ends(
     changes: Changes, ids: tuple[Column, ...], id_space: str | tuple[str, str]
 ) -> tuple[npt.NDArray[np.uint32], npt.NDArray[np.uint32]]:
     """The vids of both ends of relationships."""
-    first, second = (id_space, id_space) if isinstance(id_space, str) else id_space
-    starts, ends = ids
-    return changes.find(_wanted(starts), first), changes.find(_wanted(ends), second)
+    spaces = (id_space, id_space) if isinstance(id_space, str) else id_space
+    starts, ends = map(_wanted, ids)
+    return changes.find_ends(starts, ends, spaces)
 
 
 def _wanted(ids: Column) -> npt.NDArray[np.int64] | Sequence[str]:

@@ -99,6 +99,11 @@ class Delta:
     types: Mapping[str, TypeDelta] = field(default_factory=dict)
     rewrites: bool = False
 
+    def with_type(self, changes: TypeDelta) -> Delta:
+        """The same with other changes of one edge type."""
+        types = {**self.types, changes.name: changes}
+        return Delta(self.vertices, self.dead, self.added, self.patches, types, self.rewrites)
+
     @property
     def size(self) -> int:
         """How much there is in it: vertices and edges, and values set."""

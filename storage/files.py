@@ -17,7 +17,7 @@ from collections.abc import Sequence
 from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NoReturn, Protocol, TypeAlias
+from typing import NoReturn, Protocol
 
 import numpy as np
 
@@ -30,6 +30,7 @@ from gdb.errors import (
 )
 from gdb.storage import pins
 from gdb.storage.checksum import Buffer
+from gdb.storage.identity import Identity, identity, identity_in
 from gdb.storage.model import U8
 from gdb.storage.os_errors import translated
 from gdb.storage.pins import Pin
@@ -40,7 +41,6 @@ WRITER_LOCK = "writer.lock"
 _PID_BYTES = 20
 _PIECE = 4096
 _UNUSED = bytes(512)
-_State: TypeAlias = "tuple[tuple[int, int], int, int]"
 # A pipe in the place of a file would be waited on for ever; a plain file does not know O_NONBLOCK.
 _READING = os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK
 
@@ -77,6 +77,11 @@ class Growing:
 
     content: bytearray
     turn: int = 0
+
+    def put(self, at: int, data: bytes) -> None:
+        """Take in what was written."""
+        self.content[at : at + len(data)] = data
+        self.turn += 1
 
 
 class Files(Protocol):
@@ -190,7 +195,7 @@ class PosixFiles:
 
     def __init__(self, path: Path, *, create: bool = False) -> None:
         self._writer: int | None = None
-        self._again: tuple[str, int, _State, Growing] | None = None
+        self._again: tuple[str, int, Identity, Growing] | None = None
         self._path = path
         self._prefix = f"{self._path}{os.sep}"
         self._poisoned = False
@@ -241,14 +246,12 @@ class PosixFiles:
     def read_again(self, name: str, *, end: int | None = None) -> Growing:
         path = self._prefix + name
         if self._again is not None:
-            known, fd, state, growing = self._again
+            known, fd, own, growing = self._again
             try:
-                now = _state(os.stat(path)) if known == name else None
-                if now == state and end is None:
-                    return growing
-                # zeros that were overwritten change no length, and the time of a change may be too coarse to tell it
-                if now and end is not None and now[0] == state[0] and now[1] >= state[1]:
-                    growing.turn += _read_on(fd, growing.content, end, now[1])
+                now, length = identity(path)
+                if known == name and now == own and length >= len(growing.content):
+                    if end is not None:  # zeros that were overwritten change no length
+                        growing.turn += _read_on(fd, growing.content, end, length)
                     return growing
             except OSError:
                 pass  # opening it will say it
@@ -257,14 +260,14 @@ class PosixFiles:
             # held open, so that no other file gets the number by which it is known again
             fd = os.open(path, _READING)
             try:
-                state = _state(os.fstat(fd))
+                own = identity_in(os.fstat(fd))
                 with open(fd, "rb", buffering=0, closefd=False) as file:
                     content = bytearray(file.readall())
             except BaseException:
                 os.close(fd)
                 raise
         growing = Growing(content)
-        self._again = (name, fd, state, growing)
+        self._again = (name, fd, own, growing)
         return growing
 
     def forget(self, name: str) -> None:
@@ -398,11 +401,6 @@ class PosixFiles:
                 f"The store {self.where} takes no more writes since the disk failed an fsync.",
                 "Check the disk, then open the store again.",
             )
-
-
-def _state(stat: os.stat_result) -> _State:
-    """Which file it is, how long, and when it was changed."""
-    return (stat.st_dev, stat.st_ino), stat.st_size, stat.st_mtime_ns
 
 
 def _read_on(fd: int, content: bytearray, at: int, length: int) -> bool:

@@ -105,8 +105,10 @@ def find_integers(index: IdIndex, wanted: I64) -> I64:
     """The vid of each id, -1 where there is none; i64[n]."""
     if not index.keys.shape[0]:
         return np.full(wanted.shape[0], -1, np.int64)
-    at = np.minimum(np.searchsorted(index.keys, wanted), index.keys.shape[0] - 1)
-    return np.where(index.keys[at] == wanted, index.vids[at].astype(np.int64), -1)
+    at = np.minimum(index.keys.searchsorted(wanted), index.keys.shape[0] - 1)
+    found: I64 = index.vids[at].astype(np.int64)
+    found[index.keys[at] != wanted] = -1
+    return found
 
 
 def find_integer(index: IdIndex, wanted: int) -> int:

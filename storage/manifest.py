@@ -211,7 +211,7 @@ def encode(manifest: Manifest) -> bytes:
         members["packed"] = True
     if manifest.delta is not None:
         members["delta"] = manifest.delta
-    body = f"{_JSON.encode(members)[:-1]},{_base_text(manifest)[1:]}".encode()
+    body = f"{JSON.encode(members)[:-1]},{_base_text(manifest)[1:]}".encode()
     inline = b"" if manifest.inline is None else manifest.inline.bytes
     sectors = 0
     if manifest.journal:
@@ -237,12 +237,12 @@ def _base_text(manifest: Manifest) -> str:
     members = [getattr(manifest, name) for name in _BASE]
     known, text = _last
     if len(known) != len(members) or any(a is not b for a, b in zip(known, members, strict=True)):
-        text = _JSON.encode(dict(zip(_BASE, members, strict=True)))
+        text = JSON.encode(dict(zip(_BASE, members, strict=True)))
         _last = members, text
     return text
 
 
-_JSON = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), default=_members)
+JSON = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), default=_members)
 
 
 def decode(raw: bytes, where: str) -> Manifest:
@@ -392,11 +392,6 @@ def _manifest(at: _Fields, inline: Inside | None) -> Manifest:
 def delta_of(text: bytes) -> DeltaRecord:
     """The delta that a JSON text tells of; ValueError where it is none."""
     return _delta(_Fields(cast(Json, json.loads(text))))
-
-
-def text_of(delta: DeltaRecord) -> bytes:
-    """Its inverse."""
-    return _JSON.encode(delta).encode()
 
 
 def _delta(at: _Fields) -> DeltaRecord:

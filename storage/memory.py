@@ -149,8 +149,7 @@ class _MemoryEnd:
         self._growing = growing
 
     def write(self, at: int, data: bytes) -> None:
-        self._growing.content[at : at + len(data)] = data
-        self._growing.turn += 1
+        self._growing.put(at, data)
 
     def fdatasync(self) -> None:
         pass

@@ -39,6 +39,9 @@ PART_SECTIONS = 5  # of each segment of a part
 SEGMENT_EDGES = 16 << 20  # 64 MiB of neighbours
 
 
+_HALF = np.uint64(32)
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Part:
     """A part in memory: `intervals` names its rows, the rest is as in `Adjacency`."""
@@ -68,7 +71,7 @@ class Part:
 
 def keys_of(rows: U32, neighbours: U32) -> U64:
     """`rows[i] << 32 | neighbours[i]`, u64[m]: their order is that of a part's positions."""
-    return (rows.astype(np.uint64) << np.uint64(32)) | neighbours
+    return (rows.astype(np.uint64) << _HALF) | neighbours
 
 
 def stable_order(values: U32 | I64 | U64) -> I64:

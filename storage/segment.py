@@ -368,13 +368,14 @@ class Segments:
         if pins is None:
             pins = () if before is None else before.pins
         self.pins: Sequence[Pin] = pins
-        opened: dict[FileRecord, SegmentFile] = {}
+        self._opened: dict[int, SegmentFile] = {}
         if before is not None:
             known = dict(before._opened).items()
-            opened = {before.records[n]: f for n, f in known if n < len(before.records)}
-        self._opened: dict[int, SegmentFile] = {
-            n: opened[record] for n, record in enumerate(records) if record in opened
-        }
+            if before.records is records:
+                self._opened = {n: file for n, file in known if n < len(records)}
+            else:
+                opened = {before.records[n]: f for n, f in known if n < len(before.records)}
+                self._opened = {n: opened[r] for n, r in enumerate(records) if r in opened}
         self._lock = threading.Lock()
 
     def shares(self, before: Segments, numbers: Iterable[int]) -> bool:

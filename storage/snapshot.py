@@ -129,6 +129,10 @@ class Snapshot:
         """All labels of vertices, ascending."""
         return self._vertices.labels
 
+    def edge_type(self, name: str) -> EdgeType | None:
+        """An edge type, None where there is none of that name."""
+        return self.partitions.edge_type(name)
+
     # ---- edges ----------------------------------------------------------------------------------
 
     def adjacency(self, types: tuple[str, ...], direction: Direction) -> Adjacency:

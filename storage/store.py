@@ -210,11 +210,11 @@ class Store:
                 "Open it without read_only=True to write.",
             )
         with self._writing:
-            if not self._depth:
-                self.files.lock_writer()
             self._depth += 1
             self._writer = threading.get_ident()
-            try:
+            try:  # from here on: Ctrl-C may strike as soon as the lock is there
+                if self._depth == 1:
+                    self.files.lock_writer()
                 self._make_certain()
                 yield
                 if self._depth == 1:
@@ -295,12 +295,13 @@ class Store:
         made = None if journal is None else journal.record(record, sections)
         if journal is None or made is None:
             return None
+        at = journal.end
         try:
             if self._end is None:
                 self._end = self.files.extend(MANIFEST)
             if made.zeros:
-                self._end.write(journal.end, bytes(len(made.raw) + made.zeros))
-            self._end.write(journal.end, made.raw)
+                self._end.write(at, bytes(len(made.raw) + made.zeros))
+            self._end.write(at, made.raw)
             self._end.fdatasync()  # protects the record: after this the caller may be told
         except BaseException:
             self._let_go()
@@ -308,9 +309,9 @@ class Store:
         with self._lock:
             if not journal.accept(made):
                 return self.snapshot()  # another thread has read it meanwhile
-            file = self.files.read_again(MANIFEST, end=journal.end - len(made.raw))
-            need(file is self._file, "another process has written")
-            self._looked = file.turn
+            assert self._file is not None
+            self._file.put(at, made.raw + bytes(made.zeros))
+            self._looked = self._file.turn
             snapshot = self._now(journal.manifest, journal.more, delta)
         return snapshot
 

@@ -77,15 +77,32 @@ class Changes:
         ChangeRefused : there is no such vertex.
         """
         found = self.view.find_many(wanted, id_space)
-        missing = np.flatnonzero(found < 0)
-        if len(missing):
-            row, inside = int(missing[0]), f" in the id space {id_space!r}" if id_space else ""
+        if (missing := found < 0).any():
+            row, inside = (
+                int(missing.argmax()),
+                f" in the id space {id_space!r}" if id_space else "",
+            )
             value = int(wanted[row]) if isinstance(wanted, np.ndarray) else wanted[row]
             raise ChangeRefused(
                 f"there is no node with the id {value!r}{inside} (row {row})",
                 "Add it first, with add_nodes().",
             )
         return found.astype(np.uint32)
+
+    def find_ends(
+        self, starts: I64 | Sequence[str], ends: I64 | Sequence[str], spaces: tuple[str, str]
+    ) -> tuple[U32, U32]:
+        """The vids of both ends of edges, u32[n] each, by ids of two id spaces. Raises as `find`."""
+        if (
+            isinstance(starts, np.ndarray)
+            and isinstance(ends, np.ndarray)
+            and len(set(spaces)) == 1
+        ):
+            found = self.view.find_many(np.concatenate((starts, ends)), spaces[0])
+            if not (found < 0).any():
+                vids = found.astype(np.uint32)
+                return vids[: len(starts)], vids[len(starts) :]
+        return self.find(starts, spaces[0]), self.find(ends, spaces[1])
 
     def add_vertices(
         self,
@@ -263,7 +280,7 @@ class Changes:
         ------
         ChangeRefused : the type is directed otherwise; a property is of another type.
         """
-        known = next((t for t in self.view.edge_types if t.name == name), None)
+        known = self.view.edge_type(name)
         if known is not None and known.directed != directed:
             raise ChangeRefused(
                 f"the relationships of type {name!r} are {'un' * directed}directed",
@@ -274,9 +291,11 @@ class Changes:
         columns = self._fitted_edges(name, columns)
         old = self._type(name, directed)
         keys = np.concatenate([old.keys, _keys(directed, sources, targets)])
-        order = np.argsort(keys, kind="stable")
-        both = appended([old.columns, columns], [len(old.keys), len(sources)])
-        taken = {key: column.take(order) for key, column in both.items()}
+        order = keys.argsort(kind="stable")
+        taken: dict[str, Column] = {}
+        if old.columns or columns:
+            both = appended([old.columns, columns], [len(old.keys), len(sources)])
+            taken = {key: column.take(order) for key, column in both.items()}
         first = int(old.serials.max()) + 1 if len(old.serials) else 0
         first = max(first, self._next_serial)
         fresh = first + np.arange(len(sources), dtype=np.int64)
@@ -342,16 +361,15 @@ class Changes:
         return len(ranks) + len(places)
 
     def _directed(self, name: str) -> bool:
-        for known in self.view.edge_types:
-            if known.name == name:
-                return known.directed
+        if (known := self.view.edge_type(name)) is not None:
+            return known.directed
         raise ChangeRefused(f"there is no relationship type {name!r}", "See db.schema().")
 
     def _type(self, name: str, directed: bool) -> TypeDelta:
         return self.delta.types.get(name) or TypeDelta(name, directed)
 
     def _put(self, changes: TypeDelta) -> None:
-        self.delta = replace(self.delta, types={**self.delta.types, changes.name: changes})
+        self.delta = self.delta.with_type(changes)
 
     def _drop(self, name: str, ranks: I64, places: I64) -> None:
         """Remove edges of the base and of the delta."""
@@ -443,7 +461,7 @@ class Changes:
         return self._fitted(columns, {}, lambda name: None, rows)
 
     def _fitted_edges(self, name: str, columns: Columns) -> dict[str, Column]:
-        known = next((t for t in self.view.edge_types if t.name == name), None)
+        known = self.view.edge_type(name)
         kinds = {} if known is None else known.keys
         present = partial(self.view.edge_column, name)
         return self._fitted(columns, kinds, present, None)

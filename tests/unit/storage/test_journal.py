@@ -21,6 +21,7 @@ from gdb.storage import store as stores
 from gdb.storage.backup import backup
 from gdb.storage.checksum import DIGEST_BYTES
 from gdb.storage.commit import commit, compact
+from gdb.storage.delta_text import text_of
 from gdb.storage.model import Column
 from gdb.storage.snapshot import Snapshot
 from gdb.storage.steps import Steps
@@ -72,6 +73,17 @@ def test_every_version_is_read_by_who_opens_it_and_by_who_has_it_open(folder: Pa
         assert read(folder) == (mine.version, content(mine))
         assert reader.snapshot() is theirs
     assert reader.snapshot().stats() == store.snapshot().stats()
+
+
+def test_the_text_of_a_delta_is_that_of_a_manifest(folder: Path) -> None:
+    store, texts = base(folder), set()
+    for number in range(25):
+        record = change(store, number).manifest.delta
+        assert record is not None
+        assert text_of(record) == manifest.JSON.encode(record).encode()
+        assert manifest.delta_of(text_of(record)) == record
+        texts.add(text_of(record))
+    assert len(texts) > 15
 
 
 def test_an_old_snapshot_stays_what_it_was(folder: Path) -> None:
