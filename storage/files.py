@@ -13,6 +13,7 @@ from __future__ import annotations
 import fcntl
 import mmap
 import os
+import sys
 from collections.abc import Sequence
 from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass
@@ -261,8 +262,8 @@ class PosixFiles:
             fd = os.open(path, _READING)
             try:
                 own = identity_in(os.fstat(fd))
-                with open(fd, "rb", buffering=0, closefd=False) as file:
-                    content = bytearray(file.readall())
+                content = bytearray()
+                _read_on(fd, content, 0, sys.maxsize)
             except BaseException:
                 os.close(fd)
                 raise
@@ -404,7 +405,18 @@ class PosixFiles:
 
 
 def _read_on(fd: int, content: bytearray, at: int, length: int) -> bool:
-    """Read what was written from a place on, in a file of a length; whether there is anything new."""
+    """Read what was written from a place on, in a file of a length; whether there is anything new.
+
+    It is read until there is nothing new: what is written meanwhile may lie behind what was read as zeros. What is the
+    same twice was so at the moment between both, for a place is written once.
+    """
+    new = False
+    while _read_once(fd, content, at, length):
+        new = True
+    return new
+
+
+def _read_once(fd: int, content: bytearray, at: int, length: int) -> bool:
     new = False
     while piece := os.pread(fd, _PIECE, at):
         if content[at : at + len(piece)] != piece:

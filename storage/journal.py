@@ -51,7 +51,8 @@ _NOTHING = np.zeros(0, np.uint8)
 
 
 class Unsealed(CorruptStore):
-    """A sector is not as its checksum says: it is damaged, or being written this very moment."""
+    """A sector is not as its checksum says, or not there and others behind it are: the journal is damaged, or being
+    written this very moment."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -187,7 +188,7 @@ class Journal:
         first = bytes(content[at : at + SECTOR])
         if not _arrived(first):  # then its length is not known, but each sector says whose it is
             if any(content[k : k + _NUMBER.size] != number for k in _there(content, at)):
-                self._damaged("is damaged")
+                raise self._unsealed("is damaged")
             return None
         hasher = self._hasher.copy()
         self._verify(first, number, hasher)
@@ -198,7 +199,7 @@ class Journal:
         raw = bytes(content[at:end])
         if len(raw) < sectors * SECTOR or sum(1 for _ in _there(raw, 0)) < sectors:
             if any(True for _ in _there(content, end)):
-                self._damaged("is damaged")
+                raise self._unsealed("is damaged")
             return None
         for k in range(SECTOR, len(raw), SECTOR):
             self._verify(raw[k : k + SECTOR], number, hasher)
@@ -207,8 +208,7 @@ class Journal:
     def _verify(self, sector: bytes, number: bytes, hasher: Hasher) -> None:
         hasher.update(sector[:-DIGEST_BYTES])
         if not sector.startswith(number) or hasher.digest() != sector[-DIGEST_BYTES:]:
-            found = self._error("does not hold the bytes that were committed")
-            raise Unsealed(found.message, found.cure)
+            raise self._unsealed("does not hold the bytes that were committed")
         hasher.update(sector[-DIGEST_BYTES:])
 
     def _read(self, raw: bytes) -> Record:
@@ -265,6 +265,10 @@ class Journal:
 
     def _damaged(self, how: str) -> NoReturn:
         raise self._error(how)
+
+    def _unsealed(self, how: str) -> Unsealed:
+        found = self._error(how)
+        return Unsealed(found.message, found.cure)
 
     def _error(self, how: str) -> CorruptStore:
         return damaged(self._files.where, MANIFEST, f"has a record {self._number + 1} that {how}")

@@ -204,6 +204,32 @@ def test_news_in_the_place_of_zeros_change_neither_length_nor_time(folder: Path)
 
 
 @pytest.mark.parametrize("is_open", [True, False])
+def test_what_is_written_while_it_is_read(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, is_open: bool
+) -> None:
+    store = base(folder)
+    for number in range(2):
+        change(store, number)
+    reader = Store.open(folder, create=False, read_only=True)
+    change(store, 2)  # with zeros behind it, more than one read takes
+    pread, left = os.pread, list(range(3, 12))
+
+    def and_write(descriptor: int, size: int, at: int) -> bytes:
+        found = pread(descriptor, size, at)
+        if size > 1000 and left:  # of the manifest, the first time
+            numbers, left[:] = left[:], []
+            for number in numbers:
+                change(store, number)
+        return found
+
+    monkeypatch.setattr(os, "pread", and_write)
+    mine = (reader if is_open else Store.open(folder, create=False)).snapshot()
+    assert not left
+    assert mine.version == 13
+    assert content(mine) == content(store.snapshot())
+
+
+@pytest.mark.parametrize("is_open", [True, False])
 def test_a_sector_that_is_being_written_is_waited_for(
     folder: Path, monkeypatch: pytest.MonkeyPatch, is_open: bool
 ) -> None:
