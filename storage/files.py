@@ -13,6 +13,7 @@ from __future__ import annotations
 import fcntl
 import mmap
 import os
+import stat
 import sys
 from collections.abc import Sequence
 from contextlib import AbstractContextManager, suppress
@@ -261,9 +262,9 @@ class PosixFiles:
             # held open, so that no other file gets the number by which it is known again
             fd = os.open(path, _READING)
             try:
-                own = identity_in(os.fstat(fd))
-                content = bytearray()
-                _read_on(fd, content, 0, sys.maxsize)
+                own, content = identity_in(status := os.fstat(fd)), bytearray()
+                if stat.S_ISREG(status.st_mode):  # else it holds nothing of ours
+                    _read_on(fd, content, 0, sys.maxsize)
             except BaseException:
                 os.close(fd)
                 raise

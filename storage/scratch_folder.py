@@ -40,7 +40,10 @@ class ScratchFolder:
         with translated(f"a temporary folder in {parent}"):
             while self._lock < 0:
                 self.path = parent / f"{_PREFIX}{secrets.token_hex(8)}"
-                self.path.mkdir(mode=0o700)
+                try:
+                    self.path.mkdir(mode=0o700)
+                except FileExistsError:
+                    continue  # another process has drawn the same name
                 self._lock = _locked(self.path)
 
     def __enter__(self) -> ScratchFolder:
