@@ -61,6 +61,10 @@ def restaged(stage: Prepared, given: Given, graph: GraphSource) -> Prepared:
         else:
             roots, weights = roots_among(plan, stage.views, roots)
             work, units = int(weights.sum()), {}
+    elif any(plan.candidates[v].count == 0 and len(vertices[v]) for v in vertices):
+        # with the plan's own candidates there was nothing to begin with
+        roots, weights = roots_among(plan, stage.views, plan.candidates[first].vids())
+        work, units = int(weights.sum()), {}
     lists = [
         known if v not in vertices else roots if v == first else vertices[v]
         for v, known in zip(stage.tables.lists, stage.lists, strict=True)

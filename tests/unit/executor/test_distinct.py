@@ -115,6 +115,21 @@ def test_a_stage_given_other_candidates_is_the_stage_of_the_plan_that_has_them(
             rows_on_cpu(prepared, watch(), Budget(), 1, 2)  # the worker goes over, and back
 
 
+def test_a_plan_that_had_no_candidates_may_be_given_some() -> None:
+    graph = SmallGraph([("A",), ("A",), ("A",)], [("R", 2, 1), ("R", 0, 2)])
+    for allowed in ([], [0]):
+        query = QueryGraph(
+            (QueryVertex(None), QueryVertex(None, allowed=np.array(allowed, np.uint32))),
+            (QueryEdge(0, 1, ("R",)),),
+        )
+        plan = planner.plan(query, graph, counting=False, switched_off=NO_SYMMETRY)
+        prepared = prepare(plan, graph)
+        for chosen, want in (([1], [[2, 1]]), ([], []), ([1, 2], [[0, 2], [2, 1]]), ([0], [])):
+            stage = Given({1: np.array(chosen, np.uint32)}, {}, {}).stage(prepared, graph)
+            table = rows_on_cpu(stage, watch(), Budget(), 1, 2)
+            assert sorted(reference.expand(table, plan.twins).vids.tolist()) == want
+
+
 def _others(
     query: QueryGraph, graph: SmallGraph, data: st.DataObject
 ) -> tuple[dict[int, U32], dict[int, I64]]:

@@ -242,3 +242,24 @@ def test_threads_with_other_values_do_not_meet(people: Database) -> None:
     for thread in threads:
         thread.join()
     assert wrong == []
+
+
+@pytest.mark.parametrize(
+    ("query", "found", "nothing"),
+    [
+        ("MATCH (a)-[:R]->(b) WHERE b.x = $x RETURN id(a), id(b)", [(1, 2)], []),
+        ("MATCH (a)-[r:R]->(b) WHERE b.x = $x RETURN id(b)", [(2,)], []),
+        ("MATCH (a:A)-[:R]->(b:A) WHERE b.x = $x RETURN count(*)", [(1,)], [(0,)]),
+        ("MATCH (a:A)-[:R]->(b)-[:R]->(c) WHERE b.x = $x AND c.x > $x RETURN id(a)", [(1,)], []),
+    ],
+)
+def test_a_value_that_nothing_has_is_forgotten_with_it(
+    query: str, found: list[tuple[int, ...]], nothing: list[tuple[int, ...]]
+) -> None:
+    """The plan is made when nothing matches, and kept: the next value has candidates where it had none."""
+    with gdb.connect() as db:
+        with db.transaction() as tx:
+            tx.add_nodes("A", list(range(10)), {"x": list(range(10))})
+            tx.add_relationships("R", [0, 1, 2], [1, 2, 3])
+        for x, wanted in ((99, nothing), (2, found), (99, nothing), (2, found)):
+            assert db.execute(query, {"x": x}).fetchall() == wanted
