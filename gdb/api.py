@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from functools import partial
 from pathlib import Path
-from types import TracebackType
 from typing import TYPE_CHECKING, Literal, TypeVar
 
 from gdb import options
@@ -110,17 +109,6 @@ class Database(Queries):
     def __repr__(self) -> str:
         where = "in memory" if self._path is None else str(self._path)
         return f"<gdb.Database {where}{', read-only' * self._read_only}{', closed' * self.closed}>"
-
-    def __enter__(self) -> Database:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        self.close()
 
     def close(self) -> None:
         """Cancel what runs, as `interrupt` does, wait for it, and close the store; closing twice is fine."""

@@ -26,10 +26,10 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager
-from types import TracebackType
 from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 from gdb import errors
+from gdb.closing import Closing
 
 if TYPE_CHECKING:
     from gdb.api import Database
@@ -58,7 +58,7 @@ class Executor(Protocol):
     def execute(self, text: str, parameters: Parameters = None, /) -> Result: ...
 
 
-class Cursor:
+class Cursor(Closing):
     """Runs statements, and gives the rows of the last one; made by `Database.cursor` and `Connection.cursor`.
 
     arraysize : how many rows `fetchmany` gives where it is not told.
@@ -144,24 +144,13 @@ class Cursor:
         """Forget the rows; the cursor runs nothing more."""
         self._executor = self._result = None
 
-    def __enter__(self) -> Cursor:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        self.close()
-
     def _open(self) -> Executor:
         if self._executor is None:
             raise errors.ClosedError("the cursor is closed.", "Make another: cursor().")
         return self._executor
 
 
-class Connection:
+class Connection(Closing):
     """A Database under PEP 249's names; made by `connect`. `database` has all the rest."""
 
     Warning = Warning
@@ -191,17 +180,6 @@ class Connection:
     def close(self) -> None:
         """Close the database; closing twice is fine."""
         self.database.close()
-
-    def __enter__(self) -> Connection:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        self.close()
 
 
 def connect(path: str | os.PathLike[str] | None = None, *, read_only: bool = False) -> Connection:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from types import TracebackType
 from typing import TYPE_CHECKING
 
 from gdb.errors import ClosedError
@@ -59,17 +58,6 @@ class HeldSnapshot(Queries):
         """Let the snapshot go; closing twice is fine."""
         self._held = None
         self._statements = Statements()  # a query that still runs keeps its own in the one before
-
-    def __enter__(self) -> HeldSnapshot:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        self.close()
 
     def __repr__(self) -> str:
         return f"<gdb.HeldSnapshot of version {self._version}{', closed' * self.closed}>"

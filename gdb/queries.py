@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import threading
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import AbstractContextManager
 from functools import partial
@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal, TypeAlias, TypeVar
 
 from gdb import options
+from gdb.closing import Closing
 from gdb.errors import ReadOnlyError
 from gdb.interrupt import run_beside
 from gdb.outcome import Outcome
@@ -39,7 +40,7 @@ PathLike: TypeAlias = str | os.PathLike[str]
 T = TypeVar("T")
 
 
-class Queries(ABC):
+class Queries(Closing):
     """What answers questions about a graph: a Database (`gdb.api`), whose graph is the newest, or a snapshot of it that
     is held (`gdb.held`).
 

@@ -13,10 +13,10 @@ from collections import deque
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
-from types import TracebackType
-from typing import TYPE_CHECKING, Self, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from gdb import limits
+from gdb.closing import Closing
 from gdb.errors import Cancelled, DeviceError, InternalError, QueryError
 from gdb.executor import run as executor
 from gdb.executor import tail as tails
@@ -146,7 +146,7 @@ class Pipe:
             raise self._error
 
 
-class Stream:
+class Stream(Closing):
     """The answer of `Database.stream`, read once, from one thread at a time: as tuples by iterating, or as Arrow by
     `batches`. A `with` block ends the query when it is left; so does `close`, and so does forgetting the stream.
 
@@ -208,17 +208,6 @@ class Stream:
         self._end.detach()  # Python drops a Ctrl-C that strikes while it forgets an object
         if self._thread.ident is not None:  # else Ctrl-C came before it began
             self._pipe.wait()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()
 
     def __repr__(self) -> str:
         state = "closed" if self._closed else "open"

@@ -14,15 +14,15 @@ import shutil
 import tempfile
 from contextlib import suppress
 from pathlib import Path
-from types import TracebackType
 
+from gdb.closing import Closing
 from gdb.storage.os_errors import translated
 
 _PREFIX = "gdb-scratch-"
 _LOCK = "lock"
 
 
-class ScratchFolder:
+class ScratchFolder(Closing):
     """A new folder inside another one, for this process alone; it goes with `close`.
 
     parent : None for the system's folder of temporary files.
@@ -45,17 +45,6 @@ class ScratchFolder:
                 except FileExistsError:
                     continue  # another process has drawn the same name
                 self._lock = _locked(self.path)
-
-    def __enter__(self) -> ScratchFolder:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        self.close()
 
     def close(self) -> None:
         """Remove it, with all that it holds."""
