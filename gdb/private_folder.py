@@ -73,6 +73,24 @@ def opened(base: str, *names: str) -> Iterator[tuple[int, bool]]:
         os.close(folder)
 
 
+def own_file(folder: int, name: str) -> None:
+    """Make a file in a folder of `opened`, where it is missing, that nobody else may read or write.
+
+    Raises
+    ------
+    NotPrivate : there is something else, or a file of another user, or with a second name.
+    OSError : it cannot be made.
+    """
+    flags = os.O_WRONLY | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+    fd = os.open(name, flags, 0o600, dir_fd=folder)
+    try:
+        if not is_plain_and_own(os.fstat(fd)):
+            raise NotPrivate(f"The file {name} is not this user's alone.", "Remove it.")
+        os.fchmod(fd, 0o600)
+    finally:
+        os.close(fd)
+
+
 def _walked(path: str) -> int:
     """A descriptor of a folder, by the walk that the module describes."""
     if not os.path.isabs(path):
