@@ -1,15 +1,14 @@
 """DuckDB as gdb uses it: private in-memory connections, cancellable, with errors of ours.
 
 A connection sees nothing but the relations handed to it: no files, no extensions, no variables of the
-caller's program. It may spill to a folder of its own under the system's temporary folder, which DuckDB
-makes when needed and removes.
+caller's program. It may spill to a folder of its own in one of the process that only this user can enter; DuckDB
+makes it when needed and removes it.
 """
 
 from __future__ import annotations
 
 import os
 import re
-import tempfile
 import threading
 import time
 import uuid
@@ -32,6 +31,7 @@ from gdb.errors import (
     TypeProblem,
 )
 from gdb.executor.arrow import Array, ArrowStream, read_stream
+from gdb.storage import scratch_folder
 
 if TYPE_CHECKING:
     from gdb.executor.tail import Value
@@ -184,9 +184,10 @@ def _connect(memory: int | None) -> duckdb.DuckDBPyConnection:
 
 
 def _open(config: dict[str, str | bool | int | float | list[str]]) -> duckdb.DuckDBPyConnection:
-    spill = os.path.join(tempfile.gettempdir(), f"gdb-spill-{os.getpid()}-{uuid.uuid4().hex[:8]}")
+    # DuckDB makes its folder readable by all, and takes one that is there, or a link, as well as what lies in it
+    own = scratch_folder.of_process()
     fixed: dict[str, str | bool | int | float | list[str]] = {
-        "temp_directory": spill,
+        "temp_directory": "" if own is None else str(own / f"spill-{uuid.uuid4().hex}"),
         "autoinstall_known_extensions": False,
         "autoload_known_extensions": False,
         "arrow_large_buffer_size": True,  # texts and lists are of one type in all answers, that of the store

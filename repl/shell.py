@@ -5,6 +5,7 @@ The only module that imports prompt_toolkit, and `main` loads it only when a per
 
 from __future__ import annotations
 
+import logging
 import os
 import re
 from collections.abc import Callable, Iterable
@@ -19,7 +20,9 @@ from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
 from prompt_toolkit.lexers import Lexer
 from prompt_toolkit.styles import Style
 
+from gdb import private_folder
 from gdb.errors import GdbError
+from gdb.private_folder import NotPrivate
 from gdb.repl import commands
 from gdb.repl.complete import KEYWORDS, Names, complete
 from gdb.repl.loading import option_names
@@ -90,15 +93,14 @@ def history_file() -> Path:
 
 
 def _history() -> History:
-    """The history in its file; only in memory where the file cannot be written."""
+    """The history in its file; only in memory where that cannot be written, or others could have put a link there."""
     try:
         path = history_file()
-        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        descriptor = os.open(path, os.O_CREAT | os.O_APPEND | os.O_WRONLY, 0o600)
-        try:
-            os.fchmod(descriptor, 0o600)  # queries may hold data that is nobody else's business
-        finally:
-            os.close(descriptor)
+        with private_folder.opened(str(path.parent.parent), path.parent.name) as (folder, _):
+            private_folder.own_file(folder, path.name)
+    except NotPrivate as error:
+        logging.getLogger("gdb").warning("The history of statements is not kept: %s", error)
+        return InMemoryHistory()
     except (OSError, RuntimeError):  # RuntimeError: there is no home
         return InMemoryHistory()
     return FileHistory(str(path))

@@ -13,7 +13,6 @@ from __future__ import annotations
 import fcntl
 import mmap
 import os
-import stat
 import sys
 from collections.abc import Sequence
 from contextlib import AbstractContextManager, suppress
@@ -32,8 +31,9 @@ from gdb.errors import (
 )
 from gdb.storage import pins
 from gdb.storage.checksum import Buffer
-from gdb.storage.identity import Identity, identity, identity_in
+from gdb.storage.identity import Identity, identity, identity_in, links
 from gdb.storage.model import U8
+from gdb.storage.opening import opened
 from gdb.storage.os_errors import translated
 from gdb.storage.pins import Pin
 from gdb.storage.scratch import PosixScratch, Scratch
@@ -43,8 +43,6 @@ WRITER_LOCK = "writer.lock"
 _PID_BYTES = 20
 _PIECE = 4096
 _UNUSED = bytes(512)
-# A pipe in the place of a file would be waited on for ever; a plain file does not know O_NONBLOCK.
-_READING = os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK
 
 
 class NewFile(Protocol):
@@ -68,6 +66,10 @@ class OpenEnd(Protocol):
 
     def fdatasync(self) -> None:
         """Return when every byte written so far, and the file's length, will survive a power cut."""
+        ...
+
+    def shared(self) -> bool:
+        """Whether the file has other names: a copy by hard links (`cp -al`) would change with it."""
         ...
 
     def close(self) -> None: ...
@@ -187,7 +189,7 @@ class PosixFiles:
     Parameters
     ----------
     path : the folder.
-    create : make it (and its parents) where it is missing.
+    create : make it (and its parents) where it is missing. new : there must be none.
 
     Raises
     ------
@@ -195,16 +197,16 @@ class PosixFiles:
     StorePermissionError : the operating system refuses.
     """
 
-    def __init__(self, path: Path, *, create: bool = False) -> None:
+    def __init__(self, path: Path, *, create: bool = False, new: bool = False) -> None:
         self._writer: int | None = None
         self._again: tuple[str, int, Identity, Growing] | None = None
         self._path = path
         self._prefix = f"{self._path}{os.sep}"
         self._poisoned = False
         with translated(str(path)):
-            if create and not path.exists():
+            if create and (new or not path.exists()):
                 made = [p for p in (path, *path.parents) if not p.exists()]
-                path.mkdir(parents=True, exist_ok=True)
+                path.mkdir(parents=True, exist_ok=not new)
                 for folder in made:
                     with suppress(PermissionError):  # a folder that may be entered, not listed
                         fsync_path(folder.parent)  # protects the new folder's own name
@@ -226,13 +228,13 @@ class PosixFiles:
     def create(self, name: str) -> NewFile:
         self.check_writable()
         with translated(str(self._path / name)):
-            flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
-            return _PosixNewFile(self, name, os.open(self._path / name, flags, 0o644))
+            flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL
+            return _PosixNewFile(self, name, opened(self._path / name, flags))
 
     def extend(self, name: str) -> OpenEnd:
         self.check_writable()
         with translated(self._prefix + name):
-            return _PosixEnd(self, name, os.open(self._prefix + name, os.O_WRONLY | os.O_CLOEXEC))
+            return _PosixEnd(self, name, opened(self._prefix + name, os.O_WRONLY))
 
     def scratch(self) -> Scratch:
         self.check_writable()
@@ -241,7 +243,7 @@ class PosixFiles:
     def read(self, name: str) -> bytes:
         with (
             translated(str(self._path / name)),
-            open(os.open(self._path / name, _READING), "rb") as file,
+            open(opened(self._path / name, os.O_RDONLY), "rb") as file,
         ):
             return file.read()
 
@@ -260,11 +262,10 @@ class PosixFiles:
             self._let_go()
         with translated(path):
             # held open, so that no other file gets the number by which it is known again
-            fd = os.open(path, _READING)
+            fd = opened(path, os.O_RDONLY)
             try:
-                own, content = identity_in(status := os.fstat(fd)), bytearray()
-                if stat.S_ISREG(status.st_mode):  # else it holds nothing of ours
-                    _read_on(fd, content, 0, sys.maxsize)
+                own, content = identity_in(os.fstat(fd)), bytearray()
+                _read_on(fd, content, 0, sys.maxsize)
             except BaseException:
                 os.close(fd)
                 raise
@@ -285,7 +286,7 @@ class PosixFiles:
     def map(self, name: str, length: int) -> U8:
         with translated(str(self._path / name)):
             try:
-                fd = os.open(self._path / name, _READING)
+                fd = opened(self._path / name, os.O_RDONLY)
             except FileNotFoundError:
                 raise missing(self.where, name) from None
             try:
@@ -333,20 +334,22 @@ class PosixFiles:
     def _lock_writer(self, again: bool) -> bool:
         """Take the writer's lock; where another process has it, False if it is to be tried `again`."""
         with translated(path := self._prefix + WRITER_LOCK):
-            fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+            fd = opened(path, os.O_RDWR | os.O_CREAT)
             try:
                 # flock, not lockf: a lockf lock drops when any descriptor of the file closes.
                 fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
                 own = str(os.getpid()).encode().ljust(_PID_BYTES)
-                if os.pread(fd, _PID_BYTES, 0) != own:  # what is written, the next sync waits for
+                # what is written, the next sync waits for; and a file with other names may be anything's:
+                # that of a copy made by hard links (`cp -al`), which shares this lock, or no lock at all
+                if os.pread(fd, _PID_BYTES, 0) != own and os.fstat(fd).st_nlink == 1:
                     os.pwrite(fd, own, 0)
             except BlockingIOError:
-                holder = os.pread(fd, _PID_BYTES, 0).decode("ascii", "replace").strip()
+                holder = _holder(os.pread(fd, _PID_BYTES, 0))
                 os.close(fd)
                 if again:
                     return False
                 raise StoreLocked(
-                    f"Process {holder or 'unknown'} is writing to the store {self.where}.",
+                    f"{holder} is writing to the store {self.where}.",
                     "Wait until it has finished, or end it.",
                 ) from None
             except BaseException:
@@ -380,7 +383,7 @@ class PosixFiles:
         """Return when a file that another program wrote here will survive a power cut."""
         self.check_writable()
         with translated(str(self._path / name)):
-            fd = os.open(self._path / name, os.O_RDONLY | os.O_CLOEXEC)
+            fd = opened(self._path / name, os.O_RDONLY)
             try:
                 os.fsync(fd)
             except OSError as error:
@@ -403,6 +406,12 @@ class PosixFiles:
                 f"The store {self.where} takes no more writes since the disk failed an fsync.",
                 "Check the disk, then open the store again.",
             )
+
+
+def _holder(content: bytes) -> str:
+    """Who holds a lock, by what it holds."""
+    text = content.decode("ascii", "replace").strip()
+    return f"Process {text}" if text.isdigit() else "Another process"
 
 
 def _read_on(fd: int, content: bytearray, at: int, length: int) -> bool:
@@ -468,6 +477,10 @@ class _PosixEnd:
             os.fdatasync(self._fd)
         except OSError as error:
             self._files.poison(self._name, error)
+
+    def shared(self) -> bool:
+        with translated(f"{self._files.where}/{self._name}"):
+            return links(self._fd) > 1
 
     def close(self) -> None:
         if self._fd >= 0:

@@ -15,9 +15,12 @@ from collections.abc import Callable
 from typing import TypeAlias
 
 _AT_FDCWD = -100
+_NOFOLLOW, _EMPTY_PATH = 0x100, 0x1000  # AT_SYMLINK_NOFOLLOW, AT_EMPTY_PATH
 _WANTED = 0x100 | 0x200  # STATX_INO, STATX_SIZE
+_LINKS = 0x4  # STATX_NLINK
 _BYTES = 256  # of struct statx
 _NUMBERS = struct.Struct("<32xQQ88xII")  # inode, size; major and minor number of the device
+_COUNT = struct.Struct("<16xI")  # of links
 
 
 Identity: TypeAlias = tuple[int, int, int]
@@ -48,21 +51,38 @@ _answers = _Answers()
 
 
 def identity(path: str) -> tuple[Identity, int]:
-    """Which file a path names, and its length in bytes.
+    """Which file, or symbolic link, a path names, and its length in bytes.
 
     Raises
     ------
-    OSError : as `os.stat`.
+    OSError : as `os.lstat`.
     """
     if _call is None:
-        found = os.stat(path)
+        found = os.lstat(path)
         return identity_in(found), found.st_size
     answer = _answers.buffer
-    if _call(_AT_FDCWD, os.fsencode(path), 0, _WANTED, answer):
+    if _call(_AT_FDCWD, os.fsencode(path), _NOFOLLOW, _WANTED, answer):
         number = ctypes.get_errno()
         raise OSError(number, os.strerror(number), path)
     inode, size, major, minor = _NUMBERS.unpack_from(answer)
     return (major, minor, inode), size
+
+
+def links(fd: int) -> int:
+    """How many names an open file has.
+
+    Raises
+    ------
+    OSError : as `os.fstat`.
+    """
+    if _call is None:
+        return os.fstat(fd).st_nlink
+    answer = _answers.buffer
+    if _call(fd, b"", _EMPTY_PATH, _LINKS, answer):
+        number = ctypes.get_errno()
+        raise OSError(number, os.strerror(number))
+    count: int = _COUNT.unpack_from(answer)[0]
+    return count
 
 
 def identity_in(status: os.stat_result) -> Identity:

@@ -151,6 +151,9 @@ class _MemoryEnd:
     def write(self, at: int, data: bytes) -> None:
         self._growing.put(at, data)
 
+    def shared(self) -> bool:
+        return False
+
     def fdatasync(self) -> None:
         pass
 

@@ -64,7 +64,7 @@ def new_folder(path: Path) -> Iterator[PosixFiles]:
 
 def _made(partial: Path, path: Path) -> PosixFiles:
     try:
-        return PosixFiles(partial, create=True)
+        return PosixFiles(partial, create=True, new=True)
     except StorePermissionError as error:
         raise StorePermissionError(
             f"The operating system refuses to make {path}.", "Name a folder that you may write to."

@@ -36,10 +36,10 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Protocol
 
+from gdb.storage.opening import opened
 from gdb.storage.os_errors import translated
 
 READERS_LOCK = "readers.lock"
-_READING = os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK  # of a pipe too: opening must not wait
 
 
 class Pin(Protocol):
@@ -63,9 +63,9 @@ class PosixPin:
         self._fd, self.name = -1, name
         path = folder / name
         with translated(str(path)):
-            self._fd = os.open(path, _READING)
+            self._fd = opened(path, os.O_RDONLY)
             fcntl.flock(self._fd, fcntl.LOCK_SH)  # waits while it is being removed, no longer
-            os.stat(path)  # is it there still?
+            os.lstat(path)  # is it there still?
 
     def __del__(self) -> None:
         if self._fd >= 0:
@@ -80,7 +80,7 @@ def unpinned(folder: Path, names: Sequence[str]) -> Iterator[bool]:
         free = True
         for name in names:
             with suppress(FileNotFoundError), translated(str(folder / name)):
-                held.append(os.open(folder / name, _READING))
+                held.append(opened(folder / name, os.O_RDONLY))
                 if not _exclusive(held[-1]):
                     free = False
                     break
@@ -96,7 +96,7 @@ def sweeping(folder: Path) -> Iterator[bool]:
     held: list[int] = []
     try:
         with translated(str(path)):
-            held.append(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644))
+            held.append(opened(path, os.O_RDWR | os.O_CREAT))
             alone = _exclusive(held[-1])
         yield alone
     finally:
@@ -107,7 +107,7 @@ def wait_for_sweeper(folder: Path) -> None:
     """Return when nobody sweeps the folder."""
     path = folder / READERS_LOCK
     with suppress(FileNotFoundError), translated(str(path)):
-        fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+        fd = opened(path, os.O_RDONLY)
         try:
             fcntl.flock(fd, fcntl.LOCK_SH)
         finally:

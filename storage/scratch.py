@@ -15,6 +15,7 @@ from typing import Protocol
 
 from gdb.storage.checksum import Buffer
 from gdb.storage.model import U8
+from gdb.storage.opening import opened
 from gdb.storage.os_errors import translated
 
 
@@ -44,7 +45,7 @@ class PosixScratch:
         self._fd, self._length, self._what = -1, 0, f"a temporary file in {folder}"
         path = folder / f"scratch-{secrets.token_hex(8)}.tmp"
         with translated(self._what):
-            self._fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+            self._fd = opened(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600)
             with suppress(FileNotFoundError):  # who sweeps was quicker: it has no name any more
                 os.unlink(path)
 

@@ -7,6 +7,7 @@ it whose lock nobody holds.
 
 from __future__ import annotations
 
+import atexit
 import fcntl
 import os
 import secrets
@@ -16,6 +17,8 @@ from contextlib import suppress
 from pathlib import Path
 
 from gdb.closing import Closing
+from gdb.errors import CorruptStore, StoreError
+from gdb.storage.opening import opened
 from gdb.storage.os_errors import translated
 
 _PREFIX = "gdb-scratch-"
@@ -34,7 +37,7 @@ class ScratchFolder(Closing):
     """
 
     def __init__(self, parent: Path | None = None) -> None:
-        self._lock = -1
+        self._lock, self._maker = -1, os.getpid()
         parent = parent or Path(tempfile.gettempdir())
         self.left = _swept(parent)
         with translated(f"a temporary folder in {parent}"):
@@ -47,9 +50,10 @@ class ScratchFolder(Closing):
                 self._lock = _locked(self.path)
 
     def close(self) -> None:
-        """Remove it, with all that it holds."""
+        """Remove it, with all that it holds. In a child that was forked it stays: it is its parent's."""
         if self._lock >= 0:
-            shutil.rmtree(self.path, ignore_errors=True)
+            if os.getpid() == self._maker:
+                shutil.rmtree(self.path, ignore_errors=True)
             os.close(self._lock)
             self._lock = -1
 
@@ -57,17 +61,43 @@ class ScratchFolder(Closing):
         self.close()
 
 
+_own: dict[int, ScratchFolder] = {}  # process id -> the folder of the process
+
+
+def of_process() -> Path | None:
+    """A folder for this process and no other user, among the temporary files of the system; it goes with the process.
+    None where none can be made."""
+    found = _own.get(os.getpid())
+    if found is None:
+        try:
+            made = ScratchFolder()
+        except (OSError, StoreError):  # OSError: the system has no such folder
+            return None
+        found = _own.setdefault(os.getpid(), made)
+        if found is made:
+            atexit.register(made.close)
+        else:
+            made.close()  # another thread was quicker
+    return found.path
+
+
 def _swept(parent: Path) -> int:
     """Remove the folders in another one that no process holds; how many these were."""
     found = 0
-    with suppress(OSError):  # what cannot be listed is not ours to clear
-        for entry in os.scandir(parent):
+    with (
+        suppress(OSError),
+        os.scandir(parent) as entries,
+    ):  # what cannot be listed is not ours to clear
+        for entry in entries:
             if not entry.name.startswith(_PREFIX) or not entry.is_dir(follow_symlinks=False):
                 continue
             if entry.stat(follow_symlinks=False).st_uid != os.geteuid():
                 continue
-            folder = Path(entry.path)
-            lock = _locked(folder)
+            folder, lock = Path(entry.path), -1
+            with suppress(
+                CorruptStore
+            ):  # a link or a pipe in the place of its lock: it is none of ours
+                lock = _locked(folder)
             if lock >= 0:
                 shutil.rmtree(folder, ignore_errors=True)
                 os.close(lock)
@@ -79,12 +109,12 @@ def _locked(folder: Path) -> int:
     """The lock of a folder, as an open file; -1 where another process holds it, or has removed it meanwhile."""
     path = folder / _LOCK
     try:
-        lock = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+        lock = opened(path, os.O_RDWR | os.O_CREAT, 0o600)
     except FileNotFoundError:
         return -1
     try:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        if os.path.samestat(os.fstat(lock), os.stat(path)):
+        if os.path.samestat(os.fstat(lock), os.lstat(path)):
             return lock
     except (BlockingIOError, FileNotFoundError):
         pass

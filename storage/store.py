@@ -282,8 +282,8 @@ class Store:
     def append(
         self, record: DeltaRecord, sections: Sequence[Section], delta: Delta
     ) -> Snapshot | None:
-        """Make a delta the store's state by a record in the journal; None where there is none that this store began, or
-        no room in it.
+        """Make a delta the store's state by a record in the journal; None where there is none that this store began, no
+        room in it, or the manifest has other names (`cp -al`), under which nothing may change.
 
         Only who wrote a manifest writes records behind it, and stops for good where one failed: what another process
         left there may be torn, or may never have reached the disk.
@@ -299,6 +299,10 @@ class Store:
         try:
             if self._end is None:
                 self._end = self.files.extend(MANIFEST)
+            if self._end.shared():  # a manifest of its own takes its place, and may be appended to
+                end, self._end = self._end, None
+                end.close()
+                return None
             if made.zeros:
                 self._end.write(at, bytes(len(made.raw) + made.zeros))
             self._end.write(at, made.raw)

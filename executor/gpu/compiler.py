@@ -78,7 +78,8 @@ def compiled(source: str, architecture: str, *options: str) -> tuple[bytes, str]
     ------
     DeviceError : there is no compiler, or it fails or takes too long; the message tells why.
     """
-    command = [sys.executable, "-c", _PROGRAM, f"--gpu-architecture={architecture}", *options]
+    # -P: without it, -c imports from the folder where the user stands first, which may be a stranger's
+    command = [sys.executable, "-P", "-c", _PROGRAM, f"--gpu-architecture={architecture}", *options]
     problem = ""
     for _ in range(TRIES):
         try:
@@ -105,12 +106,11 @@ def compiled(source: str, architecture: str, *options: str) -> tuple[bytes, str]
 
 def machine_code(source: str, architecture: str) -> bytes:
     """The machine code of a source, from the cache or compiled now. Raises as `compiled`."""
-    path = cache.place(render.ENTRY, f"{architecture}\n{source}".encode())
-    code = cache.read(path) if path is not None else None
+    entry = cache.entry(render.ENTRY, f"{architecture}\n{source}".encode())
+    code = cache.read(entry)
     if code is None:
         code, _ = compiled(source, architecture)
-        if path is not None:
-            cache.write(path, code)
+        cache.write(entry, code)
     return code
 
 

@@ -73,13 +73,13 @@ def _machine_code(function: Callable[..., object]) -> Callable[..., object]:
     llvm.initialize_native_target()
     llvm.initialize_native_asmprinter()
     cpu, features = llvm.get_host_cpu_name(), _features()
-    path = _place(function, cpu, features)
-    code = cache.read(path) if path is not None else None
+    entry = _entry(function, cpu, features)
+    code = cache.read(entry) if entry is not None else None
     machine = _target_machine(cpu, features)
     if code is None:
         code = _optimised(translate(function), machine)
-        if path is not None:
-            cache.write(path, code)
+        if entry is not None:
+            cache.write(entry, code)
     engine = llvm.create_mcjit_compiler(_module(""), machine)
     engine.add_object_file(llvm.ObjectFileRef.from_data(code))
     engine.finalize_object()
@@ -125,15 +125,15 @@ def _optimised(text: str, machine: Any) -> bytes:
     return bytes(machine.emit_object(module))
 
 
-def _place(function: Callable[..., object], cpu: str, features: str) -> Path | None:
-    """Where an entry's machine code is kept; its name tells all that it depends on."""
+def _entry(function: Callable[..., object], cpu: str, features: str) -> cache.Entry | None:
+    """What an entry's machine code is kept as, by all that it depends on; None where its source cannot be read."""
     own = Path(function.__code__.co_filename).parent
     try:
         text = _text_of(_sources(Path(__file__).parent, own, own.parent))
     except OSError:
         return None
     versions = (llvmlite.__version__, llvm.llvm_version_info, cpu, features)
-    return cache.place(function.__name__, text + repr((function.__qualname__, *versions)).encode())
+    return cache.entry(function.__name__, text + repr((function.__qualname__, *versions)).encode())
 
 
 def _sources(*folders: Path) -> tuple[_Source, ...]:

@@ -1,0 +1,1 @@
+"""What strangers hand over: stores that others made, links in them, files of other users."""
