@@ -32,6 +32,7 @@ from gdb.errors import (
     TypeProblem,
 )
 from gdb.executor.arrow import Array, ArrowStream, read_stream
+from gdb.storage.sandbox import Setting, sandboxed
 
 if TYPE_CHECKING:
     from gdb.executor.tail import Value
@@ -183,19 +184,13 @@ def _connect(memory: int | None) -> duckdb.DuckDBPyConnection:
         return _shared[process].cursor()
 
 
-def _open(config: dict[str, str | bool | int | float | list[str]]) -> duckdb.DuckDBPyConnection:
+def _open(config: Mapping[str, Setting]) -> duckdb.DuckDBPyConnection:
     spill = os.path.join(tempfile.gettempdir(), f"gdb-spill-{os.getpid()}-{uuid.uuid4().hex[:8]}")
-    fixed: dict[str, str | bool | int | float | list[str]] = {
+    fixed: dict[str, Setting] = {
         "temp_directory": spill,
-        "autoinstall_known_extensions": False,
-        "autoload_known_extensions": False,
         "arrow_large_buffer_size": True,  # texts and lists are of one type in all answers, that of the store
     }
-    connection = duckdb.connect(":memory:", config={**fixed, **config})
-    for setting in ("python_enable_replacements", "enable_external_access"):
-        connection.execute(f"SET {setting} = false")
-    connection.execute("SET lock_configuration = true")
-    return connection
+    return sandboxed({**fixed, **config})
 
 
 def _typed(relation: duckdb.DuckDBPyRelation) -> ArrowStream:

@@ -140,12 +140,13 @@ def load(
             parquet.check(path, max_unpacked)
 
     inputs = Gathering(naming, format, check, import_root).inputs(source, nodes, edges)
-    meter.measure([x.path for x in inputs if x.held is None])
+    files = [x.path for x in inputs if x.held is None]
+    meter.measure(files)
     options = Options(missing_ends, multi_edges, self_loops, label, rejects, max_unpacked)
     with (
         store.writer(),
         ScratchFolder(store.path) as scratch,
-        closing(Engine(memory, scratch)) as engine,
+        closing(Engine(memory, scratch, files=files)) as engine,
         closing(Assembly(options, Room(store.files, memory, meter.check))) as assembly,
     ):
         if scratch.left and store.path is not None:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import gzip
 import io
-import re
 import zlib
 from collections.abc import Callable, Generator
 from contextlib import closing
@@ -19,6 +18,7 @@ import numpy as np
 
 from gdb.errors import ImportFailed
 from gdb.storage.engine import Engine, tell_progress
+from gdb.storage.sandbox import literal
 
 if TYPE_CHECKING:
     from _typeshed import WriteableBuffer
@@ -33,11 +33,6 @@ _DEFLATE = 1032  # times its size that gzip can unpack to at most
 _READ_AHEAD = 1 << 17  # bytes that Python's gzip may have read and not yet unpacked
 _MAGIC: dict[bytes, Compression] = {b"\x1f\x8b": "gzip", b"\x28\xb5\x2f\xfd": "zstd"}
 _BLOCK = 1 << 17  # bytes that a block of Zstandard unpacks to at most
-
-
-def literal(path: Path) -> str:
-    """A path that DuckDB takes for one file, not for a pattern of names."""
-    return re.sub(r"[*?\[]", r"[\g<0>]", str(path))
 
 
 def compression_of(start: bytes) -> Compression:
@@ -218,7 +213,7 @@ def _chunks(path: Path, tick: Callable[[float], None]) -> Generator[bytes]:
     import duckdb
     import nanoarrow as na
 
-    with closing(Engine()) as engine, closing(engine.cursor()) as connection:
+    with closing(Engine(files=[path])) as engine, closing(engine.cursor()) as connection:
         tell_progress(connection)
         try:
             lines = connection.sql(_LINES, params=[literal(path)])

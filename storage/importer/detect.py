@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import codecs
+import re
 import zlib
 from pathlib import Path
 from typing import BinaryIO, Literal
@@ -15,6 +16,7 @@ PARQUET = b"PAR1"
 MATRIX_MARKET = "%%matrixmarket"
 DELIMITERS = (",", "|", "\t", ";")
 HEAD = 1 << 16
+_ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:/")  # https://..., as a path
 _LOOKED_AT = 20  # lines that tell a format
 
 
@@ -34,6 +36,9 @@ def open_input(path: Path) -> BinaryIO:
     except ImportFailed:
         raise
     except FileNotFoundError:
+        if _ADDRESS.match(str(path)):
+            cure = "Fetch it first, and name the file."
+            raise ImportFailed("is an address, no file", cure, file=str(path)) from None
         raise ImportFailed("does not exist", "Check the path.", file=str(path)) from None
     except PermissionError:
         raise ImportFailed("may not be read", "Check its permissions.", file=str(path)) from None

@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING
 
 from gdb.errors import ImportFailed
 from gdb.storage.engine import Engine
-from gdb.storage.importer.compressed import literal, refuse_above
+from gdb.storage.importer.compressed import refuse_above
 from gdb.storage.importer.layout import Layout
 from gdb.storage.importer.typed import Schema, TypedTable, duration_of, typed_layout
+from gdb.storage.sandbox import literal
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
@@ -41,7 +42,7 @@ def check(path: Path, most: int) -> None:
     """
     import duckdb
 
-    with closing(Engine()) as engine, closing(engine.cursor()) as connection:
+    with closing(Engine(files=[path])) as engine, closing(engine.cursor()) as connection:
         try:
             found = connection.execute(_SIZE, [literal(path)]).fetchone()
         except duckdb.Error as error:
@@ -56,7 +57,7 @@ def parquet_layout(path: Path, columns: Sequence[str] | None) -> Layout:
     ------
     ImportFailed : it cannot be read, or holds what cannot be stored.
     """
-    with closing(Engine()) as engine, closing(engine.cursor()) as connection:
+    with closing(Engine(files=[path])) as engine, closing(engine.cursor()) as connection:
         schema = _schema(path, connection)
     return typed_layout(
         schema, columns, lambda reason, cure: ImportFailed(reason, cure, file=str(path))

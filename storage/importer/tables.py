@@ -16,7 +16,7 @@ from gdb.errors import ImportFailed
 from gdb.storage import temporal
 from gdb.storage.engine import Engine, run, tell_progress
 from gdb.storage.importer import values
-from gdb.storage.importer.compressed import compression_of, damaged, literal
+from gdb.storage.importer.compressed import compression_of, damaged
 from gdb.storage.importer.layout import Layout
 from gdb.storage.importer.line_ends import unified
 from gdb.storage.importer.places import Places
@@ -31,6 +31,7 @@ from gdb.storage.model import (
     Values,
     offsets_of_lengths,
 )
+from gdb.storage.sandbox import literal
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection, DuckDBPyRelation
