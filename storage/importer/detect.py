@@ -20,8 +20,8 @@ _ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:/")  # https://..., as a path
 _LOOKED_AT = 20  # lines that tell a format
 
 
-def open_input(path: Path) -> BinaryIO:
-    """The bytes of a file, decompressed if it is gzip or Zstandard.
+def open_input(path: Path, most: int | None = None) -> BinaryIO:
+    """The bytes of a file, decompressed if it is gzip or Zstandard, to `most` bytes as in `compressed.unpacked`.
 
     Raises
     ------
@@ -50,7 +50,7 @@ def open_input(path: Path) -> BinaryIO:
         raw.close()
         raise ImportFailed("is empty", "Remove it from the import.", file=str(path))
     raw.seek(0)
-    return unpacked(raw, path)
+    return unpacked(raw, path, most)
 
 
 def is_parquet(path: Path) -> bool:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from gdb.errors import ImportFailed
 from gdb.storage.engine import Engine
-from gdb.storage.importer.compressed import refuse_above
+from gdb.storage.importer.compressed import allowance, refusal
 from gdb.storage.importer.layout import Layout
 from gdb.storage.importer.typed import Schema, TypedTable, duration_of, typed_layout
 from gdb.storage.sandbox import literal
@@ -47,7 +47,9 @@ def check(path: Path, most: int) -> None:
             found = connection.execute(_SIZE, [literal(path)]).fetchone()
         except duckdb.Error as error:
             raise _unreadable(path, error) from None
-    refuse_above(path, most, int(found[0]) if found else 0)
+    allowed = allowance(path.stat().st_size, most)
+    if found and int(found[0]) > allowed:
+        raise refusal(path, allowed)
 
 
 def parquet_layout(path: Path, columns: Sequence[str] | None) -> Layout:
