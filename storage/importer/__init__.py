@@ -137,7 +137,7 @@ def load(
         open_input(path).close()
         compressed.check(path, max_unpacked, meter.check)
         if is_parquet(path):
-            parquet.check(path, max_unpacked)
+            parquet.check(path, max_unpacked, memory, meter.check)
 
     inputs = Gathering(naming, format, check, import_root).inputs(source, nodes, edges)
     files = [x.path for x in inputs if x.held is None]

@@ -78,8 +78,9 @@ def allowance(size: int, most: int) -> int:
 
 def refusal(path: Path, allowed: int) -> ImportFailed:
     """The error for a file that unpacks to more than it may."""
+    times = allowed // max(path.stat().st_size, 1)
     return ImportFailed(
-        f"unpacks to more than {allowed:,} bytes, {RATIO:,} times its size or more",
+        f"unpacks to more than {allowed:,} bytes, {times:,} times its size",
         "If it is to be trusted, raise max_unpacked= (--max-unpacked).",
         file=str(path),
     )
