@@ -32,6 +32,7 @@ from gdb.errors import (
 )
 from gdb.executor.arrow import Array, ArrowStream, read_stream
 from gdb.storage import scratch_folder
+from gdb.storage.sandbox import Setting, sandboxed
 
 if TYPE_CHECKING:
     from gdb.executor.tail import Value
@@ -183,20 +184,14 @@ def _connect(memory: int | None) -> duckdb.DuckDBPyConnection:
         return _shared[process].cursor()
 
 
-def _open(config: dict[str, str | bool | int | float | list[str]]) -> duckdb.DuckDBPyConnection:
+def _open(config: Mapping[str, Setting]) -> duckdb.DuckDBPyConnection:
     # DuckDB makes its folder readable by all, and takes one that is there, or a link, as well as what lies in it
     own = scratch_folder.of_process()
-    fixed: dict[str, str | bool | int | float | list[str]] = {
+    fixed: dict[str, Setting] = {
         "temp_directory": "" if own is None else str(own / f"spill-{uuid.uuid4().hex}"),
-        "autoinstall_known_extensions": False,
-        "autoload_known_extensions": False,
         "arrow_large_buffer_size": True,  # texts and lists are of one type in all answers, that of the store
     }
-    connection = duckdb.connect(":memory:", config={**fixed, **config})
-    for setting in ("python_enable_replacements", "enable_external_access"):
-        connection.execute(f"SET {setting} = false")
-    connection.execute("SET lock_configuration = true")
-    return connection
+    return sandboxed({**fixed, **config})
 
 
 def _typed(relation: duckdb.DuckDBPyRelation) -> ArrowStream:

@@ -144,7 +144,7 @@ class Database(Queries):
         on_error: Literal["raise", "skip"] = "raise",
         max_errors: int = 1000,
         rejects_file: PathLike | None = None,
-        max_unpacked: int | str = "1GiB",
+        max_unpacked: int | str = "16MiB",
         memory: int | str | None = None,
         cancel: threading.Event | None = None,
         packed: bool | None = None,
@@ -167,8 +167,8 @@ class Database(Queries):
         multi_edges, self_loops : "drop" keeps one relationship between two nodes, or none from a node to itself.
         on_error : "skip" leaves bad lines out, at most `max_errors`; the report lists them, and `rejects_file`, a new
             CSV file. More than 1 % of a file is worth a Python warning, `gdb.errors.LinesSkipped`.
-        max_unpacked : bytes, or as in "8GB", that a compressed file (`.gz`, `.zst`) may unpack to if they are more than
-            1,000 times its size.
+        max_unpacked : bytes, or as in "8GB", that a compressed or Parquet file may unpack to if they are more than
+            200 times its size.
         memory : bytes, or as in "512MB", that the import may take; None for half of what the machine has. Relationships
             that have no room in it are sorted through temporary files in the store's folder. Nodes stay in memory,
             about 60 bytes each, and are not counted: see docs/IMPORT.md.

@@ -120,7 +120,10 @@ def _add_written(parser: argparse.ArgumentParser) -> None:
         "--rejects-file", metavar="FILE", type=_path, help="a new CSV file for the skipped lines"
     )
     group.add_argument(
-        "--max-unpacked", metavar="SIZE", default="1GiB", help="of a compressed file (1GiB)"
+        "--max-unpacked",
+        metavar="SIZE",
+        default="16MiB",
+        help="that any file may unpack to (16MiB)",
     )
     group.add_argument(
         "--memory", metavar="SIZE", help="that the import may take (half of what there is)"

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor, wait
+from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from gdb.machine.cores import cores
 from gdb.storage.model import ITEM_OF, Kind
+from gdb.storage.sandbox import Setting, sandboxed
 from gdb.storage.scratch_folder import ScratchFolder
 
 if TYPE_CHECKING:
@@ -40,25 +42,33 @@ class Engine:
     ----------
     memory : bytes that the work may take, of which it takes a part; None for what DuckDB takes by itself.
     scratch : where it lays down what has no room in memory; None where nothing can be that large.
+    files, folders : all that it may read and write beside `scratch`.
     """
 
-    def __init__(self, memory: int | None = None, scratch: ScratchFolder | None = None) -> None:
+    def __init__(
+        self,
+        memory: int | None = None,
+        scratch: ScratchFolder | None = None,
+        *,
+        files: Iterable[Path] = (),
+        folders: Iterable[Path] = (),
+    ) -> None:
         self._memory, self.scratch = memory, scratch
+        self._files, self._folders = tuple(files), tuple(folders)
         self._database: DuckDBPyConnection | None = None
 
     def cursor(self) -> DuckDBPyConnection:
         """A connection with temporary tables of its own."""
-        import duckdb  # a heavy import that only some files need
-
         if self._database is None:
             # not into the folder where the user stands, as it would
             spill = "" if self.scratch is None else str(self.scratch.path / "duckdb")
-            settings: dict[str, str | bool | int | float | list[str]] = {"temp_directory": spill}
+            settings: dict[str, Setting] = {"temp_directory": spill}
             if self._memory is not None:
                 share = max(self._memory // 4, _LEAST)
                 settings["memory_limit"] = f"{share}B"
                 settings["threads"] = max(min(cores(), share // _THREAD), 1)
-            self._database = duckdb.connect(config=settings)
+            own = () if self.scratch is None else (self.scratch.path,)
+            self._database = sandboxed(settings, files=self._files, folders=(*own, *self._folders))
         return self._database.cursor()
 
     def close(self) -> None:

@@ -78,7 +78,7 @@ def export(snapshot: Snapshot, path: Path, format: FileFormat, steps: Steps) -> 
     with (
         new_folder(path) as target,
         ScratchFolder() as scratch,
-        closing(Engine(None, scratch)) as engine,
+        closing(Engine(None, scratch, folders=[Path(target.where)])) as engine,
         _told(path, steps),
     ):
         connection = engine.cursor()

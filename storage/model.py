@@ -71,6 +71,7 @@ DTYPES: dict[Kind, type[np.int32 | np.int64 | np.float64 | np.uint8]] = {
     "any": np.uint8,
 }
 """Of the values of single kinds; those of a list are its items'."""
+_AT_ONCE = 1 << 18  # bytes of texts that are gathered at once
 _IN_SQL: dict[Kind, Kind] = {"duration": "int64", "duration[]": "int64[]", "any": "string"}
 # what NumPy makes Python objects of
 _TIMES: dict[Kind, str] = {
@@ -144,10 +145,10 @@ class Column:
             return Column(self.kind, self.values[rows], None, valid)
         starts, lengths = self.offsets[:-1][rows], np.diff(self.offsets)[rows]
         offsets = offsets_of_lengths(lengths)
-        at = np.arange(offsets[-1]) + np.repeat(starts - offsets[:-1], lengths)
         if self.items is not None:
+            at = np.arange(offsets[-1]) + np.repeat(starts - offsets[:-1], lengths)
             return Column.of_lists(self.items.take(at), offsets, valid)
-        return Column(self.kind, self.values[at], offsets, valid)
+        return Column(self.kind, _gathered(self.values, starts, offsets), offsets, valid)
 
     def to_list(self) -> list[PropertyValue]:
         """The values as Python objects, None where null; of the kind "any" as values of the language."""
@@ -283,6 +284,28 @@ def from_strings(values: Sequence[str], valid: Bools | None = None) -> Column:
         lengths = np.fromiter(map(len, encoded), np.int64, len(values))
         data = b"".join(encoded)
     return Column("string", np.frombuffer(data, np.uint8), offsets_of_lengths(lengths), valid)
+
+
+def _gathered(values: Values, starts: I64, offsets: I64) -> Values:
+    """The bytes of texts that begin at `starts`, end to end, as `offsets` say; some texts at a time, as the place of
+    each byte takes eight."""
+    found: Values = np.empty(int(offsets[-1]), values.dtype)
+    begin, count = 0, len(starts)
+    while begin < count:
+        first = int(offsets[begin])
+        end = int(np.searchsorted(offsets, first + _AT_ONCE, "right")) - 1
+        if end <= begin:  # one long text
+            end = begin + 1
+            length = int(offsets[end]) - first
+            found[first : first + length] = values[starts[begin] : starts[begin] + length]
+        else:
+            own = offsets[begin : end + 1]
+            at = np.arange(first, int(own[-1])) + np.repeat(
+                starts[begin:end] - own[:-1], np.diff(own)
+            )
+            found[first : int(own[-1])] = values[at]
+        begin = end
+    return found
 
 
 def offsets_of_lengths(lengths: I64) -> I64:

@@ -10,7 +10,7 @@ from gdb.values.duration import DAY, SECOND, Duration
 from gdb.values.elements import NodeValue, PathValue, RelationshipValue
 from gdb.values.problems import ValueProblem
 from gdb.values.temporal import Date, DateTime, LocalDateTime, LocalTime, Time
-from gdb.values.zones import DAY_SECONDS, named, offsets_of_local
+from gdb.values.zones import DAY_SECONDS, for_python, offsets_of_local
 
 if TYPE_CHECKING:
     from gdb.values.kinds import Value
@@ -138,4 +138,5 @@ def _to_datetime(value: DateTime) -> python.datetime:
         return local.replace(tzinfo=_fixed(value.offset))
     offsets = offsets_of_local(value.zone, value.days * DAY_SECONDS + value.nanoseconds // SECOND)
     fold = int(offsets[0] != offsets[1] and value.offset == offsets[1])
-    return local.replace(tzinfo=named(value.zone), fold=fold)
+    local = local.replace(fold=fold)
+    return local.replace(tzinfo=for_python(value.zone, local))

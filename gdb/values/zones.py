@@ -1,9 +1,15 @@
-"""Time zones: offsets from UTC in seconds, and names of the IANA database (Europe/Stockholm), found by `zoneinfo`."""
+"""Time zones: offsets from UTC in seconds, and names of the IANA database (Europe/Stockholm).
+
+The database is that of the package tzdata, never the machine's: distributions build theirs with different options, and
+the same query would have other answers there (Europe/Stockholm in 1818: +00:53:28 or +01:12:12). The search path of
+`zoneinfo` belongs to the program and stays as it is.
+"""
 
 from __future__ import annotations
 
 import re
 from datetime import UTC, datetime, timedelta
+from functools import cache
 from typing import TYPE_CHECKING, TypeAlias
 
 from gdb.values.days import CYCLE
@@ -19,7 +25,6 @@ MOST_OFFSET = 18 * 3600
 CURE = "Write a zone as Z, +01:00 or Europe/Stockholm."
 DAY_SECONDS = 86_400
 _OFFSET = re.compile(r"([+-])(\d\d)(?:(:?)(\d\d)(?:\3(\d\d))?)?", re.ASCII)
-_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_+/-]*", re.ASCII)
 # Python's years, less one at each end, so that no offset leads out of them
 _FIRST = (datetime(2, 1, 1) - datetime(1970, 1, 1)).days
 _LAST = (datetime(9999, 1, 1) - datetime(1970, 1, 1)).days
@@ -59,14 +64,48 @@ def offset_text(offset: int) -> str:
 
 def named(name: str) -> ZoneInfo:
     """The zone of a name. ValueProblem : there is none."""
+    if name not in _names():  # as they are written there, also where a file system ignores case
+        raise ValueProblem("argument", f"There is no time zone {name!r}.", CURE)
+    return _read(name)
+
+
+@cache
+def _names() -> frozenset[str]:
+    """The names of all zones."""
+    from importlib.resources import files
+
+    return frozenset(files("tzdata").joinpath("zones").read_text("ascii").split())
+
+
+@cache
+def _read(name: str) -> ZoneInfo:
+    """A zone of the database. It is the same object each time: Python compares times of one zone by their clocks."""
+    from importlib.resources import files
+    from zoneinfo import ZoneInfo
+
+    with files("tzdata").joinpath("zoneinfo", *name.split("/")).open("rb") as stream:
+        return ZoneInfo.from_file(stream, key=name)
+
+
+def for_python(name: str, local: datetime) -> ZoneInfo:
+    """The zone of a name as programs have it, for a local time (with its fold): equal to their `ZoneInfo(name)`, and
+    with its pickling, where the machine's database has the same offset then; else that of `named`.
+
+    ValueProblem : there is none.
+    """
     from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
+    ours = named(name)
     try:
-        if _NAME.fullmatch(name):
-            return ZoneInfo(name)
-    except (ZoneInfoNotFoundError, ValueError, OSError):  # a folder of the database is an OSError
-        pass
-    raise ValueProblem("argument", f"There is no time zone {name!r}.", CURE)
+        theirs = ZoneInfo(name)
+    except (
+        ZoneInfoNotFoundError,
+        ValueError,
+        OSError,
+    ):  # the machine has no database, or an older one
+        return ours
+    same = local.replace(tzinfo=theirs).utcoffset() == local.replace(tzinfo=ours).utcoffset()
+    return theirs if same else ours
 
 
 def offset_at(zone: Zone, seconds: int) -> int:

@@ -110,7 +110,7 @@ def load(
         list that holds every edge in both directions wants directed=False and multi_edges="drop".
     on_error : "skip" leaves bad lines out, at most `max_errors`, and lists them in the report. rejects_file : a new
         CSV file for them (file, line, column, reason, text), written also where the import fails.
-    max_unpacked : bytes that a compressed file may unpack to, if they are more than 1,000 times its size.
+    max_unpacked : bytes that a compressed or Parquet file may unpack to, if they are more than 200 times its size.
     memory : bytes that the import may take beside what it keeps of each vertex; None for no bound. With less than the
         edges need, they are sorted through scratch files in the store's folder (see `gdb.storage.runs`).
     packed : write the store in packed sections, now and later; None as it is (see docs/IMPORT.md).
@@ -137,15 +137,16 @@ def load(
         open_input(path).close()
         compressed.check(path, max_unpacked, meter.check)
         if is_parquet(path):
-            parquet.check(path, max_unpacked)
+            parquet.check(path, max_unpacked, memory, meter.check)
 
     inputs = Gathering(naming, format, check, import_root).inputs(source, nodes, edges)
-    meter.measure([x.path for x in inputs if x.held is None])
+    files = [x.path for x in inputs if x.held is None]
+    meter.measure(files)
     options = Options(missing_ends, multi_edges, self_loops, label, rejects, max_unpacked)
     with (
         store.writer(),
         ScratchFolder(store.path) as scratch,
-        closing(Engine(memory, scratch)) as engine,
+        closing(Engine(memory, scratch, files=files)) as engine,
         closing(Assembly(options, Room(store.files, memory, meter.check))) as assembly,
     ):
         if scratch.left and store.path is not None:
@@ -224,6 +225,8 @@ def _read(
         partial(meter.at, path),
         partial(meter.part, path),
     )
+    if kind in ("nodes", "edges") and frame is None:  # DuckDB unpacks it
+        compressed.check(path, assembly.options.max_unpacked, meter.check, whole=True)
     match kind:
         case "nodes":
             report.warnings += csv_graph.add_nodes(sheet, assembly)
@@ -255,7 +258,9 @@ def _add_snap(
         return snap.places_of(path, rows, refused)
 
     done, seen = 0, 0
-    for sources, targets in snap.read_snap(path, file, rejects, partial(meter.at, path)):
+    for sources, targets in snap.read_snap(
+        path, file, rejects, partial(meter.at, path), assembly.options.max_unpacked
+    ):
         refused |= {r.line for r in file.rejected[seen:]}
         rows = np.arange(done, done + len(sources))
         assembly.add_edges(
@@ -283,7 +288,9 @@ def _add_matrix(
     rejects: Rejects,
     meter: Meter,
 ) -> None:
-    matrix = matrix_market.read_matrix(path, file, rejects, lambda done: meter.at(path, done))
+    matrix = matrix_market.read_matrix(
+        path, file, rejects, lambda done: meter.at(path, done), assembly.options.max_unpacked
+    )
     if matrix.rows != matrix.columns and naming.ends is None:
         raise ImportFailed(
             f"is a matrix of {matrix.rows:,} rows and {matrix.columns:,} columns, which are not the same nodes",
@@ -291,9 +298,8 @@ def _add_matrix(
             file=str(path),
         )
     # a short file can ask for more nodes than there is memory
-    if 8 * max(matrix.rows, matrix.columns) > compressed.allowance(
-        path, assembly.options.max_unpacked
-    ):
+    allowed = compressed.allowance(path.stat().st_size, assembly.options.max_unpacked)
+    if 8 * max(matrix.rows, matrix.columns) > allowed:
         raise ImportFailed(
             f"asks for {max(matrix.rows, matrix.columns):,} nodes, far more than it names",
             "If its size line is right, raise max_unpacked= to 8 bytes for each.",
@@ -362,7 +368,9 @@ def _add_graph(
     rejects: Rejects,
     meter: Meter,
 ) -> None:
-    graph = read_graph(path, file, rejects, partial(meter.part, path))
+    graph = read_graph(
+        path, file, rejects, partial(meter.part, path), assembly.options.max_unpacked
+    )
     space = naming.id_space or ""
     extra = names_of(naming.label)
     found: list[tuple[VertexTable, Source]] = []

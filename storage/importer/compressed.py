@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import gzip
 import io
-import re
 import zlib
 from collections.abc import Callable, Generator
 from contextlib import closing
@@ -18,26 +17,24 @@ from typing import TYPE_CHECKING, BinaryIO, Literal, cast
 import numpy as np
 
 from gdb.errors import ImportFailed
-from gdb.storage.engine import Engine, tell_progress
+from gdb.storage.engine import Engine, run, tell_progress
+from gdb.storage.sandbox import literal
 
 if TYPE_CHECKING:
     from _typeshed import WriteableBuffer
 
 Compression = Literal["none", "gzip", "zstd"]
-RATIO = 1000
-"""A file may always unpack to so many times its size: texts of graphs do so to 3 to 50 times theirs."""
-MOST_UNPACKED = 1 << 30
+RATIO = 200
+"""A file may unpack to so many times what was read of it: texts of graphs do so to 3 to 17 times theirs."""
+MOST_UNPACKED = 16 << 20
 """Bytes that it may unpack to even so, where the caller does not say."""
 _CHUNK = 1 << 22
 _DEFLATE = 1032  # times its size that gzip can unpack to at most
+_BUFFER = {"gzip": 1 << 16, "zstd": _CHUNK}
 _READ_AHEAD = 1 << 17  # bytes that Python's gzip may have read and not yet unpacked
 _MAGIC: dict[bytes, Compression] = {b"\x1f\x8b": "gzip", b"\x28\xb5\x2f\xfd": "zstd"}
 _BLOCK = 1 << 17  # bytes that a block of Zstandard unpacks to at most
-
-
-def literal(path: Path) -> str:
-    """A path that DuckDB takes for one file, not for a pattern of names."""
-    return re.sub(r"[*?\[]", r"[\g<0>]", str(path))
+_WINDOW = 1 << 27  # bytes that must be kept to unpack one: what the program zstd takes by itself
 
 
 def compression_of(start: bytes) -> Compression:
@@ -45,22 +42,26 @@ def compression_of(start: bytes) -> Compression:
     return next((kind for magic, kind in _MAGIC.items() if start.startswith(magic)), "none")
 
 
-def unpacked(raw: BinaryIO, path: Path) -> BinaryIO:
-    """The bytes of a file that is open at its begin; of Zstandard, every line ends with LF."""
+def unpacked(raw: BinaryIO, path: Path, most: int | None = None) -> BinaryIO:
+    """The bytes of a file that is open at its begin; of Zstandard, every line ends with LF.
+
+    most : reading raises ImportFailed once more came out than so many bytes and `RATIO` times what was read of the
+    file; None where that was compared before.
+    """
     kind = compression_of(raw.read(4))
     raw.seek(0)
-    if kind == "gzip":
-        return cast(BinaryIO, io.BufferedReader(_Gzip(raw)))
+    if kind == "none":
+        return raw
     if kind == "zstd":
         raw.close()
-        return cast(BinaryIO, io.BufferedReader(_Zstandard(path), _CHUNK))
-    return raw
+    packed = _Gzip(raw) if kind == "gzip" else _Zstandard(path)
+    return cast(BinaryIO, io.BufferedReader(_Unpacked(packed, path, most), _BUFFER[kind]))
 
 
 def bytes_read(stream: BinaryIO) -> int:
     """Bytes of the file itself that were read for what a stream of `unpacked` has given so far."""
     below: object = getattr(stream, "raw", stream)
-    return below.packed() if isinstance(below, _Gzip | _Zstandard) else stream.tell()
+    return below.packed() if isinstance(below, _Unpacked) else stream.tell()
 
 
 def damaged(path: Path, error: Exception | str) -> ImportFailed:
@@ -70,61 +71,66 @@ def damaged(path: Path, error: Exception | str) -> ImportFailed:
     )
 
 
-def allowance(path: Path, most: int) -> int:
-    """Bytes that a file may unpack to, or ask for, where the caller allows `most` to any."""
-    return max(most, RATIO * path.stat().st_size)
+def allowance(size: int, most: int) -> int:
+    """Bytes that may come out of so many, or that these may ask for, where the caller allows `most` to any file."""
+    return max(most, RATIO * size)
 
 
-def refuse_above(path: Path, most: int, unpacked: int) -> None:
-    """Refuse a file that unpacks to more than it may.
-
-    Raises
-    ------
-    ImportFailed
-    """
-    allowed = allowance(path, most)
-    if unpacked > allowed:
-        raise ImportFailed(
-            f"unpacks to more than {allowed:,} bytes, {RATIO:,} times its size or more",
-            "If it is to be trusted, raise max_unpacked=.",
-            file=str(path),
-        )
+def refusal(path: Path, allowed: int) -> ImportFailed:
+    """The error for a file that unpacks to more than it may."""
+    times = allowed // max(path.stat().st_size, 1)
+    return ImportFailed(
+        f"unpacks to more than {allowed:,} bytes, {times:,} times its size",
+        "If it is to be trusted, raise max_unpacked= (--max-unpacked).",
+        file=str(path),
+    )
 
 
-def check(path: Path, most: int, tick: Callable[[], None]) -> None:
+def check(path: Path, most: int, tick: Callable[[], None], *, whole: bool = False) -> None:
     """Refuse a compressed file that is cut, or that unpacks to more than `most` bytes and `RATIO` times its size.
 
     tick : called now and then; what it raises ends the check.
-    Cost: unpacks no more of gzip than tells that the rest cannot be too large, mostly 3 %; reads the headers of the
-    blocks of Zstandard, and unpacks it only where they allow too much.
+    whole : compare all of a gzip file, else only its first bytes: for a reader that is not that of `unpacked`, which
+    compares what it gives.
+    Cost: unpacks no more of gzip than tells that the rest cannot be too large, 80 % where `whole`; reads the headers of
+    the blocks of Zstandard, and unpacks it only where they allow too much, up to `RATIO` times its size.
 
     Raises
     ------
     ImportFailed
     """
+    size = path.stat().st_size
+    allowed = allowance(size, most)
     with path.open("rb") as raw:
-        packed, kind = path.stat().st_size, compression_of(raw.read(4))
+        kind = compression_of(raw.read(4))
         raw.seek(0)
-        allowed = allowance(path, most)
-        if kind == "none" or (kind == "zstd" and _unpacks_at_most(raw, path) <= allowed):
+        if kind == "none":
             return
-        raw.seek(0)
+        if kind == "zstd":
+            if _unpacks_at_most(raw, path, allowed) > allowed and _is_above(path, allowed, tick):
+                raise refusal(path, allowed)
+            return
         found = 0
-        with unpacked(raw, path) as stream:
+        with unpacked(raw, path, most) as stream:
             try:
                 while data := stream.read(_CHUNK):
                     tick()
                     found += len(data)
-                    refuse_above(path, most, found)
-                    left = packed - raw.tell() + _READ_AHEAD if kind == "gzip" else allowed
-                    if found + left * _DEFLATE <= allowed:
+                    if found + (size - raw.tell() + _READ_AHEAD) * _DEFLATE <= allowed:
+                        return
+                    if not whole and found > MOST_UNPACKED + _CHUNK:
                         return
             except (EOFError, OSError, zlib.error) as error:
                 raise damaged(path, error) from None
 
 
-def _unpacks_at_most(raw: BinaryIO, path: Path) -> int:
-    """Bytes that the frames of a Zstandard file cannot unpack beyond. Raises ImportFailed where one ends early."""
+def _unpacks_at_most(raw: BinaryIO, path: Path, allowed: int) -> int:
+    """Bytes that the frames of a Zstandard file cannot unpack beyond.
+
+    Raises
+    ------
+    ImportFailed : one ends early, wants too much memory, or they say themselves that they unpack to more than allowed.
+    """
 
     def number(size: int) -> int:
         data = raw.read(size)
@@ -132,7 +138,7 @@ def _unpacks_at_most(raw: BinaryIO, path: Path) -> int:
             raise damaged(path, "it ends early")
         return int.from_bytes(data, "little")
 
-    found, size = 0, path.stat().st_size
+    found, told, size = 0, 0, path.stat().st_size
     while raw.tell() < size:
         magic = number(4)
         if magic >> 4 == 0x184D2A5:  # a frame to be skipped
@@ -142,7 +148,16 @@ def _unpacks_at_most(raw: BinaryIO, path: Path) -> int:
             raise damaged(path, "something follows its last frame")
         said = number(1)
         single = said >> 5 & 1
-        number((1 - single) + (0, 1, 2, 4)[said & 3] + (single, 2, 4, 8)[said >> 6])
+        if not single and _window(number(1)) > _WINDOW:
+            raise ImportFailed(
+                f"needs more than {_WINDOW:,} bytes of memory to be unpacked",
+                "Pack it again, without a longer window (zstd --long).",
+                file=str(path),
+            )
+        number((0, 1, 2, 4)[said & 3])
+        told += number((single, 2, 4, 8)[said >> 6])  # of two bytes 256 less than there are
+        if told > allowed:
+            raise refusal(path, allowed)
         last = 0
         while not last:
             block = number(3)
@@ -153,6 +168,43 @@ def _unpacks_at_most(raw: BinaryIO, path: Path) -> int:
     if raw.tell() > size:
         raise damaged(path, "it ends early")
     return found
+
+
+def _window(said: int) -> int:
+    """The size of a window as a frame's header says it."""
+    base = 1 << 10 + (said >> 3)
+    return base + base // 8 * (said & 7)
+
+
+class _Unpacked(io.RawIOBase):
+    """What a compressed file unpacks to, as long as it may."""
+
+    def __init__(self, inner: _Gzip | _Zstandard, path: Path, most: int | None) -> None:
+        self._inner, self._path, self._most = inner, path, most
+        self._size, self._found = path.stat().st_size, 0
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, into: WriteableBuffer) -> int:
+        count = self._inner.readinto(into)
+        self._found += count
+        if self._most is not None:
+            # how much of a Zstandard file was read is known only about
+            read = self.packed() if isinstance(self._inner, _Gzip) else self._size
+            allowed = allowance(min(read, self._size), self._most)
+            if self._found > allowed:
+                raise refusal(self._path, allowed)
+        return count
+
+    def packed(self) -> int:
+        """Bytes of the file that were read."""
+        return self._inner.packed()
+
+    def close(self) -> None:
+        if not self.closed:
+            self._inner.close()
+        super().close()
 
 
 class _Gzip(gzip.GzipFile):
@@ -207,31 +259,61 @@ class _Zstandard(io.RawIOBase):
 
 
 # Latin-1 stands for any bytes, so that bad UTF-8 is found where all other formats find it
-_LINES = (
-    "SELECT coalesce(l, '') || chr(10) AS l FROM read_csv(?, columns={'l': 'VARCHAR'}, delim='', quote='', "
-    "escape='', header=false, auto_detect=false, nullstr='', allow_quoted_nulls=false, compression='zstd', "
-    "encoding='latin-1', parallel=false, hive_partitioning=false)"
+_READ = (
+    "FROM read_csv(?, columns={'l': 'VARCHAR'}, delim='', quote='', escape='', header=false, auto_detect=false, "
+    "nullstr='', allow_quoted_nulls=false, compression='zstd', encoding='latin-1', parallel=false, "
+    "hive_partitioning=false)"
 )
+_LINES = f"SELECT coalesce(l, '') || chr(10) AS l {_READ}"
+_FIRST = 2048  # lines that come by themselves, as most readers look at the first few only
+_PARTS = (f"{_LINES} LIMIT {_FIRST}", f"{_LINES} OFFSET {_FIRST}")
+# a window that streams: it stops where it finds a row
+_ABOVE = (
+    "SELECT 1 FROM (SELECT sum(coalesce(strlen(l), 0) + 1) OVER (ROWS UNBOUNDED PRECEDING) AS s "
+    f"{_READ}) WHERE s > ? LIMIT 1"
+)
+_MEMORY = 1 << 30  # of which DuckDB takes a quarter to compare them
 
 
 def _chunks(path: Path, tick: Callable[[float], None]) -> Generator[bytes]:
     import duckdb
     import nanoarrow as na
 
-    with closing(Engine()) as engine, closing(engine.cursor()) as connection:
+    with closing(Engine(files=[path])) as engine, closing(engine.cursor()) as connection:
         tell_progress(connection)
         try:
-            lines = connection.sql(_LINES, params=[literal(path)])
-            with na.c_array_stream(lines) as stream:
-                for chunk in stream:
-                    tick(max(connection.query_progress(), 0.0) / 100.0)
-                    text = chunk.child(0)
-                    ends = np.asarray(text.view().buffer(1))
-                    first, last = ends[text.offset], ends[text.offset + text.length]
-                    data = np.asarray(text.view().buffer(2)).view(np.uint8)[first:last]
-                    yield data.tobytes().decode().encode("latin-1")
+            for part in _PARTS:
+                lines = connection.sql(part, params=[literal(path)])
+                with na.c_array_stream(lines) as stream:
+                    for chunk in stream:
+                        tick(max(connection.query_progress(), 0.0) / 100.0)
+                        text = chunk.child(0)
+                        ends = np.asarray(text.view().buffer(1))
+                        first, last = ends[text.offset], ends[text.offset + text.length]
+                        data = np.asarray(text.view().buffer(2)).view(np.uint8)[first:last]
+                        yield data.tobytes().decode().encode("latin-1")
         except (duckdb.Error, RuntimeError) as error:
             raise _readable(path, str(error)) from None
+
+
+def _is_above(path: Path, allowed: int, tick: Callable[[], None]) -> bool:
+    """Whether a Zstandard file unpacks to more than so many bytes; it is unpacked to there."""
+    import duckdb
+
+    with closing(Engine(_MEMORY, files=[path])) as engine, closing(engine.cursor()) as connection:
+        tell_progress(connection)
+        try:
+            given = [literal(path), allowed]
+            found = run(
+                connection,
+                lambda: connection.execute(_ABOVE, given).fetchone(),
+                lambda _: tick(),
+            )
+        except duckdb.OutOfMemoryException:  # 2,048 of its lines are more than that
+            return True
+        except duckdb.Error as error:
+            raise _readable(path, str(error)) from None
+    return found is not None
 
 
 def _readable(path: Path, message: str) -> ImportFailed:

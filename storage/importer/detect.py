@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import codecs
+import re
 import zlib
 from pathlib import Path
 from typing import BinaryIO, Literal
@@ -15,11 +16,12 @@ PARQUET = b"PAR1"
 MATRIX_MARKET = "%%matrixmarket"
 DELIMITERS = (",", "|", "\t", ";")
 HEAD = 1 << 16
+_ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:/")  # https://..., as a path
 _LOOKED_AT = 20  # lines that tell a format
 
 
-def open_input(path: Path) -> BinaryIO:
-    """The bytes of a file, decompressed if it is gzip or Zstandard.
+def open_input(path: Path, most: int | None = None) -> BinaryIO:
+    """The bytes of a file, decompressed if it is gzip or Zstandard, to `most` bytes as in `compressed.unpacked`.
 
     Raises
     ------
@@ -34,6 +36,9 @@ def open_input(path: Path) -> BinaryIO:
     except ImportFailed:
         raise
     except FileNotFoundError:
+        if _ADDRESS.match(str(path)):
+            cure = "Fetch it first, and name the file."
+            raise ImportFailed("is an address, no file", cure, file=str(path)) from None
         raise ImportFailed("does not exist", "Check the path.", file=str(path)) from None
     except PermissionError:
         raise ImportFailed("may not be read", "Check its permissions.", file=str(path)) from None
@@ -45,7 +50,7 @@ def open_input(path: Path) -> BinaryIO:
         raw.close()
         raise ImportFailed("is empty", "Remove it from the import.", file=str(path))
     raw.seek(0)
-    return unpacked(raw, path)
+    return unpacked(raw, path, most)
 
 
 def is_parquet(path: Path) -> bool:

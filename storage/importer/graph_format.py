@@ -34,7 +34,11 @@ class LabelledGraph:
 
 
 def read_graph(
-    path: Path, report: FileReport, rejects: Rejects, tick: Callable[[float], None]
+    path: Path,
+    report: FileReport,
+    rejects: Rejects,
+    tick: Callable[[float], None],
+    most: int | None = None,
 ) -> LabelledGraph:
     """Read a `.graph` file; counts of the `t` line must hold unless lines were skipped. tick : called now and then with
     the part of it that is read, 0 to 1.
@@ -46,7 +50,7 @@ def read_graph(
     vertices: dict[int, int] = {}
     edges: list[tuple[int, int, int]] = []
     counts: list[int] = []
-    with open_input(path) as stream:
+    with open_input(path, most) as stream:
         try:
             lines = stream.read().removeprefix(b"\xef\xbb\xbf").split(b"\n")
         except (EOFError, OSError, zlib.error) as error:

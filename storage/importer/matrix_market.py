@@ -86,7 +86,11 @@ class _Header:
 
 
 def read_matrix(
-    path: Path, report: FileReport, rejects: Rejects, tick: Callable[[int], None]
+    path: Path,
+    report: FileReport,
+    rejects: Rejects,
+    tick: Callable[[int], None],
+    most: int | None = None,
 ) -> Matrix:
     """Read a Matrix Market file; `tick` is called with the bytes read so far after each chunk.
 
@@ -95,7 +99,7 @@ def read_matrix(
     ImportFailed : it is another kind of matrix, a line is no entry (unless skipped), or there are more or fewer
         entries than its size line says.
     """
-    with open_input(path) as stream:
+    with open_input(path, most) as stream:
         header = _header(stream, path)
         how = header.lines()
         found = read_numbers(stream, path, header.line, how, report, rejects, tick)

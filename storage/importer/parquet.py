@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import base64
 import io
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gdb.errors import ImportFailed
-from gdb.storage.engine import Engine
-from gdb.storage.importer.compressed import literal, refuse_above
+from gdb.storage.engine import Engine, run, tell_progress
+from gdb.storage.importer.compressed import allowance, refusal
 from gdb.storage.importer.layout import Layout
+from gdb.storage.importer.tables import no_room
 from gdb.storage.importer.typed import Schema, TypedTable, duration_of, typed_layout
+from gdb.storage.sandbox import literal
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
@@ -24,16 +26,34 @@ _METADATA = "SELECT value FROM parquet_kv_metadata(?) WHERE decode(key) = 'ARROW
 _NODES = "SELECT name, coalesce(num_children, 0) FROM parquet_schema(?)"
 _DESCRIBE = f"SELECT column_name, column_type FROM (DESCRIBE SELECT * FROM {_READ}))"
 # Runs and dictionaries make few bytes of many equal values, which all the same take room when they are read
+_COUNT = "greatest(num_values, row_group_num_rows)"
 _VALUE_BYTES = "CASE type WHEN 'BOOLEAN' THEN 1 WHEN 'INT32' THEN 4 WHEN 'FLOAT' THEN 4 ELSE 8 END"
-_SIZE = (
-    f"SELECT coalesce(sum(greatest(total_uncompressed_size, num_values * {_VALUE_BYTES})), 0)::HUGEINT "
-    "FROM parquet_metadata(?)"
+# each value of a text that is not written out may be the longest, which is no longer than all there is of them
+_LONGEST = (
+    "CASE WHEN type = 'BYTE_ARRAY' AND regexp_matches(encodings, 'DICTIONARY|DELTA') "
+    "THEN total_uncompressed_size ELSE 0 END"
 )
+_SIZE = f"""
+    SELECT coalesce(sum(greatest(total_uncompressed_size, {_COUNT} * {_VALUE_BYTES})), 0)::HUGEINT,
+        coalesce(sum({_COUNT}::HUGEINT * {_LONGEST}), 0)::HUGEINT
+    FROM parquet_metadata(?)"""
+_LENGTHS = {
+    "VARCHAR": "sum(strlen({}))",
+    "VARCHAR[]": "sum(list_sum(list_transform({}, lambda x: strlen(x))))",
+}
+_MEMORY = (
+    8 << 30
+)  # for measuring, where the import has no bound; DuckDB takes a quarter, as large as any page
+_KEPT = 20  # times its size that a file may unpack to whatever the memory: more than most do
 
 
-def check(path: Path, most: int) -> None:
-    """Refuse a file that unpacks to more than `most` bytes and `RATIO` times its size, by what its footer says of each
-    column of each row group: the bytes of its pages, or of that many values where these are more.
+def check(path: Path, most: int, memory: int | None, tick: Callable[[], None]) -> None:
+    """Refuse a file that unpacks to more than `most` bytes and `RATIO` times its size, or more than the memory there is
+    and `_KEPT` times its size, by what its footer says of each column of each row group: the bytes of its pages, or of
+    that many values where these are more.
+
+    tick : called now and then; what it raises ends the check.
+    Cost: where the texts of a dictionary may be too much, they are measured: read once, not kept.
 
     Raises
     ------
@@ -41,12 +61,38 @@ def check(path: Path, most: int) -> None:
     """
     import duckdb
 
-    with closing(Engine()) as engine, closing(engine.cursor()) as connection:
+    size = path.stat().st_size
+    kept = allowance(size, 0) if memory is None else max(memory, _KEPT * size)
+    allowed = max(most, min(allowance(size, 0), kept))
+    with (
+        closing(Engine(memory or _MEMORY, files=[path])) as engine,
+        closing(engine.cursor()) as connection,
+    ):
         try:
-            found = connection.execute(_SIZE, [literal(path)]).fetchone()
+            told, texts = connection.execute(_SIZE, [literal(path)]).fetchall()[0]
+            if told <= allowed < told + texts:
+                told += _length_of_texts(path, connection, tick)
+        except duckdb.OutOfMemoryException:
+            raise no_room(path) from None
         except duckdb.Error as error:
             raise _unreadable(path, error) from None
-    refuse_above(path, most, int(found[0]) if found else 0)
+    if told > allowed:
+        raise refusal(path, allowed)
+
+
+def _length_of_texts(path: Path, connection: DuckDBPyConnection, tick: Callable[[], None]) -> int:
+    """Bytes of all texts of a file."""
+    types = [str(type) for _, type in connection.execute(_DESCRIBE, [literal(path)]).fetchall()]
+    lengths = [_LENGTHS[type].format(f"c{i}") for i, type in enumerate(types) if type in _LENGTHS]
+    if not lengths:
+        return 0
+    names = ", ".join(f"c{i}" for i in range(len(types)))
+    sql = f"SELECT {', '.join(lengths)} FROM {_READ}) AS p({names})"
+    tell_progress(connection)
+    found = run(
+        connection, lambda: connection.execute(sql, [literal(path)]).fetchall(), lambda _: tick()
+    )
+    return sum(int(each or 0) for each in found[0])
 
 
 def parquet_layout(path: Path, columns: Sequence[str] | None) -> Layout:
@@ -56,7 +102,7 @@ def parquet_layout(path: Path, columns: Sequence[str] | None) -> Layout:
     ------
     ImportFailed : it cannot be read, or holds what cannot be stored.
     """
-    with closing(Engine()) as engine, closing(engine.cursor()) as connection:
+    with closing(Engine(files=[path])) as engine, closing(engine.cursor()) as connection:
         schema = _schema(path, connection)
     return typed_layout(
         schema, columns, lambda reason, cure: ImportFailed(reason, cure, file=str(path))

@@ -27,7 +27,11 @@ _LINES = Lines(2, b"#", _fault)
 
 
 def read_snap(
-    path: Path, report: FileReport, rejects: Rejects, tick: Callable[[int], None]
+    path: Path,
+    report: FileReport,
+    rejects: Rejects,
+    tick: Callable[[int], None],
+    most: int | None = None,
 ) -> Iterator[tuple[I64, I64]]:
     """Source and target ids of the lines, some millions of them at a time; `tick` is called with the bytes read so far
     after each chunk.
@@ -36,7 +40,7 @@ def read_snap(
     ------
     ImportFailed : a line is not two integers (unless skipped), or the file is cut.
     """
-    with open_input(path) as stream:
+    with open_input(path, most) as stream:
         for numbers in number_blocks(stream, path, 1, _LINES, report, rejects, tick):
             pairs = numbers.astype(np.int64, copy=False)
             yield np.ascontiguousarray(pairs[:, 0]), np.ascontiguousarray(pairs[:, 1])

@@ -16,7 +16,7 @@ from gdb.errors import ImportFailed
 from gdb.storage import temporal
 from gdb.storage.engine import Engine, run, tell_progress
 from gdb.storage.importer import values
-from gdb.storage.importer.compressed import compression_of, damaged, literal
+from gdb.storage.importer.compressed import compression_of, damaged
 from gdb.storage.importer.layout import Layout
 from gdb.storage.importer.line_ends import unified
 from gdb.storage.importer.places import Places
@@ -31,6 +31,7 @@ from gdb.storage.model import (
     Values,
     offsets_of_lengths,
 )
+from gdb.storage.sandbox import literal
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection, DuckDBPyRelation
@@ -40,6 +41,8 @@ Row = tuple[int | str, ...]
 _LINE = 2 << 20  # bytes of a line that DuckDB takes unless it is told otherwise
 _READ = 0.5  # of the work on a file is DuckDB's reading it
 _PART = 1 << 18  # rows that are taken out of DuckDB at a time, where all are not wanted at once
+_PART_BYTES = 1 << 25  # of their texts, which may make them fewer
+_FEWEST = 2048  # rows whose texts are measured together; DuckDB has as many in hand
 _FEW = 10_000  # values that are looked at first to find a column's type
 _CURES = {
     "MISSING COLUMNS": "Every line must have as many fields as the header.",
@@ -149,11 +152,11 @@ class Table:
         try:
             return run(self.connection, work, tick)
         except duckdb.OutOfMemoryException:
-            raise ImportFailed(
-                "its rows have no room in the part of the memory that is DuckDB's",
-                "Raise memory=; a quarter of it is for that.",
-                file=str(self.path),
-            ) from None
+            raise no_room(self.path) from None
+        except RuntimeError as error:  # what comes through Arrow has lost its class
+            if "Out of Memory" in str(error):
+                raise no_room(self.path) from None
+            raise
 
     def _rows(self, sql: str, parameters: Sequence[object] = ()) -> list[Row]:
         """All rows of a statement; a result that is left open keeps the connection from other work."""
@@ -288,6 +291,10 @@ class Table:
         """A column as text, in SQL."""
         return f"c{i}"
 
+    def length(self, i: int) -> str:
+        """Bytes of a value of a column, in SQL; "" where they are few."""
+        return f"strlen(c{i})"
+
     def value(self, i: int, kind: Kind) -> str:
         """A column as values of a kind, NULL where one does not fit; in SQL."""
         made = values.value(self.text(i), kind)
@@ -300,17 +307,30 @@ class Table:
     def parts(self) -> Iterator[None]:
         """Go through the rows, some at a time: meanwhile `column`, `groups` and `records` give those of the rows in
         hand."""
-        if self.count() <= _PART:
-            yield
-            return
-        last, begun = self._scalar("SELECT max(record) FROM t"), self._share.done
-        for begin in range(0, last, _PART):
-            end = min(begin + _PART, last)
-            self._source = f"(SELECT * FROM t WHERE record > {begin} AND record <= {end})"
-            self._share.goal = begun + (1.0 - begun) * end / last
+        ranges, begun = self._ranges(), self._share.done
+        for begin, end in ranges:
+            self._source = _between(begin, end)
+            self._share.goal = begun + (1.0 - begun) * end / max(ranges[-1][1], 1)
             yield
             self._share.reach(self._share.goal)
         self._source = "t"
+
+    def _ranges(self) -> list[tuple[int, int]]:
+        """Records (behind the first number, up to the second) of `_PART` rows, or fewer where their texts are long."""
+        lengths = [self.length(i) for i in range(len(self.layout.fields))]
+        total = " + ".join(f"coalesce(sum({each})::BIGINT, 0)" for each in lengths if each) or "0"
+        found = self._arrays(
+            f"SELECT record // {_FEWEST} AS g, count(*) AS n, {total} AS size FROM t GROUP BY g ORDER BY g"
+        )
+        groups, rows, sizes = (np.asarray(found[k], np.int64) for k in ("g", "n", "size"))
+        made, begin, count, size = list[tuple[int, int]](), -1, 0, 0
+        for group, some, more in zip(groups.tolist(), rows.tolist(), sizes.tolist(), strict=True):
+            if count and (count + some > _PART or size + more > _PART_BYTES):
+                made.append((begin, group * _FEWEST - 1))
+                begin, count, size = group * _FEWEST - 1, 0, 0
+            count, size = count + some, size + more
+        last = int(groups[-1]) + 1 if len(groups) else 1
+        return [*made, (begin, last * _FEWEST - 1)]
 
     def is_empty(self, i: int) -> bool:
         """Whether no row has a value in a column."""
@@ -357,9 +377,15 @@ class Table:
         That is the order of the table, and DuckDB keeps it where nothing but SELECT, FROM and WHERE is asked for
         (https://duckdb.org/docs/stable/sql/dialect/order_preservation): sorting would take memory for all of them.
         """
+        if self._source == "t" and (kind in TEXT_KINDS or kind in ITEM_OF) and self.length(i):
+            pieces = [self._values(i, kind, _between(*each)) for each in self._ranges()]
+            return pieces[0] if len(pieces) == 1 else Column.concat(pieces)
+        return self._values(i, kind, self._source)
+
+    def _values(self, i: int, kind: Kind, source: str) -> Column:
         if kind not in ITEM_OF:
-            return self._column(self.value(i, kind), kind, self._source)
-        found = f"(SELECT record, {self.value(i, kind)} AS v FROM {self._source})"
+            return self._column(self.value(i, kind), kind, source)
+        found = f"(SELECT record, {self.value(i, kind)} AS v FROM {source})"
         lengths = self._column("len(v)", "int64", f"{found} ORDER BY record")
         each = f"(SELECT record, unnest(v) AS v, generate_subscripts(v, 1) AS place FROM {found})"
         items = self._column("v", ITEM_OF[kind], f"{each} ORDER BY record, place")
@@ -406,6 +432,20 @@ class Table:
         """The record number of every row, i64[count]."""
         found = self._arrays(f"SELECT record FROM {self._source}")
         return np.asarray(found["record"], np.int64)
+
+
+def _between(begin: int, end: int) -> str:
+    """Some records, as a source."""
+    return f"(SELECT * FROM t WHERE record > {begin} AND record <= {end})"
+
+
+def no_room(path: Path) -> ImportFailed:
+    """The error for a file that DuckDB cannot read within its memory."""
+    return ImportFailed(
+        "its rows have no room in the part of the memory that is DuckDB's",
+        "Raise memory=; a quarter of it is for that.",
+        file=str(path),
+    )
 
 
 def _texts(relation: DuckDBPyRelation) -> Column:

@@ -14,7 +14,7 @@ from gdb.storage.importer.header import Field, parse_header
 from gdb.storage.importer.layout import Layout
 from gdb.storage.importer.places import Place, Places
 from gdb.storage.importer.tables import Table
-from gdb.storage.model import LIST_OF, Kind
+from gdb.storage.model import ITEM_OF, LIST_OF, TEXT_KINDS, Kind
 
 if TYPE_CHECKING:
     from nanoarrow.c_schema import CSchema
@@ -203,6 +203,16 @@ class TypedTable(Table, ABC):
 
     def text(self, i: int) -> str:
         return f"CAST(c{i} AS VARCHAR)"
+
+    def length(self, i: int) -> str:
+        kind = self.types[i].kind
+        if kind in TEXT_KINDS:
+            return f"strlen({self.text(i)})"
+        if kind not in ITEM_OF:
+            return ""
+        if ITEM_OF[kind] in TEXT_KINDS:
+            return f"list_sum(list_transform(c{i}, lambda x: strlen(CAST(x AS VARCHAR)) + 8))"
+        return f"8 * len(c{i})"
 
     def value(self, i: int, kind: Kind) -> str:
         if self.layout.fields[i].kind != kind:

@@ -14,6 +14,7 @@ from gdb.values.elements import NodeValue
 from gdb.values.problems import ValueProblem
 from gdb.values.temporal import Date, DateTime, LocalDateTime, LocalTime, Temporal, Time
 from gdb.values.temporal_python import from_python, to_python
+from gdb.values.zones import named
 from tests.unit.values.temporal_strategies import ZONES
 
 OFFSETS = st.integers(-1079, 1079).map(lambda m: python.timezone(python.timedelta(minutes=m)))
@@ -39,10 +40,10 @@ NEAR = st.datetimes(python.datetime(1900, 1, 1), python.datetime(2200, 1, 1))
 
 @given(NEAR, st.sampled_from(ZONES), st.integers(0, 1))
 def test_named_zones_there_and_back(value: python.datetime, zone: str, fold: int) -> None:
-    aware = value.replace(tzinfo=ZoneInfo(zone), fold=fold)
+    aware = value.replace(tzinfo=named(zone), fold=fold)  # the machine's may differ in old times
     back = to_python(from_python(aware))
     assert isinstance(back, python.datetime)
-    assert back.tzinfo == ZoneInfo(zone)
+    assert str(back.tzinfo) == zone
     if aware.astimezone(python.UTC).astimezone(aware.tzinfo).replace(tzinfo=None) == value:
         # otherwise the clocks never showed the time, and it is moved on
         assert back.timestamp() == aware.timestamp()
