@@ -23,7 +23,7 @@ from gdb.storage import manifest as manifests
 from gdb.storage.adjacency import Direction
 from gdb.storage.delta import NOTHING, Delta
 from gdb.storage.files import MANIFEST, Files, PosixFiles
-from gdb.storage.invariants import Compared, Invariant
+from gdb.storage.invariants import Compared, Fails, Invariant
 from gdb.storage.journal import Journal, Unsealed
 from gdb.storage.manifest import ColumnRecord, Manifest, SpaceRecord, TypeRecord
 from gdb.storage.model import Column
@@ -236,7 +236,7 @@ class _Run:
                 one.compare(thing)
             except CorruptStore as error:  # it had to read more
                 self._refused((one,), one.name, file, error)
-            except ValueError as error:
+            except Fails as error:
                 self._add(Fault(one.name, file, f"{error}{of}"))
             else:
                 self._checked[one.name] += 1

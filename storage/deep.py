@@ -1,6 +1,6 @@
 """What only a check of the whole store compares: facts that are told twice, and would cost a reader too much.
 
-Each function takes one thing that was read, and raises ValueError that says what is wrong; `gdb.storage.check` says
+Each function takes one thing that was read, and raises Fails that says what is wrong; `gdb.storage.check` says
 of which file. Sorting the keys of one edge type is the most that any of them costs.
 """
 
@@ -18,7 +18,7 @@ from gdb.storage.adjacency import Direction
 from gdb.storage.delta import NOTHING, Delta, Ranges, lengths_of
 from gdb.storage.formats import format_of
 from gdb.storage.ids import IdIndex
-from gdb.storage.invariants import DIRECTIONS, NEW_IDS, Compared, expect
+from gdb.storage.invariants import DIRECTIONS, NEW_IDS, Compared, Fails, expect
 from gdb.storage.manifest import Manifest, PartRecord, SpaceRecord
 from gdb.storage.model import Column
 from gdb.storage.partitions import Partitions
@@ -220,6 +220,8 @@ def both_sides(
 def _directions(sides: BothSides) -> None:
     for part, keys in sides.sides.values():
         _flags(part, keys)
+    if not sides.sides:  # a type that the delta alone has, without edges: the last was removed, or none came
+        return
     (_, one), *others = sides.sides.values()
     mirrored = one << _HALF
     mirrored |= one >> _HALF
@@ -278,7 +280,7 @@ def _complete(space: Space) -> None:
     try:
         right = ids.build(column, vids, space.name)
     except ImportFailed:
-        raise ValueError("has a wrong index of ids: an id is there twice") from None
+        raise Fails("has a wrong index of ids: an id is there twice") from None
     same = np.array_equal(right.keys, space.index.keys)
     if same and not np.array_equal(
         right.vids, space.index.vids
