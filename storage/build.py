@@ -15,6 +15,7 @@ import numpy as np
 
 from gdb.errors import ImportFailed
 from gdb.storage import ids, pcsr, properties
+from gdb.storage import manifest as manifests
 from gdb.storage.adjacency import Direction
 from gdb.storage.column_spool import ColumnSpool
 from gdb.storage.manifest import (
@@ -150,7 +151,7 @@ def write_spools(
             stack.callback(spool.close)
         current = store.snapshot().manifest
         packed = current.packed if packed is None else packed
-        version = current.version + 1
+        version = manifests.next_version(current.version)
         with written_or_removed(store, version, packed=packed) as writer:
             builder = _Builder(vertices, types, writer, report, segment_edges, stack)
             manifest = replace(builder.run(version), packed=packed)

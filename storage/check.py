@@ -175,7 +175,7 @@ def _begun(files: Files, steps: Steps) -> tuple[_Run, deep.OnDisk | None, list[P
             except FileNotFoundError:
                 gone = True
         # where it is gone another manifest may have taken the place of this one, or it is damage
-        if not gone or found is None or files.read(MANIFEST) == found.raw:
+        if not gone or found is None or files.read(MANIFEST, manifests.most_bytes) == found.raw:
             return run, found, pins
 
 

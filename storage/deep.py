@@ -16,13 +16,13 @@ from gdb.storage import ids, properties
 from gdb.storage import manifest as manifests
 from gdb.storage.adjacency import Direction
 from gdb.storage.delta import NOTHING, Delta, Ranges, lengths_of
-from gdb.storage.formats import format_of
+from gdb.storage.formats import PART_SECTIONS, format_of
 from gdb.storage.ids import IdIndex
 from gdb.storage.invariants import DIRECTIONS, NEW_IDS, Compared, Fails, expect
 from gdb.storage.manifest import Manifest, PartRecord, SpaceRecord
 from gdb.storage.model import Column
 from gdb.storage.partitions import Partitions
-from gdb.storage.pcsr import LONG, PART_SECTIONS, U64, Part, keys_of_part
+from gdb.storage.pcsr import LONG, U64, Part, keys_of_part
 from gdb.storage.segment import SEGMENT_FORMAT, SectionKind, SegmentFile, Segments
 from gdb.storage.vertices import Vertices, vids_of
 
@@ -220,7 +220,9 @@ def both_sides(
 def _directions(sides: BothSides) -> None:
     for part, keys in sides.sides.values():
         _flags(part, keys)
-    if not sides.sides:  # a type that the delta alone has, without edges: the last was removed, or none came
+    if (
+        not sides.sides
+    ):  # a type that the delta alone has, without edges: the last was removed, or none came
         return
     (_, one), *others = sides.sides.values()
     mirrored = one << _HALF

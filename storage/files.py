@@ -15,11 +15,11 @@ import mmap
 import os
 import stat
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NoReturn, Protocol
+from typing import NoReturn, Protocol, TypeAlias
 
 import numpy as np
 
@@ -45,6 +45,10 @@ _PIECE = 4096
 _UNUSED = bytes(512)
 # A pipe in the place of a file would be waited on for ever; a plain file does not know O_NONBLOCK.
 _READING = os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK
+HEAD_BYTES = 24  # of a file, by which its `Bound` goes
+
+Bound: TypeAlias = "Callable[[bytes], int]"
+"""The most bytes that a file may have, by its first `HEAD_BYTES`: no more are read of one from a stranger."""
 
 
 class NewFile(Protocol):
@@ -75,10 +79,12 @@ class OpenEnd(Protocol):
 
 @dataclass(slots=True, eq=False)
 class Growing:
-    """What `Files.read_again` has read of a file: one object for each file. turn : how often more was found in it."""
+    """What `Files.read_again` has read of a file: one object for each file. turn : how often more was found in it.
+    most : the most bytes that it may have."""
 
     content: bytearray
     turn: int = 0
+    most: int = sys.maxsize
 
     def put(self, at: int, data: bytes) -> None:
         """Take in what was written."""
@@ -108,11 +114,12 @@ class Files(Protocol):
         """A file for work in hand, on the same disk."""
         ...
 
-    def read(self, name: str) -> bytes:
-        """The whole of a small file; FileNotFoundError where there is none."""
+    def read(self, name: str, bound: Bound) -> bytes:
+        """The whole of a small file; FileNotFoundError where there is none, CorruptStore where it is longer than its
+        bound."""
         ...
 
-    def read_again(self, name: str, *, end: int | None = None) -> Growing:
+    def read_again(self, name: str, bound: Bound, *, end: int | None = None) -> Growing:
         """As `read`, for a file that is asked for at every turn: costs little while it is the same.
 
         end : where more may be written into it, in the place of zeros or behind them; what is before is not read again.
@@ -181,6 +188,14 @@ def wrong_length(where: str, name: str, found: int, wanted: int) -> CorruptStore
     )
 
 
+def too_long(where: str, name: str, found: int, most: int) -> CorruptStore:
+    """The error for a file of more bytes than it says that it has."""
+    return CorruptStore(
+        f"The store {where} is damaged: its file {name} has {found:,} bytes, and can have {most:,} by its head.",
+        "Restore the folder from a copy, or import the data again.",
+    )
+
+
 class PosixFiles:
     """A folder of a POSIX file system.
 
@@ -238,22 +253,25 @@ class PosixFiles:
         self.check_writable()
         return PosixScratch(self._path)
 
-    def read(self, name: str) -> bytes:
-        with (
-            translated(str(self._path / name)),
-            open(os.open(self._path / name, _READING), "rb") as file,
-        ):
-            return file.read()
+    def read(self, name: str, bound: Bound) -> bytes:
+        with translated(path := self._prefix + name):
+            fd = os.open(path, _READING)
+            try:
+                return bytes(self._begun(fd, name, bound).content)
+            finally:
+                os.close(fd)
 
-    def read_again(self, name: str, *, end: int | None = None) -> Growing:
+    def read_again(self, name: str, bound: Bound, *, end: int | None = None) -> Growing:
         path = self._prefix + name
         if self._again is not None:
             known, fd, own, growing = self._again
             try:
                 now, length = identity(path)
                 if known == name and now == own and length >= len(growing.content):
+                    if length > growing.most:
+                        raise too_long(self.where, name, length, growing.most)
                     if end is not None:  # zeros that were overwritten change no length
-                        growing.turn += _read_on(fd, growing.content, end, length)
+                        growing.turn += _read_on(fd, growing.content, end, length, growing.most)
                     return growing
             except OSError:
                 pass  # opening it will say it
@@ -262,14 +280,21 @@ class PosixFiles:
             # held open, so that no other file gets the number by which it is known again
             fd = os.open(path, _READING)
             try:
-                own, content = identity_in(status := os.fstat(fd)), bytearray()
-                if stat.S_ISREG(status.st_mode):  # else it holds nothing of ours
-                    _read_on(fd, content, 0, sys.maxsize)
+                growing = self._begun(fd, name, bound)
+                self._again = (name, fd, identity_in(os.fstat(fd)), growing)
             except BaseException:
                 os.close(fd)
                 raise
-        growing = Growing(content)
-        self._again = (name, fd, own, growing)
+        return growing
+
+    def _begun(self, fd: int, name: str, bound: Bound) -> Growing:
+        """What an open file holds, up to its bound."""
+        growing, status = Growing(bytearray()), os.fstat(fd)
+        if stat.S_ISREG(status.st_mode):  # else it holds nothing of ours
+            growing.most = bound(os.pread(fd, HEAD_BYTES, 0))
+            if status.st_size > growing.most:
+                raise too_long(self.where, name, status.st_size, growing.most)
+            _read_on(fd, growing.content, 0, sys.maxsize, growing.most)
         return growing
 
     def forget(self, name: str) -> None:
@@ -405,21 +430,22 @@ class PosixFiles:
             )
 
 
-def _read_on(fd: int, content: bytearray, at: int, length: int) -> bool:
-    """Read what was written from a place on, in a file of a length; whether there is anything new.
+def _read_on(fd: int, content: bytearray, at: int, length: int, most: int) -> bool:
+    """Read what was written from a place on, in a file of a length, at most up to another place; whether there is
+    anything new.
 
     It is read until there is nothing new: what is written meanwhile may lie behind what was read as zeros. What is the
     same twice was so at the moment between both, for a place is written once.
     """
     new = False
-    while _read_once(fd, content, at, length):
+    while _read_once(fd, content, at, length, most):
         new = True
     return new
 
 
-def _read_once(fd: int, content: bytearray, at: int, length: int) -> bool:
+def _read_once(fd: int, content: bytearray, at: int, length: int, most: int) -> bool:
     new = False
-    while piece := os.pread(fd, _PIECE, at):
+    while piece := os.pread(fd, min(_PIECE, most - at), at):
         if content[at : at + len(piece)] != piece:
             content[at : at + len(piece)] = piece
             new = True

@@ -14,14 +14,14 @@ import struct
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, cast
 
-from gdb.errors import NotAStore, StoreVersionError
+from gdb.errors import NotAStore, StoreError, StoreVersionError
 from gdb.storage import contradictions
 from gdb.storage.adjacency import Direction
 from gdb.storage.checksum import DIGEST_BYTES, digest
 from gdb.storage.fields import Fields, Json
 from gdb.storage.files import MANIFEST, Files
 from gdb.storage.formats import format_of
-from gdb.storage.invariants import MANIFEST_SEAL, MANIFEST_TEXT, Contradiction
+from gdb.storage.invariants import MANIFEST_SEAL, MANIFEST_TEXT, Contradiction, Fails
 from gdb.storage.model import Kind
 from gdb.storage.names import SEGMENT_NAME, looks_like_store
 from gdb.storage.segment import FileRecord, Inside, damaged
@@ -32,6 +32,10 @@ if TYPE_CHECKING:
 FORMAT = 4
 _MAGIC = b"gdb.man\n"
 _HEAD = struct.Struct("<8sIIQ")  # magic, format, sectors or 0, length of the body
+# Of the file without records, and of records behind it: no more is read of a file that a stranger made.
+MOST_BYTES, MOST_RECORDS = 1 << 27, 1 << 20
+# Versions are below it: whoever opens a store can commit to it, and what was committed can be read.
+MOST_VERSION = 1 << 48
 SECTOR = 512  # bytes of a file that a power cut leaves either written or not
 
 
@@ -191,11 +195,11 @@ class Manifest:
         return self.files if self.delta is None else self.files[: self.delta.file]
 
     def length_of(self, file: int) -> int:
-        """The bytes of a file, by its number; ValueError where there is none."""
+        """The bytes of a file, by its number; Fails where there is none."""
         if file == len(self.files) and self.inline is not None:
             return len(self.inline.bytes)
         if not 0 <= file < len(self.files):
-            raise ValueError(f"there is no file {file}")
+            raise Fails(f"there is no file {file}")
         return self.files[file].length
 
     def name_of(self, file: int) -> str:
@@ -219,6 +223,11 @@ def encode(manifest: Manifest) -> bytes:
         sectors = -(-size // SECTOR)
         body += b" " * (sectors * SECTOR - size)
     sealed = _HEAD.pack(_MAGIC, format_of(manifest), sectors, len(body)) + body + inline
+    if len(sealed) + DIGEST_BYTES > MOST_BYTES:
+        raise StoreError(
+            f"The store would have a manifest of {len(sealed):,} bytes, more than {MOST_BYTES:,}.",
+            "Have fewer labels, types, properties and id spaces: a value that differs from node to node is no name.",
+        )
     return sealed + digest(sealed)
 
 
@@ -306,6 +315,30 @@ def length_in(raw: bytes) -> int:
     return len(raw)
 
 
+def most_bytes(head: bytes) -> int:
+    """The most bytes that the file may have, by its first ones: a `gdb.storage.files.Bound`."""
+    if len(head) >= _HEAD.size:
+        magic, version, sectors, _ = _HEAD.unpack_from(head)
+        if magic == _MAGIC and version == 4 and sectors:
+            return min(int(sectors) * SECTOR, MOST_BYTES) + MOST_RECORDS
+    return MOST_BYTES
+
+
+def next_version(version: int) -> int:
+    """The version of the next commit.
+
+    Raises
+    ------
+    StoreError : a store of that version could not be read.
+    """
+    if version + 1 >= MOST_VERSION - MOST_RECORDS:  # each record behind a manifest is a version too
+        raise StoreError(
+            f"The store has version {version}, the last that there can be: it takes no more commits.",
+            "Export it and load it into a new store.",
+        )
+    return version + 1
+
+
 def read(files: Files) -> tuple[bytes, Manifest]:
     """The current manifest and its bytes.
 
@@ -315,7 +348,7 @@ def read(files: Files) -> tuple[bytes, Manifest]:
     CorruptStore : the manifest is missing beside segments, or damaged.
     """
     try:
-        raw = files.read(MANIFEST)
+        raw = files.read(MANIFEST, most_bytes)
     except FileNotFoundError:
         if looks_like_store(files.names()):
             raise damaged(files.where, MANIFEST, "is missing", MANIFEST_SEAL.name) from None
@@ -376,7 +409,7 @@ class _Fields(Fields):
 
 def _manifest(at: _Fields, inline: Inside | None) -> Manifest:
     return Manifest(
-        version=at.number("version"),
+        version=at.number("version", below=MOST_VERSION),
         vertex_count=at.number("vertex_count"),
         edge_count=at.number("edge_count"),
         files=at.each("files", _file),

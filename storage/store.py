@@ -110,10 +110,10 @@ class Store:
     def _newest(self) -> Snapshot:
         try:
             end = None if self._journal is None else self._journal.end
-            file = self.files.read_again(MANIFEST, end=end)
+            file = self.files.read_again(MANIFEST, manifests.most_bytes, end=end)
         except FileNotFoundError:
             manifests.read(self.files)  # raises what fits
-            file = self.files.read_again(MANIFEST)
+            file = self.files.read_again(MANIFEST, manifests.most_bytes)
         if file is not self._file:
             return self._opened(file)
         if file.turn != self._looked and self._journal is not None:
@@ -149,7 +149,7 @@ class Store:
             try:
                 return file, manifest, self._pinned(manifest)
             except FileNotFoundError:
-                before, file = file, self.files.read_again(MANIFEST)
+                before, file = file, self.files.read_again(MANIFEST, manifests.most_bytes)
                 if file is before:
                     return file, manifest, self._pinned(manifest, lenient=True)
 
@@ -260,7 +260,7 @@ class Store:
         with self._lock:
             snapshot = self._now(manifest, More(1, len(raw)), delta, pins)
             self._let_go()
-            self._file, self._own = self.files.read_again(MANIFEST), True
+            self._file, self._own = self.files.read_again(MANIFEST, manifests.most_bytes), True
             self._looked = self._file.turn
             self._journal = (
                 Journal(self.files, manifest, raw, sections) if manifest.journal else None

@@ -206,7 +206,9 @@ class Machine(RuleBasedStateMachine):
         properties = {key: [value] * len(pairs) for key, value in own.items()}
         if not {*starts, *ends} <= set(self.model.nodes):
             with pytest.raises(ChangeRefused, match="no node"):
-                self.tx.add_relationships(type_, starts, ends, properties, directed=ALL_TYPES[type_])
+                self.tx.add_relationships(
+                    type_, starts, ends, properties, directed=ALL_TYPES[type_]
+                )
             return
         self.tx.add_relationships(type_, starts, ends, properties, directed=ALL_TYPES[type_])
         for a, b in pairs:
