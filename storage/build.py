@@ -15,7 +15,6 @@ import numpy as np
 
 from gdb.errors import ImportFailed
 from gdb.storage import ids, pcsr, properties
-from gdb.storage import manifest as manifests
 from gdb.storage.adjacency import Direction
 from gdb.storage.column_spool import ColumnSpool
 from gdb.storage.manifest import (
@@ -25,6 +24,7 @@ from gdb.storage.manifest import (
     SpaceRecord,
     TypeRecord,
 )
+from gdb.storage.manifest_head import next_version
 from gdb.storage.model import I64, U32, Column, EdgeTable, GraphTables, Kind, VertexTable
 from gdb.storage.reading import read_edges, read_vertices
 from gdb.storage.renumber import Numbering, genmap
@@ -151,7 +151,7 @@ def write_spools(
             stack.callback(spool.close)
         current = store.snapshot().manifest
         packed = current.packed if packed is None else packed
-        version = manifests.next_version(current.version)
+        version = next_version(current.version)
         with written_or_removed(store, version, packed=packed) as writer:
             builder = _Builder(vertices, types, writer, report, segment_edges, stack)
             manifest = replace(builder.run(version), packed=packed)

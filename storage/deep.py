@@ -13,13 +13,13 @@ import numpy as np
 
 from gdb.errors import ImportFailed
 from gdb.storage import ids, properties
-from gdb.storage import manifest as manifests
 from gdb.storage.adjacency import Direction
 from gdb.storage.delta import NOTHING, Delta, Ranges, lengths_of
 from gdb.storage.formats import PART_SECTIONS, format_of
 from gdb.storage.ids import IdIndex
 from gdb.storage.invariants import DIRECTIONS, NEW_IDS, Compared, Fails, expect
 from gdb.storage.manifest import Manifest, PartRecord, SpaceRecord
+from gdb.storage.manifest_head import format_in
 from gdb.storage.model import Column
 from gdb.storage.partitions import Partitions
 from gdb.storage.pcsr import LONG, U64, Part, keys_of_part
@@ -43,7 +43,7 @@ class OnDisk:
 
 
 def _oldest_format(found: OnDisk) -> None:
-    told, wanted = manifests.format_in(found.raw), format_of(found.written)
+    told, wanted = format_in(found.raw), format_of(found.written)
     expect(told == wanted, f"says that it is of format {told}, and has what format {wanted} has")
 
 

@@ -15,11 +15,10 @@ import mmap
 import os
 import stat
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import AbstractContextManager, suppress
-from dataclasses import dataclass
 from pathlib import Path
-from typing import NoReturn, Protocol, TypeAlias
+from typing import NoReturn, Protocol
 
 import numpy as np
 
@@ -32,23 +31,18 @@ from gdb.errors import (
 )
 from gdb.storage import pins
 from gdb.storage.checksum import Buffer
+from gdb.storage.growing import HEAD_BYTES, Bound, Growing, read_on
 from gdb.storage.identity import Identity, identity, identity_in
 from gdb.storage.model import U8
-from gdb.storage.os_errors import translated
+from gdb.storage.os_errors import gone, translated
 from gdb.storage.pins import Pin
 from gdb.storage.scratch import PosixScratch, Scratch
 
 MANIFEST = "MANIFEST"
 WRITER_LOCK = "writer.lock"
 _PID_BYTES = 20
-_PIECE = 4096
-_UNUSED = bytes(512)
 # A pipe in the place of a file would be waited on for ever; a plain file does not know O_NONBLOCK.
 _READING = os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK
-HEAD_BYTES = 24  # of a file, by which its `Bound` goes
-
-Bound: TypeAlias = "Callable[[bytes], int]"
-"""The most bytes that a file may have, by its first `HEAD_BYTES`: no more are read of one from a stranger."""
 
 
 class NewFile(Protocol):
@@ -75,21 +69,6 @@ class OpenEnd(Protocol):
         ...
 
     def close(self) -> None: ...
-
-
-@dataclass(slots=True, eq=False)
-class Growing:
-    """What `Files.read_again` has read of a file: one object for each file. turn : how often more was found in it.
-    most : the most bytes that it may have."""
-
-    content: bytearray
-    turn: int = 0
-    most: int = sys.maxsize
-
-    def put(self, at: int, data: bytes) -> None:
-        """Take in what was written."""
-        self.content[at : at + len(data)] = data
-        self.turn += 1
 
 
 class Files(Protocol):
@@ -235,18 +214,18 @@ class PosixFiles:
         return str(self._path)
 
     def names(self) -> list[str]:
-        with translated(self.where):
+        with translated(self.where, self._path):
             return sorted(os.listdir(self._path))
 
     def create(self, name: str) -> NewFile:
         self.check_writable()
-        with translated(str(self._path / name)):
+        with translated(str(self._path / name), self._path):
             flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
             return _PosixNewFile(self, name, os.open(self._path / name, flags, 0o644))
 
     def extend(self, name: str) -> OpenEnd:
         self.check_writable()
-        with translated(self._prefix + name):
+        with translated(self._prefix + name, self._path):
             return _PosixEnd(self, name, os.open(self._prefix + name, os.O_WRONLY | os.O_CLOEXEC))
 
     def scratch(self) -> Scratch:
@@ -254,7 +233,7 @@ class PosixFiles:
         return PosixScratch(self._path)
 
     def read(self, name: str, bound: Bound) -> bytes:
-        with translated(path := self._prefix + name):
+        with translated(path := self._prefix + name, self._path):
             fd = os.open(path, _READING)
             try:
                 return bytes(self._begun(fd, name, bound).content)
@@ -271,12 +250,12 @@ class PosixFiles:
                     if length > growing.most:
                         raise too_long(self.where, name, length, growing.most)
                     if end is not None:  # zeros that were overwritten change no length
-                        growing.turn += _read_on(fd, growing.content, end, length, growing.most)
+                        growing.turn += read_on(fd, growing.content, end, length, growing.most)
                     return growing
             except OSError:
                 pass  # opening it will say it
             self._let_go()
-        with translated(path):
+        with translated(path, self._path):
             # held open, so that no other file gets the number by which it is known again
             fd = os.open(path, _READING)
             try:
@@ -294,7 +273,7 @@ class PosixFiles:
             growing.most = bound(os.pread(fd, HEAD_BYTES, 0))
             if status.st_size > growing.most:
                 raise too_long(self.where, name, status.st_size, growing.most)
-            _read_on(fd, growing.content, 0, sys.maxsize, growing.most)
+            read_on(fd, growing.content, 0, sys.maxsize, growing.most)
         return growing
 
     def forget(self, name: str) -> None:
@@ -308,11 +287,11 @@ class PosixFiles:
             os.close(again[1])
 
     def map(self, name: str, length: int) -> U8:
-        with translated(str(self._path / name)):
+        with translated(str(self._path / name), self._path):
             try:
                 fd = os.open(self._path / name, _READING)
             except FileNotFoundError:
-                raise missing(self.where, name) from None
+                raise gone(self._path) or missing(self.where, name) from None
             try:
                 found = os.fstat(fd).st_size  # before mapping: a short map is a SIGBUS later
                 if found != length or not length:
@@ -323,11 +302,11 @@ class PosixFiles:
 
     def rename(self, old: str, new: str) -> None:
         self.check_writable()
-        with translated(str(self._path / old)):
+        with translated(str(self._path / old), self._path):
             os.rename(self._path / old, self._path / new)
 
     def unlink(self, name: str) -> None:
-        with translated(str(self._path / name)):
+        with translated(str(self._path / name), self._path):
             os.unlink(self._path / name)
 
     def fsync_dir(self) -> None:
@@ -357,7 +336,7 @@ class PosixFiles:
 
     def _lock_writer(self, again: bool) -> bool:
         """Take the writer's lock; where another process has it, False if it is to be tried `again`."""
-        with translated(path := self._prefix + WRITER_LOCK):
+        with translated(path := self._prefix + WRITER_LOCK, self._path):
             fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
             try:
                 # flock, not lockf: a lockf lock drops when any descriptor of the file closes.
@@ -404,7 +383,7 @@ class PosixFiles:
     def sync(self, name: str) -> None:
         """Return when a file that another program wrote here will survive a power cut."""
         self.check_writable()
-        with translated(str(self._path / name)):
+        with translated(str(self._path / name), self._path):
             fd = os.open(self._path / name, os.O_RDONLY | os.O_CLOEXEC)
             try:
                 os.fsync(fd)
@@ -414,7 +393,9 @@ class PosixFiles:
                 os.close(fd)
 
     def poison(self, what: str, error: OSError) -> NoReturn:
-        """Close the door for writing, for good."""
+        """Close the door for writing, for good; but where the whole folder is gone, say that."""
+        if lost := gone(self._path):
+            raise lost from error
         self._poisoned = True
         raise StoreError(
             f"The disk failed to store {what}: {error.strerror}.",
@@ -428,31 +409,6 @@ class PosixFiles:
                 f"The store {self.where} takes no more writes since the disk failed an fsync.",
                 "Check the disk, then open the store again.",
             )
-
-
-def _read_on(fd: int, content: bytearray, at: int, length: int, most: int) -> bool:
-    """Read what was written from a place on, in a file of a length, at most up to another place; whether there is
-    anything new.
-
-    It is read until there is nothing new: what is written meanwhile may lie behind what was read as zeros. What is the
-    same twice was so at the moment between both, for a place is written once.
-    """
-    new = False
-    while _read_once(fd, content, at, length, most):
-        new = True
-    return new
-
-
-def _read_once(fd: int, content: bytearray, at: int, length: int, most: int) -> bool:
-    new = False
-    while piece := os.pread(fd, min(_PIECE, most - at), at):
-        if content[at : at + len(piece)] != piece:
-            content[at : at + len(piece)] = piece
-            new = True
-        if piece.endswith(_UNUSED) and len(content) >= length:
-            break  # what is written has no sector of zeros
-        at += len(piece)
-    return new
 
 
 class _PosixNewFile:

@@ -10,7 +10,6 @@ from __future__ import annotations
 import json
 import re
 import secrets
-import struct
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, cast
 
@@ -22,21 +21,22 @@ from gdb.storage.fields import Fields, Json
 from gdb.storage.files import MANIFEST, Files
 from gdb.storage.formats import format_of
 from gdb.storage.invariants import MANIFEST_SEAL, MANIFEST_TEXT, Contradiction, Fails
+from gdb.storage.manifest_head import (
+    FORMAT,
+    HEAD,
+    MAGIC,
+    MOST_BYTES,
+    MOST_VERSION,
+    SECTOR,
+    length_in,
+    most_bytes,
+)
 from gdb.storage.model import Kind
 from gdb.storage.names import SEGMENT_NAME, looks_like_store
 from gdb.storage.segment import FileRecord, Inside, damaged
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
-
-FORMAT = 4
-_MAGIC = b"gdb.man\n"
-_HEAD = struct.Struct("<8sIIQ")  # magic, format, sectors or 0, length of the body
-# Of the file without records, and of records behind it: no more is read of a file that a stranger made.
-MOST_BYTES, MOST_RECORDS = 1 << 27, 1 << 20
-# Versions are below it: whoever opens a store can commit to it, and what was committed can be read.
-MOST_VERSION = 1 << 48
-SECTOR = 512  # bytes of a file that a power cut leaves either written or not
 
 
 @dataclass(frozen=True, slots=True)
@@ -219,10 +219,10 @@ def encode(manifest: Manifest) -> bytes:
     inline = b"" if manifest.inline is None else manifest.inline.bytes
     sectors = 0
     if manifest.journal:
-        size = _HEAD.size + len(body) + len(inline) + DIGEST_BYTES
+        size = HEAD.size + len(body) + len(inline) + DIGEST_BYTES
         sectors = -(-size // SECTOR)
         body += b" " * (sectors * SECTOR - size)
-    sealed = _HEAD.pack(_MAGIC, format_of(manifest), sectors, len(body)) + body + inline
+    sealed = HEAD.pack(MAGIC, format_of(manifest), sectors, len(body)) + body + inline
     if len(sealed) + DIGEST_BYTES > MOST_BYTES:
         raise StoreError(
             f"The store would have a manifest of {len(sealed):,} bytes, more than {MOST_BYTES:,}.",
@@ -264,19 +264,19 @@ def decode(raw: bytes, where: str) -> Manifest:
     """
     raw = raw[: length_in(raw)]
     sealed, seal = raw[:-DIGEST_BYTES], raw[-DIGEST_BYTES:]
-    if len(sealed) < _HEAD.size or digest(sealed) != seal:
+    if len(sealed) < HEAD.size or digest(sealed) != seal:
         raise damaged(
             where, MANIFEST, "does not hold the bytes that were committed", MANIFEST_SEAL.name
         )
-    magic, version, sectors, length = _HEAD.unpack_from(sealed)
-    if magic != _MAGIC:
+    magic, version, sectors, length = HEAD.unpack_from(sealed)
+    if magic != MAGIC:
         raise damaged(where, MANIFEST, "is not a manifest", MANIFEST_TEXT.name)
     if version > FORMAT:  # every format keeps head and seal, so that this is no guess
         raise StoreVersionError(
             f"The store {where} has format {version}; this gdb reads up to format {FORMAT}.",
             "Install a newer gdb-embedded.",
         )
-    body, inline = sealed[_HEAD.size : _HEAD.size + length], sealed[_HEAD.size + length :]
+    body, inline = sealed[HEAD.size : HEAD.size + length], sealed[HEAD.size + length :]
     known = 1 <= version <= FORMAT and (version == 4 or not sectors)
     if not known or len(body) < length or (inline and version == 1):
         raise damaged(where, MANIFEST, "has no valid head", MANIFEST_TEXT.name)
@@ -299,44 +299,6 @@ def decode(raw: bytes, where: str) -> Manifest:
         how = f"contradicts itself ({error})"
         raise damaged(where, MANIFEST, how, error.invariant) from None
     return found
-
-
-def format_in(raw: bytes) -> int:
-    """The format that the bytes of a manifest file say they are of."""
-    return int(_HEAD.unpack_from(raw)[1])
-
-
-def length_in(raw: bytes) -> int:
-    """How many of the bytes of a manifest file are the manifest; behind them are records."""
-    if len(raw) >= _HEAD.size:
-        _, version, sectors, _ = _HEAD.unpack_from(raw)
-        if version == 4 and sectors:
-            return min(int(sectors) * SECTOR, len(raw))
-    return len(raw)
-
-
-def most_bytes(head: bytes) -> int:
-    """The most bytes that the file may have, by its first ones: a `gdb.storage.files.Bound`."""
-    if len(head) >= _HEAD.size:
-        magic, version, sectors, _ = _HEAD.unpack_from(head)
-        if magic == _MAGIC and version == 4 and sectors:
-            return min(int(sectors) * SECTOR, MOST_BYTES) + MOST_RECORDS
-    return MOST_BYTES
-
-
-def next_version(version: int) -> int:
-    """The version of the next commit.
-
-    Raises
-    ------
-    StoreError : a store of that version could not be read.
-    """
-    if version + 1 >= MOST_VERSION - MOST_RECORDS:  # each record behind a manifest is a version too
-        raise StoreError(
-            f"The store has version {version}, the last that there can be: it takes no more commits.",
-            "Export it and load it into a new store.",
-        )
-    return version + 1
 
 
 def read(files: Files) -> tuple[bytes, Manifest]:

@@ -11,7 +11,8 @@ import numpy as np
 
 from gdb.errors import StoreError, StoreLocked
 from gdb.storage.checksum import Buffer
-from gdb.storage.files import Bound, Growing, NewFile, OpenEnd, missing, wrong_length
+from gdb.storage.files import NewFile, OpenEnd, missing, wrong_length
+from gdb.storage.growing import Bound, Growing
 from gdb.storage.model import U8
 from gdb.storage.pins import Pin
 from gdb.storage.scratch import Scratch

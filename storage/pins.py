@@ -62,7 +62,7 @@ class PosixPin:
     def __init__(self, folder: Path, name: str) -> None:
         self._fd, self.name = -1, name
         path = folder / name
-        with translated(str(path)):
+        with translated(str(path), folder):
             self._fd = os.open(path, _READING)
             fcntl.flock(self._fd, fcntl.LOCK_SH)  # waits while it is being removed, no longer
             os.stat(path)  # is it there still?
@@ -79,7 +79,7 @@ def unpinned(folder: Path, names: Sequence[str]) -> Iterator[bool]:
     try:
         free = True
         for name in names:
-            with suppress(FileNotFoundError), translated(str(folder / name)):
+            with suppress(FileNotFoundError), translated(str(folder / name), folder):
                 held.append(os.open(folder / name, _READING))
                 if not _exclusive(held[-1]):
                     free = False
@@ -95,7 +95,7 @@ def sweeping(folder: Path) -> Iterator[bool]:
     path = folder / READERS_LOCK
     held: list[int] = []
     try:
-        with translated(str(path)):
+        with translated(str(path), folder):
             held.append(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644))
             alone = _exclusive(held[-1])
         yield alone
@@ -106,7 +106,7 @@ def sweeping(folder: Path) -> Iterator[bool]:
 def wait_for_sweeper(folder: Path) -> None:
     """Return when nobody sweeps the folder."""
     path = folder / READERS_LOCK
-    with suppress(FileNotFoundError), translated(str(path)):
+    with suppress(FileNotFoundError), translated(str(path), folder):
         fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
         try:
             fcntl.flock(fd, fcntl.LOCK_SH)

@@ -43,7 +43,7 @@ class PosixScratch:
     def __init__(self, folder: Path) -> None:
         self._fd, self._length, self._what = -1, 0, f"a temporary file in {folder}"
         path = folder / f"scratch-{secrets.token_hex(8)}.tmp"
-        with translated(self._what):
+        with translated(self._what, folder):
             self._fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
             with suppress(FileNotFoundError):  # who sweeps was quicker: it has no name any more
                 os.unlink(path)

@@ -20,7 +20,8 @@ from unittest.mock import patch
 import gdb
 from gdb.storage import snapshot as snapshots
 from gdb.storage.delta import TypeDelta
-from gdb.storage.files import Bound, Growing, PosixFiles
+from gdb.storage.files import PosixFiles
+from gdb.storage.growing import Bound, Growing
 from gdb.storage.manifest import TypeRecord
 from gdb.storage.partitions import Partitions
 from gdb.storage.segment import Segments
