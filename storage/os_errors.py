@@ -9,6 +9,7 @@ from types import TracebackType
 
 from gdb.errors import OutOfBudget, StoreError, StorePermissionError
 
+NO_LOCKS = (errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP)  # of a file system that has none
 _GONE = (errno.ENOENT, errno.ENOTDIR, errno.ESTALE)
 
 
@@ -48,6 +49,11 @@ class translated:  # stands behind `with`, where a function would
             raise lost from error
         if isinstance(error, FileNotFoundError):
             return
+        if error.errno in NO_LOCKS:
+            raise StoreError(
+                f"The file system of {self._what} has no locks ({error.strerror}): nothing keeps two writers apart.",
+                "Copy the store to a local disk to write to it; here it can be read.",
+            ) from error
         if error.errno == errno.ENOMEM:
             raise OutOfBudget(
                 "the machine has no more memory for this.", "Ask for less at once."
