@@ -142,6 +142,7 @@ class Watch:
         enough = self.limit is not None and self.found >= self.limit
         late = self.deadline is not None and time.monotonic() > self.deadline
         if late and self.stopped.is_set() and not enough:
+            # `timeout` is what was left of it when this run began: who set it names it (`gdb.request.Clock`)
             raise QueryTimeout(
-                f"The query ran longer than {self.timeout:g} s.", "Raise timeout= or ask for less."
+                "The query ran longer than its timeout.", "Raise timeout= or ask for less."
             )

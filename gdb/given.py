@@ -112,6 +112,22 @@ def name_of(text: str) -> str:
     """
     if not isinstance(text, str) or not text:
         raise TypeProblem(f"a label, type or property is named by a text, not {text!r}.")
+    return _valid(text)
+
+
+def space_of(text: str) -> str:
+    """The name of an id space, which is a text, and may be empty.
+
+    Raises
+    ------
+    TypeProblem : it is none.
+    """
+    if not isinstance(text, str):
+        raise TypeProblem(f"an id space is named by a text, not {text!r}.")
+    return _valid(text)
+
+
+def _valid(text: str) -> str:
     try:
         text.encode()
     except UnicodeEncodeError:
@@ -323,6 +339,8 @@ def _as_array(given: object) -> npt.NDArray[np.generic]:
     try:
         # of a type that is not NumPy's the values are taken as they are: a null would become NaN
         return np.asarray(given) if isinstance(dtype, np.dtype) else np.asarray(given, object)
+    except MemoryError:
+        raise
     except Exception as error:  # whatever the library raises that makes it
         raise Unfit(f"what NumPy cannot read ({error})", "Copy it to an array of NumPy.") from error
 

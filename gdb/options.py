@@ -330,12 +330,21 @@ def import_root(path: str | os.PathLike[str] | None) -> Path | None:
     return root
 
 
+def _is_path(text: str) -> bool:
+    """Whether the operating system can be given a text as a path: half a character is in none."""
+    try:
+        os.fsencode(text)
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
 def folder(path: str | os.PathLike[str]) -> Path:
     """The folder that a user names. Raises TypeProblem, NotAStore."""
     if not isinstance(path, (str, os.PathLike)):
         raise TypeProblem(f"the path of a store is a text, not {path.__class__.__name__}.")
     text = os.fspath(path)
-    if not isinstance(text, str) or not text or "\0" in text:
+    if not isinstance(text, str) or not text or "\0" in text or not _is_path(text):
         raise NotAStore(
             f"{text!r} is not the name of a folder.", "Give a path, or None for a graph in memory."
         )

@@ -64,7 +64,7 @@ def answer(
     """
     clock = Clock(request.cancel, request.timeout)
     statements = Statements() if statements is None else statements
-    with clock.usage:
+    with clock:
         return _answer(request, snapshot, statements, change, clock, run or ran)
 
 
@@ -119,7 +119,7 @@ def on_device(request: Request, snapshot: Snapshot, statements: Statements) -> D
             'Use device="cuda" or "cuda:N", or take the rows on the host: execute().',
         )
     clock = Clock(request.cancel, request.timeout)
-    with clock.usage:
+    with clock:
         return _on_device(request, snapshot, statements, clock)
 
 
@@ -202,13 +202,13 @@ def explained(request: Request, snapshot: Snapshot) -> str:
     query = _parsed(request)
     if query.copying is not None:
         raise NotSupported("COPY has no plan.", "Run it with execute().")
-    clock = Clock(request.cancel, request.timeout)
-    understood = _understood(request, query, snapshot, clock)
-    if isinstance(understood, str):
-        asked = replace(query, explain=True)
-        found = _by_rows(request, asked, snapshot, clock, understood, None)
-        return "\n".join(str(line) for (line,) in found)
-    return "\n".join(_explained(request, *understood, snapshot))
+    with Clock(request.cancel, request.timeout) as clock:
+        understood = _understood(request, query, snapshot, clock)
+        if isinstance(understood, str):
+            asked = replace(query, explain=True)
+            found = _by_rows(request, asked, snapshot, clock, understood, None)
+            return "\n".join(str(line) for (line,) in found)
+        return "\n".join(_explained(request, *understood, snapshot))
 
 
 def _key(request: Request) -> Hashable:

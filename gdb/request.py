@@ -6,7 +6,8 @@ import threading
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, TypeAlias, TypeVar
+from types import TracebackType
+from typing import TYPE_CHECKING, Self, TypeAlias, TypeVar
 
 from gdb.errors import QueryTimeout
 from gdb.outcome import Outcome
@@ -52,7 +53,8 @@ class Request:
 
 @dataclass(slots=True)
 class Clock:
-    """Seconds by step; a deadline and a cancel event, looked at between steps.
+    """Seconds by step; a deadline and a cancel event, looked at between steps. The steps are in its `with` block, which
+    names the timeout that was set in a QueryTimeout: who raises one knows only what is left of it.
 
     usage : what the steps used; what they waited for machine code is a step of its own, "compile".
     """
@@ -62,6 +64,26 @@ class Clock:
     begun: float = field(default_factory=time.monotonic)
     seconds: dict[str, float] = field(default_factory=dict)
     usage: Usage = field(default_factory=Usage)
+
+    def __enter__(self) -> Self:
+        self.usage.__enter__()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.usage.__exit__(kind, error, traceback)
+        if isinstance(error, QueryTimeout) and self.timeout is not None:
+            raise self._late() from None
+
+    def _late(self) -> QueryTimeout:
+        return QueryTimeout(
+            f"the query ran longer than its timeout of {self.timeout:g} s.",
+            "Give a larger timeout=, or ask for less.",
+        )
 
     @property
     def deadline(self) -> float | None:
@@ -88,10 +110,7 @@ class Clock:
             raise Outcome().cancelled()
         begin = time.monotonic()
         if self.timeout is not None and begin > self.begun + self.timeout:
-            raise QueryTimeout(
-                f"the query ran longer than its timeout of {self.timeout:g} s.",
-                "Give a larger timeout=, or ask for less.",
-            )
+            raise self._late()
         compiled = self.usage.compile_seconds
         value = work()
         spent = time.monotonic() - begin

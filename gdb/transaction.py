@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from types import TracebackType
 from typing import TYPE_CHECKING
@@ -11,13 +11,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from gdb.errors import ClosedError
-from gdb.given import given_nodes, given_relationships, name_of
+from gdb.errors import ClosedError, TypeProblem
+from gdb.given import given_nodes, given_relationships, name_of, space_of
 from gdb.interrupt import run_interruptibly
 from gdb.outcome import Outcome
+from gdb.work import faults
 
 if TYPE_CHECKING:
-    from gdb.given import Ids, Properties
+    from gdb.given import Ids, Properties, Rows
     from gdb.result import Result
     from gdb.storage.model import Column
     from gdb.storage.store import Store
@@ -70,12 +71,13 @@ class Transaction:
             raise ClosedError("A transaction begins once.", "Call db.transaction() again.")
         self._thread = threading.get_ident()
         self._begun()
-        self._stack.enter_context(self._store.writer())
-        try:
-            self._changes = Changes(self._store.snapshot())
-        except BaseException:
-            self._stack.close()
-            raise
+        with faults():
+            self._stack.enter_context(self._store.writer())
+            try:
+                self._changes = Changes(self._store.snapshot())
+            except BaseException:
+                self._stack.close()
+                raise
         return self
 
     def __exit__(
@@ -98,7 +100,7 @@ class Transaction:
 
         def end() -> None:
             changes, self._changes, self._ended = self._changes, None, True
-            with self._stack:
+            with faults(), self._stack:
                 if keep and changes is not None:
                     self._outcome.committed = self._commit(changes)
                 del changes  # first: what it was made from may be removed with the lock
@@ -142,17 +144,19 @@ class Transaction:
         ChangeRefused : an id is there already; a property is of another type than that of the nodes with these labels,
             or a value is none that it can hold.
         """
-        with self._changing() as changes:
-            given = given_nodes(ids, properties, new=True)
+        with self._changing(lambda: given_nodes(ids, properties, new=True)) as (changes, given):
             if len(given):
-                changes.add_vertices(_names(labels), id_space, given.ids[0], given.properties)
+                changes.add_vertices(
+                    _names(labels), space_of(id_space), given.ids[0], given.properties
+                )
 
     def set_nodes(self, ids: Ids, properties: Properties = None, *, id_space: str = "") -> None:
         """Set properties of nodes; None takes one away. `ids` may be a table, as for `add_nodes`, whose column of ids
         only tells the nodes. Raises as `add_nodes`, and where a node is not there."""
-        with self._changing() as changes:
-            given = given_nodes(ids, properties, needed=True)
-            changes.set_vertices(changes.find(_wanted(given.ids[0]), id_space), given.properties)
+        with self._changing(lambda: given_nodes(ids, properties, needed=True)) as (changes, given):
+            changes.set_vertices(
+                changes.find(_wanted(given.ids[0]), space_of(id_space)), given.properties
+            )
 
     def set_labels(
         self,
@@ -172,9 +176,8 @@ class Transaction:
         ------
         ChangeRefused : a node is not there; a property is of another type under the new labels.
         """
-        with self._changing() as changes:
-            given = given_nodes(ids, values=False)
-            vids = changes.find(_wanted(given.ids[0]), id_space)
+        with self._changing(lambda: given_nodes(ids, values=False)) as (changes, given):
+            vids = changes.find(_wanted(given.ids[0]), space_of(id_space))
             changes.relabel(vids, frozenset(_names(add)), frozenset(_names(remove)))
 
     def remove_nodes(self, ids: Ids, *, detach: bool = False, id_space: str = "") -> None:
@@ -184,9 +187,8 @@ class Transaction:
         ------
         ChangeRefused : a node is not there, or has relationships and `detach` is not given.
         """
-        with self._changing() as changes:
-            given = given_nodes(ids, values=False)
-            vids = changes.find(_wanted(given.ids[0]), id_space)
+        with self._changing(lambda: given_nodes(ids, values=False)) as (changes, given):
+            vids = changes.find(_wanted(given.ids[0]), space_of(id_space))
             changes.remove_vertices(vids, detach=detach)
 
     # ---- relationships -----------------------------------------------------------------------------
@@ -213,13 +215,16 @@ class Transaction:
         ------
         ChangeRefused : an end is not there; the type is directed otherwise; a property is of another type.
         """
-        with self._changing() as changes:
-            given = given_relationships(starts, ends, properties)
+        with self._changing(lambda: given_relationships(starts, ends, properties)) as (
+            changes,
+            given,
+        ):
             sources, targets = _ends(changes, given.ids, id_space)
+            name = name_of(type)
             if directed is None:
-                known = changes.view.edge_type(type)
+                known = changes.view.edge_type(name)
                 directed = known is None or known.directed
-            changes.add_edges(name_of(type), directed, sources, targets, given.properties)
+            changes.add_edges(name, directed, sources, targets, given.properties)
 
     def set_relationships(
         self,
@@ -232,9 +237,13 @@ class Transaction:
     ) -> int:
         """Set properties of all relationships of a type between pairs of nodes; how many there are. `starts` may be
         one table of all."""
-        with self._changing() as changes:
-            given = given_relationships(starts, ends, properties, needed=True)
-            return changes.set_edges(type, *_ends(changes, given.ids, id_space), given.properties)
+        with self._changing(lambda: given_relationships(starts, ends, properties, needed=True)) as (
+            changes,
+            given,
+        ):
+            return changes.set_edges(
+                name_of(type), *_ends(changes, given.ids, id_space), given.properties
+            )
 
     def remove_relationships(
         self,
@@ -246,17 +255,23 @@ class Transaction:
     ) -> int:
         """Remove all relationships of a type between pairs of nodes; how many there were. `starts` may be a table, of
         which only the columns of both ends are looked at."""
-        with self._changing() as changes:
-            given = given_relationships(starts, ends, values=False)
-            return changes.remove_edges(type, *_ends(changes, given.ids, id_space))
+        with self._changing(lambda: given_relationships(starts, ends, values=False)) as (
+            changes,
+            given,
+        ):
+            return changes.remove_edges(name_of(type), *_ends(changes, given.ids, id_space))
 
     @contextmanager
-    def _changing(self) -> Iterator[Changes]:
-        """The changes so far; what is added to them in the block is dropped where it raises."""
+    def _changing(self, give: Callable[[], Rows]) -> Iterator[tuple[Changes, Rows]]:
+        """The changes so far, and what is given for them; what is added in the block is dropped where it raises.
+        give : may call what the caller has written: an iterator, an array of another library."""
         changes = self._open()
         before = changes.delta
         try:
-            yield changes
+            with faults(foreign=True):
+                given = give()
+            with faults():
+                yield changes, given
         except BaseException:
             changes.delta = before
             raise
@@ -277,7 +292,8 @@ def _ends(
     changes: Changes, ids: tuple[Column, ...], id_space: str | tuple[str, str]
 ) -> tuple[npt.NDArray[np.uint32], npt.NDArray[np.uint32]]:
     """The vids of both ends of relationships."""
-    spaces = (id_space, id_space) if isinstance(id_space, str) else id_space
+    one, other = (id_space, id_space) if isinstance(id_space, str) else id_space
+    spaces = space_of(one), space_of(other)
     starts, ends = map(_wanted, ids)
     return changes.find_ends(starts, ends, spaces)
 
@@ -289,4 +305,6 @@ def _wanted(ids: Column) -> npt.NDArray[np.int64] | Sequence[str]:
 
 
 def _names(labels: str | Sequence[str]) -> tuple[str, ...]:
+    if not isinstance(labels, Iterable):
+        raise TypeProblem(f"labels are texts, not {labels!r}.")
     return tuple(name_of(label) for label in ((labels,) if isinstance(labels, str) else labels))

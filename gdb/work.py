@@ -4,12 +4,48 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
+from types import TracebackType
 from typing import TypeVar
 
 from gdb.errors import ClosedError, GdbError, InternalError, OutOfBudget
 from gdb.interrupt import run_interruptibly
 
 T = TypeVar("T")
+_NO_THREAD = "can't start new thread"  # a RuntimeError of Python: its stack found no room
+
+
+class faults:  # stands behind `with`, where a function would
+    """Turns what is no error of ours into one: OutOfBudget where there is no more memory, else InternalError, since it
+    is our fault.
+
+    foreign : code of the caller runs in the block, whose errors pass as they are.
+    """
+
+    __slots__ = ("_foreign",)
+
+    def __init__(self, *, foreign: bool = False) -> None:
+        self._foreign = foreign
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        if error is None or isinstance(error, GdbError) or not isinstance(error, Exception):
+            return
+        if isinstance(error, MemoryError) or str(error) == _NO_THREAD:
+            raise OutOfBudget(
+                "the machine has no more memory for this.", "Ask for less at once."
+            ) from None
+        if not self._foreign:
+            raise InternalError(
+                f"an unexpected {error.__class__.__name__}: {error}.",
+                "This is a fault of gdb; please report it.",
+            ) from error
 
 
 class Work:
@@ -59,18 +95,8 @@ class Work:
             outermost = cancel not in self._running  # COPY imports inside its query's work
             self._running.add(cancel)
         try:
-            return work()
-        except GdbError:
-            raise
-        except MemoryError:
-            raise OutOfBudget(
-                "the machine has no more memory for this.", "Ask for less at once."
-            ) from None
-        except Exception as error:
-            raise InternalError(
-                f"an unexpected {error.__class__.__name__}: {error}.",
-                "This is a fault of gdb; please report it.",
-            ) from error
+            with faults():
+                return work()
         finally:
             with self._guard:
                 if outermost:

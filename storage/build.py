@@ -24,6 +24,7 @@ from gdb.storage.manifest import (
     SpaceRecord,
     TypeRecord,
 )
+from gdb.storage.manifest_head import next_version
 from gdb.storage.model import I64, U32, Column, EdgeTable, GraphTables, Kind, VertexTable
 from gdb.storage.reading import read_edges, read_vertices
 from gdb.storage.renumber import Numbering, genmap
@@ -150,7 +151,7 @@ def write_spools(
             stack.callback(spool.close)
         current = store.snapshot().manifest
         packed = current.packed if packed is None else packed
-        version = current.version + 1
+        version = next_version(current.version)
         with written_or_removed(store, version, packed=packed) as writer:
             builder = _Builder(vertices, types, writer, report, segment_edges, stack)
             manifest = replace(builder.run(version), packed=packed)

@@ -23,9 +23,10 @@ from gdb.storage import manifest as manifests
 from gdb.storage.adjacency import Direction
 from gdb.storage.delta import NOTHING, Delta
 from gdb.storage.files import MANIFEST, Files, PosixFiles
-from gdb.storage.invariants import Compared, Invariant
+from gdb.storage.invariants import Compared, Fails, Invariant
 from gdb.storage.journal import Journal, Unsealed
 from gdb.storage.manifest import ColumnRecord, Manifest, SpaceRecord, TypeRecord
+from gdb.storage.manifest_head import length_in, most_bytes
 from gdb.storage.model import Column
 from gdb.storage.partitions import Partitions
 from gdb.storage.pins import Pin
@@ -175,7 +176,7 @@ def _begun(files: Files, steps: Steps) -> tuple[_Run, deep.OnDisk | None, list[P
             except FileNotFoundError:
                 gone = True
         # where it is gone another manifest may have taken the place of this one, or it is damage
-        if not gone or found is None or files.read(MANIFEST) == found.raw:
+        if not gone or found is None or files.read(MANIFEST, most_bytes) == found.raw:
             return run, found, pins
 
 
@@ -236,7 +237,7 @@ class _Run:
                 one.compare(thing)
             except CorruptStore as error:  # it had to read more
                 self._refused((one,), one.name, file, error)
-            except ValueError as error:
+            except Fails as error:
                 self._add(Fault(one.name, file, f"{error}{of}"))
             else:
                 self._checked[one.name] += 1
@@ -382,7 +383,7 @@ def _followed(files: Files, found: deep.OnDisk) -> Manifest:
 def _newest(files: Files, found: deep.OnDisk) -> Manifest:
     if not found.written.journal:
         return found.written
-    journal = Journal(files, found.written, found.raw[: manifests.length_in(found.raw)])
+    journal = Journal(files, found.written, found.raw[: length_in(found.raw)])
     journal.follow(bytearray(found.raw))
     return journal.manifest
 

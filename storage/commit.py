@@ -11,6 +11,7 @@ from gdb.errors import ChangeRefused, StoreError
 from gdb.storage import delta as deltas
 from gdb.storage.build import Progress, rewrite, written_or_removed
 from gdb.storage.manifest import Manifest
+from gdb.storage.manifest_head import next_version
 from gdb.storage.segment import FileRecord, Inside
 from gdb.storage.snapshot import Snapshot
 from gdb.storage.store import Store
@@ -118,7 +119,7 @@ def commit(
     sections, record = deltas.sections_of(delta, len(manifest.base_files))
     if (appended := store.append(record, sections, delta)) is not None:
         return appended
-    version = manifest.version + 1
+    version = next_version(manifest.version)
     with written_or_removed(store, version) as writer:
         inline = None
         if sum(section.data.nbytes for section in sections) <= MOST_INLINE:

@@ -8,18 +8,21 @@ a look at each item waits for `gdb.storage.deep`; what files hold is compared in
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from gdb.storage.adjacency import Direction
 from gdb.storage.formats import columns_of
 from gdb.storage.invariants import Compared, expect, hold
-from gdb.storage.model import ITEM_OF, TEXT_KINDS
+from gdb.storage.model import ITEM_OF, TEXT_KINDS, Kind
+from gdb.storage.owners import columns_of_delta, patches_of, sections
 
 if TYPE_CHECKING:
-    from gdb.storage.manifest import Manifest, PartRecord, TypeRecord
+    from gdb.storage.manifest import ColumnRecord, Manifest, PartRecord, TypeRecord
 
 _DIGEST = re.compile(r"[0-9a-f]{32}")
+_BYTES: dict[Kind, int] = {"bool": 1, "date": 4}  # of a value; of the other kinds 8
 _OUT_AND_IN, _BOTH = [Direction.OUT, Direction.IN], [Direction.ANY]
 
 
@@ -178,32 +181,59 @@ def _delta(manifest: Manifest) -> None:
 
 
 def _room(manifest: Manifest) -> None:
+    needed = Counter[int]()
+    for file, size in (*_needs_of_base(manifest), *_needs_of_delta(manifest)):
+        needed[file] += size
+    for file, size in needed.items():
+        fits = size <= manifest.length_of(file)
+        expect(fits, "a file is too short for what it should hold")
+    # or many columns could be unpacked from the bytes of one
+    found = list(sections(manifest))
+    expect(len(set(found)) == len(found), "a section is of two things")
+
+
+def _needs_of_base(manifest: Manifest) -> Iterator[tuple[int, int]]:
+    """The file of each thing, and bytes that it needs there at least."""
+    packed = manifest.packed
     for group in manifest.groups:
-        _items_fit(_count(group.ranges), 8, group.file, manifest)
+        count = _count(group.ranges)
+        for column in (group.ids, *group.columns.values()):
+            yield group.file, _column(column, count, packed=packed)
     for space in manifest.spaces:
-        _items_fit(space.count, 12, space.file, manifest)
+        yield space.file, 2 * _packed(space.count) if packed else 12 * space.count
     for record in manifest.types:
-        if record.columns:
-            _items_fit(record.edge_count, 1, record.file, manifest)
+        for column in record.columns.values():
+            yield record.file, _column(column, record.edge_count, packed=packed)
     for segment in (segment for part in _all_parts(manifest) for segment in part.segments):
-        if manifest.packed:  # an entry has at least one bit
-            _fits(segment.edges // 8, segment.file, manifest)
-        else:
-            _fits(segment.rows + 4 * segment.edges, segment.file, manifest)
-    if manifest.delta is not None:
-        for added in manifest.delta.added:
-            _fits(_count(added.ranges) * 8, manifest.delta.file, manifest)
-        for edges in manifest.delta.types:
-            _fits(8 * edges.count, manifest.delta.file, manifest)
+        # packed, an entry has at least one bit
+        size = segment.edges // 8 if packed else segment.rows + 4 * segment.edges
+        yield segment.file, size
 
 
-def _items_fit(count: int, size: int, file: int, manifest: Manifest) -> None:
-    """Items of some bytes each; packed, 128 of them have at least two."""
-    _fits(count // 64 if manifest.packed else count * size, file, manifest)
+def _needs_of_delta(manifest: Manifest) -> Iterator[tuple[int, int]]:
+    delta = manifest.delta
+    if delta is None:
+        return
+    yield delta.file, 4 * delta.dead_count
+    for column, count in columns_of_delta(delta):
+        yield delta.file, _column(column, count)
+    for edges in delta.types:
+        yield delta.file, 8 * (edges.count + edges.removed_count)
+    for patch in patches_of(delta):
+        yield delta.file, 8 * patch.count
 
 
-def _fits(size: int, file: int, manifest: Manifest) -> None:
-    expect(size <= manifest.length_of(file), "a file is too short for what it should hold")
+def _column(record: ColumnRecord, count: int, *, packed: bool = False) -> int:
+    """The least bytes of a column: its offsets where it has any, else its values; and its validity."""
+    validity = count // 8 if record.valid >= 0 else 0
+    if packed and record.kind != "float64":
+        return _packed(count) + validity
+    return count * (8 if record.offsets >= 0 else _BYTES.get(record.kind, 8)) + validity
+
+
+def _packed(count: int) -> int:
+    """The least bytes of packed numbers: 128 of them have two."""
+    return count // 64
 
 
 def _count(ranges: Sequence[tuple[int, int]]) -> int:
@@ -236,5 +266,7 @@ MANIFEST: tuple[Compared[Manifest], ...] = (
         "The delta's vids follow those of the base, and groups, types and kinds that it names are those of the base.",
         _delta,
     ),
-    Compared("room", "No count needs more bytes than the file has that should hold it.", _room),
+    Compared(
+        "room", "All that a file should hold needs no more bytes than it has, and no section is of two things.", _room
+    ),
 )  # fmt: skip

@@ -1,6 +1,6 @@
 """What only a check of the whole store compares: facts that are told twice, and would cost a reader too much.
 
-Each function takes one thing that was read, and raises ValueError that says what is wrong; `gdb.storage.check` says
+Each function takes one thing that was read, and raises Fails that says what is wrong; `gdb.storage.check` says
 of which file. Sorting the keys of one edge type is the most that any of them costs.
 """
 
@@ -13,16 +13,16 @@ import numpy as np
 
 from gdb.errors import ImportFailed
 from gdb.storage import ids, properties
-from gdb.storage import manifest as manifests
 from gdb.storage.adjacency import Direction
 from gdb.storage.delta import NOTHING, Delta, Ranges, lengths_of
-from gdb.storage.formats import format_of
+from gdb.storage.formats import PART_SECTIONS, format_of
 from gdb.storage.ids import IdIndex
-from gdb.storage.invariants import DIRECTIONS, NEW_IDS, Compared, expect
+from gdb.storage.invariants import DIRECTIONS, NEW_IDS, Compared, Fails, expect
 from gdb.storage.manifest import Manifest, PartRecord, SpaceRecord
+from gdb.storage.manifest_head import format_in
 from gdb.storage.model import Column
 from gdb.storage.partitions import Partitions
-from gdb.storage.pcsr import LONG, PART_SECTIONS, U64, Part, keys_of_part
+from gdb.storage.pcsr import LONG, U64, Part, keys_of_part
 from gdb.storage.segment import SEGMENT_FORMAT, SectionKind, SegmentFile, Segments
 from gdb.storage.vertices import Vertices, vids_of
 
@@ -43,7 +43,7 @@ class OnDisk:
 
 
 def _oldest_format(found: OnDisk) -> None:
-    told, wanted = manifests.format_in(found.raw), format_of(found.written)
+    told, wanted = format_in(found.raw), format_of(found.written)
     expect(told == wanted, f"says that it is of format {told}, and has what format {wanted} has")
 
 
@@ -220,6 +220,10 @@ def both_sides(
 def _directions(sides: BothSides) -> None:
     for part, keys in sides.sides.values():
         _flags(part, keys)
+    if (
+        not sides.sides
+    ):  # a type that the delta alone has, without edges: the last was removed, or none came
+        return
     (_, one), *others = sides.sides.values()
     mirrored = one << _HALF
     mirrored |= one >> _HALF
@@ -278,7 +282,7 @@ def _complete(space: Space) -> None:
     try:
         right = ids.build(column, vids, space.name)
     except ImportFailed:
-        raise ValueError("has a wrong index of ids: an id is there twice") from None
+        raise Fails("has a wrong index of ids: an id is there twice") from None
     same = np.array_equal(right.keys, space.index.keys)
     if same and not np.array_equal(
         right.vids, space.index.vids

@@ -27,9 +27,9 @@ class Fields:
             raise ValueError(f"{key} is missing or of another type")
         return value
 
-    def number(self, key: str, least: int = 0) -> int:
+    def number(self, key: str, least: int = 0, below: int = 1 << 62) -> int:
         value = self.get(key, int)
-        if not least <= value < 1 << 62:
+        if not least <= value < below:
             raise ValueError(f"{key} is out of range")
         return value
 

@@ -16,7 +16,6 @@ import os
 import sys
 from collections.abc import Sequence
 from contextlib import AbstractContextManager, suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import NoReturn, Protocol
 
@@ -31,18 +30,17 @@ from gdb.errors import (
 )
 from gdb.storage import pins
 from gdb.storage.checksum import Buffer
+from gdb.storage.growing import HEAD_BYTES, Bound, Growing, read_on
 from gdb.storage.identity import Identity, identity, identity_in, links
 from gdb.storage.model import U8
 from gdb.storage.opening import opened
-from gdb.storage.os_errors import translated
+from gdb.storage.os_errors import gone, translated
 from gdb.storage.pins import Pin
 from gdb.storage.scratch import PosixScratch, Scratch
 
 MANIFEST = "MANIFEST"
 WRITER_LOCK = "writer.lock"
 _PID_BYTES = 20
-_PIECE = 4096
-_UNUSED = bytes(512)
 
 
 class NewFile(Protocol):
@@ -75,19 +73,6 @@ class OpenEnd(Protocol):
     def close(self) -> None: ...
 
 
-@dataclass(slots=True, eq=False)
-class Growing:
-    """What `Files.read_again` has read of a file: one object for each file. turn : how often more was found in it."""
-
-    content: bytearray
-    turn: int = 0
-
-    def put(self, at: int, data: bytes) -> None:
-        """Take in what was written."""
-        self.content[at : at + len(data)] = data
-        self.turn += 1
-
-
 class Files(Protocol):
     """One flat folder of files, named without separators."""
 
@@ -110,11 +95,12 @@ class Files(Protocol):
         """A file for work in hand, on the same disk."""
         ...
 
-    def read(self, name: str) -> bytes:
-        """The whole of a small file; FileNotFoundError where there is none."""
+    def read(self, name: str, bound: Bound) -> bytes:
+        """The whole of a small file; FileNotFoundError where there is none, CorruptStore where it is longer than its
+        bound."""
         ...
 
-    def read_again(self, name: str, *, end: int | None = None) -> Growing:
+    def read_again(self, name: str, bound: Bound, *, end: int | None = None) -> Growing:
         """As `read`, for a file that is asked for at every turn: costs little while it is the same.
 
         end : where more may be written into it, in the place of zeros or behind them; what is before is not read again.
@@ -183,6 +169,14 @@ def wrong_length(where: str, name: str, found: int, wanted: int) -> CorruptStore
     )
 
 
+def too_long(where: str, name: str, found: int, most: int) -> CorruptStore:
+    """The error for a file of more bytes than it says that it has."""
+    return CorruptStore(
+        f"The store {where} is damaged: its file {name} has {found:,} bytes, and can have {most:,} by its head.",
+        "Restore the folder from a copy, or import the data again.",
+    )
+
+
 class PosixFiles:
     """A folder of a POSIX file system.
 
@@ -222,55 +216,65 @@ class PosixFiles:
         return str(self._path)
 
     def names(self) -> list[str]:
-        with translated(self.where):
+        with translated(self.where, self._path):
             return sorted(os.listdir(self._path))
 
     def create(self, name: str) -> NewFile:
         self.check_writable()
-        with translated(str(self._path / name)):
+        with translated(str(self._path / name), self._path):
             flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL
             return _PosixNewFile(self, name, opened(self._path / name, flags))
 
     def extend(self, name: str) -> OpenEnd:
         self.check_writable()
-        with translated(self._prefix + name):
+        with translated(self._prefix + name, self._path):
             return _PosixEnd(self, name, opened(self._prefix + name, os.O_WRONLY))
 
     def scratch(self) -> Scratch:
         self.check_writable()
         return PosixScratch(self._path)
 
-    def read(self, name: str) -> bytes:
-        with (
-            translated(str(self._path / name)),
-            open(opened(self._path / name, os.O_RDONLY), "rb") as file,
-        ):
-            return file.read()
+    def read(self, name: str, bound: Bound) -> bytes:
+        with translated(path := self._prefix + name, self._path):
+            fd = opened(path, os.O_RDONLY)
+            try:
+                return bytes(self._begun(fd, name, bound).content)
+            finally:
+                os.close(fd)
 
-    def read_again(self, name: str, *, end: int | None = None) -> Growing:
+    def read_again(self, name: str, bound: Bound, *, end: int | None = None) -> Growing:
         path = self._prefix + name
         if self._again is not None:
             known, fd, own, growing = self._again
             try:
                 now, length = identity(path)
                 if known == name and now == own and length >= len(growing.content):
+                    if length > growing.most:
+                        raise too_long(self.where, name, length, growing.most)
                     if end is not None:  # zeros that were overwritten change no length
-                        growing.turn += _read_on(fd, growing.content, end, length)
+                        growing.turn += read_on(fd, growing.content, end, length, growing.most)
                     return growing
             except OSError:
                 pass  # opening it will say it
             self._let_go()
-        with translated(path):
+        with translated(path, self._path):
             # held open, so that no other file gets the number by which it is known again
             fd = opened(path, os.O_RDONLY)
             try:
-                own, content = identity_in(os.fstat(fd)), bytearray()
-                _read_on(fd, content, 0, sys.maxsize)
+                growing = self._begun(fd, name, bound)
+                self._again = (name, fd, identity_in(os.fstat(fd)), growing)
             except BaseException:
                 os.close(fd)
                 raise
-        growing = Growing(content)
-        self._again = (name, fd, own, growing)
+        return growing
+
+    def _begun(self, fd: int, name: str, bound: Bound) -> Growing:
+        """What an open file holds, up to its bound."""
+        growing, length = Growing(bytearray()), os.fstat(fd).st_size
+        growing.most = bound(os.pread(fd, HEAD_BYTES, 0))
+        if length > growing.most:
+            raise too_long(self.where, name, length, growing.most)
+        read_on(fd, growing.content, 0, sys.maxsize, growing.most)
         return growing
 
     def forget(self, name: str) -> None:
@@ -284,11 +288,11 @@ class PosixFiles:
             os.close(again[1])
 
     def map(self, name: str, length: int) -> U8:
-        with translated(str(self._path / name)):
+        with translated(str(self._path / name), self._path):
             try:
                 fd = opened(self._path / name, os.O_RDONLY)
             except FileNotFoundError:
-                raise missing(self.where, name) from None
+                raise gone(self._path) or missing(self.where, name) from None
             try:
                 found = os.fstat(fd).st_size  # before mapping: a short map is a SIGBUS later
                 if found != length or not length:
@@ -299,11 +303,11 @@ class PosixFiles:
 
     def rename(self, old: str, new: str) -> None:
         self.check_writable()
-        with translated(str(self._path / old)):
+        with translated(str(self._path / old), self._path):
             os.rename(self._path / old, self._path / new)
 
     def unlink(self, name: str) -> None:
-        with translated(str(self._path / name)):
+        with translated(str(self._path / name), self._path):
             os.unlink(self._path / name)
 
     def fsync_dir(self) -> None:
@@ -333,7 +337,7 @@ class PosixFiles:
 
     def _lock_writer(self, again: bool) -> bool:
         """Take the writer's lock; where another process has it, False if it is to be tried `again`."""
-        with translated(path := self._prefix + WRITER_LOCK):
+        with translated(path := self._prefix + WRITER_LOCK, self._path):
             fd = opened(path, os.O_RDWR | os.O_CREAT)
             try:
                 # flock, not lockf: a lockf lock drops when any descriptor of the file closes.
@@ -382,7 +386,7 @@ class PosixFiles:
     def sync(self, name: str) -> None:
         """Return when a file that another program wrote here will survive a power cut."""
         self.check_writable()
-        with translated(str(self._path / name)):
+        with translated(str(self._path / name), self._path):
             fd = opened(self._path / name, os.O_RDONLY)
             try:
                 os.fsync(fd)
@@ -392,7 +396,9 @@ class PosixFiles:
                 os.close(fd)
 
     def poison(self, what: str, error: OSError) -> NoReturn:
-        """Close the door for writing, for good."""
+        """Close the door for writing, for good; but where the whole folder is gone, say that."""
+        if lost := gone(self._path):
+            raise lost from error
         self._poisoned = True
         raise StoreError(
             f"The disk failed to store {what}: {error.strerror}.",
@@ -412,30 +418,6 @@ def _holder(content: bytes) -> str:
     """Who holds a lock, by what it holds."""
     text = content.decode("ascii", "replace").strip()
     return f"Process {text}" if text.isdigit() else "Another process"
-
-
-def _read_on(fd: int, content: bytearray, at: int, length: int) -> bool:
-    """Read what was written from a place on, in a file of a length; whether there is anything new.
-
-    It is read until there is nothing new: what is written meanwhile may lie behind what was read as zeros. What is the
-    same twice was so at the moment between both, for a place is written once.
-    """
-    new = False
-    while _read_once(fd, content, at, length):
-        new = True
-    return new
-
-
-def _read_once(fd: int, content: bytearray, at: int, length: int) -> bool:
-    new = False
-    while piece := os.pread(fd, _PIECE, at):
-        if content[at : at + len(piece)] != piece:
-            content[at : at + len(piece)] = piece
-            new = True
-        if piece.endswith(_UNUSED) and len(content) >= length:
-            break  # what is written has no sector of zeros
-        at += len(piece)
-    return new
 
 
 class _PosixNewFile:

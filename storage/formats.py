@@ -7,6 +7,9 @@ from typing import TYPE_CHECKING
 
 from gdb.storage.model import FIRST_KINDS
 
+PART_SECTIONS = 5  # of each segment of a part
+SPACE_SECTIONS = 2  # of an index of ids: keys, vids
+
 if TYPE_CHECKING:
     from gdb.storage.manifest import ColumnRecord, Manifest
 

@@ -20,7 +20,6 @@ from gdb.storage.pcsr import stable_order
 U64 = npt.NDArray[np.uint64]
 
 _MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)
-SPACE_SECTIONS = 2  # of an index: keys, vids
 _STRIPE = 1 << 22  # strings hashed at a time: bounds the memory beside the bytes
 
 

@@ -13,6 +13,11 @@ from typing import Generic, TypeVar
 T = TypeVar("T")
 
 
+class Fails(ValueError):
+    """An invariant does not hold: what is wrong. An error of its own, so that a fault of what compares is none of the
+    store."""
+
+
 class Contradiction(ValueError):
     """Two facts of a store cannot both be right. invariant : the name of what does not hold."""
 
@@ -32,15 +37,15 @@ class Invariant:
 
 @dataclass(frozen=True, slots=True)
 class Compared(Invariant, Generic[T]):
-    """compare : raises ValueError that says what is wrong with a thing."""
+    """compare : raises Fails that says what is wrong with a thing."""
 
     compare: Callable[[T], None]
 
 
 def expect(condition: bool, otherwise: str) -> None:
-    """Raise ValueError unless a condition holds."""
+    """Raise Fails unless a condition holds."""
     if not condition:
-        raise ValueError(otherwise)
+        raise Fails(otherwise)
 
 
 def hold(invariants: Iterable[Compared[T]], thing: T) -> None:
@@ -53,7 +58,7 @@ def hold(invariants: Iterable[Compared[T]], thing: T) -> None:
     for one in invariants:
         try:
             one.compare(thing)
-        except ValueError as error:
+        except Fails as error:
             raise Contradiction(one.name, str(error)) from None
 
 

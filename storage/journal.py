@@ -27,7 +27,8 @@ from gdb.storage import contradictions
 from gdb.storage.checksum import DIGEST_BYTES, Hasher
 from gdb.storage.delta_text import text_of
 from gdb.storage.files import MANIFEST, Files
-from gdb.storage.manifest import SECTOR, DeltaRecord, Manifest, delta_of
+from gdb.storage.manifest import DeltaRecord, Manifest, delta_of
+from gdb.storage.manifest_head import SECTOR
 from gdb.storage.model import U8
 from gdb.storage.segment import FileRecord, Inside, Section, SectionKind, Segments, damaged, need
 from gdb.storage.snapshot import More

@@ -10,29 +10,33 @@ from __future__ import annotations
 import json
 import re
 import secrets
-import struct
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, cast
 
-from gdb.errors import NotAStore, StoreVersionError
+from gdb.errors import NotAStore, StoreError, StoreVersionError
 from gdb.storage import contradictions
 from gdb.storage.adjacency import Direction
 from gdb.storage.checksum import DIGEST_BYTES, digest
 from gdb.storage.fields import Fields, Json
 from gdb.storage.files import MANIFEST, Files
 from gdb.storage.formats import format_of
-from gdb.storage.invariants import MANIFEST_SEAL, MANIFEST_TEXT, Contradiction
+from gdb.storage.invariants import MANIFEST_SEAL, MANIFEST_TEXT, Contradiction, Fails
+from gdb.storage.manifest_head import (
+    FORMAT,
+    HEAD,
+    MAGIC,
+    MOST_BYTES,
+    MOST_VERSION,
+    SECTOR,
+    length_in,
+    most_bytes,
+)
 from gdb.storage.model import Kind
 from gdb.storage.names import SEGMENT_NAME, looks_like_store
 from gdb.storage.segment import FileRecord, Inside, damaged
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
-
-FORMAT = 4
-_MAGIC = b"gdb.man\n"
-_HEAD = struct.Struct("<8sIIQ")  # magic, format, sectors or 0, length of the body
-SECTOR = 512  # bytes of a file that a power cut leaves either written or not
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,11 +195,11 @@ class Manifest:
         return self.files if self.delta is None else self.files[: self.delta.file]
 
     def length_of(self, file: int) -> int:
-        """The bytes of a file, by its number; ValueError where there is none."""
+        """The bytes of a file, by its number; Fails where there is none."""
         if file == len(self.files) and self.inline is not None:
             return len(self.inline.bytes)
         if not 0 <= file < len(self.files):
-            raise ValueError(f"there is no file {file}")
+            raise Fails(f"there is no file {file}")
         return self.files[file].length
 
     def name_of(self, file: int) -> str:
@@ -215,10 +219,15 @@ def encode(manifest: Manifest) -> bytes:
     inline = b"" if manifest.inline is None else manifest.inline.bytes
     sectors = 0
     if manifest.journal:
-        size = _HEAD.size + len(body) + len(inline) + DIGEST_BYTES
+        size = HEAD.size + len(body) + len(inline) + DIGEST_BYTES
         sectors = -(-size // SECTOR)
         body += b" " * (sectors * SECTOR - size)
-    sealed = _HEAD.pack(_MAGIC, format_of(manifest), sectors, len(body)) + body + inline
+    sealed = HEAD.pack(MAGIC, format_of(manifest), sectors, len(body)) + body + inline
+    if len(sealed) + DIGEST_BYTES > MOST_BYTES:
+        raise StoreError(
+            f"The store would have a manifest of {len(sealed):,} bytes, more than {MOST_BYTES:,}.",
+            "Have fewer labels, types, properties and id spaces: a value that differs from node to node is no name.",
+        )
     return sealed + digest(sealed)
 
 
@@ -255,19 +264,19 @@ def decode(raw: bytes, where: str) -> Manifest:
     """
     raw = raw[: length_in(raw)]
     sealed, seal = raw[:-DIGEST_BYTES], raw[-DIGEST_BYTES:]
-    if len(sealed) < _HEAD.size or digest(sealed) != seal:
+    if len(sealed) < HEAD.size or digest(sealed) != seal:
         raise damaged(
             where, MANIFEST, "does not hold the bytes that were committed", MANIFEST_SEAL.name
         )
-    magic, version, sectors, length = _HEAD.unpack_from(sealed)
-    if magic != _MAGIC:
+    magic, version, sectors, length = HEAD.unpack_from(sealed)
+    if magic != MAGIC:
         raise damaged(where, MANIFEST, "is not a manifest", MANIFEST_TEXT.name)
     if version > FORMAT:  # every format keeps head and seal, so that this is no guess
         raise StoreVersionError(
             f"The store {where} has format {version}; this gdb reads up to format {FORMAT}.",
             "Install a newer gdb-embedded.",
         )
-    body, inline = sealed[_HEAD.size : _HEAD.size + length], sealed[_HEAD.size + length :]
+    body, inline = sealed[HEAD.size : HEAD.size + length], sealed[HEAD.size + length :]
     known = 1 <= version <= FORMAT and (version == 4 or not sectors)
     if not known or len(body) < length or (inline and version == 1):
         raise damaged(where, MANIFEST, "has no valid head", MANIFEST_TEXT.name)
@@ -292,20 +301,6 @@ def decode(raw: bytes, where: str) -> Manifest:
     return found
 
 
-def format_in(raw: bytes) -> int:
-    """The format that the bytes of a manifest file say they are of."""
-    return int(_HEAD.unpack_from(raw)[1])
-
-
-def length_in(raw: bytes) -> int:
-    """How many of the bytes of a manifest file are the manifest; behind them are records."""
-    if len(raw) >= _HEAD.size:
-        _, version, sectors, _ = _HEAD.unpack_from(raw)
-        if version == 4 and sectors:
-            return min(int(sectors) * SECTOR, len(raw))
-    return len(raw)
-
-
 def read(files: Files) -> tuple[bytes, Manifest]:
     """The current manifest and its bytes.
 
@@ -315,7 +310,7 @@ def read(files: Files) -> tuple[bytes, Manifest]:
     CorruptStore : the manifest is missing beside segments, or damaged.
     """
     try:
-        raw = files.read(MANIFEST)
+        raw = files.read(MANIFEST, most_bytes)
     except FileNotFoundError:
         if looks_like_store(files.names()):
             raise damaged(files.where, MANIFEST, "is missing", MANIFEST_SEAL.name) from None
@@ -376,7 +371,7 @@ class _Fields(Fields):
 
 def _manifest(at: _Fields, inline: Inside | None) -> Manifest:
     return Manifest(
-        version=at.number("version"),
+        version=at.number("version", below=MOST_VERSION),
         vertex_count=at.number("vertex_count"),
         edge_count=at.number("edge_count"),
         files=at.each("files", _file),

@@ -11,7 +11,8 @@ import numpy as np
 
 from gdb.errors import StoreError, StoreLocked
 from gdb.storage.checksum import Buffer
-from gdb.storage.files import Growing, NewFile, OpenEnd, missing, wrong_length
+from gdb.storage.files import NewFile, OpenEnd, missing, wrong_length
+from gdb.storage.growing import Bound, Growing
 from gdb.storage.model import U8
 from gdb.storage.pins import Pin
 from gdb.storage.scratch import Scratch
@@ -50,21 +51,21 @@ class MemoryFiles:
         return _MemoryNewFile(self, name)
 
     def extend(self, name: str) -> OpenEnd:
-        return _MemoryEnd(self.read_again(name))
+        return _MemoryEnd(self._growing[name])
 
     def scratch(self) -> Scratch:
         return _MemoryScratch()
 
-    def read(self, name: str) -> bytes:
+    def read(self, name: str, bound: Bound) -> bytes:
         if name in self._growing:
             return bytes(self._growing[name].content)
         if name not in self._contents:
             raise FileNotFoundError(name)
         return self._contents[name].tobytes()
 
-    def read_again(self, name: str, *, end: int | None = None) -> Growing:
+    def read_again(self, name: str, bound: Bound, *, end: int | None = None) -> Growing:
         if name not in self._growing:
-            self._growing[name] = Growing(bytearray(self.read(name)))
+            self._growing[name] = Growing(bytearray(self.read(name, bound)))
             del self._contents[name]
         return self._growing[name]
 

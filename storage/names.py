@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from gdb.storage.files import WRITER_LOCK
 from gdb.storage.pins import READERS_LOCK
 
-SEGMENT_NAME = re.compile(r"seg-\d{8,}-\d{4,}-[0-9a-f]{8}\.gdb")
-_TEMPORARY_NAME = re.compile(r"manifest-\d{8,}-[0-9a-f]{8}\.tmp|scratch-[0-9a-f]{16}\.tmp")
+SEGMENT_NAME = re.compile(r"seg-[0-9]{8,15}-[0-9]{4,10}-[0-9a-f]{8}\.gdb")
+_TEMPORARY_NAME = re.compile(r"manifest-[0-9]{8,15}-[0-9a-f]{8}\.tmp|scratch-[0-9a-f]{16}\.tmp")
 
 
 def holds_nothing_else(names: list[str]) -> bool:

@@ -3,21 +3,36 @@
 from __future__ import annotations
 
 import errno
+import os
+from pathlib import Path
 from types import TracebackType
 
-from gdb.errors import StoreError, StorePermissionError
+from gdb.errors import OutOfBudget, StoreError, StorePermissionError
+
+NO_LOCKS = (errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP)  # of a file system that has none
+_GONE = (errno.ENOENT, errno.ENOTDIR, errno.ESTALE)
+
+
+def gone(folder: Path) -> StoreError | None:
+    """The error for a store's folder that is there no more; None where it is."""
+    if os.path.isdir(folder):
+        return None
+    return StoreError(
+        f"The folder {folder} of the store is gone: it was deleted, renamed or unmounted.",
+        "Put it back, or close the store and open it where it is now.",
+    )
 
 
 class translated:  # stands behind `with`, where a function would
-    """Turns errors of the operating system into ours; FileNotFoundError passes.
+    """Turns errors of the operating system into ours; FileNotFoundError passes, unless the store's folder is gone.
 
-    what : the file, for the message.
+    what : the file, for the message. folder : that of the store, where the file is in one.
     """
 
-    __slots__ = ("_what",)
+    __slots__ = ("_folder", "_what")
 
-    def __init__(self, what: str) -> None:
-        self._what = what
+    def __init__(self, what: str, folder: Path | None = None) -> None:
+        self._what, self._folder = what, folder
 
     def __enter__(self) -> None:
         pass
@@ -28,8 +43,21 @@ class translated:  # stands behind `with`, where a function would
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        if not isinstance(error, OSError) or isinstance(error, (StoreError, FileNotFoundError)):
+        if not isinstance(error, OSError) or isinstance(error, StoreError):
             return
+        if error.errno in _GONE and self._folder is not None and (lost := gone(self._folder)):
+            raise lost from error
+        if isinstance(error, FileNotFoundError):
+            return
+        if error.errno in NO_LOCKS:
+            raise StoreError(
+                f"The file system of {self._what} has no locks ({error.strerror}): nothing keeps two writers apart.",
+                "Copy the store to a local disk to write to it; here it can be read.",
+            ) from error
+        if error.errno == errno.ENOMEM:
+            raise OutOfBudget(
+                "the machine has no more memory for this.", "Ask for less at once."
+            ) from error
         if error.errno in (errno.EACCES, errno.EPERM, errno.EROFS):
             raise StorePermissionError(
                 f"The operating system refuses access to {self._what}: {error.strerror}.",

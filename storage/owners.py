@@ -4,21 +4,24 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING
 
-from gdb.storage.ids import SPACE_SECTIONS
-from gdb.storage.manifest import ColumnRecord, DeltaRecord, Manifest, PatchRecord
-from gdb.storage.pcsr import PART_SECTIONS
+from gdb.storage.formats import PART_SECTIONS, SPACE_SECTIONS
+
+if TYPE_CHECKING:
+    from gdb.storage.manifest import ColumnRecord, DeltaRecord, Manifest, PatchRecord
 
 
 def owners(manifest: Manifest) -> dict[int, Counter[int]]:
     """Of each file, by its number: how many things each of its sections belongs to."""
     found: dict[int, Counter[int]] = {}
-    for file, section in _all(manifest):
+    for file, section in sections(manifest):
         found.setdefault(file, Counter())[section] += 1
     return found
 
 
-def _all(manifest: Manifest) -> Iterator[tuple[int, int]]:
+def sections(manifest: Manifest) -> Iterator[tuple[int, int]]:
+    """The section that each thing of a store has: the numbers of its file and of itself."""
     for group in manifest.groups:
         yield from _of_columns(group.file, (group.ids, *group.columns.values()))
     for edge_type in manifest.types:
@@ -45,23 +48,25 @@ def _of_delta(delta: DeltaRecord) -> Iterator[tuple[int, int]]:
     for edges in delta.types:
         yield delta.file, edges.keys
         yield delta.file, edges.removed
-    for patch in _patches(delta):
+    for patch in patches_of(delta):
         yield delta.file, patch.rows
-    yield from _of_columns(delta.file, (column for column, _ in _columns_of_delta(delta)))
+    yield from _of_columns(delta.file, (column for column, _ in columns_of_delta(delta)))
 
 
-def _patches(delta: DeltaRecord) -> Iterator[PatchRecord]:
+def patches_of(delta: DeltaRecord) -> Iterator[PatchRecord]:
+    """All patches of a delta."""
     for patches in (*delta.patches.values(), *(edges.patches for edges in delta.types)):
         yield from patches.values()
 
 
-def _columns_of_delta(delta: DeltaRecord) -> Iterator[tuple[ColumnRecord, int]]:
+def columns_of_delta(delta: DeltaRecord) -> Iterator[tuple[ColumnRecord, int]]:
+    """All columns of a delta, ids too, and the number of values."""
     for added in delta.added:
         count = sum(stop - start for start, stop in added.ranges)
         yield from ((column, count) for column in (added.ids, *added.columns.values()))
     for edges in delta.types:
         yield from ((column, edges.count) for column in edges.columns.values())
-    yield from ((patch.column, patch.count) for patch in _patches(delta))
+    yield from ((patch.column, patch.count) for patch in patches_of(delta))
 
 
 def columns(manifest: Manifest) -> Iterator[tuple[int, ColumnRecord, int]]:
@@ -74,5 +79,5 @@ def columns(manifest: Manifest) -> Iterator[tuple[int, ColumnRecord, int]]:
         for column in edge_type.columns.values():
             yield edge_type.file, column, edge_type.edge_count
     if manifest.delta is not None:
-        for column, count in _columns_of_delta(manifest.delta):
+        for column, count in columns_of_delta(manifest.delta):
             yield manifest.delta.file, column, count

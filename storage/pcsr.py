@@ -35,7 +35,6 @@ from gdb.storage.segment_writer import SegmentWriter
 U64 = npt.NDArray[np.uint64]
 
 LONG = 255  # a row of this length or more
-PART_SECTIONS = 5  # of each segment of a part
 SEGMENT_EDGES = 16 << 20  # 64 MiB of neighbours
 
 

@@ -29,7 +29,9 @@ A gdb before pins held `readers.lock` shared as long as it had a store open; whi
 
 from __future__ import annotations
 
+import errno
 import fcntl
+import logging
 import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -37,9 +39,12 @@ from pathlib import Path
 from typing import Protocol
 
 from gdb.storage.opening import opened
-from gdb.storage.os_errors import translated
+from gdb.storage.os_errors import NO_LOCKS, translated
 
 READERS_LOCK = "readers.lock"
+
+_log = logging.getLogger("gdb")
+_said: set[Path] = set()  # folders of which a warning was given
 
 
 class Pin(Protocol):
@@ -62,9 +67,9 @@ class PosixPin:
     def __init__(self, folder: Path, name: str) -> None:
         self._fd, self.name = -1, name
         path = folder / name
-        with translated(str(path)):
+        with translated(str(path), folder):
             self._fd = opened(path, os.O_RDONLY)
-            fcntl.flock(self._fd, fcntl.LOCK_SH)  # waits while it is being removed, no longer
+            _shared(self._fd, folder)  # waits while it is being removed, no longer
             os.lstat(path)  # is it there still?
 
     def __del__(self) -> None:
@@ -79,9 +84,9 @@ def unpinned(folder: Path, names: Sequence[str]) -> Iterator[bool]:
     try:
         free = True
         for name in names:
-            with suppress(FileNotFoundError), translated(str(folder / name)):
-                held.append(opened(folder / name, os.O_RDONLY))
-                if not _exclusive(held[-1]):
+            with suppress(FileNotFoundError), translated(str(folder / name), folder):
+                held.append(_lockable(folder / name))
+                if not _exclusive(held[-1], folder):
                     free = False
                     break
         yield free
@@ -95,9 +100,9 @@ def sweeping(folder: Path) -> Iterator[bool]:
     path = folder / READERS_LOCK
     held: list[int] = []
     try:
-        with translated(str(path)):
+        with translated(str(path), folder):
             held.append(opened(path, os.O_RDWR | os.O_CREAT))
-            alone = _exclusive(held[-1])
+            alone = _exclusive(held[-1], folder)
         yield alone
     finally:
         _release(held)
@@ -106,7 +111,7 @@ def sweeping(folder: Path) -> Iterator[bool]:
 def wait_for_sweeper(folder: Path) -> None:
     """Return when nobody sweeps the folder."""
     path = folder / READERS_LOCK
-    with suppress(FileNotFoundError), translated(str(path)):
+    with suppress(FileNotFoundError), translated(str(path), folder):
         fd = opened(path, os.O_RDONLY)
         try:
             fcntl.flock(fd, fcntl.LOCK_SH)
@@ -114,12 +119,49 @@ def wait_for_sweeper(folder: Path) -> None:
             os.close(fd)
 
 
-def _exclusive(fd: int) -> bool:
+def _lockable(path: Path) -> int:
+    """A descriptor for an exclusive lock: on NFS only one that may write gets it. It is written to by nobody."""
+    try:
+        return opened(path, os.O_RDWR)
+    except OSError as error:
+        if error.errno not in (errno.EACCES, errno.EPERM, errno.EROFS, errno.ETXTBSY):
+            raise
+        return opened(path, os.O_RDONLY)
+
+
+def _shared(fd: int, folder: Path) -> None:
+    """Take a shared lock; where there are none, say once that nothing is kept from being swept, and go on."""
+    try:
+        fcntl.flock(fd, fcntl.LOCK_SH)
+    except OSError as error:
+        if error.errno not in (*NO_LOCKS, errno.EBADF):
+            raise
+        _say(
+            folder,
+            "its file system has no locks (%s): a writer on another machine may remove files that are read here",
+            error,
+        )
+
+
+def _exclusive(fd: int, folder: Path) -> bool:
     try:
         fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
         return False
+    except OSError as error:
+        if error.errno not in (*NO_LOCKS, errno.EBADF):
+            raise
+        _say(folder, "old files stay in it, since its file system locks none of them (%s)", error)
+        return False
     return True
+
+
+def _say(folder: Path, what: str, error: OSError) -> None:
+    """Warn of the locks of a store's folder, once in a process."""
+    if folder not in _said:
+        _said.add(folder)
+        where = "Copy the store to a local disk, or use it by one program at a time."
+        _log.warning(f"the store %s: {what}. {where}", folder, error.strerror)
 
 
 def _release(held: list[int]) -> None:

@@ -44,7 +44,7 @@ class PosixScratch:
     def __init__(self, folder: Path) -> None:
         self._fd, self._length, self._what = -1, 0, f"a temporary file in {folder}"
         path = folder / f"scratch-{secrets.token_hex(8)}.tmp"
-        with translated(self._what):
+        with translated(self._what, folder):
             self._fd = opened(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600)
             with suppress(FileNotFoundError):  # who sweeps was quicker: it has no name any more
                 os.unlink(path)

@@ -16,9 +16,11 @@ from gdb.errors import ClosedError, NotAStore, ReadOnlyError, StoreError
 from gdb.storage import manifest as manifests
 from gdb.storage import names
 from gdb.storage.delta import Delta
-from gdb.storage.files import MANIFEST, Files, Growing, OpenEnd, PosixFiles, missing
+from gdb.storage.files import MANIFEST, Files, OpenEnd, PosixFiles, missing
+from gdb.storage.growing import Growing
 from gdb.storage.journal import Journal, Unsealed
 from gdb.storage.manifest import DeltaRecord, Manifest
+from gdb.storage.manifest_head import length_in, most_bytes
 from gdb.storage.memory import MemoryFiles
 from gdb.storage.pins import Pin
 from gdb.storage.segment import FileRecord, Section, need
@@ -110,10 +112,10 @@ class Store:
     def _newest(self) -> Snapshot:
         try:
             end = None if self._journal is None else self._journal.end
-            file = self.files.read_again(MANIFEST, end=end)
+            file = self.files.read_again(MANIFEST, most_bytes, end=end)
         except FileNotFoundError:
             manifests.read(self.files)  # raises what fits
-            file = self.files.read_again(MANIFEST)
+            file = self.files.read_again(MANIFEST, most_bytes)
         if file is not self._file:
             return self._opened(file)
         if file.turn != self._looked and self._journal is not None:
@@ -130,7 +132,7 @@ class Store:
             raw, journal = bytes(file.content), None
             more = More(1, len(raw))
             if manifest.journal:
-                begin = raw[: manifests.length_in(raw)]
+                begin = raw[: length_in(raw)]
                 journal = Journal(self.files, manifest, begin)
                 journal.follow(file.content)
                 manifest, more = journal.manifest, journal.more
@@ -149,7 +151,7 @@ class Store:
             try:
                 return file, manifest, self._pinned(manifest)
             except FileNotFoundError:
-                before, file = file, self.files.read_again(MANIFEST)
+                before, file = file, self.files.read_again(MANIFEST, most_bytes)
                 if file is before:
                     return file, manifest, self._pinned(manifest, lenient=True)
 
@@ -260,7 +262,7 @@ class Store:
         with self._lock:
             snapshot = self._now(manifest, More(1, len(raw)), delta, pins)
             self._let_go()
-            self._file, self._own = self.files.read_again(MANIFEST), True
+            self._file, self._own = self.files.read_again(MANIFEST, most_bytes), True
             self._looked = self._file.turn
             self._journal = (
                 Journal(self.files, manifest, raw, sections) if manifest.journal else None

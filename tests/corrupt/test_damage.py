@@ -221,13 +221,13 @@ def test_without_the_pinned_checksum_the_damage_would_be_answered(
 
 def test_a_manifest_cannot_lead_out_of_the_folder(folder: Path) -> None:
     from gdb.storage import checksum
-    from gdb.storage.manifest import _HEAD, _MAGIC, FORMAT
+    from gdb.storage.manifest_head import FORMAT, HEAD, MAGIC
 
     raw = (folder / MANIFEST).read_bytes()
-    body = raw[_HEAD.size : -checksum.DIGEST_BYTES].replace(
+    body = raw[HEAD.size : -checksum.DIGEST_BYTES].replace(
         b"seg-00000001-0000", b"../../secret-0000"
     )
-    sealed = _HEAD.pack(_MAGIC, FORMAT, 0, len(body)) + body
+    sealed = HEAD.pack(MAGIC, FORMAT, 0, len(body)) + body
     (folder / MANIFEST).write_bytes(sealed + checksum.digest(sealed))
     with pytest.raises(CorruptStore, match="impossible name"):
         answer(folder)

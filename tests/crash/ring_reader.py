@@ -20,7 +20,8 @@ from unittest.mock import patch
 import gdb
 from gdb.storage import snapshot as snapshots
 from gdb.storage.delta import TypeDelta
-from gdb.storage.files import Growing, PosixFiles
+from gdb.storage.files import PosixFiles
+from gdb.storage.growing import Bound, Growing
 from gdb.storage.manifest import TypeRecord
 from gdb.storage.partitions import Partitions
 from gdb.storage.segment import Segments
@@ -70,8 +71,8 @@ def old_manifest() -> Look:
     """Every third time the first manifest is read again."""
     read_again, kept = PosixFiles.read_again, list[Growing]()
 
-    def again(files: PosixFiles, name: str, *, end: int | None = None) -> Growing:
-        kept.append(Growing(bytearray(read_again(files, name, end=end).content)))
+    def again(files: PosixFiles, name: str, bound: Bound, *, end: int | None = None) -> Growing:
+        kept.append(Growing(bytearray(read_again(files, name, bound, end=end).content)))
         return kept[0] if len(kept) % 3 == 0 else kept[-1]
 
     patch.object(PosixFiles, "read_again", again).start()

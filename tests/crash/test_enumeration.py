@@ -13,7 +13,8 @@ from random import Random
 import pytest
 
 from gdb.storage import manifest, names
-from gdb.storage.files import MANIFEST, Files, Growing
+from gdb.storage.files import MANIFEST, Files
+from gdb.storage.growing import Growing
 from gdb.storage.manifest import Manifest
 from gdb.storage.snapshot import Snapshot
 from gdb.storage.store import Store

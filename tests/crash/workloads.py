@@ -23,7 +23,7 @@ from gdb.storage.commit import commit as commit_changes
 from gdb.storage.commit import compact
 from gdb.storage.exporter import export
 from gdb.storage.importer import load
-from gdb.storage.model import Column, EdgeTable, GraphTables, VertexTable
+from gdb.storage.model import U32, Column, EdgeTable, GraphTables, VertexTable
 from gdb.storage.reading import read_tables
 from gdb.storage.snapshot import Snapshot
 from gdb.storage.steps import Steps
@@ -185,6 +185,41 @@ def _link(store: Store, number: int) -> Snapshot:
         return commit_changes(store, changes)
 
 
+def alone(number: int) -> Step:
+    """Add an edge of a type that is new to `graph(1)`."""
+
+    def run(store: Store, root: Path) -> None:
+        with store.writer():
+            changes = Changes(store.snapshot())
+            weight = {"w": Column.from_list([number])}
+            changes.add_edges(*_alone(number), *_ends(changes, number), weight)
+            commit_changes(store, changes)
+
+    return Step(f"alone {number}", run)
+
+
+def gone(number: int) -> Step:
+    """Take that edge away: the delta then has a type without any edge."""
+
+    def run(store: Store, root: Path) -> None:
+        with store.writer():
+            changes = Changes(store.snapshot())
+            name, _ = _alone(number)
+            assert changes.remove_edges(name, *_ends(changes, number)) == 1
+            commit_changes(store, changes)
+
+    return Step(f"gone {number}", run)
+
+
+def _alone(number: int) -> tuple[str, bool]:
+    """The name of a type, and whether it is directed."""
+    return f"alone {number}", bool(number % 2)
+
+
+def _ends(changes: Changes, number: int) -> tuple[U32, U32]:
+    return changes.find([f"1-{number}"], ""), changes.find([f"1-{number + 1}"], "")
+
+
 WORKLOADS = (
     Workload("three commits", (commit(1), commit(2), commit(3))),
     Workload(
@@ -204,6 +239,7 @@ WORKLOADS = (
             *(transact(4, inline=True), link(8)),
         ),
     ),
+    Workload("types that go", (commit(1), alone(1), gone(1), alone(2), gone(2), link(1))),
     Workload("an import", (commit(1), Step("import", _import))),
     Workload(
         "an import in little memory",

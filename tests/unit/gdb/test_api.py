@@ -14,7 +14,7 @@ import pytest
 import gdb
 from gdb import Database, Node, Relationship, errors
 from gdb.storage import build, importer
-from gdb.storage.manifest import FORMAT
+from gdb.storage.manifest_head import FORMAT
 
 # ---- questions and answers --------------------------------------------------------------------------
 

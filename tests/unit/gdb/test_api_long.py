@@ -38,7 +38,7 @@ LONG = (
 
 
 def test_a_timeout_ends_the_query(heavy: Database) -> None:
-    with pytest.raises(errors.QueryTimeout):
+    with pytest.raises(errors.QueryTimeout, match=r"its timeout of 0\.3 s"):
         heavy.execute(LONG, timeout=0.3)
 
 

@@ -330,7 +330,7 @@ def test_nan_and_null_sort_behind_all(ways: Ways) -> None:
 def test_cancel_timeout_and_memory(ways: Ways) -> None:
     text = "UNWIND range(1, 300000) AS x UNWIND range(1, 10000) AS y RETURN sum(x % 7 * y) AS s"
     ways.patch.setattr(by_chain, "SMALL", 0)
-    with pytest.raises(errors.QueryTimeout):
+    with pytest.raises(errors.QueryTimeout, match=r"its timeout of 0\.3 s"):
         ways.db.execute(text, timeout=0.3)
     threading.Timer(0.5, ways.db.interrupt).start()
     with pytest.raises(errors.Cancelled):

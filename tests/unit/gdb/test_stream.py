@@ -156,7 +156,7 @@ def test_it_can_be_interrupted(wide: gdb.Database) -> None:
 
 
 def test_it_has_a_timeout(wide: gdb.Database) -> None:
-    with pytest.raises(QueryTimeout):
+    with pytest.raises(QueryTimeout, match=r"its timeout of 0\.3 s"):
         for _ in wide.stream(BOTH, timeout=0.3):
             pass
 

@@ -36,7 +36,9 @@ from gdb.transaction import Transaction
 
 IDS = st.integers(0, 12)
 LABELS = st.sets(st.sampled_from("AB"), max_size=2)
-TYPES = {"R": True, "S": True, "U": False}
+TYPES = {"R": True, "S": True, "U": False}  # of the base
+NEW_TYPES = {"N": True, "V": False}  # of the delta alone, until the base is written anew
+ALL_TYPES = TYPES | NEW_TYPES
 VALUES = st.one_of(st.none(), st.integers(-5, 5))
 PROPERTIES = st.dictionaries(st.sampled_from(["x", "y"]), VALUES, max_size=2)
 Edge = tuple[str, int, int]
@@ -62,7 +64,7 @@ class Model:
 
 
 def edge(type_: str, a: int, b: int) -> Edge:
-    return (type_, a, b) if TYPES[type_] else (type_, min(a, b), max(a, b))
+    return (type_, a, b) if ALL_TYPES[type_] else (type_, min(a, b), max(a, b))
 
 
 def _plain(own: dict[str, object]) -> Record:
@@ -194,7 +196,7 @@ class Machine(RuleBasedStateMachine):
 
     @precondition(lambda self: self.tx is not None)
     @rule(
-        type_=st.sampled_from("RSU"),
+        type_=st.sampled_from("RSUNV"),
         pairs=st.lists(st.tuples(IDS, IDS), max_size=5),
         own=PROPERTIES,
     )
@@ -204,9 +206,11 @@ class Machine(RuleBasedStateMachine):
         properties = {key: [value] * len(pairs) for key, value in own.items()}
         if not {*starts, *ends} <= set(self.model.nodes):
             with pytest.raises(ChangeRefused, match="no node"):
-                self.tx.add_relationships(type_, starts, ends, properties, directed=TYPES[type_])
+                self.tx.add_relationships(
+                    type_, starts, ends, properties, directed=ALL_TYPES[type_]
+                )
             return
-        self.tx.add_relationships(type_, starts, ends, properties, directed=TYPES[type_])
+        self.tx.add_relationships(type_, starts, ends, properties, directed=ALL_TYPES[type_])
         for a, b in pairs:
             self.model.edges.setdefault(edge(type_, a, b), []).append(dict(own))
 

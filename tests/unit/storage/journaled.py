@@ -7,9 +7,9 @@ from pathlib import Path
 
 import numpy as np
 
-from gdb.storage import manifest
 from gdb.storage.build import write_graph
 from gdb.storage.commit import commit
+from gdb.storage.manifest_head import length_in
 from gdb.storage.model import Column, EdgeTable, GraphTables, VertexTable
 from gdb.storage.reading import read_tables
 from gdb.storage.snapshot import Snapshot
@@ -69,7 +69,7 @@ def read(folder: Path) -> tuple[int, tuple[object, object]]:
 def ended(folder: Path) -> int:
     """Where the last record ends; behind it are zeros."""
     raw = (folder / "MANIFEST").read_bytes()
-    at = manifest.length_in(raw)
+    at = length_in(raw)
     while any(raw[at : at + SECTOR]):
         at += SECTOR * struct.unpack_from("<I", raw, at + 4)[0]
     return at
@@ -78,4 +78,4 @@ def ended(folder: Path) -> int:
 def length(folder: Path) -> int:
     """Bytes of the manifest without the records behind it."""
     raw = (folder / "MANIFEST").read_bytes()
-    return manifest.length_in(raw)
+    return length_in(raw)

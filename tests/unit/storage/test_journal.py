@@ -22,6 +22,7 @@ from gdb.storage.backup import backup
 from gdb.storage.checksum import DIGEST_BYTES
 from gdb.storage.commit import commit, compact
 from gdb.storage.delta_text import text_of
+from gdb.storage.manifest_head import length_in
 from gdb.storage.model import Column
 from gdb.storage.snapshot import Snapshot
 from gdb.storage.steps import Steps
@@ -57,7 +58,7 @@ def test_from_the_third_small_commit_on_it_grows(folder: Path) -> None:
     for number in range(5):
         version = change(store, number).version
         raw = (folder / "MANIFEST").read_bytes()
-        seen.append((version, raw[8], manifest.length_in(raw) < len(raw)))
+        seen.append((version, raw[8], length_in(raw) < len(raw)))
         assert not len(raw) % SECTOR or raw[8] < 4
     assert seen == [(2, 2, False), (3, 4, False), (4, 4, True), (5, 4, True), (6, 4, True)]
 

@@ -29,6 +29,7 @@ from gdb.storage import checksum, files, manifest
 from gdb.storage.build import write_graph
 from gdb.storage.files import PosixFiles
 from gdb.storage.manifest import ColumnRecord, DeltaRecord, Manifest, PatchRecord
+from gdb.storage.manifest_head import FORMAT
 from gdb.storage.model import GraphTables, VertexTable
 from gdb.storage.store import Store
 
@@ -122,7 +123,7 @@ def test_what_a_killed_creator_left_does_not_hinder(tmp_path: Path) -> None:
 def test_a_newer_format_is_named(tmp_path: Path) -> None:
     Store.open(tmp_path, create=True).close()
     raw = bytearray((tmp_path / "MANIFEST").read_bytes()[: -checksum.DIGEST_BYTES])
-    raw[8] = manifest.FORMAT + 1
+    raw[8] = FORMAT + 1
     (tmp_path / "MANIFEST").write_bytes(bytes(raw) + checksum.digest(bytes(raw)))
     with pytest.raises(StoreVersionError, match="format 5; this gdb reads up to format 4"):
         Store.open(tmp_path, create=True)

@@ -1,0 +1,5 @@
+"""See `tests.hostile.campaign`."""
+
+from tests.hostile.campaign import main
+
+main()

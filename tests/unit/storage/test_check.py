@@ -1,0 +1,85 @@
+"""A check of a store that is right finds nothing; what it finds of others is in `tests.corrupt`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+import gdb
+from gdb.errors import InternalError
+from gdb.storage import deep
+
+
+def _deleted(db: gdb.Database) -> None:
+    db.execute("CREATE (:A)-[:Y {since: 1}]->(:B)")
+    db.execute("MATCH ()-[r:Y]->() DELETE r")
+
+
+def _detached(db: gdb.Database) -> None:
+    db.execute("CREATE (:A)-[:Y]->(:B)")
+    db.execute("MATCH (n) DETACH DELETE n")
+
+
+def _none(db: gdb.Database, directed: bool = True) -> None:
+    with db.transaction() as tx:
+        tx.add_relationships("Y", [], [], directed=directed)
+
+
+def _undirected(db: gdb.Database) -> None:
+    with db.transaction() as tx:
+        tx.add_nodes("A", [1, 2])
+        tx.add_relationships("Y", [1, 1], [2, 1], {"w": [1, None]}, directed=False)
+    with db.transaction() as tx:
+        tx.remove_relationships("Y", [1, 1], [2, 1])
+
+
+def _beside_others(db: gdb.Database) -> None:
+    with db.transaction() as tx:
+        tx.add_nodes("A", [1, 2])
+        tx.add_relationships("X", [1], [2])
+    db.compact()
+    _deleted(db)
+
+
+def _in_one_transaction(db: gdb.Database) -> None:
+    with db.transaction() as tx:
+        tx.add_nodes("A", [1, 2])
+        tx.add_relationships("Y", [1], [2])
+        tx.remove_nodes([1], detach=True)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        _deleted,
+        _detached,
+        _none,
+        lambda db: _none(db, directed=False),
+        _undirected,
+        _beside_others,
+        _in_one_transaction,
+    ],
+    ids=["delete", "detach", "no pairs", "no pairs, undirected", "undirected", "beside", "at once"],
+)
+def test_a_new_type_that_has_no_relationships_left_is_no_damage(
+    change: Callable[[gdb.Database], None], tmp_path: Path
+) -> None:
+    with gdb.connect(tmp_path / "s") as db:
+        change(db)
+        assert not db.check().faults
+    with gdb.connect(tmp_path / "s") as db:
+        assert not db.check().faults
+        db.compact()
+        assert not db.check().faults
+
+
+def test_a_fault_of_the_check_itself_is_no_damage(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(deep, "_flags", lambda *_: int("no number"))
+    with gdb.connect(tmp_path / "s") as db:
+        _beside_others(db)
+        with pytest.raises(InternalError):
+            db.check()
