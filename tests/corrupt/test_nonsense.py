@@ -120,7 +120,7 @@ def test_numbers_that_kernels_follow_are_compared_before(
             -1,
             "check",
         ),  # nulls would be answered as numbers
-        (("groups", 0, "columns", "age", "values"), 0, "check"),  # ages would be ids
+        (("groups", 0, "columns", "age", "values"), 0, "open"),  # ages would be ids
     ],
 )
 def test_a_manifest_that_contradicts_itself_or_its_files(
