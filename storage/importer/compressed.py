@@ -19,6 +19,7 @@ import numpy as np
 
 from gdb.errors import ImportFailed
 from gdb.storage.engine import Engine, tell_progress
+from gdb.storage.importer.rooted import open_bytes, reopened
 
 if TYPE_CHECKING:
     from _typeshed import WriteableBuffer
@@ -102,7 +103,7 @@ def check(path: Path, most: int, tick: Callable[[], None]) -> None:
     ------
     ImportFailed
     """
-    with path.open("rb") as raw:
+    with open_bytes(path) as raw:
         packed, kind = path.stat().st_size, compression_of(raw.read(4))
         raw.seek(0)
         allowed = allowance(path, most)
@@ -218,10 +219,14 @@ def _chunks(path: Path, tick: Callable[[float], None]) -> Generator[bytes]:
     import duckdb
     import nanoarrow as na
 
-    with closing(Engine()) as engine, closing(engine.cursor()) as connection:
+    with (
+        reopened(path) as place,
+        closing(Engine()) as engine,
+        closing(engine.cursor()) as connection,
+    ):
         tell_progress(connection)
         try:
-            lines = connection.sql(_LINES, params=[literal(path)])
+            lines = connection.sql(_LINES, params=[literal(place)])
             with na.c_array_stream(lines) as stream:
                 for chunk in stream:
                     tick(max(connection.query_progress(), 0.0) / 100.0)

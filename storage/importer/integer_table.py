@@ -17,6 +17,7 @@ from gdb.storage.engine import Engine
 from gdb.storage.importer.compressed import compression_of
 from gdb.storage.importer.layout import Layout
 from gdb.storage.importer.report import FileReport, Rejects
+from gdb.storage.importer.rooted import open_bytes
 from gdb.storage.importer.tables import Table
 from gdb.storage.model import I64, Column, Kind, from_strings
 from gdb.storage.runs import Piece, Pieces, Room
@@ -45,7 +46,7 @@ def read_integers(
         return None
     columns, delimiter = len(layout.fields), ord(layout.delimiter)
     pieces = Pieces(room)
-    with path.open("rb") as stream:
+    with open_bytes(path) as stream:
         if compression_of(stream.read(4)) != "none":
             return None
         stream.seek(0)

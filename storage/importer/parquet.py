@@ -13,6 +13,7 @@ from gdb.errors import ImportFailed
 from gdb.storage.engine import Engine
 from gdb.storage.importer.compressed import literal, refuse_above
 from gdb.storage.importer.layout import Layout
+from gdb.storage.importer.rooted import reopened
 from gdb.storage.importer.typed import Schema, TypedTable, duration_of, typed_layout
 
 if TYPE_CHECKING:
@@ -43,7 +44,8 @@ def check(path: Path, most: int) -> None:
 
     with closing(Engine()) as engine, closing(engine.cursor()) as connection:
         try:
-            found = connection.execute(_SIZE, [literal(path)]).fetchone()
+            with reopened(path) as place:
+                found = connection.execute(_SIZE, [literal(place)]).fetchone()
         except duckdb.Error as error:
             raise _unreadable(path, error) from None
     refuse_above(path, most, int(found[0]) if found else 0)
@@ -68,14 +70,16 @@ def _schema(path: Path, connection: DuckDBPyConnection) -> Schema:
     import duckdb
 
     try:
-        told = connection.execute(_DESCRIBE, [literal(path)]).fetchall()
-        nodes = connection.execute(_NODES, [literal(path)]).fetchall()
+        with reopened(path) as place:
+            told = connection.execute(_DESCRIBE, [literal(place)]).fetchall()
+            nodes = connection.execute(_NODES, [literal(place)]).fetchall()
     except duckdb.Error as error:
         raise _unreadable(path, error) from None
     # DuckDB's own names differ where two are alike but for their case
     names, types = _columns(nodes), [str(type) for _, type in told]
     if {"BIGINT", "BIGINT[]"} & set(types):
-        found = connection.execute(_METADATA, [literal(path)]).fetchone()
+        with reopened(path) as place:
+            found = connection.execute(_METADATA, [literal(place)]).fetchone()
         durations = _arrow_durations(found[0]) if found else {}
         types = [
             durations.get((k, name), type)
@@ -127,6 +131,7 @@ class ParquetTable(TypedTable):
         import duckdb
 
         try:
-            self._fill(statement.format(f"{_READ}, file_row_number=true)"), [literal(self.path)])
+            with reopened(self.path) as place:
+                self._fill(statement.format(f"{_READ}, file_row_number=true)"), [literal(place)])
         except duckdb.Error as error:
             raise _unreadable(self.path, error) from None
