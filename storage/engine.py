@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from gdb.machine.cores import cores
 from gdb.storage.model import ITEM_OF, Kind
+from gdb.storage.rooted import DESCRIPTORS, Rooted
 from gdb.storage.sandbox import Setting, sandboxed
 from gdb.storage.scratch_folder import ScratchFolder
 
@@ -67,8 +68,10 @@ class Engine:
                 share = max(self._memory // 4, _LEAST)
                 settings["memory_limit"] = f"{share}B"
                 settings["threads"] = max(min(cores(), share // _THREAD), 1)
-            own = () if self.scratch is None else (self.scratch.path,)
-            self._database = sandboxed(settings, files=self._files, folders=(*own, *self._folders))
+            folders = [*self._folders, *([] if self.scratch is None else [self.scratch.path])]
+            if any(isinstance(path, Rooted) for path in self._files):
+                folders.append(DESCRIPTORS)  # by which `reopened` names them
+            self._database = sandboxed(settings, files=self._files, folders=folders)
         return self._database.cursor()
 
     def close(self) -> None:

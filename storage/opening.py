@@ -61,3 +61,27 @@ def _no_file(path: Path | str, mode: int) -> CorruptStore:
         )
     name = os.path.basename(path)
     return CorruptStore(f"{path} is {what}, not a file.", cure, (Fault("", name, f"is {what}"),))
+
+
+def opened_below(root: Path, path: Path) -> int:
+    """Open a plain file below a folder, to read; no name on the way from the folder to it may be a link.
+
+    Raises
+    ------
+    OSError : as `os.open`; ELOOP or ENOTDIR for a link.
+    """
+    *folders, name = path.relative_to(root).parts
+    passing = getattr(os, "O_PATH", os.O_RDONLY) | os.O_DIRECTORY | os.O_CLOEXEC
+    folder = os.open(root, passing)
+    try:
+        for each in folders:
+            inner = os.open(each, passing | os.O_NOFOLLOW, dir_fd=folder)
+            os.close(folder)
+            folder = inner
+        fd = os.open(name, os.O_RDONLY | _ALWAYS, dir_fd=folder)
+    finally:
+        os.close(folder)
+    if not stat.S_ISREG(os.fstat(fd).st_mode):
+        os.close(fd)
+        raise OSError(errno.EINVAL, "it is no plain file", str(path))
+    return fd

@@ -5,11 +5,12 @@ from __future__ import annotations
 import csv
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TextIO
 from urllib.parse import unquote, urlparse
 
 from gdb.errors import ArgumentProblem, TypeProblem
 from gdb.language.report import problem
+from gdb.storage.opening import opened_below
 
 if TYPE_CHECKING:
     from gdb.language.clauses import LoadCsv
@@ -31,7 +32,7 @@ def loaded(context: Context, clause: LoadCsv, row: Row) -> Iterator[Value]:
         )
     path = _path(context, clause, source)
     try:
-        with path.open(newline="", encoding="utf-8-sig") as file:
+        with _opened(path, context.import_root) as file:
             reader = csv.reader(file, delimiter=clause.terminator)
             yield from _lines(context, clause, reader)
     except (
@@ -44,6 +45,12 @@ def loaded(context: Context, clause: LoadCsv, row: Row) -> Iterator[Value]:
             *(ArgumentProblem, context.text, clause.source.place),
             f"the file {_told(source, path)} cannot be read: {reason}.",
         ) from None
+
+
+def _opened(path: Path, root: Path | None) -> TextIO:
+    """Below a root from the root on and through no link: another may have been put there since it was checked."""
+    at: Path | int = path if root is None else opened_below(root, path)
+    return open(at, newline="", encoding="utf-8-sig")
 
 
 def _lines(context: Context, clause: LoadCsv, reader: Iterator[list[str]]) -> Iterator[Value]:
@@ -83,9 +90,9 @@ def _path(context: Context, clause: LoadCsv, source: str) -> Path:
         return path
     if parts.scheme and path.anchor:
         path = path.relative_to(path.anchor)
-    path = root / path  # which is an absolute path itself
     try:
-        inside = path.resolve().is_relative_to(root)
+        path = (root / path).resolve()  # a path that is absolute stays what it is
+        inside = path.is_relative_to(root)
     except (OSError, RuntimeError, ValueError):  # a loop of links, a name that none can have
         inside = False
     if not inside:

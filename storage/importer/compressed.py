@@ -18,6 +18,7 @@ import numpy as np
 
 from gdb.errors import ImportFailed
 from gdb.storage.engine import Engine, run, tell_progress
+from gdb.storage.rooted import open_bytes, reopened
 from gdb.storage.sandbox import literal
 
 if TYPE_CHECKING:
@@ -101,7 +102,7 @@ def check(path: Path, most: int, tick: Callable[[], None], *, whole: bool = Fals
     """
     size = path.stat().st_size
     allowed = allowance(size, most)
-    with path.open("rb") as raw:
+    with open_bytes(path) as raw:
         kind = compression_of(raw.read(4))
         raw.seek(0)
         if kind == "none":
@@ -279,11 +280,15 @@ def _chunks(path: Path, tick: Callable[[float], None]) -> Generator[bytes]:
     import duckdb
     import nanoarrow as na
 
-    with closing(Engine(files=[path])) as engine, closing(engine.cursor()) as connection:
+    with (
+        reopened(path) as place,
+        closing(Engine(files=[path])) as engine,
+        closing(engine.cursor()) as connection,
+    ):
         tell_progress(connection)
         try:
             for part in _PARTS:
-                lines = connection.sql(part, params=[literal(path)])
+                lines = connection.sql(part, params=[literal(place)])
                 with na.c_array_stream(lines) as stream:
                     for chunk in stream:
                         tick(max(connection.query_progress(), 0.0) / 100.0)
@@ -300,10 +305,14 @@ def _is_above(path: Path, allowed: int, tick: Callable[[], None]) -> bool:
     """Whether a Zstandard file unpacks to more than so many bytes; it is unpacked to there."""
     import duckdb
 
-    with closing(Engine(_MEMORY, files=[path])) as engine, closing(engine.cursor()) as connection:
+    with (
+        reopened(path) as place,
+        closing(Engine(_MEMORY, files=[path])) as engine,
+        closing(engine.cursor()) as connection,
+    ):
         tell_progress(connection)
         try:
-            given = [literal(path), allowed]
+            given = [literal(place), allowed]
             found = run(
                 connection,
                 lambda: connection.execute(_ABOVE, given).fetchone(),

@@ -10,6 +10,7 @@ from typing import BinaryIO, Literal
 
 from gdb.errors import ImportFailed
 from gdb.storage.importer.compressed import damaged, unpacked
+from gdb.storage.rooted import open_bytes
 
 Format = Literal["snap", "csv", "graph", "mtx"]
 PARQUET = b"PAR1"
@@ -32,7 +33,7 @@ def open_input(path: Path, most: int | None = None) -> BinaryIO:
             raise ImportFailed("is a directory", "Name the files in it.", file=str(path))
         if path.exists() and not path.is_file():  # a pipe would hang, and is read twice
             raise ImportFailed("is no plain file", "Write its content to a file.", file=str(path))
-        raw = path.open("rb")
+        raw = open_bytes(path)
     except ImportFailed:
         raise
     except FileNotFoundError:
@@ -61,7 +62,7 @@ def is_parquet(path: Path) -> bool:
     ImportFailed : it cannot be opened, or is empty.
     """
     open_input(path).close()
-    with path.open("rb") as stream:
+    with open_bytes(path) as stream:
         return stream.read(len(PARQUET)) == PARQUET
 
 

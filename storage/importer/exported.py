@@ -20,14 +20,15 @@ def is_export(path: Path) -> bool:
     return os.path.isfile(path / contents.NAME)  # False also for what is no path at all
 
 
-def inputs(folder: Path, naming: Naming) -> list[tuple[str, Path, Naming]]:
-    """What an import reads of the folder: "nodes" or "edges", the file, and all that is to know of it.
+def inputs(path: Path, naming: Naming) -> list[tuple[str, Path, Naming]]:
+    """What an import reads of the folder in which `path` describes what is there: "nodes" or "edges", the file, and
+    all that is to know of it.
 
     Raises
     ------
     ImportFailed : its description cannot be read.
     """
-    path = folder / contents.NAME
+    folder = Path(path).parent
     try:
         with open_input(path) as stream:
             held = contents.decode(stream.read())

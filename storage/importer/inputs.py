@@ -18,6 +18,7 @@ from gdb.storage.importer.frames import Frame, frame_layout
 from gdb.storage.importer.layout import Layout
 from gdb.storage.importer.networkx_graph import NetworkxGraph, is_graph
 from gdb.storage.importer.parted import Group, expanded, grouped, parts_of
+from gdb.storage.rooted import rooted
 
 AnyPath = str | PathLike[str]
 AnyTable = AnyPath | ArrowStream
@@ -91,8 +92,11 @@ class Gathering:
                 found.append(self._table(kind, each, naming))
         return found
 
-    def _checked(self, path: Path) -> None:
-        self.check(self._inside(path))
+    def _checked(self, path: Path) -> Path:
+        """The path by which a file is opened, once it is known to be fit to be read."""
+        found = self._inside(path)
+        self.check(found)
+        return found
 
     def _table(self, kind: str, given: object, naming: Naming) -> Input:
         """A table of nodes or edges: a file, or one in memory."""
@@ -153,8 +157,8 @@ class Gathering:
             return self._group(given)
         path = self._inside(_path(given))
         if self.format == "auto" and exported.is_export(path):
-            self._inside(path / contents.NAME)
-            return [self._table(*each) for each in exported.inputs(path, self.naming)]
+            told = self._inside(path / contents.NAME)
+            return [self._table(*each) for each in exported.inputs(told, self.naming)]
         self.check(path)
         kind = _format(path) if self.format == "auto" else self.format
         if self.format == "parquet" and not is_parquet(path):
@@ -194,7 +198,7 @@ class Gathering:
                 "Put the file there, or connect with another import_root=.",
                 file=str(path),
             )
-        return real
+        return rooted(real, self.root)
 
     def _side(self, layout: Layout) -> str:
         return "edges" if csv_graph.holds_edges(layout, self.naming) else "nodes"

@@ -19,6 +19,7 @@ from gdb.storage.importer.layout import Layout
 from gdb.storage.importer.report import FileReport, Rejects
 from gdb.storage.importer.tables import Table
 from gdb.storage.model import I64, Column, Kind, from_strings
+from gdb.storage.rooted import open_bytes
 from gdb.storage.runs import Piece, Pieces, Room
 
 _FEW = 1 << 16  # bytes that are looked at before a file is read
@@ -45,7 +46,7 @@ def read_integers(
         return None
     columns, delimiter = len(layout.fields), ord(layout.delimiter)
     pieces = Pieces(room)
-    with path.open("rb") as stream:
+    with open_bytes(path) as stream:
         if compression_of(stream.read(4)) != "none":
             return None
         stream.seek(0)

@@ -18,6 +18,7 @@ from gdb.machine.cores import cores
 from gdb.machine.memory import load_i64, load_u8, store_i64
 from gdb.storage.arrays import unset
 from gdb.storage.model import I64, U8
+from gdb.storage.rooted import open_bytes
 
 _PART = 6 << 20  # bytes that a thread parses at a time, at most
 _REST = 1 << 10  # bytes behind them in which their last line ends, most often
@@ -132,7 +133,7 @@ def parsed_file(
     """
     with ExitStack() as stack:
         # not mapped: whoever cuts it short meanwhile would kill the process
-        stream = stack.enter_context(path.open("rb", buffering=0))
+        stream = stack.enter_context(open_bytes(path, buffering=0))
         size = os.fstat(stream.fileno()).st_size
         pool = stack.enter_context(ThreadPoolExecutor(cores()))
         waiting = deque[tuple[int, Future[I64 | None]]]()

@@ -15,6 +15,7 @@ from gdb.storage.importer.compressed import allowance, refusal
 from gdb.storage.importer.layout import Layout
 from gdb.storage.importer.tables import no_room
 from gdb.storage.importer.typed import Schema, TypedTable, duration_of, typed_layout
+from gdb.storage.rooted import reopened
 from gdb.storage.sandbox import literal
 
 if TYPE_CHECKING:
@@ -69,9 +70,10 @@ def check(path: Path, most: int, memory: int | None, tick: Callable[[], None]) -
         closing(engine.cursor()) as connection,
     ):
         try:
-            told, texts = connection.execute(_SIZE, [literal(path)]).fetchall()[0]
-            if told <= allowed < told + texts:
-                told += _length_of_texts(path, connection, tick)
+            with reopened(path) as place:
+                told, texts = connection.execute(_SIZE, [literal(place)]).fetchall()[0]
+                if told <= allowed < told + texts:
+                    told += _length_of_texts(place, connection, tick)
         except duckdb.OutOfMemoryException:
             raise no_room(path) from None
         except duckdb.Error as error:
@@ -114,14 +116,16 @@ def _schema(path: Path, connection: DuckDBPyConnection) -> Schema:
     import duckdb
 
     try:
-        told = connection.execute(_DESCRIBE, [literal(path)]).fetchall()
-        nodes = connection.execute(_NODES, [literal(path)]).fetchall()
+        with reopened(path) as place:
+            told = connection.execute(_DESCRIBE, [literal(place)]).fetchall()
+            nodes = connection.execute(_NODES, [literal(place)]).fetchall()
     except duckdb.Error as error:
         raise _unreadable(path, error) from None
     # DuckDB's own names differ where two are alike but for their case
     names, types = _columns(nodes), [str(type) for _, type in told]
     if {"BIGINT", "BIGINT[]"} & set(types):
-        found = connection.execute(_METADATA, [literal(path)]).fetchone()
+        with reopened(path) as place:
+            found = connection.execute(_METADATA, [literal(place)]).fetchone()
         durations = _arrow_durations(found[0]) if found else {}
         types = [
             durations.get((k, name), type)
@@ -173,6 +177,7 @@ class ParquetTable(TypedTable):
         import duckdb
 
         try:
-            self._fill(statement.format(f"{_READ}, file_row_number=true)"), [literal(self.path)])
+            with reopened(self.path) as place:
+                self._fill(statement.format(f"{_READ}, file_row_number=true)"), [literal(place)])
         except duckdb.Error as error:
             raise _unreadable(self.path, error) from None

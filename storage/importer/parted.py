@@ -52,7 +52,7 @@ def expanded(things: Iterable[object], inside: Callable[[Path], Path]) -> list[o
 
 
 def grouped(
-    things: Iterable[object], naming: Naming, check: Callable[[Path], None]
+    things: Iterable[object], naming: Naming, check: Callable[[Path], Path]
 ) -> list[object]:
     """Things as of `expanded`, with a header file and its parts as a `Group`; only paths are looked at."""
     found: list[object] = []
@@ -73,7 +73,7 @@ def grouped(
 
 
 def parts_of(
-    group: Group, naming: Naming, check: Callable[[Path], None]
+    group: Group, naming: Naming, check: Callable[[Path], Path]
 ) -> list[tuple[Path, Naming]]:
     """The files of a group that hold rows, and what is said of each.
 
@@ -82,14 +82,14 @@ def parts_of(
     ImportFailed : its header cannot be read.
     """
     first, *others = group.files
-    if not others or _says_all(naming) or _is_parquet(first, check):
+    if not others or _says_all(naming) or is_parquet(first := check(first)):
         return [(path, naming) for path in group.files]
     lines = head(first)
     layout = layout_of(first, lines, naming.delimiter, naming.header, None)
     header = next(line for line in lines if line.strip())
     found = [] if _is_alone(lines) else [(first, naming)]
     for path in others:
-        check(path)
+        path = check(path)
         again = next((k for k, line in enumerate(head(path), 1) if line.strip()), 0)
         skipped = again if again and head(path)[again - 1] == header else 0
         warnings = [] if found else layout.warnings
@@ -132,18 +132,13 @@ def _says_all(naming: Naming) -> bool:
     return naming.columns is not None or naming.header is False or naming.layout is not None
 
 
-def _is_parquet(path: Path, check: Callable[[Path], None]) -> bool:
-    check(path)
-    return is_parquet(path)
-
-
 def _is_alone(lines: list[str]) -> bool:
     return sum(bool(line.strip()) for line in lines) == 1
 
 
-def _only_header(path: Path, naming: Naming, check: Callable[[Path], None]) -> str:
+def _only_header(path: Path, naming: Naming, check: Callable[[Path], Path]) -> str:
     """The line of a file that holds a header and nothing else; "" for any other."""
-    if not path.is_file() or _is_parquet(path, check):
+    if not path.is_file() or is_parquet(path := check(path)):
         return ""
     lines = [line for line in head(path) if line.strip()]
     if len(lines) != 1:
@@ -152,9 +147,9 @@ def _only_header(path: Path, naming: Naming, check: Callable[[Path], None]) -> s
     return lines[0] if naming.header or looks_like_header(cells) else ""
 
 
-def _is_part(path: Path, header: str, naming: Naming, check: Callable[[Path], None]) -> bool:
+def _is_part(path: Path, header: str, naming: Naming, check: Callable[[Path], Path]) -> bool:
     """Whether a file holds rows below a header of another one: as many cells, and no header of its own."""
-    if not path.is_file() or _is_parquet(path, check):
+    if not path.is_file() or is_parquet(path := check(path)):
         return False
     first = next((line for line in head(path) if line.strip()), "")
     delimiter = naming.delimiter or delimiter_of(header)

@@ -31,6 +31,7 @@ from gdb.storage.model import (
     Values,
     offsets_of_lengths,
 )
+from gdb.storage.rooted import open_bytes, reopened
 from gdb.storage.sandbox import literal
 
 if TYPE_CHECKING:
@@ -209,19 +210,20 @@ class Table:
 
     def _read_file(self, path: Path) -> None:
         columns = ", ".join(f"'c{i}': 'VARCHAR'" for i in range(len(self.layout.fields)))
-        with path.open("rb") as stream:
+        with open_bytes(path) as stream:
             compression = compression_of(stream.read(4))
         written = self.layout.written
         widest = max(written.widest, _LINE) if written else _LINE
         exactly = f", new_line='\\n', max_line_size={widest}" if written else ""
-        self._fill(
+        statement = (
             "CREATE OR REPLACE TEMP TABLE t AS SELECT row_number() OVER () AS record, * FROM "
             f"read_csv(?, columns={{{columns}}}, delim=?, header=false, "
             f"skip={self.layout.skipped}, quote='\"', escape='\"', nullstr='', "
             f"allow_quoted_nulls=false, auto_detect=false, hive_partitioning=false, compression='{compression}', "
-            f"store_rejects=true, buffer_size={2 * widest}{exactly})",
-            [literal(path), self.layout.delimiter],
+            f"store_rejects=true, buffer_size={2 * widest}{exactly})"
         )
+        with reopened(path) as place:
+            self._fill(statement, [literal(place), self.layout.delimiter])
 
     def _collect_rejects(self) -> None:
         found = self._rows(
