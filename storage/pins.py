@@ -130,7 +130,7 @@ def _opened(path: Path) -> int:
 
 
 def _shared(fd: int, folder: Path) -> None:
-    """Take a shared lock; where there are none, say once that nothing is kept from being swept, and read all the same."""
+    """Take a shared lock; where there are none, say once that nothing is kept from being swept, and go on."""
     try:
         fcntl.flock(fd, fcntl.LOCK_SH)
     except OSError as error:
