@@ -64,6 +64,7 @@ def answer(
     """
     clock = Clock(request.cancel, request.timeout)
     statements = Statements() if statements is None else statements
+    snapshot.look()
     with clock:
         return _answer(request, snapshot, statements, change, clock, run or ran)
 
@@ -119,6 +120,7 @@ def on_device(request: Request, snapshot: Snapshot, statements: Statements) -> D
             'Use device="cuda" or "cuda:N", or take the rows on the host: execute().',
         )
     clock = Clock(request.cancel, request.timeout)
+    snapshot.look()
     with clock:
         return _on_device(request, snapshot, statements, clock)
 
@@ -202,6 +204,7 @@ def explained(request: Request, snapshot: Snapshot) -> str:
     query = _parsed(request)
     if query.copying is not None:
         raise NotSupported("COPY has no plan.", "Run it with execute().")
+    snapshot.look()
     with Clock(request.cancel, request.timeout) as clock:
         understood = _understood(request, query, snapshot, clock)
         if isinstance(understood, str):

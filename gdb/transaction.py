@@ -271,6 +271,7 @@ class Transaction:
             with faults(foreign=True):
                 given = give()
             with faults():
+                changes.base.look()
                 yield changes, given
         except BaseException:
             changes.delta = before

@@ -88,6 +88,7 @@ def rewrite(
 ) -> Snapshot:
     """Write what a snapshot holds, in one commit; other arguments and errors as of `write_graph`."""
     with store.writer():
+        snapshot.look()
         room = Room(store.files, budget)
         vertices, rows = read_vertices(snapshot)
         spools = dict[str, Spool]()

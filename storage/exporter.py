@@ -75,6 +75,7 @@ def export(snapshot: Snapshot, path: Path, format: FileFormat, steps: Steps) -> 
 
     Cost: rows pass through DuckDB one file at a time; beyond its share of memory it spills to disk.
     """
+    snapshot.look()
     with (
         new_folder(path) as target,
         ScratchFolder() as scratch,

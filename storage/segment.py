@@ -19,7 +19,7 @@ import numpy.typing as npt
 
 from gdb.errors import CorruptStore, Fault, InternalError
 from gdb.storage.checksum import Buffer, Hasher, digest
-from gdb.storage.files import MANIFEST, Files
+from gdb.storage.files import MANIFEST, Files, mapped_length, wrong_length
 from gdb.storage.invariants import (
     CHECKSUMS,
     PACKED,
@@ -45,6 +45,7 @@ ENTRY = struct.Struct("<IIQQI4x")  # kind, bytes per item, offset, length in byt
 _RESERVED, _ENTRY_RESERVED = 40, 4  # bytes of these that mean nothing
 SMALL_ALIGNMENT, PAGE, PAGE_FROM = 64, 4096, 65536
 _CHUNK = 16 << 20
+MOST_LOOKS = 32  # files whose length is compared again when a query begins
 
 
 class SectionKind(IntEnum):
@@ -264,6 +265,15 @@ class SegmentFile:
             own.flags.writeable = False
         return own
 
+    def look(self) -> None:
+        """Raise CorruptStore where the file was cut short since it was mapped: to read it would end the process.
+
+        Cost: half a microsecond.
+        """
+        wanted = self._bytes.shape[0]
+        if (found := mapped_length(self._bytes)) < wanted:
+            raise wrong_length(self._where, self.name, found, wanted)
+
     @property
     def sections(self) -> int:
         """How many sections the file has."""
@@ -352,7 +362,7 @@ def open_segment(files: Files, record: FileRecord) -> SegmentFile:
 class Segments:
     """The segment files of one manifest, opened and verified when first asked for; thread-safe."""
 
-    __slots__ = ("_lock", "_opened", "files", "inline", "pins", "records")
+    __slots__ = ("_lock", "_opened", "_turn", "files", "inline", "pins", "records")
 
     def __init__(
         self,
@@ -369,6 +379,7 @@ class Segments:
             pins = () if before is None else before.pins
         self.pins: Sequence[Pin] = pins
         self._opened: dict[int, SegmentFile] = {}
+        self._turn = 0  # of `look`
         if before is not None:
             known = dict(before._opened).items()
             if before.records is records:
@@ -377,6 +388,16 @@ class Segments:
                 opened = {before.records[n]: f for n, f in known if n < len(before.records)}
                 self._opened = {n: opened[r] for n, r in enumerate(records) if r in opened}
         self._lock = threading.Lock()
+
+    def look(self) -> None:
+        """Look whether files that were opened are as long as they were, at most `MOST_LOOKS` of them, in turn. Raises
+        CorruptStore."""
+        files = list(self._opened.values())  # one step: another thread may open more
+        if len(files) > MOST_LOOKS:
+            begin = self._turn = (self._turn + MOST_LOOKS) % len(files)
+            files = (files[begin:] + files[:begin])[:MOST_LOOKS]
+        for file in files:
+            file.look()
 
     def shares(self, before: Segments, numbers: Iterable[int]) -> bool:
         """Whether these numbers are the same files in an earlier manifest."""

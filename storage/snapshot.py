@@ -133,6 +133,15 @@ class Snapshot:
         """An edge type, None where there is none of that name."""
         return self.partitions.edge_type(name)
 
+    def look(self) -> None:
+        """To be called when a query begins: whether files that it reads in place were cut short meanwhile.
+
+        Raises
+        ------
+        CorruptStore : one was. What is cut short while a query reads it ends the process by SIGBUS.
+        """
+        self._segments.look()
+
     # ---- edges ----------------------------------------------------------------------------------
 
     def adjacency(self, types: tuple[str, ...], direction: Direction) -> Adjacency:

@@ -39,8 +39,8 @@ class Outcome:
 class _Worker:
     """A process that uses stores, begun anew where it dies."""
 
-    def __init__(self, root: Path) -> None:
-        self._root, self._process = root, None
+    def __init__(self, root: Path, blind: bool) -> None:
+        self._root, self._options = root, ["blind"] * blind
         self._lines: queue.Queue[str | None] = queue.Queue()
         self._process: subprocess.Popen[str] | None = None
 
@@ -75,7 +75,7 @@ class _Worker:
 
     def _begin(self) -> None:
         self._process = subprocess.Popen(
-            [sys.executable, "-m", "tests.hostile.worker", str(self._root)],
+            [sys.executable, "-m", "tests.hostile.worker", str(self._root), *self._options],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,
@@ -98,17 +98,22 @@ def _read(process: subprocess.Popen[str], lines: queue.Queue[str | None]) -> Non
     lines.put(None)
 
 
-def run(root: Path, seeds: Sequence[int], workers: int = 1) -> Iterator[Outcome]:
-    """What became of each store; root : an empty folder."""
+def run(
+    root: Path, seeds: Sequence[int], workers: int = 1, *, blind: bool = False
+) -> Iterator[Outcome]:
+    """What became of each store. root : where the honest ones are, or are written. blind : without what compares files, to prove that this sees
+    what they are compared for."""
     for kind in forge.KINDS:
-        forge.write(root / kind, kind)
+        if not (root / kind).exists():
+            forge.write(root / kind, kind)
     waiting: queue.SimpleQueue[_Worker] = queue.SimpleQueue()
     made = []
     for number in range(workers):
-        (own := root / f"worker {number}").mkdir()
+        (own := root / f"worker {number}").mkdir(exist_ok=True)
         for kind in forge.KINDS:
-            (own / kind).symlink_to(root / kind, target_is_directory=True)
-        made.append(_Worker(own))
+            if not (own / kind).exists():
+                (own / kind).symlink_to(root / kind, target_is_directory=True)
+        made.append(_Worker(own, blind))
         waiting.put(made[-1])
 
     def one(seed: int) -> Outcome:
