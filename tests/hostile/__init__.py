@@ -1,0 +1,1 @@
+"""What others made to do harm: files, stores, folders."""
