@@ -30,6 +30,7 @@ Array = npt.NDArray[np.generic]
 _Place = tuple[int, np.dtype[np.generic], int]  # of an array in a scratch file: start, type, length
 
 PIECE = 1 << 20  # edges that are read, numbered and dealt out at a time
+PIECE_BYTES = 1 << 25  # of them that are joined to one piece
 BLOCK = (
     1 << 16
 )  # of these that are numbered at once: what is made of them on the way stays in the cache
@@ -183,13 +184,15 @@ class Pieces:
 
     def __iter__(self) -> Iterator[Piece]:
         """The pieces, small ones together."""
-        some, count = list[Piece](), 0
+        some, count, size = list[Piece](), 0, 0
         for k in range(len(self._found)):
             some.append(self.piece(k))
             count += len(some[-1])
-            if count >= PIECE >> 3:  # few are not worth going through by themselves
+            size += some[-1].nbytes
+            # few are not worth going through by themselves, unless their texts are long
+            if count >= PIECE >> 3 or size >= PIECE_BYTES:
                 yield _joined(some)
-                some, count = [], 0
+                some, count, size = [], 0, 0
         if some:
             yield _joined(some)
 
