@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from gdb import usage
+from gdb import usage, waiting
 from gdb.errors import TypeProblem
 from gdb.storage.model import ITEM_OF, TEXT_KINDS, Column, Item, Kind
 from gdb.storage.slices import Slice, follow_one_another
@@ -173,7 +173,7 @@ class _Wholes:
 
     columns: dict[tuple[str | None, Kind], Column] = field(default_factory=dict)
     asked: dict[tuple[str | None, Kind], int] = field(default_factory=dict)
-    lock: threading.Lock = field(default_factory=threading.Lock)
+    lock: waiting.Lock = field(default_factory=waiting.Lock)
 
 
 _wholes: weakref.WeakKeyDictionary[Snapshot, _Wholes] = weakref.WeakKeyDictionary()

@@ -36,6 +36,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Protocol
 
+from gdb import waiting
 from gdb.storage.os_errors import translated
 
 READERS_LOCK = "readers.lock"
@@ -64,7 +65,7 @@ class PosixPin:
         path = folder / name
         with translated(str(path)):
             self._fd = os.open(path, _READING)
-            fcntl.flock(self._fd, fcntl.LOCK_SH)  # waits while it is being removed, no longer
+            waiting.flock(self._fd, fcntl.LOCK_SH)  # waits while it is being removed, no longer
             os.stat(path)  # is it there still?
 
     def __del__(self) -> None:
@@ -109,7 +110,7 @@ def wait_for_sweeper(folder: Path) -> None:
     with suppress(FileNotFoundError), translated(str(path)):
         fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
         try:
-            fcntl.flock(fd, fcntl.LOCK_SH)
+            waiting.flock(fd, fcntl.LOCK_SH)
         finally:
             os.close(fd)
 

@@ -8,13 +8,13 @@ any), it may as well run on a renumbered graph, in which the lists cut by restri
 
 from __future__ import annotations
 
-import threading
 import weakref
 from collections.abc import Sequence
 from typing import Protocol
 
 import numpy as np
 
+from gdb import waiting
 from gdb.errors import InternalError
 from gdb.storage.adjacency import I64, U32, Adjacency, Direction
 
@@ -59,7 +59,7 @@ class RankedGraph:
         self.vertex_count, self.edge_count = base.vertex_count, base.edge_count
         self.edge_types = base.edge_types
         self._base = weakref.ref(base)
-        self._lock = threading.Lock()
+        self._lock = waiting.Lock()
         self._known: dict[tuple[tuple[str, ...], Direction], Adjacency] = {}
         everyone = np.arange(base.vertex_count, dtype=np.uint32)
         degrees = np.zeros(base.vertex_count, np.int64)
@@ -86,7 +86,7 @@ class RankedGraph:
         raise InternalError(f"A ranked graph has no edge ids (asked for {types} {direction}).")
 
 
-_ranked_lock = threading.Lock()
+_ranked_lock = waiting.Lock()
 _ranked: weakref.WeakKeyDictionary[Numbered, RankedGraph] = weakref.WeakKeyDictionary()
 
 

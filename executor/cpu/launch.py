@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from gdb import usage
+from gdb import usage, waiting
 from gdb.errors import CountOverflow
 from gdb.executor.cpu import address
 from gdb.executor.cpu.workers import Worker, scratch_bytes
@@ -173,12 +173,12 @@ def _run(
         _work(run, call_helpers)
         for helper in helpers:
             if not helper.cancel():  # one that has not begun finds an empty queue
-                helper.result()
+                waiting.result(helper)
     except BaseException:
         watch.stopped.set()
         for helper in helpers:
             if not helper.cancel():
-                helper.exception()
+                waiting.ended(helper)
         raise
     watch.check()
     return run

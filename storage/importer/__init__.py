@@ -143,7 +143,7 @@ def load(
     meter.measure([x.path for x in inputs if x.held is None])
     options = Options(missing_ends, multi_edges, self_loops, label, rejects, max_unpacked)
     with (
-        store.writer(),
+        store.writer(meter.check),
         ScratchFolder(store.path) as scratch,
         closing(Engine(memory, scratch)) as engine,
         closing(Assembly(options, Room(store.files, memory, meter.check))) as assembly,
