@@ -13,6 +13,7 @@ import weakref
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import date, timedelta
+from functools import partial
 from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
@@ -195,7 +196,8 @@ def _by_vid(snapshot: Snapshot, key: str | None, kind: Kind, asked: int) -> Colu
             wholes.asked[place] = wholes.asked.get(place, 0) + asked
             if _WORTH * wholes.asked[place] < snapshot.vertex_count:
                 return None
-            wholes.columns[place] = _laid_out(snapshot, key, kind)
+            make = partial(_laid_out, snapshot, key, kind)
+            wholes.columns[place] = waiting.aside(snapshot.vertex_count, make)
         usage.read(*wholes.columns[place].arrays)
         return wholes.columns[place]
 

@@ -61,7 +61,8 @@ def ordered(view: Adjacency, eids: I64, values: I64) -> Ordered:
         known = _of_views.setdefault(view, _Kept()).orders
         found = known.get(id(values))  # it holds the values, so that none else has their address
         if found is None:
-            found = known[id(values)] = _order(view, eids, values)
+            make = partial(_order, view, eids, values)
+            found = known[id(values)] = waiting.aside(len(eids), make)
         known.move_to_end(id(values))
         held = sum(one.bytes for one in known.values())
         while held > MOST_KEPT and len(known) > 1:

@@ -25,7 +25,7 @@ from gdb.language.parser import parse
 from gdb.language.suspects import suspected
 from gdb.outcome import Outcome
 from gdb.pipeline import answer, options_of, ran
-from gdb.result import Answer, ColumnAnswer, Result, RowAnswer, batch_size
+from gdb.result import Answer, ColumnAnswer, Result, RowAnswer, batch_size, rows_of
 from gdb.summary import Summary
 
 if TYPE_CHECKING:
@@ -177,8 +177,7 @@ class Stream(Closing):
 
     def __iter__(self) -> Iterator[Row]:
         for piece in self._pieces():
-            for chunk in piece.chunks():
-                yield from zip(*chunk, strict=True)
+            yield from rows_of(piece)
 
     def batches(self, size: int = 65_536) -> Iterator[Array]:
         """The rows that are left as Arrow, at most `size` at a time, all of one type, as `Result.batches` has them.

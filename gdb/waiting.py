@@ -18,11 +18,15 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from types import TracebackType
 from typing import Any, TypeVar
 
+from gdb import usage
+
 T = TypeVar("T")
 R = TypeVar("R")
 
 STEP = 0.05
 """Seconds of one wait at most; half of what a person takes to be at once."""
+LEAST = 1 << 20
+"""Elements from which on NumPy takes so long for a sort of them, 0.05 s, that a thread is worth its start."""
 _LOOKS = (0.0005, 0.001, 0.002, 0.005, 0.01, 0.02)  # seconds between two looks at a file's lock
 
 
@@ -147,6 +151,17 @@ def beside(work: Callable[[], T], name: str) -> T:
         return result(future)
     finally:
         del future  # as in `result`
+
+
+def aside(size: int, work: Callable[[], T]) -> T:
+    """Do some work that stays outside of Python for long, as a large sort does: on the main thread, which a signal
+    reaches only between two bytecodes, beside it. It must take no lock that this thread holds.
+
+    size : of what it goes through, in elements; below `LEAST` of them it is done in place.
+    """
+    if size < LEAST or threading.current_thread() is not threading.main_thread():
+        return work()
+    return beside(usage.carried(work), "gdb-aside")
 
 
 def _settle(future: Future[T], work: Callable[[], T]) -> None:

@@ -79,7 +79,9 @@ class RankedGraph:
                 if base is None:
                     raise InternalError("A ranked graph outlived its snapshot.")
                 old = base.adjacency(types, direction)
-                self._known[types, direction] = _renumbered(old, self._vid, self._rank)
+                self._known[types, direction] = waiting.aside(
+                    len(old.neighbours), lambda: _renumbered(old, self._vid, self._rank)
+                )
             return self._known[types, direction]
 
     def eids(self, types: tuple[str, ...], direction: Direction) -> I64:
@@ -94,7 +96,7 @@ def ranked(graph: Numbered) -> RankedGraph:
     """The ranked form of a snapshot, made when first asked for and kept as long as the snapshot."""
     with _ranked_lock:
         if graph not in _ranked:
-            _ranked[graph] = RankedGraph(graph)
+            _ranked[graph] = waiting.aside(graph.edge_count, lambda: RankedGraph(graph))
         return _ranked[graph]
 
 

@@ -63,7 +63,9 @@ class _Entry:
         code = self._code
         if code is None:
             with usage.compiling(), self._lock:  # whoever comes second waits for the first
-                code = self._code = self._code or _machine_code(self._function)
+                code = self._code = self._code or waiting.aside(
+                    waiting.LEAST, lambda: _machine_code(self._function)
+                )
         return code(*arguments)
 
 
