@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import _thread
 import fcntl
+import os
 import subprocess
 import threading
 import time
@@ -27,6 +28,7 @@ STEP = 0.05
 """Seconds of one wait at most; half of what a person takes to be at once."""
 LEAST = 1 << 20
 """Elements from which on NumPy takes so long for a sort of them, 0.05 s, that a thread is worth its start."""
+_CALLS = 8  # at once: a signal handler may commit while the main thread waits for a commit
 _LOOKS = (0.0005, 0.001, 0.002, 0.005, 0.01, 0.02)  # seconds between two looks at a file's lock
 
 
@@ -162,6 +164,36 @@ def aside(size: int, work: Callable[[], T]) -> T:
     if size < LEAST or threading.current_thread() is not threading.main_thread():
         return work()
     return beside(usage.carried(work), "gdb-aside")
+
+
+_helpers: ThreadPoolExecutor | None = None
+
+
+def blocking(call: Callable[[], T]) -> T:
+    """Make a system call that no signal ends and that may take long, as an fsync of a slow disk: on the main thread,
+    beside it. It takes 0.03 ms longer."""
+    global _helpers
+    if threading.current_thread() is not threading.main_thread():
+        return call()
+    if _helpers is None:  # only this thread makes it
+        _helpers = ThreadPoolExecutor(_CALLS, thread_name_prefix="gdb-call")
+    try:
+        future = _helpers.submit(call)
+    except RuntimeError:  # Python ends, and starts no more threads
+        return call()
+    try:
+        return result(future)
+    finally:
+        del future  # as in `result`
+
+
+def _forget_helpers() -> None:
+    """A forked child has none of its parent's threads."""
+    global _helpers
+    _helpers = None
+
+
+os.register_at_fork(after_in_child=_forget_helpers)
 
 
 def _settle(future: Future[T], work: Callable[[], T]) -> None:

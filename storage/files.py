@@ -18,11 +18,13 @@ import sys
 from collections.abc import Sequence
 from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import NoReturn, Protocol
 
 import numpy as np
 
+from gdb import waiting
 from gdb.errors import (
     ClosedError,
     CorruptStore,
@@ -382,7 +384,7 @@ class PosixFiles:
         with translated(str(self._path / name)):
             fd = os.open(self._path / name, os.O_RDONLY | os.O_CLOEXEC)
             try:
-                os.fsync(fd)
+                waiting.blocking(partial(os.fsync, fd))
             except OSError as error:
                 self.poison(name, error)
             finally:
@@ -442,7 +444,7 @@ class _PosixNewFile:
 
     def fsync(self) -> None:
         try:
-            os.fsync(self._fd)
+            waiting.blocking(partial(os.fsync, self._fd))
         except OSError as error:
             self._files.poison(self._name, error)
 
@@ -465,7 +467,7 @@ class _PosixEnd:
 
     def fdatasync(self) -> None:
         try:
-            os.fdatasync(self._fd)
+            waiting.blocking(partial(os.fdatasync, self._fd))
         except OSError as error:
             self._files.poison(self._name, error)
 
@@ -478,6 +480,6 @@ class _PosixEnd:
 def fsync_path(path: Path) -> None:
     fd = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
-        os.fsync(fd)
+        waiting.blocking(partial(os.fsync, fd))
     finally:
         os.close(fd)

@@ -21,8 +21,8 @@ from gdb.executor.scheduler import Budget, Watch, helpers_of_all
 from gdb.machine.cores import cores
 from gdb.storage.adjacency import I64, U32
 
-# a launch's step budget: about 10 ms, so that a stop is seen in time and costs nothing
-STEPS = 2_000_000
+# a launch's step budget: 5 to 10 ms, so that a stop is seen in time, on a busy machine too, and costs nothing
+STEPS = 500_000
 # a run that may stop early begins with launches of 0.1 ms, and goes no further than a millisecond: then
 # helpers are worth calling, and nobody waits longer for one that works on
 FIRST_STEPS, EARLY_STEPS = 20_000, 160_000
