@@ -10,7 +10,7 @@ READERS ?= 8
 RUN_SECONDS ?= 60
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test crash cycle model unique corrupt hostile check tck fuzz-language format bench bench-long \
+.PHONY: help demo test crash cycle model unique corrupt hostile check tck fuzz-language signals format bench bench-long \
 	gpu-test gpu-sanitize gpu-bench clean
 
 help: ## show this list
@@ -52,6 +52,9 @@ tck: $(STAMP) ## the openCypher TCK, where ../shared/tck is: a table, and what d
 
 fuzz-language: $(STAMP) ## 100,000 queries, valid and broken: a result or an error with its place, nothing else
 	PYTHONPATH=. $(BIN)/python -m tests.fuzz.language --number 100000
+
+signals: $(STAMP) ## 2,000 Ctrl-C at random moments, under load: each noticed within 200 ms, what is reported is true
+	PYTHONPATH=. $(BIN)/python -m tests.signals --presses 2000
 
 corrupt: $(STAMP) ## damage stores in every way, make every call of a commit fail; two hours; prints the tables
 	PYTHONPATH=. $(BIN)/python -m tests.corrupt.table

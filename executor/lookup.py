@@ -13,12 +13,13 @@ import weakref
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import date, timedelta
+from functools import partial
 from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
-from gdb import usage
+from gdb import usage, waiting
 from gdb.errors import TypeProblem
 from gdb.storage.model import ITEM_OF, TEXT_KINDS, Column, Item, Kind
 from gdb.storage.slices import Slice, follow_one_another
@@ -173,7 +174,7 @@ class _Wholes:
 
     columns: dict[tuple[str | None, Kind], Column] = field(default_factory=dict)
     asked: dict[tuple[str | None, Kind], int] = field(default_factory=dict)
-    lock: threading.Lock = field(default_factory=threading.Lock)
+    lock: waiting.Lock = field(default_factory=waiting.Lock)
 
 
 _wholes: weakref.WeakKeyDictionary[Snapshot, _Wholes] = weakref.WeakKeyDictionary()
@@ -195,7 +196,8 @@ def _by_vid(snapshot: Snapshot, key: str | None, kind: Kind, asked: int) -> Colu
             wholes.asked[place] = wholes.asked.get(place, 0) + asked
             if _WORTH * wholes.asked[place] < snapshot.vertex_count:
                 return None
-            wholes.columns[place] = _laid_out(snapshot, key, kind)
+            make = partial(_laid_out, snapshot, key, kind)
+            wholes.columns[place] = waiting.aside(snapshot.vertex_count, make)
         usage.read(*wholes.columns[place].arrays)
         return wholes.columns[place]
 

@@ -8,7 +8,6 @@ equals nothing, texts are in the order of their code points, which is that of th
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import reduce
 from typing import Literal, TypeAlias
@@ -16,6 +15,7 @@ from typing import Literal, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from gdb import waiting
 from gdb.errors import InternalError
 from gdb.executor import texts
 from gdb.machine.cores import cores
@@ -184,7 +184,7 @@ def passing(test: Test, columns: Rows, count: int) -> I64:
     if count < _SEVERAL_FROM:
         return np.concatenate([of(start) for start in starts])
     # NumPy lets other threads run while it is at work
-    with ThreadPoolExecutor(min(cores(), len(starts))) as pool:
+    with waiting.Pool(min(cores(), len(starts))) as pool:
         return np.concatenate(list(pool.map(of, starts)))
 
 

@@ -5,7 +5,6 @@ Both are made when a plan first asks, and kept as long as the view, the longest 
 
 from __future__ import annotations
 
-import threading
 import weakref
 from collections import OrderedDict
 from collections.abc import Sequence
@@ -14,6 +13,7 @@ from functools import partial
 
 import numpy as np
 
+from gdb import waiting
 from gdb.executor.nest import Within
 from gdb.executor.nest_windows import Orders
 from gdb.executor.plan import MISSING, Compare, ViewSpec
@@ -49,7 +49,7 @@ class _Kept:
 
 
 _of_views: weakref.WeakKeyDictionary[Adjacency, _Kept] = weakref.WeakKeyDictionary()
-_lock = threading.Lock()
+_lock = waiting.Lock()
 
 
 def ordered(view: Adjacency, eids: I64, values: I64) -> Ordered:
@@ -61,7 +61,8 @@ def ordered(view: Adjacency, eids: I64, values: I64) -> Ordered:
         known = _of_views.setdefault(view, _Kept()).orders
         found = known.get(id(values))  # it holds the values, so that none else has their address
         if found is None:
-            found = known[id(values)] = _order(view, eids, values)
+            make = partial(_order, view, eids, values)
+            found = known[id(values)] = waiting.aside(len(eids), make)
         known.move_to_end(id(values))
         held = sum(one.bytes for one in known.values())
         while held > MOST_KEPT and len(known) > 1:

@@ -12,13 +12,15 @@ import re
 import threading
 import time
 import uuid
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, TypeVar
 
 import duckdb
 import numpy as np
 
+from gdb import waiting
 from gdb.errors import (
     ArgumentProblem,
     ArithmeticProblem,
@@ -32,6 +34,7 @@ from gdb.errors import (
 )
 from gdb.executor.arrow import Array, ArrowStream, read_stream
 from gdb.storage import scratch_folder
+from gdb.storage.engine import stream_errors
 from gdb.storage.sandbox import Setting, sandboxed
 
 if TYPE_CHECKING:
@@ -40,7 +43,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-_lock = threading.Lock()
+_lock = waiting.Lock()
 _shared: dict[
     int, duckdb.DuckDBPyConnection
 ] = {}  # process id -> DuckDB, for queries without a budget of their own
@@ -83,16 +86,11 @@ def query(
     """
     connection = _connect(memory)
     try:
-        for name, data in relations.items():
-            connection.register(name, data)
-        run = lambda: read_stream(_typed(connection.sql(sql, params=dict(parameters))))  # noqa: E731
-        return _stoppable(run, connection.interrupt, cancel, deadline)
-    except duckdb.Error as error:
-        raise _translated(error, cancel, deadline) from None
-    except UnicodeEncodeError:
-        raise TypeProblem(
-            "a string of the query is not valid Unicode (it holds a lone surrogate)."
-        ) from None
+        with _errors_of_ours(cancel):
+            for name, data in relations.items():
+                connection.register(name, data)
+            run = lambda: _read(connection.sql(sql, params=dict(parameters)))  # noqa: E731
+            return _stoppable(run, connection.interrupt, cancel, deadline)
     finally:
         connection.close()
 
@@ -160,17 +158,11 @@ class Session:
     def answer(self, sql: str, parameters: Mapping[str, Value]) -> Array:
         """Run a SELECT, as `query`."""
         values = dict(parameters)
-        return self._run(lambda: read_stream(_typed(self._connection.sql(sql, params=values))))
+        return self._run(lambda: _read(self._connection.sql(sql, params=values)))
 
     def _run(self, work: Callable[[], T]) -> T:
-        try:
+        with _errors_of_ours(self._cancel):
             return _stoppable(work, self._connection.interrupt, self._cancel, self._deadline)
-        except duckdb.Error as error:
-            raise _translated(error, self._cancel, self._deadline) from None
-        except UnicodeEncodeError:
-            raise TypeProblem(
-                "a string of the query is not valid Unicode (it holds a lone surrogate)."
-            ) from None
 
 
 def _connect(memory: int | None) -> duckdb.DuckDBPyConnection:
@@ -192,6 +184,12 @@ def _open(config: Mapping[str, Setting]) -> duckdb.DuckDBPyConnection:
         "arrow_large_buffer_size": True,  # texts and lists are of one type in all answers, that of the store
     }
     return sandboxed({**fixed, **config})
+
+
+def _read(relation: duckdb.DuckDBPyRelation) -> Array:
+    """The answer of a SELECT."""
+    with stream_errors():
+        return read_stream(_typed(relation))
 
 
 def _typed(relation: duckdb.DuckDBPyRelation) -> ArrowStream:
@@ -224,15 +222,13 @@ def _stoppable(
 ) -> T:
     """Call `work` beside this thread, which watches: `interrupt` is called once `cancel` is set or `deadline` has
     passed. DuckDB stays outside of Python for long, and a thread that waits can take a Ctrl-C."""
-    if cancel is None and deadline is None:
-        return work()
     running = _beside().submit(work)
     while True:
         try:
             return running.result(_POLL_SECONDS)
         except TimeoutError:
             if running.done():  # the error was the work's own
-                return running.result()
+                return running.result(0)
             if _stopped(cancel, deadline):
                 interrupt()  # repeated: one that comes before the query has begun is lost
 
@@ -272,9 +268,20 @@ _FRIENDLY = {
 }
 
 
-def _translated(
-    error: duckdb.Error, cancel: threading.Event | None, deadline: float | None
-) -> GdbError:
+@contextmanager
+def _errors_of_ours(cancel: threading.Event | None) -> Iterator[None]:
+    """Raise what DuckDB raises as errors of ours."""
+    try:
+        yield
+    except duckdb.Error as error:
+        raise _translated(error, cancel) from None
+    except UnicodeEncodeError:
+        raise TypeProblem(
+            "a string of the query is not valid Unicode (it holds a lone surrogate)."
+        ) from None
+
+
+def _translated(error: duckdb.Error, cancel: threading.Event | None) -> GdbError:
     """DuckDB's error as ours; its text is cut after the first line, where it shows SQL."""
     if isinstance(error, duckdb.InterruptException):
         if cancel is not None and cancel.is_set():

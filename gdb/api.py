@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Literal, TypeVar
 
 from gdb import options
 from gdb.errors import Cancelled, ChangeRefused, ReadOnlyError
-from gdb.interrupt import held_back
+from gdb.interrupt import Cancel, held_back
 from gdb.outcome import Outcome
 from gdb.queries import PathLike, Queries
 from gdb.statements import Statements
@@ -112,9 +112,9 @@ class Database(Queries):
 
     def close(self) -> None:
         """Cancel what runs, as `interrupt` does, wait for it, and close the store; closing twice is fine."""
-        if self._work.close():
-            self._statements.clear()
-            self._store.close()
+        self._work.close()
+        self._statements.clear()
+        self._store.close()
 
     def interrupt(self) -> None:
         """Cancel all queries and imports that run now, in any thread; each raises Cancelled, unless it commits already:
@@ -200,7 +200,7 @@ class Database(Queries):
         from gdb.storage.importer import load
 
         self._refuse_inside()
-        stop = threading.Event() if cancel is None else cancel
+        stop = Cancel() if cancel is None else cancel
         self._statements.clear()  # or they would hold the snapshot, and so its files
 
         told = None if progress is None else Told(progress)
@@ -284,7 +284,7 @@ class Database(Queries):
             )
         self._refuse_inside()
         self._statements.clear()  # or they would hold the snapshot, and so its files
-        with self._store.writer():
+        with self._store.writer(clock.check):
             changes = Changes(self._snapshot())
             yield changes
             request.outcome.committed = clock.step(
@@ -341,12 +341,12 @@ class Database(Queries):
             self._refuse_inside()
             self._statements.clear()  # or they would hold the snapshot, and so its files
 
-        cancel = self._event()
+        cancel = Cancel()
 
         def commit(changes: Changes) -> bool:
             return self._work.do(lambda: self._commit(changes, cancel.is_set), cancel, held_back)
 
-        return Transaction(self._store, run, begin, commit, cancel, self._keep)
+        return Transaction(self._store, run, begin, commit, cancel)
 
     def compact(self, memory: int | str | None = None, packed: bool | None = None) -> StoreStats:
         """Write the graph anew with all that was changed since it was last written whole, which makes it smaller and

@@ -3,7 +3,12 @@
 A KeyboardInterrupt strikes between any two bytecodes of the main thread, also in the middle of handing out
 work units. So while gdb works on the main thread, SIGINT is answered by a handler of ours that only sets the event;
 the work stops where it is safe. Work that stays outside of Python for long (DuckDB reading a file) runs on a helper
-thread instead, because a handler runs only between two bytecodes of the main thread.
+thread instead, because a handler runs only between two bytecodes of the main thread, which waits in steps
+(`gdb.waiting`).
+
+What raises here is either the work or, once it has ended well, the handler that was there before: an error of the work
+is never replaced by a Ctrl-C, for it may say what is committed. So nothing is called between the moment when the
+handler before is back and the caller's next line: CPython looks for signals at calls and at the ends of loops.
 """
 
 from __future__ import annotations
@@ -15,8 +20,28 @@ from collections.abc import Callable
 from types import FrameType
 from typing import TypeVar
 
+from gdb.waiting import beside
+
 T = TypeVar("T")
 _SIGINT = int(_signal.SIGINT)
+
+
+class Cancel(threading.Event):
+    """A cancel event that a signal handler may set at any moment: it has no lock, which the thread that the handler
+    interrupts might hold. Nobody waits for it; the work looks at it.
+
+    outer : the event of the work that this one's is a part of, which stops this one too.
+    """
+
+    def __init__(self) -> None:  # not that of Event, which makes a lock and a condition
+        self._pressed = False
+        self.outer: threading.Event | None = None
+
+    def set(self) -> None:
+        self._pressed = True
+
+    def is_set(self) -> bool:
+        return self._pressed or (self.outer is not None and self.outer.is_set())
 
 
 class _Noticed:
@@ -25,24 +50,43 @@ class _Noticed:
     def __init__(self, cancel: threading.Event, before: Callable[[int, FrameType | None], object]):
         self.cancel, self.before = cancel, before
         self.raised: BaseException | None = None
+        self.pressed = False  # whether that is a KeyboardInterrupt
+        self.over = False
 
     def __call__(self, number: int, frame: FrameType | None) -> None:
+        if self.over:  # somebody took it for the program's own, and put it back
+            self.before(number, frame)
+            return
         try:
             self.before(number, frame)
         except BaseException as error:
-            first = self.raised is None
-            self.raised = error
-            if first:  # a second signal may come while `set` holds the event's lock
-                self.cancel.set()
+            self.keep(error)
 
+    def keep(self, error: BaseException) -> None:
+        """Note what the handler before has raised."""
+        first = self.raised is None
+        self.raised, self.pressed = error, isinstance(error, KeyboardInterrupt)
+        if first:  # a second signal may come while `set` of a program's own event holds its lock
+            self.cancel.set()
 
-def _listens(noticed: _Noticed) -> bool:
-    """Put a handler in place, where this is the main thread, the only one that signals reach."""
-    try:
-        _signal.signal(_SIGINT, noticed)
-    except ValueError:
-        return False
-    return True
+    def begin(self) -> bool:
+        """Answer SIGINT; False where this is not the main thread, the only one that signals reach."""
+        try:
+            _signal.signal(_SIGINT, self)
+        except ValueError as error:
+            if error.__traceback__ is None or error.__traceback__.tb_next is None:
+                return False
+            raise  # not `signal`, but the handler before, for a signal that came just now
+        return True
+
+    def end(self) -> None:
+        """Let the handler before answer again, unless the program has set another one meanwhile."""
+        try:
+            if _signal.getsignal(_SIGINT) is self:
+                _signal.signal(_SIGINT, self.before)
+        except BaseException as late:  # of a signal that came just now
+            self.keep(late)
+        self.over = True
 
 
 def held_back(work: Callable[[], T], _: threading.Event) -> T:
@@ -63,16 +107,16 @@ def run_interruptibly(work: Callable[[], T], cancel: threading.Event) -> T:
     if not callable(before):
         return work()  # ignored, or deadly, or not Python's: not for us to answer
     noticed = _Noticed(cancel, before)
-    if not _listens(noticed):
+    if not noticed.begin():
         return work()
     try:
         value = work()
     except BaseException:
-        if noticed.raised is not None and not isinstance(noticed.raised, KeyboardInterrupt):
+        noticed.end()
+        if noticed.raised is not None and not noticed.pressed:
             raise noticed.raised from None
         raise
-    finally:
-        _signal.signal(_SIGINT, before)
+    noticed.end()
     if noticed.raised is not None:
         raise noticed.raised
     return value
@@ -82,28 +126,9 @@ def run_beside(work: Callable[[], T], cancel: threading.Event) -> T:
     """As `run_interruptibly`, on a helper thread, for work that leaves Python for long; the main thread waits."""
     if threading.current_thread() is not threading.main_thread():
         return work()
-    values: list[T] = []
-    errors: list[BaseException] = []
-    finished = threading.Event()
     context = contextvars.copy_context()
 
-    def perform() -> None:
-        try:
-            values.append(context.run(work))
-        except BaseException as error:
-            errors.append(error)
-        finally:
-            finished.set()
+    def wait() -> T:
+        return beside(lambda: context.run(work), "gdb-work")
 
-    def wait() -> None:
-        threading.Thread(target=perform, name="gdb-work", daemon=True).start()
-        finished.wait()
-
-    try:
-        run_interruptibly(wait, cancel)
-    except KeyboardInterrupt:
-        if not errors:
-            raise
-    if errors:
-        raise errors.pop()
-    return values.pop()
+    return run_interruptibly(wait, cancel)

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias, TypeVar
 from gdb import options
 from gdb.closing import Closing
 from gdb.errors import ReadOnlyError
-from gdb.interrupt import run_beside
+from gdb.interrupt import Cancel, run_beside
 from gdb.outcome import Outcome
 from gdb.procedures import ALWAYS, registered
 from gdb.schema import Schema, schema_of
@@ -57,7 +57,6 @@ class Queries(Closing):
     ) -> None:
         self._mode, self._import_root, self._work = mode, import_root, work
         self._statements = Statements()
-        self._events: list[threading.Event] = []  # of queries that have ended
         self._procedures = procedures
 
     @abstractmethod
@@ -111,14 +110,10 @@ class Queries(Closing):
     def _answered(self, request: Request) -> Result:
         from gdb.pipeline import answer  # here and below: who imports a graph asks nothing
 
-        cancel = request.cancel
-        try:
-            return self._work.do(
-                lambda: answer(request, self._snapshot(), self._statements, self._change),
-                cancel,
-            )
-        finally:
-            self._keep(cancel)
+        return self._work.do(
+            lambda: answer(request, self._snapshot(), self._statements, self._change),
+            request.cancel,
+        )
 
     def stream(
         self,
@@ -156,7 +151,6 @@ class Queries(Closing):
         from gdb.stream import Pipe, Stream, streamed
 
         request = self._request(text, parameters, device, memory, timeout, match, threads)
-        request.cancel = threading.Event()  # not one that another query may have after this one
         snapshot = self._work.do(self._snapshot)
         run = partial(streamed, request, snapshot, self._statements, self._change)
         return Stream(
@@ -277,7 +271,7 @@ class Queries(Closing):
             text,
             options.checked_parameters(parameters),
             self._mode if match is None else options.match_mode(match),
-            self._event(),
+            Cancel(),
             device=device,
             threads=options.thread_count(threads),
             memory=options.memory_bytes(memory),
@@ -299,18 +293,6 @@ class Queries(Closing):
         ReadOnlyError : nothing is written here.
         """
         raise _never_changes()
-
-    def _event(self) -> threading.Event:
-        """An event for a query: one that an earlier query needed no longer, for to make one takes 4 us."""
-        try:
-            return self._events.pop()
-        except IndexError:
-            return threading.Event()
-
-    def _keep(self, event: threading.Event) -> None:
-        """Keep the event of a query that has ended for another."""
-        if not event.is_set():
-            self._events.append(event)
 
     # ---- about the graph ---------------------------------------------------------------------------
 
@@ -338,7 +320,7 @@ class Queries(Closing):
         from gdb.progress import shown
         from gdb.storage.steps import Steps
 
-        cancel = threading.Event()
+        cancel = Cancel()
         with shown(sys.stderr) as progress:
             steps = Steps("check", progress, cancel)
             return self._work.do(lambda: self._snapshot().check(steps), cancel, run_beside)
@@ -403,7 +385,7 @@ class Queries(Closing):
     def _written(self, work: str, write: Callable[[Steps], StoreStats]) -> StoreStats:
         from gdb.storage.steps import Steps
 
-        cancel = threading.Event()
+        cancel = Cancel()
         return self._long(
             lambda progress: write(Steps(work, progress, cancel)),
             Outcome(work, "it is done"),

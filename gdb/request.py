@@ -99,6 +99,20 @@ class Clock:
             return True
         return self.timeout is not None and time.monotonic() > self.begun + self.timeout
 
+    def check(self) -> float:
+        """What time.monotonic() is.
+
+        Raises
+        ------
+        Cancelled, QueryTimeout : the query is to go no further.
+        """
+        if self.cancel.is_set():
+            raise Outcome().cancelled()
+        now = time.monotonic()
+        if self.timeout is not None and now > self.begun + self.timeout:
+            raise self._late()
+        return now
+
     def step(self, name: str, work: Callable[[], T]) -> T:
         """Do a step, and note its seconds.
 
@@ -106,11 +120,7 @@ class Clock:
         ------
         Cancelled, QueryTimeout : before it; a step that has begun is not looked after here.
         """
-        if self.cancel.is_set():
-            raise Outcome().cancelled()
-        begin = time.monotonic()
-        if self.timeout is not None and begin > self.begun + self.timeout:
-            raise self._late()
+        begin = self.check()
         compiled = self.usage.compile_seconds
         value = work()
         spent = time.monotonic() - begin

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
+from itertools import islice
 from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 import numpy as np
@@ -30,6 +31,9 @@ if TYPE_CHECKING:
 Row: TypeAlias = tuple[Cell, ...]
 
 
+_AT_ONCE = 1 << 16
+
+
 class Answer(Protocol):
     """The columns of a result, however they are kept."""
 
@@ -49,6 +53,14 @@ class Answer(Protocol):
     def batches(self, size: int) -> Iterator[Array]:
         """The same, at most `size` rows at a time."""
         ...
+
+
+def rows_of(answer: Answer) -> Iterator[Row]:
+    """The rows of an answer, some at once: CPython looks for no signals in `yield from`."""
+    for chunk in answer.chunks():
+        rows = zip(*chunk, strict=True)
+        for _ in range(0, len(chunk[0]) if chunk else 0, _AT_ONCE):
+            yield from islice(rows, _AT_ONCE)
 
 
 class ColumnAnswer:
@@ -183,8 +195,7 @@ class Result:
         return len(self._answer)
 
     def __iter__(self) -> Iterator[Row]:
-        for chunk in self._answer.chunks():
-            yield from zip(*chunk, strict=True)
+        return rows_of(self._answer)
 
     def fetchone(self) -> Row | None:
         """The next row, or None after the last."""

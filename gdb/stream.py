@@ -15,17 +15,17 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, TypeVar
 
-from gdb import limits
+from gdb import limits, waiting
 from gdb.closing import Closing
 from gdb.errors import Cancelled, DeviceError, InternalError, QueryError
 from gdb.executor import run as executor
 from gdb.executor import tail as tails
-from gdb.interrupt import run_interruptibly
+from gdb.interrupt import Cancel, run_interruptibly
 from gdb.language.parser import parse
 from gdb.language.suspects import suspected
 from gdb.outcome import Outcome
 from gdb.pipeline import answer, options_of, ran
-from gdb.result import Answer, ColumnAnswer, Result, RowAnswer, batch_size
+from gdb.result import Answer, ColumnAnswer, Result, RowAnswer, batch_size, rows_of
 from gdb.summary import Summary
 
 if TYPE_CHECKING:
@@ -41,7 +41,6 @@ _log = logging.getLogger("gdb")
 T = TypeVar("T")
 
 _MOST = 8  # pieces that wait, beside one in the hands of each worker
-_POLL = 0.05  # seconds between two looks at the cancel event by a query that waits
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +56,8 @@ class Pipe:
 
     def __init__(self, cancel: threading.Event) -> None:
         self.cancel = cancel
-        self._state = threading.Condition()
+        self._guard = waiting.Lock()  # of what follows
+        self._state = threading.Condition(self._guard)
         self._pieces: deque[Answer] = deque()
         self.begun: Begun | None = None
         self.summary: Summary | None = None
@@ -68,7 +68,7 @@ class Pipe:
     # ---- the query's side ------------------------------------------------------------------------
 
     def begin(self, begun: Begun) -> None:
-        with self._state:
+        with self._guard:
             self.begun = begun
             self._state.notify_all()
 
@@ -79,16 +79,16 @@ class Pipe:
         ------
         Cancelled : nobody wants it any more.
         """
-        with self._state:
+        with self._guard:
             while len(self._pieces) >= _MOST and not self.cancel.is_set():
-                self._state.wait(_POLL)
+                self._state.wait(waiting.STEP)
             if self.cancel.is_set():
                 raise Outcome().cancelled()
             self._give(piece)
 
     def give_all(self, answer: Answer) -> None:
         """Give all rows at once, when nothing is left to be cancelled: what they tell of may be committed."""
-        with self._state:
+        with self._guard:
             self._give(answer)
 
     def _give(self, piece: Answer) -> None:
@@ -103,7 +103,7 @@ class Pipe:
             summary = work(self)
         except BaseException as raised:
             error = raised
-        with self._state:
+        with self._guard:
             self.summary, self._error, self._ended = summary, error, True
             self._state.notify_all()
 
@@ -111,8 +111,8 @@ class Pipe:
 
     def started(self) -> Begun:
         """What the answer is; waits until it is known."""
-        with self._state:
-            self._state.wait_for(lambda: self.begun is not None or self._ended)
+        with self._guard:
+            waiting.until(self._state, lambda: self.begun is not None or self._ended)
             if self.begun is None:
                 self._raise()
                 raise InternalError("a query ended without an answer.", "Please report it.")
@@ -120,8 +120,8 @@ class Pipe:
 
     def take(self) -> Answer | None:
         """The next piece; None after the last."""
-        with self._state:
-            self._state.wait_for(lambda: self._pieces or self._ended)
+        with self._guard:
+            waiting.until(self._state, lambda: self._pieces or self._ended)
             if self._pieces:
                 piece = self._pieces.popleft()
                 self._state.notify_all()
@@ -132,14 +132,14 @@ class Pipe:
     def stop(self) -> None:
         """Want no more."""
         self.cancel.set()
-        with self._state:
+        with self._guard:
             self._pieces.clear()
             self._state.notify_all()
 
-    def wait(self) -> None:
-        """Until the query has ended."""
-        with self._state:
-            self._state.wait_for(lambda: self._ended)
+    def wait(self, impatient: threading.Event) -> None:
+        """Until the query has ended, or `impatient` is set."""
+        with self._guard:
+            waiting.until(self._state, lambda: self._ended or impatient.is_set())
 
     def _raise(self) -> None:
         if self._error is not None:
@@ -177,8 +177,7 @@ class Stream(Closing):
 
     def __iter__(self) -> Iterator[Row]:
         for piece in self._pieces():
-            for chunk in piece.chunks():
-                yield from zip(*chunk, strict=True)
+            yield from rows_of(piece)
 
     def batches(self, size: int = 65_536) -> Iterator[Array]:
         """The rows that are left as Arrow, at most `size` at a time, all of one type, as `Result.batches` has them.
@@ -204,10 +203,15 @@ class Stream(Closing):
     def close(self) -> None:
         """End the query; wait until it has stopped. Rows that were not read are lost."""
         self._closed = True
-        self._pipe.stop()
-        self._end.detach()  # Python drops a Ctrl-C that strikes while it forgets an object
-        if self._thread.ident is not None:  # else Ctrl-C came before it began
-            self._pipe.wait()
+        impatient = Cancel()
+
+        def stop() -> None:
+            self._pipe.stop()
+            self._end.detach()  # Python drops a Ctrl-C that strikes while it forgets an object
+            if self._thread.ident is not None:  # else Ctrl-C came before it began
+                self._pipe.wait(impatient)
+
+        run_interruptibly(stop, impatient)
 
     def __repr__(self) -> str:
         state = "closed" if self._closed else "open"

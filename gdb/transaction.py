@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from gdb.errors import ClosedError, TypeProblem
+from gdb.errors import Cancelled, ClosedError, TypeProblem
 from gdb.given import given_nodes, given_relationships, name_of, space_of
 from gdb.interrupt import run_interruptibly
 from gdb.outcome import Outcome
@@ -53,12 +53,11 @@ class Transaction:
         begun: Callable[[], None],
         commit: Callable[[Changes], bool],
         cancel: threading.Event,
-        keep: Callable[[threading.Event], None],
     ) -> None:
         """run : a query on the changes. commit : the changes; whether there were any; Ctrl-C is held back, and sets
-        `cancel`. keep : the event, when it is needed no longer."""
+        `cancel`."""
         self._store, self._run, self._begun, self._commit = store, run, begun, commit
-        self._outcome, self._cancel, self._keep = Outcome("transaction"), cancel, keep
+        self._outcome, self._cancel = Outcome("transaction"), cancel
         self._ended = False
         self._stack = ExitStack()
         self._changes: Changes | None = None
@@ -71,13 +70,24 @@ class Transaction:
             raise ClosedError("A transaction begins once.", "Call db.transaction() again.")
         self._thread = threading.get_ident()
         self._begun()
-        with faults():
-            self._stack.enter_context(self._store.writer())
-            try:
-                self._changes = Changes(self._store.snapshot())
-            except BaseException:
-                self._stack.close()
-                raise
+
+        def check() -> None:
+            if self._cancel.is_set():
+                raise self._outcome.cancelled()
+
+        def begin() -> None:
+            self._stack.enter_context(self._store.writer(check))
+            self._changes = Changes(self._store.snapshot())
+
+        try:
+            with faults():
+                run_interruptibly(begin, self._cancel)
+        except BaseException as error:
+            self._changes = None
+            self._stack.close()
+            if isinstance(error, Cancelled):  # while another thread wrote
+                raise KeyboardInterrupt from None
+            raise
         return self
 
     def __exit__(
@@ -106,7 +116,6 @@ class Transaction:
                 del changes  # first: what it was made from may be removed with the lock
 
         run_interruptibly(end, self._cancel)
-        self._keep(self._cancel)
 
     def rollback(self) -> None:
         """Drop all changes and end the transaction."""

@@ -7,8 +7,10 @@ from collections.abc import Callable
 from types import TracebackType
 from typing import TypeVar
 
+from gdb import waiting
 from gdb.errors import ClosedError, GdbError, InternalError, OutOfBudget
-from gdb.interrupt import run_interruptibly
+from gdb.interrupt import Cancel, run_interruptibly
+from gdb.waiting import until
 
 T = TypeVar("T")
 _NO_THREAD = "can't start new thread"  # a RuntimeError of Python: its stack found no room
@@ -48,30 +50,44 @@ class faults:  # stands behind `with`, where a function would
             ) from error
 
 
+class _Here(threading.local):
+    """The cancel event of the work that this thread does."""
+
+    cancel: threading.Event | None = None
+
+
 class Work:
     """The work of one database; threads may share it."""
 
     def __init__(self) -> None:
         # of the next two; taken itself, it is quicker than its condition
-        self._guard = threading.RLock()
+        self._guard = waiting.Lock()
         self._state = threading.Condition(self._guard)
         self._running: set[threading.Event] = set()
+        self._here = _Here()
         self.closed = False
 
-    def close(self) -> bool:
-        """Cancel what runs, wait for it, and take no more; whether it was open."""
-        with self._state:
-            if self.closed:
-                return False
-            self.closed = True
-            for cancel in self._running:
-                cancel.set()
-            self._state.wait_for(lambda: not self._running)
-        return True
+    def close(self) -> None:
+        """Cancel what runs, take no more, and wait for what runs.
+
+        Raises
+        ------
+        KeyboardInterrupt : Ctrl-C came before all has stopped; closing again waits for the rest.
+        """
+        impatient = Cancel()
+
+        def stop() -> None:
+            with self._guard:
+                self.closed = True
+                for cancel in self._running:
+                    cancel.set()
+                until(self._state, lambda: not self._running or impatient.is_set())
+
+        run_interruptibly(stop, impatient)
 
     def interrupt(self) -> None:
         """Cancel what runs now, in any thread."""
-        with self._state:
+        with self._guard:
             for cancel in self._running:
                 cancel.set()
 
@@ -85,7 +101,7 @@ class Work:
 
         run : holds Ctrl-C back meanwhile (`gdb.interrupt`), from before the work is known until it is known no more.
         """
-        stop = cancel or threading.Event()
+        stop = cancel or Cancel()
         return run(lambda: self._known(work, stop), stop)
 
     def _known(self, work: Callable[[], T], cancel: threading.Event) -> T:
@@ -94,10 +110,14 @@ class Work:
                 raise ClosedError("the database is closed.", "Open it again with gdb.connect().")
             outermost = cancel not in self._running  # COPY imports inside its query's work
             self._running.add(cancel)
+        outer, self._here.cancel = self._here.cancel, cancel
+        if isinstance(cancel, Cancel) and cancel is not outer:  # a procedure may ask its database
+            cancel.outer = outer
         try:
             with faults():
                 return work()
         finally:
+            self._here.cancel = outer
             with self._guard:
                 if outermost:
                     self._running.discard(cancel)

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import sys
-import threading
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gdb.errors import Fault
-from gdb.interrupt import run_beside
+from gdb.interrupt import Cancel, run_beside
 from gdb.progress import shown
 from gdb.repl.format import table
 
@@ -29,7 +28,7 @@ def check(path: Path) -> Report:
     from gdb.storage.check import check_folder
     from gdb.storage.steps import Steps
 
-    cancel = threading.Event()
+    cancel = Cancel()
     with shown(sys.stderr) as progress:
         steps = Steps("check", progress, cancel)
         return run_beside(lambda: check_folder(path, steps), cancel)

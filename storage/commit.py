@@ -148,7 +148,7 @@ def compact(
     """Write the base anew with all changes, and number its vertices anew. What `progress` raises stops it; the store is
     as it was. Readers are not disturbed. budget, packed : as of `write_graph`; a store that has no changes and is as
     `packed` says stays as it is."""
-    with store.writer():
+    with store.writer(lambda: progress and progress("waiting", 0.0)):
         manifest = store.snapshot().manifest
         if manifest.delta is None and packed in (None, manifest.packed):
             return store.snapshot()

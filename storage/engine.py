@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import re
 import threading
-from collections.abc import Callable, Iterable
-from concurrent.futures import ThreadPoolExecutor, wait
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import wait
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
+from gdb import waiting
 from gdb.machine.cores import cores
 from gdb.storage.model import ITEM_OF, Kind
 from gdb.storage.rooted import DESCRIPTORS, Rooted
@@ -34,6 +37,7 @@ SQL_TYPES.update({list_: SQL_TYPES[item] + "[]" for list_, item in ITEM_OF.items
 _LEAST = 32 << 20  # bytes that DuckDB needs to do anything
 _THREAD = 16 << 20  # bytes for each of its threads
 _LOOK_SECONDS = 0.05
+_STREAM_ERROR = re.compile(r"\b(INTERRUPT|[A-Z][A-Za-z]*(?: [A-Za-z]+)*?) Error: .*", re.DOTALL)
 
 
 class Engine:
@@ -92,7 +96,7 @@ def tell_progress(connection: DuckDBPyConnection) -> None:
 def run(connection: DuckDBPyConnection, work: Callable[[], T], tick: Callable[[float], None]) -> T:
     """Do what runs a statement of a connection in another thread, and meanwhile call `tick` in this one, now and then,
     with the part of the statement that is done, 0 to 1. What `tick` raises ends the statement."""
-    with ThreadPoolExecutor(1) as pool:
+    with waiting.Pool(1) as pool:
         later = pool.submit(work)
         try:
             while not wait([later], _LOOK_SECONDS).done:
@@ -101,7 +105,32 @@ def run(connection: DuckDBPyConnection, work: Callable[[], T], tick: Callable[[f
             while not wait([later], _LOOK_SECONDS).done:
                 connection.interrupt()  # again, where the statement had not begun yet
             raise
-    return later.result()
+    return waiting.result(later)
+
+
+@contextmanager
+def stream_errors() -> Iterator[None]:
+    """Raise DuckDB's errors as DuckDB's: what fails while its Arrow stream is read comes from the reader, as a
+    RuntimeError whose text has DuckDB's inside."""
+    try:
+        yield
+    except RuntimeError as error:
+        import duckdb
+
+        found = _STREAM_ERROR.search(str(error))
+        if found is None:
+            raise
+        kind, text = found[1], found[0]
+        made: dict[str, type[duckdb.Error]] = {
+            "INTERRUPT": duckdb.InterruptException,
+            "Out of Memory": duckdb.OutOfMemoryException,
+            "Out of Range": duckdb.OutOfRangeException,
+            "Conversion": duckdb.ConversionException,
+            "Mismatch Type": duckdb.TypeMismatchException,
+            "Invalid Input": duckdb.InvalidInputException,
+            "IO": duckdb.IOException,
+        }
+        raise made.get(kind, duckdb.Error)(text) from None
 
 
 class Watch:

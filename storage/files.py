@@ -16,11 +16,13 @@ import os
 import sys
 from collections.abc import Sequence
 from contextlib import AbstractContextManager, suppress
+from functools import partial
 from pathlib import Path
 from typing import NoReturn, Protocol
 
 import numpy as np
 
+from gdb import waiting
 from gdb.errors import (
     ClosedError,
     CorruptStore,
@@ -175,7 +177,7 @@ def mapped_length(content: U8) -> int:
     found = content.base
     while isinstance(found, (np.ndarray, memoryview)):
         found = found.base if isinstance(found, np.ndarray) else found.obj
-    return found.size() if isinstance(found, mmap.mmap) else content.shape[0]
+    return found.size() if isinstance(found, mmap.mmap) else len(content)
 
 
 def too_long(where: str, name: str, found: int, most: int) -> CorruptStore:
@@ -398,7 +400,7 @@ class PosixFiles:
         with translated(str(self._path / name), self._path):
             fd = opened(self._path / name, os.O_RDONLY)
             try:
-                os.fsync(fd)
+                waiting.blocking(partial(os.fsync, fd))
             except OSError as error:
                 self.poison(name, error)
             finally:
@@ -442,7 +444,7 @@ class _PosixNewFile:
 
     def fsync(self) -> None:
         try:
-            os.fsync(self._fd)
+            waiting.blocking(partial(os.fsync, self._fd))
         except OSError as error:
             self._files.poison(self._name, error)
 
@@ -465,7 +467,7 @@ class _PosixEnd:
 
     def fdatasync(self) -> None:
         try:
-            os.fdatasync(self._fd)
+            waiting.blocking(partial(os.fdatasync, self._fd))
         except OSError as error:
             self._files.poison(self._name, error)
 
@@ -482,6 +484,6 @@ class _PosixEnd:
 def fsync_path(path: Path) -> None:
     fd = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
-        os.fsync(fd)
+        waiting.blocking(partial(os.fsync, fd))
     finally:
         os.close(fd)

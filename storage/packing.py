@@ -7,13 +7,13 @@ parts, each from a word of its own, and one word more, which is 0. Parts are pac
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
 from typing import TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
+from gdb import waiting
 from gdb.machine.cores import cores
 from gdb.storage import frames, gaps
 from gdb.storage.model import I64, U8, U32
@@ -71,14 +71,14 @@ def packed_section(section: Section) -> Section:
 
 def _in_order(work: Callable[[T], R], items: Iterable[T]) -> Iterator[R]:
     """The results of some work on all cores, in the order of the items; few are there at a time."""
-    with ThreadPoolExecutor(cores()) as pool:
-        waiting = []
+    with waiting.Pool(cores()) as pool:
+        ahead = []
         for item in items:
-            waiting.append(pool.submit(work, item))
-            if len(waiting) >= _AHEAD * cores():
-                yield waiting.pop(0).result()
-        for one in waiting:
-            yield one.result()
+            ahead.append(pool.submit(work, item))
+            if len(ahead) >= _AHEAD * cores():
+                yield waiting.result(ahead.pop(0))
+        for one in ahead:
+            yield waiting.result(one)
 
 
 # ---- numbers ---------------------------------------------------------------------------------------

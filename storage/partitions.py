@@ -12,12 +12,13 @@ are counted anew in the order of the new forward part; of equal ones those of th
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from functools import partial
 from typing import NamedTuple, NoReturn
 
 import numpy as np
 import numpy.typing as npt
 
-from gdb import usage
+from gdb import usage, waiting
 from gdb.storage import edge_stream, intervals, pcsr, properties
 from gdb.storage.adjacency import Adjacency, Direction
 from gdb.storage.delta import TypeDelta, patched
@@ -75,6 +76,7 @@ class Partitions:
         )
         self.types = tuple(self._edge_types(kept))
         self._types = {one.name: one for one in self.types}
+        self._edge_count = sum(one.edge_count for one in self.types)
         self._stored: dict[tuple[str, Direction], Part] = {} if kept is None else kept._stored
         self._stored_slots: dict[str, I64] = {} if kept is None else kept._stored_slots
         self._stored_columns: dict[tuple[str, str], Column] = (
@@ -117,14 +119,14 @@ class Partitions:
         """See `gdb.storage.snapshot.Snapshot.adjacency`."""
         key = self._known(types), direction
         if key not in self._adjacency:
-            self._adjacency[key] = self._united(*key)
+            self._adjacency[key] = waiting.aside(self._edge_count, lambda: self._united(*key))
         return self._adjacency[key]
 
     def eids(self, types: Types, direction: Direction) -> I64:
         """See `gdb.storage.snapshot.Snapshot.eids`."""
         key = self._known(types), direction
         if key not in self._eids:
-            found = self._united_eids(*key)
+            found = waiting.aside(self._edge_count, lambda: self._united_eids(*key))
             found.flags.writeable = False  # it is shared
             self._eids[key] = found
         return self._eids[key]
@@ -153,30 +155,38 @@ class Partitions:
         """The part of one type; an undirected type has one for every direction."""
         side = direction if self._types[name].directed else Direction.ANY
         if (name, side) not in self._parts:
-            stored, changes = self.stored(name, side), self._deltas.get(name)
-            if changes is not None and len(changes.keys) + len(changes.removed):
-                stored = self._changed(stored, changes, side)
-            self._parts[name, side] = stored
+            make = partial(self._part, name, side)
+            self._parts[name, side] = waiting.aside(self._types[name].edge_count, make)
         return self._parts[name, side]
+
+    def _part(self, name: str, side: Direction) -> Part:
+        stored, changes = self.stored(name, side), self._deltas.get(name)
+        if changes is not None and len(changes.keys) + len(changes.removed):
+            stored = self._changed(stored, changes, side)
+        return stored
 
     def column(self, name: str, key: str) -> Column | None:
         """A property of all edges of a type in the order of their ids; None where it has none."""
         if name not in self._types or key not in self._types[name].keys:
             return None
         if (name, key) not in self._columns:
-            stored, changes = self.stored_column(name, key), self._deltas.get(name)
-            if changes is not None:
-                record, kind = self._records.get(name), self._types[name].keys[key]
-                counts = [0 if record is None else record.edge_count, len(changes.keys)]
-                if stored is None:
-                    stored = Column.nulls(kind, counts[0])
-                if kind == "any":  # before a patch makes floats of integers
-                    stored = stored.as_any()
-                both = [patched(stored, changes.patches.get(key)), changes.columns.get(key)]
-                stored = Column.stacked(both, counts, kind).take(self._order(name))
-            assert stored is not None
-            self._columns[name, key] = stored
+            make = partial(self._column, name, key)
+            self._columns[name, key] = waiting.aside(self._types[name].edge_count, make)
         return self._columns[name, key]
+
+    def _column(self, name: str, key: str) -> Column:
+        stored, changes = self.stored_column(name, key), self._deltas.get(name)
+        if changes is not None:
+            record, kind = self._records.get(name), self._types[name].keys[key]
+            counts = [0 if record is None else record.edge_count, len(changes.keys)]
+            if stored is None:
+                stored = Column.nulls(kind, counts[0])
+            if kind == "any":  # before a patch makes floats of integers
+                stored = stored.as_any()
+            both = [patched(stored, changes.patches.get(key)), changes.columns.get(key)]
+            stored = Column.stacked(both, counts, kind).take(self._order(name))
+        assert stored is not None
+        return stored
 
     def pieces(self, name: str, most: int) -> Iterator[EdgePiece]:
         """See `gdb.storage.edge_stream.pieces`; nothing of it is kept."""

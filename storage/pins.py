@@ -38,6 +38,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Protocol
 
+from gdb import waiting
 from gdb.storage.opening import opened
 from gdb.storage.os_errors import NO_LOCKS, translated
 
@@ -114,7 +115,7 @@ def wait_for_sweeper(folder: Path) -> None:
     with suppress(FileNotFoundError), translated(str(path), folder):
         fd = opened(path, os.O_RDONLY)
         try:
-            fcntl.flock(fd, fcntl.LOCK_SH)
+            waiting.flock(fd, fcntl.LOCK_SH)
         finally:
             os.close(fd)
 
@@ -132,7 +133,7 @@ def _lockable(path: Path) -> int:
 def _shared(fd: int, folder: Path) -> None:
     """Take a shared lock; where there are none, say once that nothing is kept from being swept, and go on."""
     try:
-        fcntl.flock(fd, fcntl.LOCK_SH)
+        waiting.flock(fd, fcntl.LOCK_SH)
     except OSError as error:
         if error.errno not in (*NO_LOCKS, errno.EBADF):
             raise

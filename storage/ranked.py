@@ -8,13 +8,13 @@ any), it may as well run on a renumbered graph, in which the lists cut by restri
 
 from __future__ import annotations
 
-import threading
 import weakref
 from collections.abc import Sequence
 from typing import Protocol
 
 import numpy as np
 
+from gdb import waiting
 from gdb.errors import InternalError
 from gdb.storage.adjacency import I64, U32, Adjacency, Direction
 
@@ -59,7 +59,7 @@ class RankedGraph:
         self.vertex_count, self.edge_count = base.vertex_count, base.edge_count
         self.edge_types = base.edge_types
         self._base = weakref.ref(base)
-        self._lock = threading.Lock()
+        self._lock = waiting.Lock()
         self._known: dict[tuple[tuple[str, ...], Direction], Adjacency] = {}
         everyone = np.arange(base.vertex_count, dtype=np.uint32)
         degrees = np.zeros(base.vertex_count, np.int64)
@@ -79,14 +79,16 @@ class RankedGraph:
                 if base is None:
                     raise InternalError("A ranked graph outlived its snapshot.")
                 old = base.adjacency(types, direction)
-                self._known[types, direction] = _renumbered(old, self._vid, self._rank)
+                self._known[types, direction] = waiting.aside(
+                    len(old.neighbours), lambda: _renumbered(old, self._vid, self._rank)
+                )
             return self._known[types, direction]
 
     def eids(self, types: tuple[str, ...], direction: Direction) -> I64:
         raise InternalError(f"A ranked graph has no edge ids (asked for {types} {direction}).")
 
 
-_ranked_lock = threading.Lock()
+_ranked_lock = waiting.Lock()
 _ranked: weakref.WeakKeyDictionary[Numbered, RankedGraph] = weakref.WeakKeyDictionary()
 
 
@@ -94,7 +96,7 @@ def ranked(graph: Numbered) -> RankedGraph:
     """The ranked form of a snapshot, made when first asked for and kept as long as the snapshot."""
     with _ranked_lock:
         if graph not in _ranked:
-            _ranked[graph] = RankedGraph(graph)
+            _ranked[graph] = waiting.aside(graph.edge_count, lambda: RankedGraph(graph))
         return _ranked[graph]
 
 

@@ -10,16 +10,16 @@ Pieces stay in memory until the `Room` that they share is used up; then all of t
 
 from __future__ import annotations
 
-import threading
 import weakref
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future
 from dataclasses import dataclass, field
 from typing import Protocol, cast
 
 import numpy as np
 import numpy.typing as npt
 
+from gdb import waiting
 from gdb.storage import pcsr
 from gdb.storage.arrays import joined, unset
 from gdb.storage.model import I64, U8, Bools, Column, Kind, Values
@@ -105,7 +105,7 @@ class Room:
         self.files, self.check = files, check
         self.pending = _UNLIMITED if budget is None else budget // 10
         self.bucket = _UNLIMITED if budget is None else max(budget // 32, LEAST_BUCKET)
-        self.lock = threading.RLock()
+        self.lock = waiting.Lock()
         self._held = 0
         self._holders: weakref.WeakSet[Pieces] = weakref.WeakSet()
 
@@ -361,11 +361,11 @@ class Ahead:
     """The items of an iterator; the next one is made, in a thread, while the caller uses the last one."""
 
     def __init__(self, items: Iterator[Piece]) -> None:
-        self._items, self._pool = items, ThreadPoolExecutor(1)
+        self._items, self._pool = items, waiting.Pool(1)
         self._next: Future[Piece | None] = self._pool.submit(next, items, None)
 
     def __iter__(self) -> Iterator[Piece]:
-        while (item := self._next.result()) is not None:
+        while (item := waiting.result(self._next)) is not None:
             self._next = self._pool.submit(next, self._items, None)
             yield item
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import io
 import struct
-import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
@@ -17,6 +16,7 @@ from typing import TypeVar
 import numpy as np
 import numpy.typing as npt
 
+from gdb import waiting
 from gdb.errors import CorruptStore, Fault, InternalError
 from gdb.storage.checksum import Buffer, Hasher, digest
 from gdb.storage.files import MANIFEST, Files, mapped_length, wrong_length
@@ -387,7 +387,7 @@ class Segments:
             else:
                 opened = {before.records[n]: f for n, f in known if n < len(before.records)}
                 self._opened = {n: opened[r] for n, r in enumerate(records) if r in opened}
-        self._lock = threading.Lock()
+        self._lock = waiting.Lock()
 
     def look(self) -> None:
         """Look whether files that were opened are as long as they were, at most `MOST_LOOKS` of them, in turn. Raises

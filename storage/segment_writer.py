@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Callable, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future
 from dataclasses import dataclass
 
+from gdb import waiting
 from gdb.storage.files import Files
 from gdb.storage.segment import FileRecord, Section, Streamed, write_sections
 
@@ -46,7 +47,7 @@ class SegmentWriter:
         self._pending: list[Section] = []
         self._bytes = 0
         self._begun = 0  # files
-        self._pool: ThreadPoolExecutor | None = None
+        self._pool: waiting.Pool | None = None
         self._writing: Future[None] | None = None
         self.records: list[FileRecord] = []  # of the files that are written
         self.created: list[str] = []  # also those that were begun only
@@ -83,7 +84,7 @@ class SegmentWriter:
         if any(isinstance(section.data, Streamed) for section in sections):
             self._write_file(sections)
             return
-        self._pool = self._pool or ThreadPoolExecutor(1)
+        self._pool = self._pool or waiting.Pool(1)
         self._writing = self._pool.submit(self._write_file, sections)
 
     def finish(self) -> None:
@@ -103,7 +104,7 @@ class SegmentWriter:
         """Wait for the file that is written in a thread, and raise what stopped it."""
         writing, self._writing = self._writing, None
         if writing is not None:
-            writing.result()
+            waiting.result(writing)
 
     def _write_file(self, sections: list[Section]) -> None:
         # The random part keeps a stray of a killed writer from having the name of a new file.

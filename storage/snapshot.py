@@ -6,14 +6,13 @@ computed (unions, edge ids) is computed once. Any number of threads may ask.
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from gdb import usage
+from gdb import usage, waiting
 from gdb.errors import StoreError
 from gdb.storage import delta as deltas
 from gdb.storage import intervals
@@ -94,7 +93,7 @@ class Snapshot:
         self.files = files
         self.version = manifest.version
         self._more = more
-        self._lock = threading.RLock()
+        self._lock = waiting.Lock()
         self._segments: Segments = Segments(
             files,
             manifest.files,

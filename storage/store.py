@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from gdb import waiting
 from gdb.errors import ClosedError, NotAStore, ReadOnlyError, StoreError
 from gdb.storage import manifest as manifests
 from gdb.storage import names
@@ -38,14 +39,14 @@ class Store:
     def __init__(self, files: Files, path: Path | None, read_only: bool) -> None:
         self.files, self.path, self.read_only = files, path, read_only
         self._closed = False
-        self._lock = threading.RLock()  # guards the fields below
+        self._lock = waiting.Lock()  # guards the fields below
         self._file: Growing | None = None  # the manifest, and its turn when it was looked at
         self._looked = 0
         self._journal: Journal | None = None  # of it
         self._own = False  # whether this store wrote it, and may go on writing at its end
         self._end: OpenEnd | None = None  # that end
         self._snapshot: Snapshot | None = None
-        self._writing = threading.RLock()  # one writing thread of this process
+        self._writing = waiting.Lock()  # one writing thread of this process
         self._depth = 0
         self._writer = 0  # the thread that writes
         self._certain = False  # whether this writer has synced what it found
@@ -197,8 +198,10 @@ class Store:
             end.close()
 
     @contextmanager
-    def writer(self) -> Iterator[None]:
+    def writer(self, check: Callable[[], object] = lambda: None) -> Iterator[None]:
         """Be the only writer, in this process and others. May be nested.
+
+        check : called now and then while another thread writes; what it raises ends the wait.
 
         Raises
         ------
@@ -211,7 +214,8 @@ class Store:
                 f"The store {self.files.where} was opened read-only.",
                 "Open it without read_only=True to write.",
             )
-        with self._writing:
+        self._writing.take(check)
+        try:
             self._depth += 1
             self._writer = threading.get_ident()
             try:  # from here on: Ctrl-C may strike as soon as the lock is there
@@ -225,6 +229,8 @@ class Store:
                 self._depth -= 1
                 if not self._depth:
                     self.files.unlock_writer()
+        finally:
+            self._writing.release()
 
     @property
     def writes_here(self) -> bool:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from gdb import usage
+from gdb import usage, waiting
 from gdb.errors import CountOverflow
 from gdb.executor.cpu import address
 from gdb.executor.cpu.workers import Worker, scratch_bytes
@@ -21,8 +21,8 @@ from gdb.executor.scheduler import Budget, Watch, helpers_of_all
 from gdb.machine.cores import cores
 from gdb.storage.adjacency import I64, U32
 
-# a launch's step budget: about 10 ms, so that a stop is seen in time and costs nothing
-STEPS = 2_000_000
+# a launch's step budget: 5 to 10 ms, so that a stop is seen in time, on a busy machine too, and costs nothing
+STEPS = 500_000
 # a run that may stop early begins with launches of 0.1 ms, and goes no further than a millisecond: then
 # helpers are worth calling, and nobody waits longer for one that works on
 FIRST_STEPS, EARLY_STEPS = 20_000, 160_000
@@ -173,12 +173,12 @@ def _run(
         _work(run, call_helpers)
         for helper in helpers:
             if not helper.cancel():  # one that has not begun finds an empty queue
-                helper.result()
+                waiting.result(helper)
     except BaseException:
         watch.stopped.set()
         for helper in helpers:
             if not helper.cancel():
-                helper.exception()
+                waiting.ended(helper)
         raise
     watch.check()
     return run

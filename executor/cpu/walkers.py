@@ -15,6 +15,7 @@ from typing import TypeVar
 import numpy as np
 import numpy.typing as npt
 
+from gdb import waiting
 from gdb.executor.cpu import paths, reach
 from gdb.executor.cpu.workers import view_row
 from gdb.executor.scheduler import helpers_of_all, units
@@ -318,10 +319,10 @@ def _on_threads(
     finally:
         for helper in helpers:
             if not helper.cancel():
-                helper.exception()
+                waiting.ended(helper)
     for helper in helpers:
         if not helper.cancelled():
-            helper.result()
+            waiting.result(helper)
     return found
 
 

@@ -4,12 +4,12 @@ the graph. Workers wait with their stage and are used again, so that a small que
 
 from __future__ import annotations
 
-import threading
 import weakref
 
 import numpy as np
 import numpy.typing as npt
 
+from gdb import waiting
 from gdb.executor.cpu import address, kernel
 from gdb.executor.cpu.sets import lower_bound
 from gdb.executor.embeddings import NO_COLUMNS, Embeddings, Wanted
@@ -20,7 +20,7 @@ from gdb.machine.memory import load_i64, load_u32, store_i64
 from gdb.storage.adjacency import I64, U32, Adjacency
 
 _WIPED = 256  # bytes that are wiped in the time in which one bit is found and cleared
-_splits_lock = threading.Lock()
+_splits_lock = waiting.Lock()
 _splits: weakref.WeakKeyDictionary[Adjacency, I64] = weakref.WeakKeyDictionary()
 
 

@@ -8,14 +8,13 @@ from __future__ import annotations
 
 import subprocess
 import sys
-import threading
 from functools import cache as cached
 from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
 
-from gdb import usage
+from gdb import usage, waiting
 from gdb.executor.gpu import device, layout, render
 from gdb.machine import cache
 
@@ -39,7 +38,7 @@ sys.stdout.flush()
 sys.stderr.flush()
 os._exit(0)  # without the libraries' own farewells
 """
-_compilers = threading.BoundedSemaphore(AT_ONCE)
+_compilers = waiting.Slots(AT_ONCE)
 
 
 class Function(Protocol):
@@ -84,13 +83,7 @@ def compiled(source: str, architecture: str, *options: str) -> tuple[bytes, str]
     for _ in range(TRIES):
         try:
             with _compilers:
-                ended = subprocess.run(
-                    [*command, *render.OPTIONS],
-                    input=source.encode(),
-                    capture_output=True,
-                    timeout=LONGEST,
-                    check=False,
-                )
+                ended = waiting.run([*command, *render.OPTIONS], source.encode(), LONGEST)
         except (OSError, subprocess.TimeoutExpired) as error:
             raise device.without_compiler(error) from error
         log = ended.stderr.decode(errors="replace").replace("\0", "")

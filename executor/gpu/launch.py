@@ -10,12 +10,11 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar
 
 import numpy as np
 
-from gdb import usage
+from gdb import usage, waiting
 from gdb.errors import CountOverflow, InternalError
 from gdb.executor.embeddings import NO_COLUMNS, Deliver, Wanted
 from gdb.executor.gpu import device, memory, rows
@@ -194,10 +193,10 @@ def _on_each(
     first, *others = (Share(ordinal, k, len(devices)) for k, ordinal in enumerate(devices))
     if others:
         # threads of their own: those of the pool hand over the rows that these wait for
-        with ThreadPoolExecutor(len(others), thread_name_prefix="gdb-gpu") as pool:
-            waiting = [pool.submit(usage.carried(run), share) for share in others]
+        with waiting.Pool(len(others), thread_name_prefix="gdb-gpu") as pool:
+            begun = [pool.submit(usage.carried(run), share) for share in others]
             try:
-                found = [run(first), *(future.result() for future in waiting)]
+                found = [run(first), *(waiting.result(future) for future in begun)]
             except BaseException:  # Ctrl-C as well
                 watch.stopped.set()
                 raise

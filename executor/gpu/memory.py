@@ -16,6 +16,7 @@ from typing import Protocol, TypeVar
 import numpy as np
 import numpy.typing as npt
 
+from gdb import waiting
 from gdb.errors import DeviceError
 from gdb.executor.gpu.device import free_bytes
 
@@ -210,7 +211,7 @@ class Residents:
 
     def __init__(self) -> None:
         self._copies: dict[_Key, tuple[weakref.ref[HostArray], DeviceArray]] = {}
-        self._lock = threading.RLock()  # a collection inside may call `_drop`
+        self._lock = waiting.Lock()  # a collection inside may call `_drop`
 
     def copy_of(self, array: HostArray, ordinal: int) -> DeviceArray:
         """The copy of `array` on device `ordinal`, which must be current."""
@@ -262,15 +263,15 @@ class Kept:
 
     def take(self, idle: list[object], fits: Callable[[object], bool]) -> object | None:
         """A stage of a list that fits, which is in it no longer; None where there is none."""
-        for waiting in list(idle):
-            if isinstance(waiting, _Waiting):
+        for one in list(idle):
+            if isinstance(one, _Waiting):
                 with self._lock:
-                    stage = waiting.stage
+                    stage = one.stage
                     found = stage is not None and fits(stage)
                     if found or stage is None:
-                        waiting.stage = None
-                        if waiting in idle:
-                            idle.remove(waiting)
+                        one.stage = None
+                        if one in idle:
+                            idle.remove(one)
                 if found:
                     return stage
         return None

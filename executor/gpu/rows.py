@@ -17,7 +17,7 @@ from typing import Literal, Protocol, TypeAlias
 
 import numpy as np
 
-from gdb import usage
+from gdb import usage, waiting
 from gdb.errors import InternalError
 from gdb.executor.embeddings import Deliver, Embeddings, Wanted
 from gdb.executor.gpu import compiler, layout, memory, render
@@ -163,10 +163,10 @@ class Drain:
         load = _Load(block, out.copied, table, len(starts))
         with self._state:
             self._parts += [(load, start, min(start + size, rows)) for start in starts]
-            waiting = len(self._parts)
+            ready = len(self._parts)
         self._helpers = [helper for helper in self._helpers if not helper.done()]
         # one part can wait for this thread: to call a helper for it takes longer
-        for _ in range(min(self._threads - 1 - len(self._helpers), waiting - 1)):
+        for _ in range(min(self._threads - 1 - len(self._helpers), ready - 1)):
             self._helpers.append(helpers_of_all().submit(usage.carried(self._help)))
 
     def _pieces(self, out: Out, rows: int, block: Block) -> Iterator[tuple[int, int, int]]:
@@ -203,7 +203,7 @@ class Drain:
             self._hand_over(*part)
         for helper in self._helpers:
             if not helper.cancel():  # one that has not begun finds an empty queue
-                helper.result()
+                waiting.result(helper)
 
     # ---- any thread --------------------------------------------------------------------------------
 

@@ -11,6 +11,7 @@ import threading
 import time
 from typing import TYPE_CHECKING
 
+from gdb import waiting
 from gdb.errors import DeviceError
 from gdb.executor.gpu import compiler, render
 from gdb.executor.gpu.compiler import Function
@@ -53,7 +54,7 @@ class Kernel:
 
 
 _log = logging.getLogger("gdb")
-_lock = threading.Lock()
+_lock = waiting.Lock()
 _kernels: dict[tuple[int, str], Kernel] = {}
 
 
@@ -62,7 +63,7 @@ def settle(seconds: float) -> bool:
     end = time.monotonic() + seconds
     with _lock:
         kernels = list(_kernels.values())
-    return all(kernel.done.wait(max(end - time.monotonic(), 0.0)) for kernel in kernels)
+    return all(waiting.happens(kernel.done, end) for kernel in kernels)
 
 
 def source_of(stage: Stage) -> str:

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from gdb import waiting
 from gdb.executor.plan import MISSING
 from gdb.language.scope import Scope
 from gdb.language.syntax import Element, Name
@@ -124,7 +125,7 @@ class _Kept:
 
     def __init__(self) -> None:
         self.known: OrderedDict[Hashable, _Whole | _Ranks] = OrderedDict()
-        self.lock = threading.RLock()
+        self.lock = waiting.Lock()
 
     def whole(self, key: Hashable, make: Callable[[], _Whole]) -> _Whole:
         with self.lock:

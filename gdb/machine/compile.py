@@ -10,7 +10,6 @@ from __future__ import annotations
 import ctypes
 import hashlib
 import os
-import threading
 from collections.abc import Callable
 from functools import lru_cache
 from pathlib import Path
@@ -19,7 +18,7 @@ from typing import Any, TypeVar, cast
 import llvmlite
 import llvmlite.binding as llvm
 
-from gdb import usage
+from gdb import usage, waiting
 from gdb.machine import cache
 from gdb.machine.expressions import INLINED, PARTS, signature
 from gdb.machine.translate import translate
@@ -58,13 +57,15 @@ class _Entry:
     def __init__(self, function: Callable[..., object]) -> None:
         self._function = function
         self._code: Callable[..., object] | None = None
-        self._lock = threading.Lock()
+        self._lock = waiting.Lock()
 
     def __call__(self, *arguments: float) -> object:
         code = self._code
         if code is None:
             with usage.compiling(), self._lock:  # whoever comes second waits for the first
-                code = self._code = self._code or _machine_code(self._function)
+                code = self._code = self._code or waiting.aside(
+                    waiting.LEAST, lambda: _machine_code(self._function)
+                )
         return code(*arguments)
 
 

@@ -144,7 +144,7 @@ def load(
     meter.measure(files)
     options = Options(missing_ends, multi_edges, self_loops, label, rejects, max_unpacked)
     with (
-        store.writer(),
+        store.writer(meter.check),
         ScratchFolder(store.path) as scratch,
         closing(Engine(memory, scratch, files=files)) as engine,
         closing(Assembly(options, Room(store.files, memory, meter.check))) as assembly,

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Literal
 
 import numpy as np
 
+from gdb import waiting
 from gdb.errors import ImportFailed
 from gdb.storage.build import check_text, spool_of, spool_table
 from gdb.storage.importer.header import names_of
@@ -79,7 +79,7 @@ class Assembly:
     self_loops: int = 0
     spaces: dict[str, Space] = field(default_factory=dict)
     properties: Properties = field(default_factory=Properties)
-    _pool: ThreadPoolExecutor = field(default_factory=lambda: ThreadPoolExecutor(1))
+    _pool: waiting.Pool = field(default_factory=lambda: waiting.Pool(1))
 
     def keep(
         self,
@@ -138,7 +138,7 @@ class Assembly:
             self._create_ends(new)
         later = self._pool.submit(self._resolve, new, new.targets, new.spaces[1])
         sources = self._resolve(new, new.sources, new.spaces[0])
-        targets = later.result()
+        targets = waiting.result(later)
         ends, columns, numbers = pack(sources, targets), new.columns, new.rows
         loops, drop = ends.loops, self.options.self_loops == "drop"
         if ends.least < 0 or (loops and drop):

@@ -6,12 +6,13 @@ import os
 import threading
 from collections import deque
 from collections.abc import Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future
 from contextlib import ExitStack
 from pathlib import Path
 
 import numpy as np
 
+from gdb import waiting
 from gdb.errors import Cancelled
 from gdb.machine.compile import compiled
 from gdb.machine.cores import cores
@@ -111,7 +112,7 @@ def parsed(
     Cancelled
     """
     parts = _parts(text)
-    with ThreadPoolExecutor(cores()) as pool:
+    with waiting.Pool(cores()) as pool:
         found = list(
             pool.map(lambda p: _numbers(text[p[0] : p[1]], delimiter, width, cancel), parts)
         )
@@ -135,9 +136,9 @@ def parsed_file(
         # not mapped: whoever cuts it short meanwhile would kill the process
         stream = stack.enter_context(open_bytes(path, buffering=0))
         size = os.fstat(stream.fileno()).st_size
-        pool = stack.enter_context(ThreadPoolExecutor(cores()))
-        waiting = deque[tuple[int, Future[I64 | None]]]()
-        stack.callback(lambda: [later.cancel() for _, later in waiting])
+        pool = stack.enter_context(waiting.Pool(cores()))
+        ahead = deque[tuple[int, Future[I64 | None]]]()
+        stack.callback(lambda: [later.cancel() for _, later in ahead])
         spare = list[U8]()  # memory that was used before costs no page faults
 
         def run(begin: int, end: int) -> I64 | None:
@@ -148,13 +149,13 @@ def parsed_file(
 
         at, rounds = start, -(-(size - start) // (cores() * _PART))
         part = -(-(size - start) // max(rounds * cores(), 1))  # as many for each thread
-        while at < size or waiting:
-            while at < size and len(waiting) < cores() + 1:
+        while at < size or ahead:
+            while at < size and len(ahead) < cores() + 1:
                 end = min(at + part, size)
-                waiting.append((end, pool.submit(run, at, end)))
+                ahead.append((end, pool.submit(run, at, end)))
                 at = end
-            end, later = waiting.popleft()
-            found = later.result()
+            end, later = ahead.popleft()
+            found = waiting.result(later)
             yield None if found is None else (found, end)
             if found is None:
                 return

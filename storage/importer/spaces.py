@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import threading
-
 import numpy as np
 
+from gdb import waiting
 from gdb.errors import ImportFailed
 from gdb.storage.importer.report import FileReport
 from gdb.storage.loops import NONE, find_rows
@@ -22,7 +21,7 @@ class Space:
         self.numbers: I64 = np.zeros(0, np.int64)
         self.rows: U32 = np.zeros(0, np.uint32)
         self._dense: U32 | None = None  # row of each id from the least to the highest, or NONE
-        self._lock = threading.Lock()  # both ends of edges are looked up at once
+        self._lock = waiting.Lock()  # both ends of edges are looked up at once
         self.texts: dict[str, int] = {}
 
     def is_text(self) -> bool | None:

@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from gdb.errors import ImportFailed
 from gdb.storage import temporal
-from gdb.storage.engine import Engine, run, tell_progress
+from gdb.storage.engine import Engine, run, stream_errors, tell_progress
 from gdb.storage.importer import values
 from gdb.storage.importer.compressed import compression_of, damaged
 from gdb.storage.importer.layout import Layout
@@ -457,7 +457,7 @@ def _texts(relation: DuckDBPyRelation) -> Column:
     data: list[npt.NDArray[np.uint8]] = [np.zeros(0, np.uint8)]
     lengths: list[I64] = [np.zeros(0, np.int64)]
     valid = [np.zeros(0, np.bool_)]
-    with na.c_array_stream(relation) as stream:
+    with stream_errors(), na.c_array_stream(relation) as stream:
         for chunk in stream:
             text, given = chunk.child(0), chunk.child(1)
             ends = np.asarray(text.view().buffer(1)).astype(np.int64)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import sys
 import threading
 import time
 from collections.abc import Callable, Sequence
@@ -35,6 +36,24 @@ def ctrl_c(db: Database) -> None:
     assert running
     os.kill(os.getpid(), signal.SIGINT)
     wait_for(lambda: all(cancel.is_set() for cancel in running))
+
+
+def lost_ctrl_c() -> None:
+    """Ctrl-C of which a wait of the main thread does not learn, as of one that came just before the wait began; called
+    in another thread, while the main one begins to wait."""
+    main = threading.main_thread().ident
+    assert main is not None
+    seen: list[Any] = [None, 0]
+
+    def stands() -> bool:
+        """Whether the main thread has been at one instruction for three looks: it waits inside C."""
+        frame = sys._current_frames()[main]
+        now = frame, frame.f_lasti
+        seen[:] = [now, seen[1] + 1 if seen[0] == now else 0]
+        return seen[1] >= 3
+
+    wait_for(stands)
+    signal.pthread_kill(threading.get_ident(), signal.SIGINT)
 
 
 def interrupt(db: Database) -> None:

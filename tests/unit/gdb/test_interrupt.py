@@ -7,11 +7,13 @@ import signal
 import threading
 import time
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 
+from gdb import interrupt
 from gdb.errors import Cancelled
-from gdb.interrupt import run_beside, run_interruptibly
+from gdb.interrupt import Cancel, run_beside, run_interruptibly
 from gdb.progress import line, shown
 from gdb.work import Work
 
@@ -109,6 +111,103 @@ def test_an_ignored_ctrl_c_stays_ignored() -> None:
         assert signal.getsignal(signal.SIGINT) is signal.SIG_IGN
     finally:
         signal.signal(signal.SIGINT, before)
+
+
+class Struck:
+    """`_signal`, whose `signal` is struck by a Ctrl-C as it returns, in its n-th call."""
+
+    SIGINT = signal.SIGINT
+
+    def __init__(self, call: int, error: BaseException) -> None:
+        self.calls, self.call, self.error = 0, call, error
+
+    def getsignal(self, number: int) -> object:
+        return signal.getsignal(number)
+
+    def signal(self, number: int, handler: Any) -> None:
+        signal.signal(number, handler)
+        self.calls += 1
+        if self.calls == self.call:
+            raise self.error
+
+
+@WAYS
+def test_ctrl_c_as_the_handler_is_put_back_hides_no_error(
+    run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Which may be that of a commit whose end is unknown."""
+    before = signal.getsignal(signal.SIGINT)
+    monkeypatch.setattr(interrupt, "_signal", Struck(2, KeyboardInterrupt()))
+    with pytest.raises(ZeroDivisionError):
+        run(lambda: 1 // 0, threading.Event())
+    monkeypatch.setattr(interrupt, "_signal", Struck(2, KeyboardInterrupt()))
+    with pytest.raises(KeyboardInterrupt):
+        run(lambda: 1, threading.Event())
+    assert signal.getsignal(signal.SIGINT) is before
+
+
+@WAYS
+def test_what_the_handler_before_raises_is_not_taken_for_another_thread(
+    run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A handler raises ValueError for a signal that comes as ours is installed; `signal` raises it in other threads."""
+
+    def handler() -> None:
+        raise ValueError("of the handler")
+
+    try:
+        handler()
+    except ValueError as error:
+        monkeypatch.setattr(interrupt, "_signal", Struck(1, error))
+    before = signal.getsignal(signal.SIGINT)
+    try:
+        with pytest.raises(ValueError, match="of the handler"):
+            run(lambda: 1, threading.Event())
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+def test_a_handler_that_the_program_sets_meanwhile_stays() -> None:
+    before, told = signal.getsignal(signal.SIGINT), list[int]()
+    mine = lambda number, _: told.append(number)  # noqa: E731
+    cancel = threading.Event()
+
+    def work() -> None:
+        signal.signal(signal.SIGINT, mine)
+
+    try:
+        run_interruptibly(work, cancel)
+        assert signal.getsignal(signal.SIGINT) is mine
+        signal.raise_signal(signal.SIGINT)
+        assert told == [signal.SIGINT]
+        assert not cancel.is_set()
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+def test_our_handler_put_back_by_the_program_swallows_nothing() -> None:
+    """As a `with` block does that begins inside the work and ends behind it."""
+    found = list[Any]()
+    before = signal.getsignal(signal.SIGINT)
+    run_interruptibly(lambda: found.append(signal.getsignal(signal.SIGINT)), threading.Event())
+    signal.signal(signal.SIGINT, found[0])
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            signal.raise_signal(signal.SIGINT)
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+def test_work_inside_of_work_stops_with_it() -> None:
+    """A procedure asks its database, with an event of its own."""
+    work, outer, inner = Work(), Cancel(), Cancel()
+
+    def asks() -> bool:
+        outer.set()
+        return work.do(inner.is_set, inner)
+
+    assert work.do(asks, outer)
+    assert not Cancel().is_set()
 
 
 def test_work_that_ends_soon_starts_no_thread() -> None:
