@@ -101,8 +101,11 @@ def _read(process: subprocess.Popen[str], lines: queue.Queue[str | None]) -> Non
 def run(
     root: Path, seeds: Sequence[int], workers: int = 1, *, blind: bool = False
 ) -> Iterator[Outcome]:
-    """What became of each store. root : where the honest ones are, or are written. blind : without what compares
-    files, to prove that this sees what they are compared for."""
+    """What became of each store.
+
+    root : where the honest ones are, or are written. blind : without what compares files, to prove that this sees what
+    they are compared for.
+    """
     for kind in forge.KINDS:
         if not (root / kind).exists():
             forge.write(root / kind, kind)
