@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TextIO
 from urllib.parse import unquote, urlparse
 
 from gdb.errors import ArgumentProblem, TypeProblem
@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from gdb.language.clauses import LoadCsv
     from gdb.rows.context import Context
     from gdb.values.kinds import Row, Value
+
+_LONGEST = 1 << 24
 
 
 def loaded(context: Context, clause: LoadCsv, row: Row) -> Iterator[Value]:
@@ -31,8 +33,10 @@ def loaded(context: Context, clause: LoadCsv, row: Row) -> Iterator[Value]:
         )
     path = _path(context, clause, source)
     try:
+        if not path.is_file() and path.exists():  # a pipe would hang
+            raise ValueError("it is no plain file")
         with path.open(newline="", encoding="utf-8-sig") as file:
-            reader = csv.reader(file, delimiter=clause.terminator)
+            reader = csv.reader(_text_lines(file), delimiter=clause.terminator)
             yield from _lines(context, clause, reader)
     except (
         OSError,
@@ -44,6 +48,14 @@ def loaded(context: Context, clause: LoadCsv, row: Row) -> Iterator[Value]:
             *(ArgumentProblem, context.text, clause.source.place),
             f"the file {_told(source, path)} cannot be read: {reason}.",
         ) from None
+
+
+def _text_lines(file: TextIO) -> Iterator[str]:
+    """The lines of a file. ValueError : one is too long to be held."""
+    while line := file.readline(_LONGEST):
+        if len(line) >= _LONGEST and not line.endswith("\n"):
+            raise ValueError(f"a line has more than {_LONGEST:,} characters")
+        yield line
 
 
 def _lines(context: Context, clause: LoadCsv, reader: Iterator[list[str]]) -> Iterator[Value]:
