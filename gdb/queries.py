@@ -352,7 +352,13 @@ class Queries(Closing):
         target = options.folder(path)
         return self._written("backup", lambda steps: backup(self._snapshot(), target, steps))
 
-    def export(self, folder: PathLike, format: Literal["csv", "parquet"] = "csv") -> StoreStats:
+    def export(
+        self,
+        folder: PathLike,
+        format: Literal["csv", "parquet"] = "csv",
+        *,
+        guard_formulas: bool = False,
+    ) -> StoreStats:
         """Write the graph into a new folder as CSV or Parquet files: all of it, or nothing. `load(folder)` reads it.
 
         What comes back is equal: nodes with ids, id spaces, labels and typed properties, relationships with types and
@@ -363,6 +369,8 @@ class Queries(Closing):
         ----------
         folder : the new folder; an empty one may be there.
         format : "csv" (null is an empty field, an empty text is "") or "parquet".
+        guard_formulas : for spreadsheets: in CSV, texts that begin with `=`, `+`, `-`, `@`, a tab or CR get an
+            apostrophe before them, so that they are no formulas. `load` does not take it off: what comes back differs.
 
         Returns
         -------
@@ -379,7 +387,10 @@ class Queries(Closing):
 
         target = options.folder(folder)
         return self._written(
-            "export", lambda steps: export(self._snapshot(), target, format, steps)
+            "export",
+            lambda steps: export(
+                self._snapshot(), target, format, steps, guard_formulas=guard_formulas
+            ),
         )
 
     def _written(self, work: str, write: Callable[[Steps], StoreStats]) -> StoreStats:

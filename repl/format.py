@@ -17,6 +17,7 @@ from itertools import islice
 from typing import TypeAlias
 
 from gdb.entities import Node, Path, Relationship, literal
+from gdb.storage.formulas import guarded
 from gdb.storage.temporal import text_of
 
 Json: TypeAlias = "bool | int | float | str | list[Json] | dict[str, Json] | None"
@@ -36,7 +37,12 @@ class Format(StrEnum):
 
 
 def lines(
-    format: Format, columns: Sequence[str], rows: Iterable[Sequence[object]], width: int | None
+    format: Format,
+    columns: Sequence[str],
+    rows: Iterable[Sequence[object]],
+    width: int | None,
+    *,
+    guard: bool = False,
 ) -> Iterator[str]:
     """The answer as lines without their ends.
 
@@ -44,12 +50,13 @@ def lines(
     ----------
     rows : each as long as `columns`.
     width : places of the terminal, to which a table is cut; None cuts nothing.
+    guard : in CSV, an apostrophe before texts that spreadsheets would take for formulas.
     """
     match format:
         case Format.TABLE:
             return table(columns, rows, width)
         case Format.CSV:
-            return csv_lines(columns, rows)
+            return csv_lines(columns, rows, guard=guard)
         case Format.JSON:
             return json_lines(columns, rows)
         case Format.JSONL:
@@ -172,17 +179,21 @@ _STEERING = frozenset("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069") 
 # ---- CSV and JSON --------------------------------------------------------------------------------
 
 
-def csv_lines(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> Iterator[str]:
+def csv_lines(
+    columns: Sequence[str], rows: Iterable[Sequence[object]], *, guard: bool = False
+) -> Iterator[str]:
     """RFC 4180 with a line of names; null is an empty field; line breaks are kept, in quotes."""
-    yield _csv_line(columns)
+    yield _csv_line([guarded(name) for name in columns] if guard else columns)
     for row in rows:
-        yield _csv_line([_csv_cell(value) for value in row])
+        yield _csv_line([_csv_cell(value, guard) for value in row])
 
 
-def _csv_cell(value: object) -> str:
+def _csv_cell(value: object, guard: bool) -> str:
     if value is None:
         return ""
-    return value if isinstance(value, str) else literal(value)
+    if isinstance(value, str):
+        return guarded(value) if guard else value
+    return literal(value)
 
 
 def _csv_line(cells: Sequence[str]) -> str:

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from gdb.repl.session import Session
     from gdb.repl.statements import Statement
 
+_GUARD = "in CSV, an apostrophe before texts that spreadsheets would take for formulas"
 FAILED, USAGE, INTERRUPTED = 1, 2, 130  # exit codes; 0 is success
 
 _EPILOG = """\
@@ -76,6 +77,7 @@ def _shell(words: Sequence[str]) -> int:
         "-c", dest="commands", metavar="TEXT", action="append", help="run this and leave"
     )
     parser.add_argument("--format", choices=[*map(str, Format)], help="default: table")
+    parser.add_argument("--guard-formulas", action="store_true", help=_GUARD)
     parser.add_argument("--read-only", action="store_true", help="never write to the store")
     _add_import_root(parser)
     parser.add_argument("--version", action="version", version=f"gdbsh {gdb.__version__}")
@@ -97,7 +99,13 @@ def _shell(words: Sequence[str]) -> int:
     with gdb.connect(
         store, read_only=given.read_only, create=False, import_root=given.import_root
     ) as db:
-        session = Session(db, sys.stdout, sys.stderr, Format(given.format or Format.TABLE))
+        session = Session(
+            db,
+            sys.stdout,
+            sys.stderr,
+            Format(given.format or Format.TABLE),
+            given.guard_formulas,
+        )
         if given.commands is not None:
             return _run(session, [held for text in given.commands for held in all_of(text)])
         if not sys.stdin.isatty():
@@ -224,9 +232,10 @@ def _export(words: Sequence[str]) -> int:
     parser.add_argument("store", metavar="STORE", help="folder of the store")
     parser.add_argument("folder", metavar="FOLDER", help="must not exist, or be empty")
     parser.add_argument("--format", choices=["csv", "parquet"], default="csv", help="default: csv")
+    parser.add_argument("--guard-formulas", action="store_true", help=_GUARD)
     given = parser.parse_args(words)
     with gdb.connect(given.store, read_only=True) as db:
-        stats = db.export(given.folder, given.format)
+        stats = db.export(given.folder, given.format, guard_formulas=given.guard_formulas)
     print(f"{given.folder}: {stats.vertices:,} nodes and {stats.edges:,} relationships")
     return 0
 

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 class Session:
     """What the dot-commands change.
 
+    guard_formulas : CSV has an apostrophe before texts that would be formulas in a spreadsheet.
     interactive : a person reads along, so the number of rows is told.
     leaving : set by `.exit`.
     """
@@ -28,6 +29,7 @@ class Session:
     out: TextIO
     err: TextIO
     format: Format = Format.TABLE
+    guard_formulas: bool = False
     timer: bool = False
     interactive: bool = False
     leaving: bool = False
@@ -45,7 +47,8 @@ class Session:
             for warning in rows.warnings:
                 self.warn(warning)
             try:
-                for line in lines(self.format, rows.columns, rows, self.width()):
+                how = (self.format, rows.columns, rows, self.width())
+                for line in lines(*how, guard=self.guard_formulas):
                     if rows.columns:
                         self.out.write(line + "\n")
             except KeyboardInterrupt:  # while a row was printed

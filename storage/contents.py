@@ -65,10 +65,11 @@ class ExportedEdges:
 
 @dataclass(frozen=True, slots=True)
 class Contents:
-    """A whole export."""
+    """A whole export. guarded : there are apostrophes before texts that would be formulas."""
 
     nodes: tuple[ExportedNodes, ...]
     edges: tuple[ExportedEdges, ...]
+    guarded: bool = False
 
 
 def encode(contents: Contents) -> bytes:
@@ -78,6 +79,8 @@ def encode(contents: Contents) -> bytes:
     # the oldest gdb that can reads it
     version = 1 if kinds <= set(FIRST_KINDS) else 3 if "any" in kinds else 2
     body = {"gdb_export": version, **asdict(contents)}
+    if not contents.guarded:
+        del body["guarded"]  # which older files have not either
     return (json.dumps(body, ensure_ascii=False, indent=1) + "\n").encode("utf-8")
 
 
@@ -88,11 +91,13 @@ def decode(raw: bytes) -> Contents:
     ------
     ValueError : they are of a newer version, or not what `encode` writes.
     """
-    at = Fields(cast(Json, json.loads(raw)))
+    body = cast(Json, json.loads(raw))
+    at = Fields(body)
     version = at.number("gdb_export")
     if not 1 <= version <= VERSION:
         raise ValueError(f"version {version}; this gdb reads up to version {VERSION}")
-    return Contents(at.each("nodes", _nodes), at.each("edges", _edges))
+    guarded = isinstance(body, dict) and body.get("guarded") is True
+    return Contents(at.each("nodes", _nodes), at.each("edges", _edges), guarded)
 
 
 def _nodes(at: Fields) -> ExportedNodes:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from gdb.errors import Cancelled, StoreError
-from gdb.storage import contents, temporal
+from gdb.storage import contents, formulas, temporal
 from gdb.storage.contents import (
     Contents,
     ExportedColumn,
@@ -27,7 +27,7 @@ from gdb.storage.contents import (
 from gdb.storage.engine import SQL_TYPES, Engine, Watch
 from gdb.storage.files import PosixFiles
 from gdb.storage.importer import values
-from gdb.storage.model import I64, ITEM_OF, U32, Column, Kind
+from gdb.storage.model import I64, ITEM_OF, TEXT_KINDS, U32, Column, Kind
 from gdb.storage.new_folder import new_folder
 from gdb.storage.scratch_folder import ScratchFolder
 from gdb.storage.snapshot import EdgeType, Snapshot, StoreStats, VertexGroup
@@ -53,7 +53,14 @@ _HOW: dict[FileFormat, str] = {
 }
 
 
-def export(snapshot: Snapshot, path: Path, format: FileFormat, steps: Steps) -> StoreStats:
+def export(
+    snapshot: Snapshot,
+    path: Path,
+    format: FileFormat,
+    steps: Steps,
+    *,
+    guard_formulas: bool = False,
+) -> StoreStats:
     """Write a snapshot into a new folder: all of it, synced, or nothing.
 
     There is one file for each vertex group (label set and id space), one or more for each edge type
@@ -62,6 +69,8 @@ def export(snapshot: Snapshot, path: Path, format: FileFormat, steps: Steps) -> 
     Parameters
     ----------
     path : must not exist, or be an empty folder.
+    guard_formulas : in CSV, an apostrophe before texts and names of columns that a spreadsheet would take for formulas;
+        an import does not take it off.
 
     Returns
     -------
@@ -85,8 +94,9 @@ def export(snapshot: Snapshot, path: Path, format: FileFormat, steps: Steps) -> 
         connection = engine.cursor()
         watch = Watch(connection, steps.cancel)
         try:
-            run = _Run(snapshot, target, format, steps, connection)
-            held = Contents(tuple(run.nodes()), tuple(run.edges()))
+            guard = guard_formulas and format == "csv"
+            run = _Run(snapshot, target, format, steps, connection, guard)
+            held = Contents(tuple(run.nodes()), tuple(run.edges()), guard)
         finally:
             watch.close()
             connection.close()
@@ -136,6 +146,7 @@ class _Run:
     format: FileFormat
     steps: Steps
     connection: DuckDBPyConnection
+    guard: bool
     total: int = field(init=False)
     done: int = 0
     tables: int = 0
@@ -260,9 +271,10 @@ class _Run:
         fields = list(table.fields)
         fields.insert(before, _column(role, "string", None))
         picked = [self._picked(f"c{i}", c.kind) for i, (c, _) in enumerate(table.fields)]
-        picked.insert(before, _text(said) if said else "CAST(NULL AS VARCHAR)")
+        named = formulas.guarded(said) if self.guard else said
+        picked.insert(before, _text(named) if said else "CAST(NULL AS VARCHAR)")
         select = ", ".join(
-            f"{column} AS {_name(header)}"
+            f"{column} AS {_name(formulas.guarded(header) if self.guard else header)}"
             for column, (_, header) in zip(picked, fields, strict=True)
         )
         file = "-".join([stem, *(_plain(name) for name in names)])[:100] + f".{self.format}"
@@ -275,15 +287,17 @@ class _Run:
         self.connection.execute(f"DROP TABLE {table.name}")
         self.done += table.rows
         # quotes are doubled, and a number has less than 32 characters
-        widest = 2 * (table.widest + len(said.encode())) + 40 * len(fields)
-        header = sum(2 * len(header.encode()) + 8 for _, header in fields)
+        widest = 2 * (table.widest + len(said.encode())) + 41 * len(fields)
+        header = sum(2 * len(header.encode()) + 9 for _, header in fields)
         columns = tuple(column for column, _ in fields)
         return ExportedFile(file, table.rows, max(widest, header), columns)
 
     def _picked(self, value: str, kind: Kind) -> str:
         """A value as it is written."""
         if self.format == "csv" and kind in ITEM_OF:
-            return values.joined(value, kind)
+            value = values.joined(value, kind)
+        if self.guard and (kind in TEXT_KINDS or ITEM_OF.get(kind) in TEXT_KINDS):
+            return formulas.guarded_sql(value)
         if self.format == "csv" and kind in temporal.KINDS:
             return temporal.written_sql(value, kind)
         return value

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from gdb.rows.context import Context
     from gdb.values.kinds import Row, Value
 
+_LONGEST = 1 << 24
+
 
 def loaded(context: Context, clause: LoadCsv, row: Row) -> Iterator[Value]:
     """The lines of the file that a row names. An empty field is null in a map, as the header's names tell it apart.
@@ -33,7 +35,7 @@ def loaded(context: Context, clause: LoadCsv, row: Row) -> Iterator[Value]:
     path = _path(context, clause, source)
     try:
         with _opened(path, context.import_root) as file:
-            reader = csv.reader(file, delimiter=clause.terminator)
+            reader = csv.reader(_text_lines(file), delimiter=clause.terminator)
             yield from _lines(context, clause, reader)
     except (
         OSError,
@@ -49,8 +51,18 @@ def loaded(context: Context, clause: LoadCsv, row: Row) -> Iterator[Value]:
 
 def _opened(path: Path, root: Path | None) -> TextIO:
     """Below a root from the root on and through no link: another may have been put there since it was checked."""
+    if root is None and not path.is_file() and path.exists():  # a pipe would hang
+        raise ValueError("it is no plain file")
     at: Path | int = path if root is None else opened_below(root, path)
     return open(at, newline="", encoding="utf-8-sig")
+
+
+def _text_lines(file: TextIO) -> Iterator[str]:
+    """The lines of a file. ValueError : one is too long to be held."""
+    while line := file.readline(_LONGEST):
+        if len(line) >= _LONGEST and not line.endswith("\n"):
+            raise ValueError(f"a line has more than {_LONGEST:,} characters")
+        yield line
 
 
 def _lines(context: Context, clause: LoadCsv, reader: Iterator[list[str]]) -> Iterator[Value]:

@@ -14,6 +14,9 @@ from gdb.storage.importer.detect import open_input
 from gdb.storage.importer.header import Field
 from gdb.storage.importer.layout import Layout, Written
 
+_MOST = 1 << 26  # bytes of the description, which is read whole
+_GUARDED = "was exported for spreadsheets; texts that were formulas keep the apostrophe before them"
+
 
 def is_export(path: Path) -> bool:
     """Whether a path is a folder that an export wrote."""
@@ -31,7 +34,10 @@ def inputs(path: Path, naming: Naming) -> list[tuple[str, Path, Naming]]:
     folder = Path(path).parent
     try:
         with open_input(path) as stream:
-            held = contents.decode(stream.read())
+            told = stream.read(_MOST + 1)
+        if len(told) > _MOST:
+            raise ValueError(f"it has more than {_MOST:,} bytes")
+        held = contents.decode(told)
     except (OSError, ValueError, RecursionError) as error:
         raise ImportFailed(
             f"cannot be understood ({error})", "Export the graph again.", file=str(path)
@@ -42,7 +48,7 @@ def inputs(path: Path, naming: Naming) -> list[tuple[str, Path, Naming]]:
             naming,
             labels=nodes.labels,
             id_space=nodes.id_space,
-            layout=_layout(nodes.held, {"ID": nodes.id_space}),
+            layout=_layout(nodes.held, {"ID": nodes.id_space}, held.guarded),
         )
         found.append(("nodes", folder / nodes.held.file, how))
     for edges in held.edges:
@@ -52,15 +58,16 @@ def inputs(path: Path, naming: Naming) -> list[tuple[str, Path, Naming]]:
             type=edges.type,
             directed=edges.directed,
             ends=(edges.start_space, edges.end_space),
-            layout=_layout(edges.held, spaces),
+            layout=_layout(edges.held, spaces, held.guarded),
         )
         found.append(("edges", folder / edges.held.file, how))
     return found
 
 
-def _layout(held: ExportedFile, spaces: dict[str, str]) -> Layout:
+def _layout(held: ExportedFile, spaces: dict[str, str], guarded: bool) -> Layout:
     fields = [_field(column, spaces) for column in held.columns]
-    return Layout(",", 1, fields, [], False, Written(held.rows, held.widest))
+    warnings = [_GUARDED] if guarded else []
+    return Layout(",", 1, fields, warnings, False, Written(held.rows, held.widest))
 
 
 def _field(column: ExportedColumn, spaces: dict[str, str]) -> Field:

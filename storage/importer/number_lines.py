@@ -13,10 +13,12 @@ from typing import BinaryIO
 import numpy as np
 import numpy.typing as npt
 
+from gdb.errors import ImportFailed
 from gdb.storage.importer.compressed import bytes_read, damaged
 from gdb.storage.importer.report import Fault, FileReport, Rejects
 
 CHUNK = 1 << 23
+LONGEST = 1 << 24  # bytes of a line; who waits for the end of a longer one holds all of it
 BOM = b"\xef\xbb\xbf"
 INTEGER = re.compile(rb"[+-]?[0-9]+")
 _LIMITS = np.iinfo(np.int64)
@@ -83,6 +85,8 @@ def number_blocks(
         block = rest + data
         cut = len(block) if not data else block.rfind(b"\n") + 1
         block, rest = block[:cut], block[cut:]
+        if len(rest) > LONGEST:
+            raise too_long(path, line + block.count(b"\n"))
         if block:
             found = _parse(block, line, how, report, rejects)
             line += block.count(b"\n")
@@ -92,6 +96,16 @@ def number_blocks(
         tick(bytes_read(stream))
         if not data:
             return
+
+
+def too_long(path: Path, line: int) -> ImportFailed:
+    """The error for a line that has no end."""
+    return ImportFailed(
+        f"a line has more than {LONGEST:,} bytes",
+        "Check that it is a text file with line ends.",
+        file=str(path),
+        line=line,
+    )
 
 
 def _parse(block: bytes, line: int, how: Lines, report: FileReport, rejects: Rejects) -> Numbers:

@@ -16,7 +16,12 @@ from gdb.errors import ImportFailed
 from gdb.storage import temporal
 from gdb.storage.engine import Engine, run, stream_errors, tell_progress
 from gdb.storage.importer import values
-from gdb.storage.importer.compressed import compression_of, damaged
+from gdb.storage.importer.compressed import (
+    MOST_UNPACKED,
+    allowance,
+    compression_of,
+    damaged,
+)
 from gdb.storage.importer.layout import Layout
 from gdb.storage.importer.line_ends import unified
 from gdb.storage.importer.places import Places
@@ -213,7 +218,9 @@ class Table:
         with open_bytes(path) as stream:
             compression = compression_of(stream.read(4))
         written = self.layout.written
-        widest = max(written.widest, _LINE) if written else _LINE
+        # DuckDB makes room for what a line may have, so what is said of it cannot be more than there is
+        most = allowance(path.stat().st_size, MOST_UNPACKED)
+        widest = max(min(written.widest, most), _LINE) if written else _LINE
         exactly = f", new_line='\\n', max_line_size={widest}" if written else ""
         statement = (
             "CREATE OR REPLACE TEMP TABLE t AS SELECT row_number() OVER () AS record, * FROM "

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import os
 import subprocess
 import sys
 from collections.abc import Callable
@@ -18,8 +19,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+import gdb
 from gdb.storage.model import Column, offsets_of_lengths
 
+BANNER = b"%%MatrixMarket matrix coordinate pattern general\n"
 PROGRAM = """
 import json, sys
 import gdb
@@ -196,3 +199,32 @@ def test_a_window_that_is_too_long(tmp_path: Path) -> None:
     assert found.error == "ImportFailed"
     assert "needs more than 134,217,728 bytes" in found.text
     assert found.grown < 100
+
+
+@pytest.mark.parametrize("name", ["a.txt", "a.graph", "a.mtx"])
+def test_a_line_without_end(tmp_path: Path, name: str) -> None:
+    """Of a file that takes no room on the disk."""
+    begin = {"a.txt": b"1 2\n", "a.graph": b"t 1 0\nv 0 0\n", "a.mtx": BANNER + b"2 2 1\n1 1\n"}
+    path = tmp_path / name
+    path.write_bytes(begin[name])
+    os.truncate(path, 2 << 30)
+    found = loaded(tmp_path, source=path, format=name[2:].replace("txt", "snap"))
+    assert found.error == "ImportFailed"
+    assert "a line has more than 16,777,216 bytes" in found.text
+    assert found.grown < 200
+
+
+def test_load_csv_holds_no_line_without_end(tmp_path: Path) -> None:
+    path = tmp_path / "a.csv"
+    path.write_bytes(b"a,b\n")
+    os.truncate(path, 1 << 30)
+    with pytest.raises(gdb.errors.ArgumentProblem, match="a line has more than"):
+        gdb.connect().execute("LOAD CSV FROM $path AS row RETURN count(*)", {"path": str(path)})
+
+
+def test_load_csv_of_a_pipe(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "a.csv")
+    with pytest.raises(gdb.errors.ArgumentProblem, match="no plain file"):
+        gdb.connect().execute(
+            "LOAD CSV FROM $path AS row RETURN row", {"path": str(tmp_path / "a.csv")}
+        )
