@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, TypeVar
 import duckdb
 import numpy as np
 
+from gdb import forks
 from gdb.errors import (
     ArgumentProblem,
     ArithmeticProblem,
@@ -32,6 +33,8 @@ from gdb.errors import (
     TypeProblem,
 )
 from gdb.executor.arrow import Array, ArrowStream, read_stream
+from gdb.forks import PerProcess
+from gdb.storage import engine
 
 if TYPE_CHECKING:
     from gdb.executor.tail import Value
@@ -39,11 +42,6 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-_lock = threading.Lock()
-_shared: dict[
-    int, duckdb.DuckDBPyConnection
-] = {}  # process id -> DuckDB, for queries without a budget of their own
-_waiting: dict[int, ThreadPoolExecutor] = {}  # process id -> threads, as for DuckDB itself
 _POLL_SECONDS = 0.02
 _IN_PLACE = 10_000  # rows; a table of them takes a millisecond longer to make, and DuckDB takes a view to be small
 _AT_ONCE = 64  # queries in their relational part; more of them wait
@@ -93,7 +91,7 @@ def query(
             "a string of the query is not valid Unicode (it holds a lone surrogate)."
         ) from None
     finally:
-        connection.close()
+        _disconnect(connection, memory)
 
 
 class Session:
@@ -105,7 +103,7 @@ class Session:
     def __init__(
         self, memory: int | None, cancel: threading.Event | None, deadline: float | None
     ) -> None:
-        self._connection = _connect(memory)
+        self._connection, self._memory = _connect(memory), memory
         self._cancel, self._deadline = cancel, deadline
         self._views: set[str] = set()
 
@@ -113,7 +111,7 @@ class Session:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._connection.close()
+        _disconnect(self._connection, self._memory)
 
     def table(self, name: str, sql: str, parameters: Mapping[str, Value]) -> None:
         """Make a temporary table of a SELECT. name : generated, never the user's."""
@@ -175,27 +173,77 @@ class Session:
 def _connect(memory: int | None) -> duckdb.DuckDBPyConnection:
     if memory is not None:
         return _open({"memory_limit": f"{max(memory, 1 << 20)}B"})
-    with _lock:  # starting a DuckDB takes some 30 ms, a second connection to it some 30 us
-        process = os.getpid()
-        if process not in _shared:
-            _shared.clear()  # a parent's DuckDB does not survive fork(); its threads are gone
-            _shared[process] = _open({})
-        return _shared[process].cursor()
+    return _shared.connection()
 
 
-def _open(config: dict[str, str | bool | int | float | list[str]]) -> duckdb.DuckDBPyConnection:
+def _disconnect(connection: duckdb.DuckDBPyConnection, memory: int | None) -> None:
+    if memory is not None:
+        connection.close()
+    else:
+        _shared.give_back(connection)
+
+
+def _open(config: dict[str, engine.Setting]) -> duckdb.DuckDBPyConnection:
     spill = os.path.join(tempfile.gettempdir(), f"gdb-spill-{os.getpid()}-{uuid.uuid4().hex[:8]}")
-    fixed: dict[str, str | bool | int | float | list[str]] = {
+    fixed: dict[str, engine.Setting] = {
         "temp_directory": spill,
         "autoinstall_known_extensions": False,
         "autoload_known_extensions": False,
         "arrow_large_buffer_size": True,  # texts and lists are of one type in all answers, that of the store
     }
-    connection = duckdb.connect(":memory:", config={**fixed, **config})
+    connection = engine.connect({**fixed, **config})
     for setting in ("python_enable_replacements", "enable_external_access"):
         connection.execute(f"SET {setting} = false")
     connection.execute("SET lock_configuration = true")
     return connection
+
+
+class _Shared:
+    """The DuckDB of this process, for queries without a budget of their own: starting one takes some 30 ms, a second
+    connection to it some 30 us.
+
+    Before a fork it is closed unless a query uses it; then the child keeps what cannot be destroyed there, for the
+    threads that it would wait for are gone.
+    """
+
+    def __init__(self) -> None:
+        self._database: duckdb.DuckDBPyConnection | None = None
+        self._used = 0  # connections
+        self._lock = threading.Lock()
+        forks.watch(self)
+        forks.watch_before(self)
+
+    def connection(self) -> duckdb.DuckDBPyConnection:
+        """A connection, to be given back."""
+        with self._lock:
+            if self._database is None:
+                self._database = _open({})
+            found = self._database.cursor()
+            self._used += 1
+            return found
+
+    def give_back(self, connection: duckdb.DuckDBPyConnection) -> None:
+        try:
+            connection.close()
+        finally:
+            with self._lock:
+                self._used -= 1
+
+    def forking(self) -> None:
+        with self._lock:
+            if self._database is not None and not self._used:
+                self._database.close()
+                self._database = None
+
+    def forked(self) -> None:
+        if self._database is not None:
+            forks.leak(self._database)
+        self._database, self._used, self._lock = None, 0, threading.Lock()
+
+
+_shared = _Shared()
+# Threads that wait for DuckDB, kept: to start one takes as long as a small query.
+_waiting = PerProcess(lambda: ThreadPoolExecutor(_AT_ONCE, thread_name_prefix="gdb-tail"))
 
 
 def _typed(relation: duckdb.DuckDBPyRelation) -> ArrowStream:
@@ -230,7 +278,7 @@ def _stoppable(
     passed. DuckDB stays outside of Python for long, and a thread that waits can take a Ctrl-C."""
     if cancel is None and deadline is None:
         return work()
-    running = _beside().submit(work)
+    running = _waiting.get().submit(work)
     while True:
         try:
             return running.result(_POLL_SECONDS)
@@ -239,16 +287,6 @@ def _stoppable(
                 return running.result()
             if _stopped(cancel, deadline):
                 interrupt()  # repeated: one that comes before the query has begun is lost
-
-
-def _beside() -> ThreadPoolExecutor:
-    """Threads that wait for DuckDB, kept: to start one takes as long as a small query."""
-    with _lock:
-        process = os.getpid()
-        if process not in _waiting:
-            _waiting.clear()
-            _waiting[process] = ThreadPoolExecutor(_AT_ONCE, thread_name_prefix="gdb-tail")
-        return _waiting[process]
 
 
 def _stopped(cancel: threading.Event | None, deadline: float | None) -> bool:

@@ -15,6 +15,8 @@ from collections.abc import Callable
 from types import FrameType
 from typing import TypeVar
 
+from gdb import forks
+
 T = TypeVar("T")
 _SIGINT = int(_signal.SIGINT)
 
@@ -24,9 +26,15 @@ class _Noticed:
 
     def __init__(self, cancel: threading.Event, before: Callable[[int, FrameType | None], object]):
         self.cancel, self.before = cancel, before
+        self.born = forks.generation()
         self.raised: BaseException | None = None
 
     def __call__(self, number: int, frame: FrameType | None) -> None:
+        if (
+            self.born != forks.generation()
+        ):  # another thread of the parent forked: its work is not here
+            self.before(number, frame)
+            return
         try:
             self.before(number, frame)
         except BaseException as error:

@@ -13,6 +13,8 @@ from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from gdb import forks
+
 if TYPE_CHECKING:
     from gdb.executor.given import Given
     from gdb.executor.plan import Compare, Plan
@@ -202,6 +204,12 @@ class Statements:
         self._bytes: dict[Hashable, int] = {}  # of each when it was kept, and their sum
         self._held = 0
         self._of: Snapshot | None = None
+        forks.watch(self)
+
+    def forked(self) -> None:
+        if forks.torn(self._lock):
+            self._forget(None)
+        self._lock = threading.Lock()
 
     def find(self, key: Hashable, snapshot: Snapshot) -> Statement | None:
         """The statement kept for a key, if it is of this snapshot."""

@@ -6,6 +6,7 @@ import threading
 from collections.abc import Callable
 from typing import TypeVar
 
+from gdb import forks
 from gdb.errors import ClosedError, GdbError, InternalError, OutOfBudget
 from gdb.interrupt import run_interruptibly
 
@@ -16,11 +17,16 @@ class Work:
     """The work of one database; threads may share it."""
 
     def __init__(self) -> None:
+        self.closed = False
+        self.forked()
+        forks.watch(self)
+
+    def forked(self) -> None:
+        """What runs in the parent does not run in a child."""
         # of the next two; taken itself, it is quicker than its condition
         self._guard = threading.RLock()
         self._state = threading.Condition(self._guard)
         self._running: set[threading.Event] = set()
-        self.closed = False
 
     def close(self) -> bool:
         """Cancel what runs, wait for it, and take no more; whether it was open."""

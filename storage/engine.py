@@ -5,8 +5,9 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor, wait
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
+from gdb import forks
 from gdb.machine.cores import cores
 from gdb.storage.model import ITEM_OF, Kind
 from gdb.storage.scratch_folder import ScratchFolder
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
 T = TypeVar("T")
+Setting: TypeAlias = str | bool | int | float | list[str]
 
 SQL_TYPES: dict[Kind, str] = {
     "int64": "BIGINT",
@@ -33,6 +35,17 @@ _THREAD = 16 << 20  # bytes for each of its threads
 _LOOK_SECONDS = 0.05
 
 
+_starting = forks.undivided()  # DuckDB has locks of its own around it
+
+
+def connect(config: dict[str, Setting]) -> DuckDBPyConnection:
+    """Start a DuckDB in memory."""
+    import duckdb  # a heavy import that only some files need
+
+    with _starting:
+        return duckdb.connect(":memory:", config=config)
+
+
 class Engine:
     """One DuckDB for all files of an import or export, started when the first of them needs it.
 
@@ -48,17 +61,15 @@ class Engine:
 
     def cursor(self) -> DuckDBPyConnection:
         """A connection with temporary tables of its own."""
-        import duckdb  # a heavy import that only some files need
-
         if self._database is None:
             # not into the folder where the user stands, as it would
             spill = "" if self.scratch is None else str(self.scratch.path / "duckdb")
-            settings: dict[str, str | bool | int | float | list[str]] = {"temp_directory": spill}
+            settings: dict[str, Setting] = {"temp_directory": spill}
             if self._memory is not None:
                 share = max(self._memory // 4, _LEAST)
                 settings["memory_limit"] = f"{share}B"
                 settings["threads"] = max(min(cores(), share // _THREAD), 1)
-            self._database = duckdb.connect(config=settings)
+            self._database = connect(settings)
         return self._database.cursor()
 
     def close(self) -> None:

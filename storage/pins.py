@@ -111,7 +111,7 @@ def wait_for_sweeper(folder: Path) -> None:
         try:
             fcntl.flock(fd, fcntl.LOCK_SH)
         finally:
-            os.close(fd)
+            unlock(fd)
 
 
 def _exclusive(fd: int) -> bool:
@@ -124,6 +124,12 @@ def _exclusive(fd: int) -> bool:
 
 def _release(held: list[int]) -> None:
     for fd in held:
-        with suppress(OSError):
-            fcntl.flock(fd, fcntl.LOCK_UN)  # also for a child that was forked meanwhile
-        os.close(fd)
+        unlock(fd)
+
+
+def unlock(fd: int) -> None:
+    """Give up the lock of a file that this process has locked, and close it. Closing alone would leave it locked for as
+    long as a child lives that was forked meanwhile: the lock is of the open file, which both have."""
+    with suppress(OSError):
+        fcntl.flock(fd, fcntl.LOCK_UN)
+    os.close(fd)

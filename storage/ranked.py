@@ -15,7 +15,9 @@ from typing import Protocol
 
 import numpy as np
 
+from gdb import forks
 from gdb.errors import InternalError
+from gdb.forks import MadeOnce
 from gdb.storage.adjacency import I64, U32, Adjacency, Direction
 
 _BLOCK = 1 << 21  # neighbours renumbered at once: bounds the temporary arrays to about 100 MB
@@ -60,6 +62,7 @@ class RankedGraph:
         self.edge_types = base.edge_types
         self._base = weakref.ref(base)
         self._lock = threading.Lock()
+        forks.watch(self)
         self._known: dict[tuple[tuple[str, ...], Direction], Adjacency] = {}
         everyone = np.arange(base.vertex_count, dtype=np.uint32)
         degrees = np.zeros(base.vertex_count, np.int64)
@@ -70,6 +73,9 @@ class RankedGraph:
         self._vid = np.argsort(-degrees, kind="stable").astype(np.uint32)  # rank -> vid
         self._rank = np.empty_like(self._vid)
         self._rank[self._vid] = everyone
+
+    def forked(self) -> None:
+        self._lock = threading.Lock()
 
     def adjacency(self, types: tuple[str, ...], direction: Direction) -> Adjacency:
         """Neighbour lists in ranks; the same object for the same question."""
@@ -86,16 +92,12 @@ class RankedGraph:
         raise InternalError(f"A ranked graph has no edge ids (asked for {types} {direction}).")
 
 
-_ranked_lock = threading.Lock()
-_ranked: weakref.WeakKeyDictionary[Numbered, RankedGraph] = weakref.WeakKeyDictionary()
-
-
 def ranked(graph: Numbered) -> RankedGraph:
     """The ranked form of a snapshot, made when first asked for and kept as long as the snapshot."""
-    with _ranked_lock:
-        if graph not in _ranked:
-            _ranked[graph] = RankedGraph(graph)
-        return _ranked[graph]
+    return _ranked.of(graph)
+
+
+_ranked = MadeOnce(RankedGraph)
 
 
 def _renumbered(old: Adjacency, vid: U32, rank: U32) -> Adjacency:

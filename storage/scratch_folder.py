@@ -15,8 +15,10 @@ import tempfile
 from contextlib import suppress
 from pathlib import Path
 
+from gdb import forks
 from gdb.closing import Closing
 from gdb.storage.os_errors import translated
+from gdb.storage.pins import unlock
 
 _PREFIX = "gdb-scratch-"
 _LOCK = "lock"
@@ -35,6 +37,7 @@ class ScratchFolder(Closing):
 
     def __init__(self, parent: Path | None = None) -> None:
         self._lock = -1
+        forks.watch(self)
         parent = parent or Path(tempfile.gettempdir())
         self.left = _swept(parent)
         with translated(f"a temporary folder in {parent}"):
@@ -50,6 +53,12 @@ class ScratchFolder(Closing):
         """Remove it, with all that it holds."""
         if self._lock >= 0:
             shutil.rmtree(self.path, ignore_errors=True)
+            lock, self._lock = self._lock, -1
+            unlock(lock)
+
+    def forked(self) -> None:
+        """A child must not remove the parent's folder, nor keep it locked."""
+        if self._lock >= 0:
             os.close(self._lock)
             self._lock = -1
 
@@ -70,7 +79,7 @@ def _swept(parent: Path) -> int:
             lock = _locked(folder)
             if lock >= 0:
                 shutil.rmtree(folder, ignore_errors=True)
-                os.close(lock)
+                unlock(lock)
                 found += 1
     return found
 
@@ -89,7 +98,7 @@ def _locked(folder: Path) -> int:
     except (BlockingIOError, FileNotFoundError):
         pass
     except BaseException:
-        os.close(lock)
+        unlock(lock)
         raise
-    os.close(lock)
+    unlock(lock)
     return -1

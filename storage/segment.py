@@ -378,6 +378,10 @@ class Segments:
                 self._opened = {n: opened[r] for n, r in enumerate(records) if r in opened}
         self._lock = threading.Lock()
 
+    def forked(self) -> None:
+        """Called by the snapshot that they are of, in a forked child."""
+        self._lock = threading.Lock()
+
     def shares(self, before: Segments, numbers: Iterable[int]) -> bool:
         """Whether these numbers are the same files in an earlier manifest."""
         return all(

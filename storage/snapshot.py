@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from gdb import usage
+from gdb import forks, usage
 from gdb.errors import StoreError
 from gdb.storage import delta as deltas
 from gdb.storage import intervals
@@ -95,6 +95,7 @@ class Snapshot:
         self.version = manifest.version
         self._more = more
         self._lock = threading.RLock()
+        forks.watch(self)
         self._segments: Segments = Segments(
             files,
             manifest.files,
@@ -118,6 +119,10 @@ class Snapshot:
         self.edge_types = self.partitions.types
         self.edge_count = sum(one.edge_count for one in self.edge_types)
         self.groups = self._vertices.groups
+
+    def forked(self) -> None:
+        self._lock = threading.RLock()
+        self._segments.forked()
 
     @property
     def pins(self) -> Sequence[Pin]:

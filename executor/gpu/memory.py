@@ -16,8 +16,10 @@ from typing import Protocol, TypeVar
 import numpy as np
 import numpy.typing as npt
 
+from gdb import forks
 from gdb.errors import DeviceError
 from gdb.executor.gpu.device import free_bytes
+from gdb.forks import PerProcess
 
 HostArray = npt.NDArray[np.generic]
 Scalar = TypeVar("Scalar", bound=np.generic)
@@ -122,10 +124,12 @@ class Copies:
         self._stream.synchronize()
 
 
-@cache
 def copies(ordinal: int) -> Copies:
     """The copying stream of a device; queries share it."""
-    return Copies(ordinal)
+    return _copies.get()(ordinal)
+
+
+_copies = PerProcess(lambda: cache(Copies))
 
 
 def wait_for(event: Event) -> None:
@@ -163,6 +167,11 @@ class Locked:
         self._waiting: dict[int, list[Block]] = {}
         self._lock = threading.Lock()
         self.bytes = 0
+        forks.watch(self)
+
+    def forked(self) -> None:
+        forks.leak(self._waiting)
+        self._waiting, self._lock, self.bytes = {}, threading.Lock(), 0
 
     def take(self, size: int) -> Block:
         """A block of at least `size` bytes: the next power of two."""
@@ -211,6 +220,11 @@ class Residents:
     def __init__(self) -> None:
         self._copies: dict[_Key, tuple[weakref.ref[HostArray], DeviceArray]] = {}
         self._lock = threading.RLock()  # a collection inside may call `_drop`
+        forks.watch(self)
+
+    def forked(self) -> None:
+        forks.leak(self._copies)
+        self._copies, self._lock = {}, threading.RLock()
 
     def copy_of(self, array: HostArray, ordinal: int) -> DeviceArray:
         """The copy of `array` on device `ordinal`, which must be current."""
@@ -252,6 +266,13 @@ class Kept:
     def __init__(self) -> None:
         self._lists: weakref.WeakValueDictionary[int, _Waiting] = weakref.WeakValueDictionary()
         self._lock = threading.Lock()
+        forks.watch(self)
+
+    def forked(self) -> None:
+        self._lock = threading.Lock()
+        for waiting in list(self._lists.values()):
+            forks.leak(waiting.stage)
+        self.forget()
 
     def keep(self, idle: list[object], stage: object) -> None:
         """Put a stage that has ended into a list."""

@@ -10,7 +10,6 @@ from __future__ import annotations
 import ctypes
 import hashlib
 import os
-import threading
 from collections.abc import Callable
 from functools import lru_cache
 from pathlib import Path
@@ -19,7 +18,7 @@ from typing import Any, TypeVar, cast
 import llvmlite
 import llvmlite.binding as llvm
 
-from gdb import usage
+from gdb import forks, usage
 from gdb.machine import cache
 from gdb.machine.expressions import INLINED, PARTS, signature
 from gdb.machine.translate import translate
@@ -34,6 +33,9 @@ _C_TYPES: dict[object, Any] = {
 }
 _Source = tuple[str, int, int, int]  # a file: path, bytes, when it and its inode changed
 _engines: list[Any] = []  # they own the machine code
+_compiling = (
+    forks.undivided()
+)  # a lock of llvmlite's is taken in each call of LLVM, also for whole seconds
 
 
 def compiled(function: Function, *, entry: bool = False) -> Function:
@@ -58,12 +60,11 @@ class _Entry:
     def __init__(self, function: Callable[..., object]) -> None:
         self._function = function
         self._code: Callable[..., object] | None = None
-        self._lock = threading.Lock()
 
     def __call__(self, *arguments: float) -> object:
         code = self._code
         if code is None:
-            with usage.compiling(), self._lock:  # whoever comes second waits for the first
+            with usage.compiling(), _compiling:  # whoever comes second waits for the first
                 code = self._code = self._code or _machine_code(self._function)
         return code(*arguments)
 

@@ -14,6 +14,7 @@ from gdb.errors import InternalError
 from gdb.executor.cpu import kernel, launch, workers
 from gdb.executor.prepare import prepare
 from gdb.executor.scheduler import Budget, Watch
+from gdb.forks import MadeOnce
 from gdb.machine.bits import bit_length, shifted, trailing_zeros
 from gdb.machine.compile import compiled
 from gdb.machine.memory import load_i64, load_u8, load_u32, store_i64, store_u8, store_u32
@@ -184,7 +185,7 @@ def test_the_kernel_runs_in_python_too(wanted: str, case: tuple[SmallGraph, Quer
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(kernel, "run", run)
             patch.setattr(workers, "_fill_split", fill)
-            patch.setattr(workers, "_splits", {})
+            patch.setattr(workers, "_splits", MadeOnce(workers._made_split))
             prepared = prepare(plan, graph)
             watch, budget = Watch(None, None, None), Budget()
             match wanted:

@@ -1,0 +1,206 @@
+"""fork(): what a child makes anew, and what of its parent it leaves alone.
+
+In a forked child only the thread that called fork() goes on. All others are gone, and with them the worker threads of
+pools and of DuckDB; a lock that one of them had stays locked for ever; and what is open is open in both processes. So
+in the child nothing of the parent is used that needs a thread, a lock or an open file of its own, and nothing is
+destroyed: a destructor would wait for threads that are gone, or remove files that the parent needs.
+
+- `PerProcess` holds what is made once in each process: pools, a DuckDB.
+- `MadeOnce` holds what is made once of each object: in the child too, under a new lock.
+- `watch` has an object's `forked` called in the child, `watch_before` its `forking` in the parent before.
+- `generation` tells whether this is still the process in which something began.
+- `undivided` is a lock that fork() waits for: around calls of libraries that have locks of their own.
+
+What calls fork() of the C library from outside of Python goes past all this, as it goes past Python's own locks.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import importlib
+import logging
+import os
+import sys
+import threading
+import weakref
+from collections.abc import Callable
+from contextlib import AbstractContextManager, suppress
+from typing import Generic, Protocol, TypeVar
+
+T = TypeVar("T")
+K = TypeVar("K")
+V = TypeVar("V")
+
+_log = logging.getLogger("gdb")
+
+
+class Lock(Protocol):
+    """A lock or a reentrant lock."""
+
+    def acquire(self, blocking: bool = ...) -> bool: ...
+
+    def release(self) -> None: ...
+
+
+class Watched(Protocol):
+    """What has something to do in a forked child. It can be referred to weakly, and is equal to itself only."""
+
+    def forked(self) -> None:
+        """Called in the child, before fork() returns there; no other thread runs."""
+        ...
+
+
+class WatchedBefore(Protocol):
+    """What can make a fork cheaper or safer beforehand."""
+
+    def forking(self) -> None:
+        """Called in the thread that forks; others run, and may undo it before the fork."""
+        ...
+
+
+_watched_before: weakref.WeakSet[WatchedBefore] = weakref.WeakSet()
+_watched: weakref.WeakSet[Watched] = weakref.WeakSet()
+_undivided: list[Lock] = [threading.RLock()]  # the first one: one thread at a time forks
+_held: list[Lock] = []  # those of them that the thread which forks has
+_generation = 0
+
+
+def watch(thing: Watched) -> None:
+    """Have `thing.forked()` called in each forked child, as long as the thing lives."""
+    _watched.add(thing)
+
+
+def watch_before(thing: WatchedBefore) -> None:
+    """Have `thing.forking()` called before each fork, as long as the thing lives."""
+    _watched_before.add(thing)
+
+
+def generation() -> int:
+    """The number of forks that lead to this process: another one in a child than in its parent."""
+    return _generation
+
+
+def leak(thing: object) -> None:
+    """Keep an object for ever, also when the process ends: its destructor is never called.
+
+    A reference from a module would not do: modules are cleared when a process ends in Python's usual way.
+    """
+    ctypes.pythonapi.Py_IncRef(ctypes.py_object(thing))
+
+
+def torn(lock: Lock) -> bool:
+    """In a forked child, whether a thread that is gone had the lock: then what it guards may be half changed. The lock
+    must be replaced by a new one, in any case."""
+    return not lock.acquire(blocking=False)
+
+
+def undivided() -> AbstractContextManager[bool]:
+    """A reentrant lock for what a fork must not cut in two: fork() waits until it is free."""
+    lock = threading.RLock()
+    _undivided.append(lock)
+    return lock
+
+
+class PerProcess(Generic[T]):
+    """A value that is made once in each process, when it is first needed there. A parent's is left alone in the child:
+    neither used nor destroyed."""
+
+    def __init__(self, make: Callable[[], T]) -> None:
+        self._make = make
+        self._lock = threading.Lock()
+        self._value: T | None = None
+        watch(self)
+
+    def get(self) -> T:
+        """The value of this process."""
+        value = self._value
+        if value is None:
+            with self._lock:  # whoever comes second waits for the first
+                if self._value is None:
+                    self._value = self._make()
+                value = self._value
+        return value
+
+    def forked(self) -> None:
+        self._lock = threading.Lock()
+        if self._value is not None:
+            leak(self._value)
+            self._value = None
+
+
+class MadeOnce(Generic[K, V]):
+    """What is made once of each object, and kept as long as the object. It must be of memory alone: a child goes on
+    with what its parent has made."""
+
+    def __init__(self, make: Callable[[K], V]) -> None:
+        self._make = make
+        self._lock = threading.Lock()
+        self._made: weakref.WeakKeyDictionary[K, V] = weakref.WeakKeyDictionary()
+        watch(self)
+
+    def of(self, key: K) -> V:
+        """What is made of an object."""
+        with self._lock:  # whoever comes second waits for the first
+            found = self._made.get(key)
+            if found is None:
+                found = self._made[key] = self._make(key)
+            return found
+
+    def forked(self) -> None:
+        self._lock = threading.Lock()
+
+
+# ---- around fork() ---------------------------------------------------------------------------------
+
+# What gdb imports when it is first needed, in whichever thread that is. (A program's own module may be imported for
+# ever: one whose body is a server.)
+_IMPORTED_LATE = sys.stdlib_module_names | {
+    *("gdb", "duckdb", "llvmlite", "nanoarrow", "numpy", "sqlglot", "cupy", "pyarrow", "networkx")
+}
+
+
+def _finish_imports() -> None:
+    """Wait until no other thread imports what gdb needs: in the child that import would never end, and Python's lock of
+    the module would stay locked. To import it too is to wait for it; a module that this very thread imports, or that
+    waits for one of these, is given at once."""
+    tried = set[str]()
+    while some := [name for name in list(sys.modules) if name not in tried and _unfinished(name)]:
+        for name in some:
+            tried.add(name)
+            with suppress(Exception):  # raised where it is needed
+                importlib.import_module(name)
+
+
+def _unfinished(name: str) -> bool:
+    if name.partition(".")[0] not in _IMPORTED_LATE:
+        return False
+    spec = getattr(sys.modules.get(name), "__spec__", None)
+    return bool(getattr(spec, "_initializing", False))
+
+
+def _before() -> None:
+    _finish_imports()
+    for thing in list(_watched_before):
+        thing.forking()
+    for lock in _undivided:
+        lock.acquire()
+        _held.append(lock)
+
+
+def _release() -> None:
+    while _held:
+        _held.pop().release()
+
+
+def _in_child() -> None:
+    global _generation
+    _generation += 1
+    _release()
+    for thing in list(_watched):
+        try:
+            thing.forked()
+        except Exception:  # the others must be called all the same
+            _log.exception("a forked child could not renew %r", thing)
+
+
+os.register_at_fork(before=_before, after_in_parent=_release, after_in_child=_in_child)
