@@ -10,7 +10,7 @@ READERS ?= 8
 RUN_SECONDS ?= 60
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test crash cycle model unique corrupt check tck fuzz-language format bench bench-long \
+.PHONY: help demo test crash cycle model unique corrupt fork check tck fuzz-language format bench bench-long \
 	gpu-test gpu-sanitize gpu-bench clean
 
 help: ## show this list
@@ -56,6 +56,9 @@ fuzz-language: $(STAMP) ## 100,000 queries, valid and broken: a result or an err
 corrupt: $(STAMP) ## damage stores in every way, make every call of a commit fail; two hours; prints the tables
 	PYTHONPATH=. $(BIN)/python -m tests.corrupt.table
 	PYTHONPATH=. $(BIN)/python -m tests.crash.faults
+
+fork: $(STAMP) ## 200 rounds of pools and preforked children that ask and write beside their parent
+	PYTHONPATH=. $(BIN)/python -m tests.fork --rounds 200
 
 format: $(STAMP) ## put the code into the project's format
 	$(BIN)/ruff format .

@@ -16,6 +16,7 @@ What calls fork() of the C library from outside of Python goes past all this, as
 
 from __future__ import annotations
 
+import _imp
 import ctypes
 import importlib
 import logging
@@ -25,6 +26,7 @@ import threading
 import weakref
 from collections.abc import Callable
 from contextlib import AbstractContextManager, suppress
+from importlib import _bootstrap
 from typing import Generic, Protocol, TypeVar
 
 T = TypeVar("T")
@@ -61,6 +63,9 @@ class WatchedBefore(Protocol):
 _watched_before: weakref.WeakSet[WatchedBefore] = weakref.WeakSet()
 _watched: weakref.WeakSet[Watched] = weakref.WeakSet()
 _undivided: list[Lock] = [threading.RLock()]  # the first one: one thread at a time forks
+_importing: dict[str, object] = getattr(
+    _bootstrap, "_module_locks", {}
+)  # by name: their locks, while they are needed
 _held: list[Lock] = []  # those of them that the thread which forks has
 _generation = 0
 
@@ -159,35 +164,39 @@ _IMPORTED_LATE = sys.stdlib_module_names | {
 }
 
 
-def _finish_imports() -> None:
-    """Wait until no other thread imports what gdb needs: in the child that import would never end, and Python's lock of
-    the module would stay locked. To import it too is to wait for it; a module that this very thread imports, or that
-    waits for one of these, is given at once."""
+def _hold_imports() -> None:
+    """Wait until no other thread imports what gdb needs, and let none begin: in the child that import would never end,
+    and Python's lock of the module would stay locked. To import it too is to wait for it; a module that this thread
+    imports itself, or that waits for one of these, is given at once."""
     tried = set[str]()
-    while some := [name for name in list(sys.modules) if name not in tried and _unfinished(name)]:
+    while True:
+        _imp.acquire_lock()  # whoever begins an import takes it for a moment; fork() itself does, too
+        some = [name for name in list(_importing) if _is_late(name) and name not in tried]
+        if not some:
+            return
+        _imp.release_lock()
         for name in some:
             tried.add(name)
             with suppress(Exception):  # raised where it is needed
                 importlib.import_module(name)
 
 
-def _unfinished(name: str) -> bool:
-    if name.partition(".")[0] not in _IMPORTED_LATE:
-        return False
-    spec = getattr(sys.modules.get(name), "__spec__", None)
-    return bool(getattr(spec, "_initializing", False))
+def _is_late(name: str) -> bool:
+    return name.partition(".")[0] in _IMPORTED_LATE
 
 
 def _before() -> None:
-    _finish_imports()
     for thing in list(_watched_before):
         thing.forking()
     for lock in _undivided:
         lock.acquire()
         _held.append(lock)
+    _hold_imports()
 
 
 def _release() -> None:
+    with suppress(RuntimeError):  # Python has given it up in the child
+        _imp.release_lock()
     while _held:
         _held.pop().release()
 
