@@ -62,7 +62,8 @@ class WatchedBefore(Protocol):
 
 _watched_before: weakref.WeakSet[WatchedBefore] = weakref.WeakSet()
 _watched: weakref.WeakSet[Watched] = weakref.WeakSet()
-_undivided: list[Lock] = [threading.RLock()]  # the first one: one thread at a time forks
+_forking = threading.RLock()  # one thread at a time forks
+_undivided: list[Lock] = []
 _importing: dict[str, object] = getattr(
     _bootstrap, "_module_locks", {}
 )  # by name: their locks, while they are needed
@@ -188,10 +189,15 @@ def _is_late(name: str) -> bool:
 def _before() -> None:
     for thing in list(_watched_before):
         thing.forking()
-    for lock in _undivided:
-        lock.acquire()
-        _held.append(lock)
-    _hold_imports()
+    _forking.acquire()
+    while True:
+        for lock in _undivided[len(_held) :]:
+            lock.acquire()
+            _held.append(lock)
+        _hold_imports()
+        if len(_held) == len(_undivided):
+            return
+        _imp.release_lock()  # a module that was waited for has brought another lock
 
 
 def _release() -> None:
@@ -199,6 +205,7 @@ def _release() -> None:
         _imp.release_lock()
     while _held:
         _held.pop().release()
+    _forking.release()
 
 
 def _in_child() -> None:

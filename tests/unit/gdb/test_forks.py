@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 import threading
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from pathlib import Path
 
 import pytest
@@ -118,6 +119,37 @@ def test_a_fork_waits_for_imports_of_other_threads(
         assert _forked_during(work, child) is True
     finally:
         sys.modules.pop("slow_module", None)
+
+
+def test_a_lock_that_came_while_a_fork_waited_is_free_in_the_child(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A module that was waited for makes one as it is imported, and its thread may have taken it."""
+    hold, locks, held = forks._hold_imports, list[AbstractContextManager[bool]](), list[bool]()
+
+    def imported() -> None:
+        hold()
+        held.append(bool(locks) and locks[0] in forks._held)
+        if not locks:
+            locks.append(forks.undivided())
+
+    monkeypatch.setattr(forks, "_undivided", list(forks._undivided))
+    monkeypatch.setattr(forks, "_hold_imports", imported)
+    assert answer(lambda: held) == [False, True]
+
+
+def test_threads_that_fork_at_once_take_turns() -> None:
+    found: list[object] = []
+    threads = [
+        threading.Thread(target=lambda: found.append(answer(lambda: len(forks._held))))
+        for _ in range(4)
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert found == [0, 0, 0, 0]
+    assert not forks._held
 
 
 import_events: tuple[Callable[[], None], threading.Event]
