@@ -8,10 +8,7 @@ one column that follow one another, as in a scan of a label or of a type, their 
 
 from __future__ import annotations
 
-import threading
-import weakref
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
 from datetime import date, timedelta
 from functools import partial
 from typing import TYPE_CHECKING, TypeAlias
@@ -21,6 +18,7 @@ import numpy.typing as npt
 
 from gdb import usage, waiting
 from gdb.errors import TypeProblem
+from gdb.once import MadeOnce
 from gdb.storage.model import ITEM_OF, TEXT_KINDS, Column, Item, Kind
 from gdb.storage.slices import Slice, follow_one_another
 from gdb.storage.temporal import text_of
@@ -168,17 +166,16 @@ def _lying(snapshot: Snapshot, vids: U32, key: str | None, kind: Kind | None) ->
 # ---- columns by vid --------------------------------------------------------------------------------
 
 
-@dataclass(slots=True)
 class _Wholes:
     """The columns of one snapshot that are kept by vid, and how many values were asked of the others."""
 
-    columns: dict[tuple[str | None, Kind], Column] = field(default_factory=dict)
-    asked: dict[tuple[str | None, Kind], int] = field(default_factory=dict)
-    lock: waiting.Lock = field(default_factory=waiting.Lock)
+    def __init__(self, _: Snapshot) -> None:
+        self.columns: dict[tuple[str | None, Kind], Column] = {}
+        self.asked: dict[tuple[str | None, Kind], int] = {}
+        self.lock = waiting.Lock()
 
 
-_wholes: weakref.WeakKeyDictionary[Snapshot, _Wholes] = weakref.WeakKeyDictionary()
-_wholes_lock = threading.Lock()
+_wholes = MadeOnce(_Wholes)
 _WORTH = 4  # a column is laid out by vid once a fourth of its values was asked for
 
 
@@ -188,8 +185,7 @@ def _by_vid(snapshot: Snapshot, key: str | None, kind: Kind, asked: int) -> Colu
     whole = [group.ranges for group in snapshot.groups] == [((0, snapshot.vertex_count),)]
     if (kind in TEXT_KINDS or kind in ITEM_OF) and not whole:
         return None
-    with _wholes_lock:
-        wholes = _wholes.setdefault(snapshot, _Wholes())
+    wholes = _wholes.of(snapshot)
     with wholes.lock:
         place = key, kind
         if place not in wholes.columns:

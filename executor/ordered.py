@@ -5,7 +5,6 @@ Both are made when a plan first asks, and kept as long as the view, the longest 
 
 from __future__ import annotations
 
-import weakref
 from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -18,6 +17,7 @@ from gdb.executor.nest import Within
 from gdb.executor.nest_windows import Orders
 from gdb.executor.plan import MISSING, Compare, ViewSpec
 from gdb.executor.source import GraphSource
+from gdb.once import MadeOnce
 from gdb.storage.adjacency import I64, U32, Adjacency, Direction
 
 MOST_KEPT = 1 << 30  # bytes for one view; rows that would take more are not ordered
@@ -43,13 +43,13 @@ class Ordered:
 class _Kept:
     """What was made of one view. ends : by edge id the neighbour that the edge leads to, u32[edges]."""
 
-    def __init__(self) -> None:
+    def __init__(self, _: Adjacency) -> None:
         self.orders: OrderedDict[int, Ordered] = OrderedDict()
         self.ends: U32 | None = None
+        self.lock = waiting.Lock()
 
 
-_of_views: weakref.WeakKeyDictionary[Adjacency, _Kept] = weakref.WeakKeyDictionary()
-_lock = waiting.Lock()
+_of_views = MadeOnce(_Kept)
 
 
 def ordered(view: Adjacency, eids: I64, values: I64) -> Ordered:
@@ -57,8 +57,9 @@ def ordered(view: Adjacency, eids: I64, values: I64) -> Ordered:
 
     Cost: sorting all edges of the view, about 0.3 microseconds for each.
     """
-    with _lock:
-        known = _of_views.setdefault(view, _Kept()).orders
+    kept = _of_views.of(view)
+    with kept.lock:
+        known = kept.orders
         found = known.get(id(values))  # it holds the values, so that none else has their address
         if found is None:
             make = partial(_order, view, eids, values)
@@ -79,8 +80,8 @@ def _order(view: Adjacency, eids: I64, values: I64) -> Ordered:
 
 def ends(view: Adjacency, eids: I64, edges: int) -> U32:
     """For each edge id the neighbour that it leads to in a view, u32[edges]; 0 for edges of others."""
-    with _lock:
-        kept = _of_views.setdefault(view, _Kept())
+    kept = _of_views.of(view)
+    with kept.lock:
         if kept.ends is None:
             found = np.zeros(max(edges, 1), np.uint32)
             found[eids] = view.neighbours

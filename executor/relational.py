@@ -7,7 +7,6 @@ makes it when needed and removes it.
 
 from __future__ import annotations
 
-import os
 import re
 import threading
 import time
@@ -20,7 +19,7 @@ from typing import TYPE_CHECKING, TypeVar
 import duckdb
 import numpy as np
 
-from gdb import waiting
+from gdb import forks, waiting
 from gdb.errors import (
     ArgumentProblem,
     ArithmeticProblem,
@@ -33,6 +32,7 @@ from gdb.errors import (
     TypeProblem,
 )
 from gdb.executor.arrow import Array, ArrowStream, read_stream
+from gdb.once import PerProcess
 from gdb.storage import scratch_folder
 from gdb.storage.engine import stream_errors
 from gdb.storage.sandbox import Setting, sandboxed
@@ -43,11 +43,6 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-_lock = waiting.Lock()
-_shared: dict[
-    int, duckdb.DuckDBPyConnection
-] = {}  # process id -> DuckDB, for queries without a budget of their own
-_waiting: dict[int, ThreadPoolExecutor] = {}  # process id -> threads, as for DuckDB itself
 _POLL_SECONDS = 0.02
 _IN_PLACE = 10_000  # rows; a table of them takes a millisecond longer to make, and DuckDB takes a view to be small
 _AT_ONCE = 64  # queries in their relational part; more of them wait
@@ -92,7 +87,7 @@ def query(
             run = lambda: _read(connection.sql(sql, params=dict(parameters)))  # noqa: E731
             return _stoppable(run, connection.interrupt, cancel, deadline)
     finally:
-        connection.close()
+        _disconnect(connection, memory)
 
 
 class Session:
@@ -104,7 +99,7 @@ class Session:
     def __init__(
         self, memory: int | None, cancel: threading.Event | None, deadline: float | None
     ) -> None:
-        self._connection = _connect(memory)
+        self._connection, self._memory = _connect(memory), memory
         self._cancel, self._deadline = cancel, deadline
         self._views: set[str] = set()
 
@@ -112,7 +107,7 @@ class Session:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._connection.close()
+        _disconnect(self._connection, self._memory)
 
     def table(self, name: str, sql: str, parameters: Mapping[str, Value]) -> None:
         """Make a temporary table of a SELECT. name : generated, never the user's."""
@@ -168,12 +163,14 @@ class Session:
 def _connect(memory: int | None) -> duckdb.DuckDBPyConnection:
     if memory is not None:
         return _open({"memory_limit": f"{max(memory, 1 << 20)}B"})
-    with _lock:  # starting a DuckDB takes some 30 ms, a second connection to it some 30 us
-        process = os.getpid()
-        if process not in _shared:
-            _shared.clear()  # a parent's DuckDB does not survive fork(); its threads are gone
-            _shared[process] = _open({})
-        return _shared[process].cursor()
+    return _shared.connection()
+
+
+def _disconnect(connection: duckdb.DuckDBPyConnection, memory: int | None) -> None:
+    if memory is not None:
+        connection.close()
+    else:
+        _shared.give_back(connection)
 
 
 def _open(config: Mapping[str, Setting]) -> duckdb.DuckDBPyConnection:
@@ -190,6 +187,54 @@ def _read(relation: duckdb.DuckDBPyRelation) -> Array:
     """The answer of a SELECT."""
     with stream_errors():
         return read_stream(_typed(relation))
+
+
+class _Shared:
+    """The DuckDB of this process, for queries without a budget of their own: starting one takes some 30 ms, a second
+    connection to it some 30 us.
+
+    Before a fork it is closed unless a query uses it; then the child keeps what cannot be destroyed there, for the
+    threads that it would wait for are gone.
+    """
+
+    def __init__(self) -> None:
+        self._database: duckdb.DuckDBPyConnection | None = None
+        self._used = 0  # connections
+        self._lock = waiting.Lock()
+        forks.watch(self)
+        forks.watch_before(self)
+
+    def connection(self) -> duckdb.DuckDBPyConnection:
+        """A connection, to be given back."""
+        with self._lock:
+            if self._database is None:
+                self._database = _open({})
+            found = self._database.cursor()
+            self._used += 1
+            return found
+
+    def give_back(self, connection: duckdb.DuckDBPyConnection) -> None:
+        try:
+            connection.close()
+        finally:
+            with self._lock:
+                self._used -= 1
+
+    def forking(self) -> None:
+        with self._lock:
+            if self._database is not None and not self._used:
+                self._database.close()
+                self._database = None
+
+    def forked(self) -> None:
+        if self._database is not None:
+            forks.leak(self._database)
+        self._database, self._used = None, 0
+
+
+_shared = _Shared()
+# Threads that wait for DuckDB, kept: to start one takes as long as a small query.
+_waiting = PerProcess(lambda: ThreadPoolExecutor(_AT_ONCE, thread_name_prefix="gdb-tail"))
 
 
 def _typed(relation: duckdb.DuckDBPyRelation) -> ArrowStream:
@@ -222,7 +267,7 @@ def _stoppable(
 ) -> T:
     """Call `work` beside this thread, which watches: `interrupt` is called once `cancel` is set or `deadline` has
     passed. DuckDB stays outside of Python for long, and a thread that waits can take a Ctrl-C."""
-    running = _beside().submit(work)
+    running = _waiting.get().submit(work)
     while True:
         try:
             return running.result(_POLL_SECONDS)
@@ -231,16 +276,6 @@ def _stoppable(
                 return running.result(0)
             if _stopped(cancel, deadline):
                 interrupt()  # repeated: one that comes before the query has begun is lost
-
-
-def _beside() -> ThreadPoolExecutor:
-    """Threads that wait for DuckDB, kept: to start one takes as long as a small query."""
-    with _lock:
-        process = os.getpid()
-        if process not in _waiting:
-            _waiting.clear()
-            _waiting[process] = ThreadPoolExecutor(_AT_ONCE, thread_name_prefix="gdb-tail")
-        return _waiting[process]
 
 
 def _stopped(cancel: threading.Event | None, deadline: float | None) -> bool:

@@ -17,10 +17,10 @@ from itertools import pairwise
 import numpy as np
 
 from gdb.errors import Cancelled, OutOfBudget, QueryTimeout
+from gdb.once import PerProcess
 from gdb.storage.adjacency import I64
 
-_pool: ThreadPoolExecutor | None = None
-_pool_lock = threading.Lock()
+_helpers = PerProcess(lambda: ThreadPoolExecutor(os.cpu_count() or 1, thread_name_prefix="gdb"))
 UNITS_PER_WORKER = 64
 LEAST_WEIGHT = 4096  # of a unit: to take one costs as much as some hundred neighbours
 
@@ -42,20 +42,7 @@ def units(weights: I64, workers: int) -> list[tuple[int, int]]:
 def helpers_of_all() -> ThreadPoolExecutor:
     """The pool of this process, made when first needed; queries share it, and each also works on the
     thread that asked."""
-    global _pool
-    with _pool_lock:
-        if _pool is None:
-            _pool = ThreadPoolExecutor(os.cpu_count() or 1, thread_name_prefix="gdb")
-        return _pool
-
-
-def _forget_pool() -> None:
-    """A forked child has none of its parent's threads."""
-    global _pool, _pool_lock
-    _pool, _pool_lock = None, threading.Lock()
-
-
-os.register_at_fork(after_in_child=_forget_pool)
+    return _helpers.get()
 
 
 @dataclass(slots=True)

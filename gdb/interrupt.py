@@ -20,6 +20,7 @@ from collections.abc import Callable
 from types import FrameType
 from typing import TypeVar
 
+from gdb import forks
 from gdb.waiting import beside
 
 T = TypeVar("T")
@@ -49,12 +50,14 @@ class _Noticed:
 
     def __init__(self, cancel: threading.Event, before: Callable[[int, FrameType | None], object]):
         self.cancel, self.before = cancel, before
+        self.born = forks.generation()
         self.raised: BaseException | None = None
         self.pressed = False  # whether that is a KeyboardInterrupt
         self.over = False
 
     def __call__(self, number: int, frame: FrameType | None) -> None:
-        if self.over:  # somebody took it for the program's own, and put it back
+        # put back by somebody who took it for the program's own, or in a child that another thread of the parent forked
+        if self.over or self.born != forks.generation():
             self.before(number, frame)
             return
         try:

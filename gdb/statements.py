@@ -7,11 +7,12 @@ plan and its prepared stages are kept as long as they are right and not much wor
 
 from __future__ import annotations
 
-import threading
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
+
+from gdb import forks, waiting
 
 if TYPE_CHECKING:
     from gdb.executor.given import Given
@@ -197,11 +198,16 @@ class Statements:
     """The statements of one database, for one snapshot at a time; any number of threads may ask."""
 
     def __init__(self) -> None:
-        self._lock = threading.Lock()
+        self._lock = waiting.Lock()
         self._kept: OrderedDict[Hashable, Statement] = OrderedDict()
         self._bytes: dict[Hashable, int] = {}  # of each when it was kept, and their sum
         self._held = 0
         self._of: Snapshot | None = None
+        forks.watch(self)
+
+    def forked(self) -> None:
+        if self._lock.torn:
+            self._forget(None)
 
     def find(self, key: Hashable, snapshot: Snapshot) -> Statement | None:
         """The statement kept for a key, if it is of this snapshot."""

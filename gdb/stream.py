@@ -15,9 +15,9 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, TypeVar
 
-from gdb import limits, waiting
+from gdb import forks, limits, waiting
 from gdb.closing import Closing
-from gdb.errors import Cancelled, DeviceError, InternalError, QueryError
+from gdb.errors import Cancelled, ClosedError, DeviceError, InternalError, QueryError
 from gdb.executor import run as executor
 from gdb.executor import tail as tails
 from gdb.interrupt import Cancel, run_interruptibly
@@ -64,6 +64,16 @@ class Pipe:
         self._error: BaseException | None = None
         self._ended = False
         self.given = 0  # pieces, in all
+        forks.watch(self)
+
+    def forked(self) -> None:
+        """The query runs in the parent, and its thread is not here."""
+        self.cancel, self._state = Cancel(), threading.Condition(self._guard)
+        self._pieces, self._ended = deque(), True
+        self._error = ClosedError(
+            "the stream was begun in the parent process, where its query runs.",
+            "Run the query in this process: db.stream(...).",
+        )
 
     # ---- the query's side ------------------------------------------------------------------------
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
+from gdb import forks
 from gdb.errors import Cancelled, ClosedError, TypeProblem
 from gdb.given import given_nodes, given_relationships, name_of, space_of
 from gdb.interrupt import run_interruptibly
@@ -62,6 +63,14 @@ class Transaction:
         self._stack = ExitStack()
         self._changes: Changes | None = None
         self._thread = 0
+        self._inherited = False
+        forks.watch(self)
+
+    def forked(self) -> None:
+        """A transaction that is open belongs to the process that began it: nothing here ends it."""
+        if self._thread and not self._ended:
+            forks.leak(self._stack)
+            self._stack, self._changes, self._inherited = ExitStack(), None, True
 
     def __enter__(self) -> Transaction:
         from gdb.storage.transaction import Changes
@@ -96,6 +105,10 @@ class Transaction:
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
+        if self._inherited:
+            if kind is None:
+                raise _of_the_parent()  # else the child would take it for committed
+            return
         try:
             self._end(keep=kind is None)
         except KeyboardInterrupt:
@@ -287,6 +300,8 @@ class Transaction:
             raise
 
     def _open(self) -> Changes:
+        if self._inherited:
+            raise _of_the_parent()
         if self._changes is None:
             raise ClosedError(
                 "The transaction is not open.", "Use it inside: with db.transaction() as tx."
@@ -296,6 +311,13 @@ class Transaction:
                 "A transaction is used by the thread that began it.", "Begin one in this thread."
             )
         return self._changes
+
+
+def _of_the_parent() -> ClosedError:
+    return ClosedError(
+        "The transaction was begun in the parent process, which alone can commit it.",
+        "Begin one in this process: with db.transaction() as tx.",
+    )
 
 
 def _ends(

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from types import TracebackType
 from typing import TypeVar
 
-from gdb import waiting
+from gdb import forks, waiting
 from gdb.errors import ClosedError, GdbError, InternalError, OutOfBudget
 from gdb.interrupt import Cancel, run_interruptibly
 from gdb.waiting import until
@@ -60,12 +60,17 @@ class Work:
     """The work of one database; threads may share it."""
 
     def __init__(self) -> None:
+        self.closed = False
+        self.forked()
+        forks.watch(self)
+
+    def forked(self) -> None:
+        """What runs in the parent does not run in a child."""
         # of the next two; taken itself, it is quicker than its condition
         self._guard = waiting.Lock()
         self._state = threading.Condition(self._guard)
         self._running: set[threading.Event] = set()
         self._here = _Here()
-        self.closed = False
 
     def close(self) -> None:
         """Cancel what runs, take no more, and wait for what runs.

@@ -13,6 +13,7 @@ from functools import partial
 
 import numpy as np
 
+from gdb import forks
 from gdb.errors import ImportFailed
 from gdb.storage import ids, pcsr, properties
 from gdb.storage.adjacency import Direction
@@ -168,9 +169,12 @@ def written_or_removed(
 ) -> Iterator[SegmentWriter]:
     """A writer of the segments of a commit; an error before the commit removes them."""
     writer = SegmentWriter(store.files, version, packed=packed)
+    born = forks.generation()
     try:
         yield writer
     except BaseException:
+        if born != forks.generation():
+            raise  # a child that was forked inside: the files are the parent's, as is the thread that writes them
         writer.close()
         current = {record.name for record in store.snapshot().manifest.files}
         for name in writer.created:

@@ -22,7 +22,7 @@ from typing import NoReturn, Protocol
 
 import numpy as np
 
-from gdb import waiting
+from gdb import forks, waiting
 from gdb.errors import (
     ClosedError,
     CorruptStore,
@@ -221,6 +221,7 @@ class PosixFiles:
                     f"The store {path} {what}.",
                     "Give the folder of a store, or a new name to create one.",
                 )
+        forks.watch(self)
 
     @property
     def where(self) -> str:
@@ -368,12 +369,19 @@ class PosixFiles:
                     "Wait until it has finished, or end it.",
                 ) from None
             except BaseException:
-                os.close(fd)
+                pins.unlock(fd)
                 raise
         self._writer = fd
         return True
 
     def unlock_writer(self) -> None:
+        if self._writer is not None:
+            writer, self._writer = self._writer, None
+            pins.unlock(writer)
+
+    def forked(self) -> None:
+        """The writer's lock is the parent's alone: the child gives up its share by closing, which unlocks nothing. The
+        file that `read_again` holds has no lock and no place in it; each process closes its own descriptor of it."""
         if self._writer is not None:
             os.close(self._writer)
             self._writer = None
@@ -431,10 +439,24 @@ def _holder(content: bytes) -> str:
     return f"Process {text}" if text.isdigit() else "Another process"
 
 
-class _PosixNewFile:
+class _PosixOpen:
+    """A file that is open for writing."""
+
     def __init__(self, files: PosixFiles, name: str, fd: int) -> None:
         self._files, self._name, self._fd = files, name, fd
+        forks.watch(self)
 
+    def forked(self) -> None:
+        """What the parent writes, a child must not: they would write at one place of the file."""
+        self.close()
+
+    def close(self) -> None:
+        fd, self._fd = self._fd, -1
+        if fd >= 0:
+            os.close(fd)
+
+
+class _PosixNewFile(_PosixOpen):
     def write(self, data: Buffer) -> None:
         self._files.check_writable()
         rest = memoryview(data).cast("B") if memoryview(data).nbytes else memoryview(b"")
@@ -448,16 +470,8 @@ class _PosixNewFile:
         except OSError as error:
             self._files.poison(self._name, error)
 
-    def close(self) -> None:
-        if self._fd >= 0:
-            os.close(self._fd)
-            self._fd = -1
 
-
-class _PosixEnd:
-    def __init__(self, files: PosixFiles, name: str, fd: int) -> None:
-        self._files, self._name, self._fd = files, name, fd
-
+class _PosixEnd(_PosixOpen):
     def write(self, at: int, data: bytes) -> None:
         self._files.check_writable()
         with translated(f"{self._files.where}/{self._name}"):
@@ -474,11 +488,6 @@ class _PosixEnd:
     def shared(self) -> bool:
         with translated(f"{self._files.where}/{self._name}"):
             return links(self._fd) > 1
-
-    def close(self) -> None:
-        if self._fd >= 0:
-            os.close(self._fd)
-            self._fd = -1
 
 
 def fsync_path(path: Path) -> None:

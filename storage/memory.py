@@ -9,6 +9,7 @@ from contextlib import contextmanager, suppress
 
 import numpy as np
 
+from gdb import forks
 from gdb.errors import StoreError, StoreLocked
 from gdb.storage.checksum import Buffer
 from gdb.storage.files import NewFile, OpenEnd, missing, wrong_length
@@ -33,9 +34,14 @@ class MemoryFiles:
     def __init__(self) -> None:
         self._contents: dict[str, U8] = {}
         self._growing: dict[str, Growing] = {}  # of those that are read again, instead
-        self._writer = threading.Lock()
-        self._pinning = threading.Lock()  # guards the next
         self._pins: weakref.WeakSet[MemoryPin] = weakref.WeakSet()
+        self.forked()
+        forks.watch(self)
+
+    def forked(self) -> None:
+        """A child has a copy of the parent's memory, where nobody writes."""
+        self._writer = threading.Lock()
+        self._pinning = threading.Lock()  # guards the pins
 
     @property
     def where(self) -> str:

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from gdb import forks
 from gdb.errors import FolderTaken, StoreError, StorePermissionError
 from gdb.storage.files import PosixFiles, fsync_path
 from gdb.storage.os_errors import translated
@@ -35,6 +36,7 @@ def new_folder(path: Path) -> Iterator[PosixFiles]:
         if os.path.ismount(target):  # it cannot be renamed over
             raise FolderTaken(f"{path} is a mount point.", "Name a new folder inside it.")
         made = [p for p in target.parents if not p.exists()]  # the innermost first
+    born = forks.generation()
     try:
         yield (files := _made(partial, path))
         for name in files.names():
@@ -48,6 +50,8 @@ def new_folder(path: Path) -> Iterator[PosixFiles]:
                     raise _taken(path) from None  # another process was quicker
                 raise
     except BaseException as error:
+        if born != forks.generation():
+            raise  # a child that was forked inside: the folder is the parent's
         shutil.rmtree(partial, ignore_errors=True)
         with suppress(OSError):
             for folder in made:

@@ -15,9 +15,10 @@ The races, and why nothing is lost:
   its version are; and files whose first one is gone can be had by nobody, and go without a lock.
 - A killed writer left files of the version that the next one committed. Then the version has two first files; its
   files go when nobody pins either.
-- A fork shares the descriptor, and with it the lock, which lasts until the last of both closes it. So a pin is given
-  up by closing alone, never by unlocking, which would be for both, nor is it ever made exclusive. The sweeper unlocks
-  what it locked, so that a child that was forked meanwhile keeps nobody waiting.
+- A fork shares the descriptor, and with it the lock, which lasts until the last of both closes it: as long as either
+  needs the file. So a pin is given up by closing alone, never by unlocking, which would be for both, nor is it ever
+  made exclusive. (A child that took a lock of its own and closed the inherited file would gain nothing by it.) The
+  sweeper and the writer unlock what they locked, so that a child that was forked meanwhile keeps nobody waiting.
 - A manifest that was switched may not have reached the disk: then a power cut brings back the one before. So the
   folder is synced before anything goes.
 - A writer's new files are named by no manifest yet. So only who holds the writer's lock sweeps. A store that is opened
@@ -117,7 +118,7 @@ def wait_for_sweeper(folder: Path) -> None:
         try:
             waiting.flock(fd, fcntl.LOCK_SH)
         finally:
-            os.close(fd)
+            unlock(fd)
 
 
 def _lockable(path: Path) -> int:
@@ -167,6 +168,12 @@ def _say(folder: Path, what: str, error: OSError) -> None:
 
 def _release(held: list[int]) -> None:
     for fd in held:
-        with suppress(OSError):
-            fcntl.flock(fd, fcntl.LOCK_UN)  # also for a child that was forked meanwhile
-        os.close(fd)
+        unlock(fd)
+
+
+def unlock(fd: int) -> None:
+    """Give up the lock of a file that this process has locked, and close it. Closing alone would leave it locked for as
+    long as a child lives that was forked meanwhile: the lock is of the open file, which both have."""
+    with suppress(OSError):
+        fcntl.flock(fd, fcntl.LOCK_UN)
+    os.close(fd)

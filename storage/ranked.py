@@ -16,6 +16,7 @@ import numpy as np
 
 from gdb import waiting
 from gdb.errors import InternalError
+from gdb.once import MadeOnce
 from gdb.storage.adjacency import I64, U32, Adjacency, Direction
 
 _BLOCK = 1 << 21  # neighbours renumbered at once: bounds the temporary arrays to about 100 MB
@@ -88,16 +89,14 @@ class RankedGraph:
         raise InternalError(f"A ranked graph has no edge ids (asked for {types} {direction}).")
 
 
-_ranked_lock = waiting.Lock()
-_ranked: weakref.WeakKeyDictionary[Numbered, RankedGraph] = weakref.WeakKeyDictionary()
-
-
 def ranked(graph: Numbered) -> RankedGraph:
     """The ranked form of a snapshot, made when first asked for and kept as long as the snapshot."""
-    with _ranked_lock:
-        if graph not in _ranked:
-            _ranked[graph] = waiting.aside(graph.edge_count, lambda: RankedGraph(graph))
-        return _ranked[graph]
+    return _ranked.of(graph)
+
+
+_ranked: MadeOnce[Numbered, RankedGraph] = MadeOnce(
+    lambda graph: waiting.aside(graph.edge_count, lambda: RankedGraph(graph))
+)
 
 
 def _renumbered(old: Adjacency, vid: U32, rank: U32) -> Adjacency:

@@ -12,6 +12,8 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
+from gdb import forks, waiting
+
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
@@ -23,6 +25,7 @@ _FIXED: dict[str, Setting] = {
     "allow_community_extensions": False,
     "allow_persistent_secrets": False,
 }
+_starting = forks.undivided(waiting.Lock())  # DuckDB has locks of its own around it
 _PROGRESS = ["enable_progress_bar", "enable_progress_bar_print", "progress_bar_time"]
 
 
@@ -48,7 +51,8 @@ def sandboxed(
     """
     import duckdb  # a heavy import that only some work needs
 
-    connection = duckdb.connect(":memory:", config={**_FIXED, **settings})
+    with _starting:
+        connection = duckdb.connect(":memory:", config={**_FIXED, **settings})
     paths = [name for path in files for name in (os.path.abspath(path), literal(path))]
     later: dict[str, Setting] = {  # DuckDB takes these only once it runs, and in this order
         "allowed_paths": paths,

@@ -13,6 +13,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Protocol
 
+from gdb import forks
 from gdb.storage.checksum import Buffer
 from gdb.storage.model import U8
 from gdb.storage.opening import opened
@@ -43,6 +44,7 @@ class PosixScratch:
 
     def __init__(self, folder: Path) -> None:
         self._fd, self._length, self._what = -1, 0, f"a temporary file in {folder}"
+        forks.watch(self)
         path = folder / f"scratch-{secrets.token_hex(8)}.tmp"
         with translated(self._what, folder):
             self._fd = opened(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600)
@@ -69,9 +71,13 @@ class PosixScratch:
                 at, rest = at + done, rest[done:]
 
     def close(self) -> None:
-        if self._fd >= 0:
-            os.close(self._fd)
-            self._fd = -1
+        fd, self._fd = self._fd, -1
+        if fd >= 0:
+            os.close(fd)
+
+    def forked(self) -> None:
+        """What the parent laid down, a child must not add to; and the disk has it no longer than the parent."""
+        self.close()
 
     def __del__(self) -> None:
         self.close()

@@ -16,10 +16,13 @@ import tempfile
 from contextlib import suppress
 from pathlib import Path
 
+from gdb import forks
 from gdb.closing import Closing
 from gdb.errors import CorruptStore, StoreError
+from gdb.once import PerProcess
 from gdb.storage.opening import opened
 from gdb.storage.os_errors import translated
+from gdb.storage.pins import unlock
 
 _PREFIX = "gdb-scratch-"
 _LOCK = "lock"
@@ -37,7 +40,8 @@ class ScratchFolder(Closing):
     """
 
     def __init__(self, parent: Path | None = None) -> None:
-        self._lock, self._maker = -1, os.getpid()
+        self._lock = -1
+        forks.watch(self)
         parent = parent or Path(tempfile.gettempdir())
         self.left = _swept(parent)
         with translated(f"a temporary folder in {parent}"):
@@ -52,8 +56,13 @@ class ScratchFolder(Closing):
     def close(self) -> None:
         """Remove it, with all that it holds. In a child that was forked it stays: it is its parent's."""
         if self._lock >= 0:
-            if os.getpid() == self._maker:
-                shutil.rmtree(self.path, ignore_errors=True)
+            shutil.rmtree(self.path, ignore_errors=True)
+            lock, self._lock = self._lock, -1
+            unlock(lock)
+
+    def forked(self) -> None:
+        """A child must not remove the parent's folder, nor keep it locked."""
+        if self._lock >= 0:
             os.close(self._lock)
             self._lock = -1
 
@@ -61,24 +70,23 @@ class ScratchFolder(Closing):
         self.close()
 
 
-_own: dict[int, ScratchFolder] = {}  # process id -> the folder of the process
+def _made() -> ScratchFolder | None:
+    try:
+        made = ScratchFolder()
+    except (OSError, StoreError):  # OSError: the system has no such folder
+        return None
+    atexit.register(made.close)
+    return made
+
+
+_own = PerProcess(_made)
 
 
 def of_process() -> Path | None:
     """A folder for this process and no other user, among the temporary files of the system; it goes with the process.
     None where none can be made."""
-    found = _own.get(os.getpid())
-    if found is None:
-        try:
-            made = ScratchFolder()
-        except (OSError, StoreError):  # OSError: the system has no such folder
-            return None
-        found = _own.setdefault(os.getpid(), made)
-        if found is made:
-            atexit.register(made.close)
-        else:
-            made.close()  # another thread was quicker
-    return found.path
+    found = _own.get()
+    return None if found is None else found.path
 
 
 def _swept(parent: Path) -> int:
@@ -100,7 +108,7 @@ def _swept(parent: Path) -> int:
                 lock = _locked(folder)
             if lock >= 0:
                 shutil.rmtree(folder, ignore_errors=True)
-                os.close(lock)
+                unlock(lock)
                 found += 1
     return found
 
@@ -119,7 +127,7 @@ def _locked(folder: Path) -> int:
     except (BlockingIOError, FileNotFoundError):
         pass
     except BaseException:
-        os.close(lock)
+        unlock(lock)
         raise
-    os.close(lock)
+    unlock(lock)
     return -1

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from gdb import waiting
+from gdb import forks, waiting
 from gdb.errors import ClosedError, NotAStore, ReadOnlyError, StoreError
 from gdb.storage import manifest as manifests
 from gdb.storage import names
@@ -46,11 +46,24 @@ class Store:
         self._own = False  # whether this store wrote it, and may go on writing at its end
         self._end: OpenEnd | None = None  # that end
         self._snapshot: Snapshot | None = None
+        self._no_writer()
+        forks.watch(self)
+
+    def _no_writer(self) -> None:
         self._writing = waiting.Lock()  # one writing thread of this process
         self._depth = 0
         self._writer = 0  # the thread that writes
         self._certain = False  # whether this writer has synced what it found
-        self._sweeper = Sweeper(files)
+        self._sweeper = Sweeper(self.files)
+
+    def forked(self) -> None:
+        """The child is another process: it has no writer, and has written nothing that it could go on with. What was
+        read stays, unless another thread of the parent was about to change it."""
+        if self._lock.torn:
+            self.files.forget(MANIFEST)
+            self._file = self._journal = None
+        self._let_go()
+        self._no_writer()
 
     @classmethod
     def open(
@@ -214,7 +227,8 @@ class Store:
                 f"The store {self.files.where} was opened read-only.",
                 "Open it without read_only=True to write.",
             )
-        self._writing.take(check)
+        writing, born = self._writing, forks.generation()
+        writing.take(check)
         try:
             self._depth += 1
             self._writer = threading.get_ident()
@@ -223,14 +237,15 @@ class Store:
                     self.files.lock_writer()
                 self._make_certain()
                 yield
-                if self._depth == 1:
+                if self._depth == 1 and born == forks.generation():
                     self._sweeper.after_writing(self._named, certain=self._own)
             finally:
-                self._depth -= 1
-                if not self._depth:
-                    self.files.unlock_writer()
+                if born == forks.generation():  # a child that was forked inside has no part in it
+                    self._depth -= 1
+                    if not self._depth:
+                        self.files.unlock_writer()
         finally:
-            self._writing.release()
+            writing.release()
 
     @property
     def writes_here(self) -> bool:

@@ -4,12 +4,9 @@ the graph. Workers wait with their stage and are used again, so that a small que
 
 from __future__ import annotations
 
-import weakref
-
 import numpy as np
 import numpy.typing as npt
 
-from gdb import waiting
 from gdb.executor.cpu import address, kernel
 from gdb.executor.cpu.sets import lower_bound
 from gdb.executor.embeddings import NO_COLUMNS, Embeddings, Wanted
@@ -17,11 +14,10 @@ from gdb.executor.prepare import Prepared
 from gdb.executor.tables import NodeField, Role, ValueField
 from gdb.machine.compile import compiled
 from gdb.machine.memory import load_i64, load_u32, store_i64
+from gdb.once import MadeOnce
 from gdb.storage.adjacency import I64, U32, Adjacency
 
 _WIPED = 256  # bytes that are wiped in the time in which one bit is found and cleared
-_splits_lock = waiting.Lock()
-_splits: weakref.WeakKeyDictionary[Adjacency, I64] = weakref.WeakKeyDictionary()
 
 
 def _split(
@@ -40,14 +36,16 @@ _fill_split = compiled(_split, entry=True)
 def split(view: Adjacency) -> I64:
     """For each row the position of its first neighbour that is not below the row's own vid,
     i64[rows]; computed once for each view."""
-    with _splits_lock:  # workers hold its address, so there must never be two
-        found = _splits.get(view)
-        if found is not None:
-            return found
-        found = np.empty(max(view.rows, 1), np.int64)
-        _fill_split(*_lists_of(view), found.ctypes.data)
-        _splits[view] = found
+    return _splits.of(view)
+
+
+def _made_split(view: Adjacency) -> I64:
+    found = np.empty(max(view.rows, 1), np.int64)
+    _fill_split(*_lists_of(view), found.ctypes.data)
     return found
+
+
+_splits = MadeOnce(_made_split)  # workers hold its address, so there must never be two
 
 
 def _lists_of(view: Adjacency) -> tuple[int, int, int, int, int, int]:

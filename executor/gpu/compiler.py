@@ -17,6 +17,7 @@ import numpy.typing as npt
 from gdb import usage, waiting
 from gdb.executor.gpu import device, layout, render
 from gdb.machine import cache
+from gdb.once import PerProcess
 
 LONGEST = 120.0  # seconds that one compilation may take
 # NVRTC 13.0 ends one time in six with a segmentation fault in its optimiser, at some addresses of its own
@@ -38,7 +39,7 @@ sys.stdout.flush()
 sys.stderr.flush()
 os._exit(0)  # without the libraries' own farewells
 """
-_compilers = waiting.Slots(AT_ONCE)
+_compilers = PerProcess(lambda: waiting.Slots(AT_ONCE))
 
 
 class Function(Protocol):
@@ -82,7 +83,7 @@ def compiled(source: str, architecture: str, *options: str) -> tuple[bytes, str]
     problem = ""
     for _ in range(TRIES):
         try:
-            with _compilers:
+            with _compilers.get():
                 ended = waiting.run([*command, *render.OPTIONS], source.encode(), LONGEST)
         except (OSError, subprocess.TimeoutExpired) as error:
             raise device.without_compiler(error) from error
@@ -123,13 +124,21 @@ def loaded(source: str, ordinal: int) -> Module:
     return made
 
 
-@cached
 def generic(ordinal: int, name: str) -> Function:
     """A kernel of the generic source, on device `ordinal`, which must be the current one."""
-    with usage.compiling():
-        return _generic(ordinal).get_function(name)
+    return _generic.get().function(ordinal, name)
 
 
-@cached
-def _generic(ordinal: int) -> Module:
-    return loaded(render.source(), ordinal)
+class _Generic:
+    """The kernels of the generic source that are loaded."""
+
+    def __init__(self) -> None:
+        self.function = cached(self._function)
+        self._module = cached(lambda ordinal: loaded(render.source(), ordinal))
+
+    def _function(self, ordinal: int, name: str) -> Function:
+        with usage.compiling():
+            return self._module(ordinal).get_function(name)
+
+
+_generic = PerProcess(_Generic)

@@ -5,18 +5,41 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from gdb import forks
 from gdb.errors import DeviceError
 
 _NO_CUPY = "CuPy is not installed"
+_FORKED = "CUDA was begun in the process that this one was forked from"
 _CURE = 'Install a driver and gdb-embedded[cuda13] (or [cuda12]), or use device="cpu".'
+_CURE_FORKED = 'Start processes that use a GPU by spawn (multiprocessing.get_context("spawn")), or use device="cpu".'
+
+
+class _Driver:
+    """CUDA's driver, which a child cannot use once its parent has begun to.
+
+    begun : by this process, or one that it was forked from. lost : by the latter.
+    """
+
+    def __init__(self) -> None:
+        self.begun = self.lost = False
+        forks.watch(self)
+
+    def forked(self) -> None:
+        self.lost = self.begun
+
+
+_driver = _Driver()
 
 
 def absence() -> str | None:
     """Why no GPU can be used, or None where one can."""
+    if _driver.lost:
+        return _FORKED
     try:
         import cupy
     except ImportError as error:
         return _NO_CUPY if getattr(error, "name", "") == "cupy" else f"CuPy does not load: {error}"
+    _driver.begun = True
     try:
         found = int(cupy.cuda.runtime.getDeviceCount())
     except cupy.cuda.runtime.CUDARuntimeError as error:
@@ -33,7 +56,8 @@ def require(ordinal: int = 0) -> None:
     """
     missing = absence()
     if missing is not None:
-        raise DeviceError(f"The query cannot run on a GPU: {missing}.", _CURE)
+        cure = _CURE_FORKED if missing == _FORKED else _CURE
+        raise DeviceError(f"The query cannot run on a GPU: {missing}.", cure)
     import cupy
 
     found = int(cupy.cuda.runtime.getDeviceCount())

@@ -7,7 +7,6 @@ more of it than the card has can hang the GPU.
 
 from __future__ import annotations
 
-import threading
 import weakref
 from collections.abc import Callable, Iterator, Mapping
 from functools import cache
@@ -16,9 +15,10 @@ from typing import Protocol, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from gdb import waiting
+from gdb import forks, waiting
 from gdb.errors import DeviceError
 from gdb.executor.gpu.device import free_bytes
+from gdb.once import PerProcess
 
 HostArray = npt.NDArray[np.generic]
 Scalar = TypeVar("Scalar", bound=np.generic)
@@ -123,10 +123,12 @@ class Copies:
         self._stream.synchronize()
 
 
-@cache
 def copies(ordinal: int) -> Copies:
     """The copying stream of a device; queries share it."""
-    return Copies(ordinal)
+    return _copies.get()(ordinal)
+
+
+_copies = PerProcess(lambda: cache(Copies))
 
 
 def wait_for(event: Event) -> None:
@@ -162,8 +164,13 @@ class Locked:
 
     def __init__(self) -> None:
         self._waiting: dict[int, list[Block]] = {}
-        self._lock = threading.Lock()
+        self._lock = waiting.Lock()
         self.bytes = 0
+        forks.watch(self)
+
+    def forked(self) -> None:
+        forks.leak(self._waiting)
+        self._waiting, self.bytes = {}, 0
 
     def take(self, size: int) -> Block:
         """A block of at least `size` bytes: the next power of two."""
@@ -212,6 +219,11 @@ class Residents:
     def __init__(self) -> None:
         self._copies: dict[_Key, tuple[weakref.ref[HostArray], DeviceArray]] = {}
         self._lock = waiting.Lock()  # a collection inside may call `_drop`
+        forks.watch(self)
+
+    def forked(self) -> None:
+        forks.leak(self._copies)
+        self._copies = {}
 
     def copy_of(self, array: HostArray, ordinal: int) -> DeviceArray:
         """The copy of `array` on device `ordinal`, which must be current."""
@@ -252,14 +264,20 @@ class Kept:
 
     def __init__(self) -> None:
         self._lists: weakref.WeakValueDictionary[int, _Waiting] = weakref.WeakValueDictionary()
-        self._lock = threading.Lock()
+        self._lock = waiting.Lock()
+        forks.watch(self)
+
+    def forked(self) -> None:
+        for one in list(self._lists.values()):
+            forks.leak(one.stage)
+        self.forget()
 
     def keep(self, idle: list[object], stage: object) -> None:
         """Put a stage that has ended into a list."""
-        waiting = _Waiting(stage)
+        one = _Waiting(stage)
         with self._lock:
-            self._lists[id(waiting)] = waiting
-        idle.append(waiting)
+            self._lists[id(one)] = one
+        idle.append(one)
 
     def take(self, idle: list[object], fits: Callable[[object], bool]) -> object | None:
         """A stage of a list that fits, which is in it no longer; None where there is none."""

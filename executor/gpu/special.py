@@ -16,6 +16,7 @@ from gdb.errors import DeviceError
 from gdb.executor.gpu import compiler, render
 from gdb.executor.gpu.compiler import Function
 from gdb.executor.gpu.layout import Job
+from gdb.once import PerProcess
 
 if TYPE_CHECKING:
     from gdb.executor.gpu.stage import Stage
@@ -54,15 +55,23 @@ class Kernel:
 
 
 _log = logging.getLogger("gdb")
-_lock = waiting.Lock()
-_kernels: dict[tuple[int, str], Kernel] = {}
+
+
+class _Kernels:
+    def __init__(self) -> None:
+        self.lock = waiting.Lock()
+        self.known: dict[tuple[int, str], Kernel] = {}
+
+
+_made = PerProcess(_Kernels)
 
 
 def settle(seconds: float) -> bool:
     """Wait until nothing is being compiled, at most so long; whether that is so."""
     end = time.monotonic() + seconds
-    with _lock:
-        kernels = list(_kernels.values())
+    made = _made.get()
+    with made.lock:
+        kernels = list(made.known.values())
     return all(waiting.happens(kernel.done, end) for kernel in kernels)
 
 
@@ -75,8 +84,8 @@ def source_of(stage: Stage) -> str:
 
 def kernel_of(stage: Stage) -> Kernel:
     """The special kernel of a stage; the first that asks for it has it compiled."""
-    key = stage.ordinal, source_of(stage)
-    with _lock:
-        if key not in _kernels:
-            _kernels[key] = Kernel(key[1], stage.ordinal)
-        return _kernels[key]
+    key, made = (stage.ordinal, source_of(stage)), _made.get()
+    with made.lock:
+        if key not in made.known:
+            made.known[key] = Kernel(key[1], stage.ordinal)
+        return made.known[key]

@@ -7,8 +7,6 @@ both sides. The arrays are kept as long as the snapshot, so that queries share t
 
 from __future__ import annotations
 
-import threading
-import weakref
 from collections import OrderedDict
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass
@@ -22,6 +20,7 @@ from gdb.executor.plan import MISSING
 from gdb.language.scope import Scope
 from gdb.language.syntax import Element, Name
 from gdb.language.types import Kind
+from gdb.once import MadeOnce
 from gdb.storage.adjacency import I64
 from gdb.storage.model import Column
 
@@ -123,7 +122,7 @@ class _Ranks:
 class _Kept:
     """What was made of one snapshot, the longest unused first."""
 
-    def __init__(self) -> None:
+    def __init__(self, _: Snapshot) -> None:
         self.known: OrderedDict[Hashable, _Whole | _Ranks] = OrderedDict()
         self.lock = waiting.Lock()
 
@@ -151,13 +150,7 @@ class _Kept:
             held -= self.known.popitem(last=False)[1].bytes
 
 
-_of_snapshots: weakref.WeakKeyDictionary[Snapshot, _Kept] = weakref.WeakKeyDictionary()
-_lock = threading.Lock()
-
-
-def _kept(snapshot: Snapshot) -> _Kept:
-    with _lock:
-        return _of_snapshots.setdefault(snapshot, _Kept())
+_of_snapshots = MadeOnce(_Kept)
 
 
 def _place(scope: Scope, side: Side) -> Hashable:
@@ -170,12 +163,12 @@ def _place(scope: Scope, side: Side) -> Hashable:
 
 def _whole(scope: Scope, side: Side) -> _Whole:
     key = "whole", _place(scope, side)
-    return _kept(scope.snapshot).whole(key, lambda: _read_whole(scope, side))
+    return _of_snapshots.of(scope.snapshot).whole(key, lambda: _read_whole(scope, side))
 
 
 def _ranked(scope: Scope, sides: tuple[Side, Side], kinds: tuple[Kind, Kind]) -> _Ranks:
     key = "ranks", *(_place(scope, side) for side in sides)
-    return _kept(scope.snapshot).ranks(key, lambda: _rank(scope, sides, kinds))
+    return _of_snapshots.of(scope.snapshot).ranks(key, lambda: _rank(scope, sides, kinds))
 
 
 # ---- reading -------------------------------------------------------------------------------------

@@ -18,7 +18,7 @@ from typing import Any, TypeVar, cast
 import llvmlite
 import llvmlite.binding as llvm
 
-from gdb import usage, waiting
+from gdb import forks, usage, waiting
 from gdb.machine import cache
 from gdb.machine.expressions import INLINED, PARTS, signature
 from gdb.machine.translate import translate
@@ -33,6 +33,8 @@ _C_TYPES: dict[object, Any] = {
 }
 _Source = tuple[str, int, int, int]  # a file: path, bytes, when it and its inode changed
 _engines: list[Any] = []  # they own the machine code
+# a lock of llvmlite's is taken in each call of LLVM, also for whole seconds
+_compiling = forks.undivided(waiting.Lock())
 
 
 def compiled(function: Function, *, entry: bool = False) -> Function:
@@ -57,12 +59,11 @@ class _Entry:
     def __init__(self, function: Callable[..., object]) -> None:
         self._function = function
         self._code: Callable[..., object] | None = None
-        self._lock = waiting.Lock()
 
     def __call__(self, *arguments: float) -> object:
         code = self._code
         if code is None:
-            with usage.compiling(), self._lock:  # whoever comes second waits for the first
+            with usage.compiling(), _compiling:  # whoever comes second waits for the first
                 code = self._code = self._code or waiting.aside(
                     waiting.LEAST, lambda: _machine_code(self._function)
                 )

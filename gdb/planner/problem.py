@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from functools import cached_property
 
 import numpy as np
 
@@ -37,9 +36,16 @@ class Problem:
     apart: Pairs
     order: Pairs = frozenset()
 
-    @cached_property
+    @property
     def group(self) -> Automorphisms:
         """Its automorphisms: those of the query graph that keep what differs and what is ordered."""
+        # found once; but a cached_property of Python 3.11 has a lock, which a fork would leave locked
+        found: Automorphisms | None = vars(self).get("_group")
+        if found is None:
+            found = vars(self)["_group"] = self._automorphisms()
+        return found
+
+    def _automorphisms(self) -> Automorphisms:
         return Automorphisms(self.query, self.apart | {(v, u) for u, v in self.apart}, self.order)
 
     def least_of(self, orbit: list[int], *, hubs_first: bool) -> Problem:

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from gdb import forks
 from gdb.storage.importer.detect import open_input
 
 _CHUNK = 1 << 22
@@ -14,7 +15,7 @@ _CHUNK = 1 << 22
 @contextmanager
 def unified(path: Path, folder: Path) -> Iterator[Path]:
     """A decompressed copy in a folder, in which every CR LF is LF, deleted afterwards; line numbers stay."""
-    copy = folder / "lines.csv"
+    copy, born = folder / "lines.csv", forks.generation()
     try:
         with open_input(path) as stream, copy.open("wb") as out:
             rest = b""
@@ -25,4 +26,5 @@ def unified(path: Path, folder: Path) -> Iterator[Path]:
             out.write(rest)
         yield copy
     finally:
-        copy.unlink(missing_ok=True)
+        if born == forks.generation():  # else it is the parent's
+            copy.unlink(missing_ok=True)

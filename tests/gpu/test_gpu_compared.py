@@ -147,8 +147,8 @@ def test_one_kernel_serves_all_bounds(
             assert special.settle(60)
         known = memory.KEPT.take(prepared.idle["gpu"], has_its_own_kernel)
         assert known is not None
-        kernels = kernels or len(special._kernels)
-        assert len(special._kernels) == kernels
+        kernels = kernels or len(special._made.get().known)
+        assert len(special._made.get().known) == kernels
     assert len(answers) > 1
 
 

@@ -18,6 +18,7 @@ from gdb.machine.bits import bit_length, shifted, trailing_zeros
 from gdb.machine.compile import compiled
 from gdb.machine.memory import load_i64, load_u8, load_u32, store_i64, store_u8, store_u32
 from gdb.machine.translate import translate
+from gdb.once import MadeOnce
 from gdb.query_graph import QueryGraph
 from tests.backends import rows_on_cpu
 from tests.small_graph import SmallGraph
@@ -184,7 +185,7 @@ def test_the_kernel_runs_in_python_too(wanted: str, case: tuple[SmallGraph, Quer
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(kernel, "run", run)
             patch.setattr(workers, "_fill_split", fill)
-            patch.setattr(workers, "_splits", {})
+            patch.setattr(workers, "_splits", MadeOnce(workers._made_split))
             prepared = prepare(plan, graph)
             watch, budget = Watch(None, None, None), Budget()
             match wanted:
