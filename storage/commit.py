@@ -6,7 +6,9 @@ import errno
 import logging
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 
+from gdb import waiting
 from gdb.errors import ChangeRefused, StoreError
 from gdb.storage import delta as deltas
 from gdb.storage.build import Progress, rewrite, written_or_removed
@@ -55,8 +57,9 @@ class Compactor:
         return size > max(MOST_CHANGES, PART_OF_BASE * base, 2 * self._failed_at)
 
     def written(self, store: Store, changes: Changes, progress: Progress | None) -> Snapshot:
-        """Write the base anew with the changes. What `progress` raises stops it."""
-        return rewrite(store, changes.view, progress, self._budget)
+        """Write the base anew with the changes, beside the main thread. What `progress` raises stops it."""
+        work = partial(rewrite, store, changes.view, progress, self._budget)
+        return waiting.aside(waiting.LEAST, lambda: store.lent(work))
 
     def committed(
         self, store: Store, changes: Changes, stopped: Callable[[], bool]

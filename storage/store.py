@@ -11,6 +11,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import TypeVar
 
 from gdb import forks, waiting
 from gdb.errors import ClosedError, NotAStore, ReadOnlyError, StoreError
@@ -27,6 +28,8 @@ from gdb.storage.pins import Pin
 from gdb.storage.segment import FileRecord, Section, need
 from gdb.storage.snapshot import More, Snapshot
 from gdb.storage.sweep import Sweeper
+
+T = TypeVar("T")
 
 # Seconds between looks at a sector that is not as its checksum says, before it is damage: the copy of a sector into the
 # page that others read is no single step, and who makes it may be set aside meanwhile.
@@ -53,6 +56,7 @@ class Store:
         self._writing = waiting.Lock()  # one writing thread of this process
         self._depth = 0
         self._writer = 0  # the thread that writes
+        self._lent = 0  # one that does so in its place
         self._certain = False  # whether this writer has synced what it found
         self._sweeper = Sweeper(self.files)
 
@@ -228,10 +232,12 @@ class Store:
                 "Open it without read_only=True to write.",
             )
         writing, born = self._writing, forks.generation()
-        writing.take(check)
+        lent = self._lent == threading.get_ident()
+        if not lent:
+            writing.take(check)
         try:
+            before, self._writer = self._writer, threading.get_ident()
             self._depth += 1
-            self._writer = threading.get_ident()
             try:  # from here on: Ctrl-C may strike as soon as the lock is there
                 if self._depth == 1:
                     self.files.lock_writer()
@@ -242,10 +248,20 @@ class Store:
             finally:
                 if born == forks.generation():  # a child that was forked inside has no part in it
                     self._depth -= 1
+                    self._writer = before
                     if not self._depth:
                         self.files.unlock_writer()
         finally:
-            writing.release()
+            if not lent:
+                writing.release()
+
+    def lent(self, work: Callable[[], T]) -> T:
+        """Do some work for the thread that writes, which waits for it: `writer` lets this thread in."""
+        before, self._lent = self._lent, threading.get_ident()
+        try:
+            return work()
+        finally:
+            self._lent = before
 
     @property
     def writes_here(self) -> bool:

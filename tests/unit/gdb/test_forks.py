@@ -5,15 +5,14 @@ from __future__ import annotations
 import sys
 import threading
 from collections.abc import Callable
-from contextlib import AbstractContextManager
 from pathlib import Path
 
 import pytest
 
-from gdb import forks
+from gdb import forks, waiting
 from gdb.machine import compile as compiling
 from gdb.once import MadeOnce, PerProcess
-from gdb.storage import engine
+from gdb.storage import sandbox
 from tests.fork.children import answer
 
 
@@ -80,7 +79,7 @@ def test_one_that_cannot_be_renewed_does_not_keep_the_others_from_it() -> None:
     assert answer(child) is False
 
 
-@pytest.mark.parametrize("lock", [compiling._compiling, engine._starting], ids=["LLVM", "DuckDB"])
+@pytest.mark.parametrize("lock", [compiling._compiling, sandbox._starting], ids=["LLVM", "DuckDB"])
 def test_a_fork_waits_for_a_library_that_has_locks_of_its_own(lock: threading.Lock) -> None:
     ended: list[str] = []
 
@@ -125,13 +124,13 @@ def test_a_lock_that_came_while_a_fork_waited_is_free_in_the_child(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """A module that was waited for makes one as it is imported, and its thread may have taken it."""
-    hold, locks, held = forks._hold_imports, list[AbstractContextManager[bool]](), list[bool]()
+    hold, locks, held = forks._hold_imports, list[waiting.Lock](), list[bool]()
 
     def imported() -> None:
         hold()
         held.append(bool(locks) and locks[0] in forks._held)
         if not locks:
-            locks.append(forks.undivided())
+            locks.append(forks.undivided(waiting.Lock()))
 
     monkeypatch.setattr(forks, "_undivided", list(forks._undivided))
     monkeypatch.setattr(forks, "_hold_imports", imported)

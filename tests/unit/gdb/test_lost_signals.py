@@ -16,6 +16,7 @@ import time
 from collections.abc import Callable
 from concurrent.futures import Future
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -25,6 +26,7 @@ from gdb.api import Database
 from gdb.errors import Cancelled, QueryTimeout
 from gdb.interrupt import Cancel, run_beside, run_interruptibly
 from gdb.outcome import Outcome
+from gdb.storage import commit as committing
 from gdb.storage import pins
 from gdb.stream import Begun, Pipe, Stream
 from gdb.summary import Summary
@@ -367,3 +369,28 @@ def test_a_query_that_a_procedure_asks_is_cancelled_too() -> None:
         db.execute("CALL t.asks() YIELD x RETURN x")
     assert found == [Cancelled]
     assert db.execute("RETURN 1").scalar() == 1
+
+
+def test_a_commit_that_writes_the_graph_anew_does_not_hold_up_ctrl_c(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """It leaves Python for long, so the main thread waits; the writer's lock stays that of the transaction."""
+    db, rewrite, where = gdb.connect(), committing.rewrite, list[threading.Thread]()
+
+    def noted(*given: Any) -> Any:
+        where.append(threading.current_thread())
+        return rewrite(*given)
+
+    monkeypatch.setattr(committing, "MOST_CHANGES", 10)
+    monkeypatch.setattr(committing, "rewrite", noted)
+    with db.transaction() as tx:
+        tx.add_nodes("N", list(range(100)))
+    db.execute("UNWIND range(1, 100) AS i CREATE (:M)")
+    assert len(where) == 2
+    assert threading.main_thread() not in where
+    assert db.stats().vertices == 200
+    assert not db._store.writes_here
+    with db.transaction() as tx:
+        assert db._store.writes_here
+        tx.add_nodes("N", [1000])
+    db.check()

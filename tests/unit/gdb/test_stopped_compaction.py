@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import errno
 import os
-import signal
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -73,7 +72,7 @@ def test_one_that_is_stopped_commits_a_delta(
     assert (nodes(grown), grown.stats().changes) == (had + 300, 100)
     grown.compact()
     with monkeypatch.context() as patch:
-        stopped(patch, grown, lambda _: signal.raise_signal(signal.SIGINT))
+        stopped(patch, grown, ctrl_c)
         with pytest.raises(KeyboardInterrupt, match="committed"):
             change(grown, range(100))
     assert (nodes(grown), grown.stats().changes) == (had + 400, 100)
