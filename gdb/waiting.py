@@ -11,6 +11,7 @@ from __future__ import annotations
 import _thread
 import fcntl
 import subprocess
+import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -233,19 +234,22 @@ def run(command: Sequence[str], given: bytes, longest: float) -> subprocess.Comp
     """
     end = time.monotonic() + longest
     pipe = subprocess.PIPE
-    # what ends the block kills it: __exit__ of Popen alone would wait
-    with subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=pipe) as process:
-        rest: bytes | None = given
-        try:
-            while True:
-                try:
-                    out, log = process.communicate(rest, timeout=STEP)
-                except subprocess.TimeoutExpired:
-                    if time.monotonic() > end:
-                        raise subprocess.TimeoutExpired(list(command), longest) from None
-                    rest = None  # the first call holds the input, and goes on with it
-                else:
-                    return subprocess.CompletedProcess(list(command), process.returncode, out, log)
-        except BaseException:
-            process.kill()
-            raise
+    with tempfile.TemporaryFile() as file:  # a pipe's rest would be lost: `communicate` forgets it after a timeout
+        file.write(given)
+        file.seek(0)
+        # what ends the block kills it: __exit__ of Popen alone would wait
+        with subprocess.Popen(command, stdin=file, stdout=pipe, stderr=pipe) as process:
+            try:
+                while True:
+                    try:
+                        out, log = process.communicate(timeout=STEP)
+                    except subprocess.TimeoutExpired:
+                        if time.monotonic() > end:
+                            raise subprocess.TimeoutExpired(list(command), longest) from None
+                    else:
+                        return subprocess.CompletedProcess(
+                            list(command), process.returncode, out, log
+                        )
+            except BaseException:
+                process.kill()
+                raise

@@ -1,0 +1,23 @@
+"""Waits in steps: what is waited for arrives whole."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+from gdb import waiting
+
+SLOW = "import sys, time; time.sleep(0.5); data = sys.stdin.buffer.read(); print(len(data))"
+
+
+def test_a_command_that_reads_late_gets_all_of_its_input() -> None:
+    given = b"x" * (1 << 20)  # more than a pipe holds
+    ended = waiting.run([sys.executable, "-c", SLOW], given, 60)
+    assert (ended.returncode, ended.stdout) == (0, b"1048576\n")
+
+
+def test_a_command_that_takes_too_long_is_killed() -> None:
+    with pytest.raises(subprocess.TimeoutExpired):
+        waiting.run([sys.executable, "-c", "import time; time.sleep(600)"], b"", 0.2)
