@@ -15,8 +15,10 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from random import Random
+from typing import TypeVar
 from unittest.mock import patch
 
+from gdb import waiting
 from tests.crash.disk import (
     ROOT,
     Acknowledged,
@@ -29,9 +31,10 @@ from tests.crash.disk import (
     Written,
 )
 
+T = TypeVar("T")
 StrPath = str | os.PathLike[str]
 # functions of the door; who asks for a sync stands above them
-_DOOR = {"fsync", "fdatasync", "fsync_dir", "fsync_name", "fsync_path", "sync"}
+_DOOR = {"fsync", "fdatasync", "fsync_dir", "fsync_name", "fsync_path", "sync", "_in_place"}
 _open, _close, _write, _mkdir = os.open, os.close, os.write, os.mkdir
 _pwrite = os.pwrite
 _rename, _unlink, _rmdir = os.rename, os.unlink, os.rmdir
@@ -108,6 +111,7 @@ class Recorder:
             for name, call in calls.items():
                 stack.enter_context(patch.object(os, name, call))
             stack.enter_context(patch.object(secrets, "token_hex", token))
+            stack.enter_context(patch.object(waiting, "blocking", _in_place))
             yield
 
     # ---- the calls of the operating system ------------------------------------------------------
@@ -172,11 +176,18 @@ class Recorder:
         _mkdir(path, mode)
         self._created(path, is_folder=True)
 
-    def rename(self, old: StrPath, new: StrPath) -> None:
+    def rename(
+        self,
+        old: StrPath,
+        new: StrPath,
+        *,
+        src_dir_fd: int | None = None,
+        dst_dir_fd: int | None = None,
+    ) -> None:
         self._check_alive()
-        inode = self._inode(old) if self._inside(old) else None
+        inode = self._inode(old) if src_dir_fd is None and self._inside(old) else None
         if inode is None:
-            _rename(old, new)
+            _rename(old, new, src_dir_fd=src_dir_fd, dst_dir_fd=dst_dir_fd)
             return
         folder, name = self._place(old)
         other, new_name = self._place(new)
@@ -288,6 +299,11 @@ def no_waiting() -> Iterator[None]:
         patch.object(os, "fdatasync", lambda descriptor: None),
     ):
         yield
+
+
+def _in_place(call: Callable[[], T]) -> T:
+    """A call that the library makes on a helper thread: here, so that `_site` sees who asks for it."""
+    return call()
 
 
 def _site() -> str:

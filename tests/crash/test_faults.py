@@ -110,7 +110,7 @@ def test_an_error_that_is_not_translated_would_be_seen(
 
     from gdb.storage import files
 
-    monkeypatch.setattr(files, "translated", lambda _: nullcontext())
+    monkeypatch.setattr(files, "translated", lambda *_: nullcontext())
     assert any(not outcome.clear for outcome in faults.patched(folder / "s", "ENOSPC", step=5))
 
 

@@ -12,7 +12,7 @@ import pytest
 import gdb
 from gdb.errors import GdbError, InternalError
 from gdb.rows import csv as load_csv
-from gdb.storage.importer import rooted
+from gdb.storage import rooted
 
 SECRET = 4711
 

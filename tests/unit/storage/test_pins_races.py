@@ -207,4 +207,4 @@ def test_a_small_commit_asks_nothing_more(tmp_path: Path, monkeypatch: pytest.Mo
     for number in range(3, 8):
         add(store, number)
     assert store.snapshot().version == version + 5
-    assert calls == ["open", "flock"] * 5
+    assert calls == ["open", "flock", "flock"] * 5  # taken and given up
