@@ -26,7 +26,7 @@ demo: $(STAMP) ## the code graph of the Python standard library: import it, matc
 	$(BIN)/gdbsh demo
 
 test: $(STAMP) ## the whole test suite
-	$(BIN)/python -m pytest -q -n auto --dist loadfile
+	HYPOTHESIS_PROFILE=$${HYPOTHESIS_PROFILE:-ci} $(BIN)/python -m pytest -q -n auto --dist loadfile
 
 crash: $(STAMP) ## 100,000 disk images that a power cut may leave, and recovery from each
 	$(BIN)/python -m tests.crash.enumerate --images 100000

@@ -234,7 +234,9 @@ def run(command: Sequence[str], given: bytes, longest: float) -> subprocess.Comp
     """
     end = time.monotonic() + longest
     pipe = subprocess.PIPE
-    with tempfile.TemporaryFile() as file:  # a pipe's rest would be lost: `communicate` forgets it after a timeout
+    with (
+        tempfile.TemporaryFile() as file
+    ):  # a pipe's rest would be lost: `communicate` forgets it after a timeout
         file.write(given)
         file.seek(0)
         # what ends the block kills it: __exit__ of Popen alone would wait

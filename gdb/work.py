@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import threading
 from collections.abc import Callable
 from types import TracebackType
@@ -39,7 +40,7 @@ class faults:  # stands behind `with`, where a function would
     ) -> None:
         if error is None or isinstance(error, GdbError) or not isinstance(error, Exception):
             return
-        if isinstance(error, MemoryError) or str(error) == _NO_THREAD:
+        if _no_memory(error):
             raise OutOfBudget(
                 "the machine has no more memory for this.", "Ask for less at once."
             ) from None
@@ -48,6 +49,12 @@ class faults:  # stands behind `with`, where a function would
                 f"an unexpected {error.__class__.__name__}: {error}.",
                 "This is a fault of gdb; please report it.",
             ) from error
+
+
+def _no_memory(error: Exception) -> bool:
+    """Whether an error says that the machine has no more memory."""
+    full = isinstance(error, OSError) and error.errno == errno.ENOMEM  # of a map, for one
+    return full or isinstance(error, MemoryError) or str(error) == _NO_THREAD
 
 
 class _Here(threading.local):

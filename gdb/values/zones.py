@@ -8,6 +8,7 @@ the same query would have other answers there (Europe/Stockholm in 1818: +00:53:
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from functools import cache
 from typing import TYPE_CHECKING, TypeAlias
@@ -81,10 +82,21 @@ def _names() -> frozenset[str]:
 def _read(name: str) -> ZoneInfo:
     """A zone of the database. It is the same object each time: Python compares times of one zone by their clocks."""
     from importlib.resources import files
-    from zoneinfo import ZoneInfo
 
     with files("tzdata").joinpath("zoneinfo", *name.split("/")).open("rb") as stream:
-        return ZoneInfo.from_file(stream, key=name)
+        return _pickled_by_name().from_file(stream, key=name)
+
+
+@cache
+def _pickled_by_name() -> type[ZoneInfo]:
+    """As ZoneInfo, which refuses to pickle a zone that was read from a file."""
+    from zoneinfo import ZoneInfo
+
+    class Named(ZoneInfo):
+        def __reduce__(self) -> tuple[Callable[[str], ZoneInfo], tuple[str]]:
+            return named, (self.key,)
+
+    return Named
 
 
 def for_python(name: str, local: datetime) -> ZoneInfo:

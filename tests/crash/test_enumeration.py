@@ -277,7 +277,7 @@ def test_going_on_where_another_writer_stopped_would_be_seen(
             tapes = [record_killed(A_JOURNAL, root(), n, tape.expected, small=True) for n in after]
         # cut before what the second process writes first is synced
         first = [Tape(t.operations[: t.began + 4], t.began, t.expected) for t in tapes if t]
-        tallies = [explore(found, 200, Random(1)) for found in first]
+        tallies = [explore(found, 60, Random(1)) for found in first]
         faults[lenient] = "".join(say([f for tally in tallies for f in tally.failures]))
     assert "has a record" in faults[True]
     assert not faults[False]

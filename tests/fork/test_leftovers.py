@@ -80,6 +80,7 @@ def test_a_child_that_ends_takes_nothing_with_it(tmp_path: Path) -> None:
         text=True,
         timeout=4 * LONGEST,
         check=False,
+        cwd=Path(__file__).parents[2],
     )
     assert (ended.returncode, ended.stdout) == (0, "well\n"), ended.stderr
     assert "Traceback" not in ended.stderr

@@ -3,6 +3,7 @@ changed or made, nothing waits, and what cannot be done is an error that names t
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shutil
 import signal
@@ -70,8 +71,10 @@ def moved(path: Path, victim: Path) -> None:
 
 
 def unix_socket(path: Path, victim: Path) -> None:
-    with socket.socket(socket.AF_UNIX) as made:
-        os.chdir(path.parent)  # its name may be short only
+    with (
+        socket.socket(socket.AF_UNIX) as made,
+        contextlib.chdir(path.parent),
+    ):  # its name may be short only
         made.bind(path.name)
 
 

@@ -7,6 +7,7 @@ store's.
 
 from __future__ import annotations
 
+import os
 import random
 import resource
 import signal
@@ -21,7 +22,8 @@ from gdb.storage import segment
 from gdb.storage import store as stores
 from tests.hostile import forge, guarded
 
-SPACE = 8 << 30  # nonsense must not be believed when memory is asked for
+# of addresses, of which threads reserve much: nonsense must not be believed when memory is asked for
+SPACE = (8 << 30) + (os.cpu_count() or 1) * (256 << 20)
 SECONDS = 20.0  # of the processors, for one store
 QUERIES = (
     "MATCH (n) RETURN count(*)",

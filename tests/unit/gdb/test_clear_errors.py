@@ -3,6 +3,7 @@ text."""
 
 from __future__ import annotations
 
+import errno
 import shutil
 import subprocess
 import sys
@@ -104,11 +105,12 @@ def test_a_file_that_is_missing_is_still_damage(tmp_path: Path) -> None:
 # ---- memory ----------------------------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize("error", [MemoryError(), OSError(errno.ENOMEM, "Cannot allocate memory")])
 def test_no_memory_in_a_transaction_drops_one_change(
-    db: gdb.Database, monkeypatch: pytest.MonkeyPatch
+    error: Exception, db: gdb.Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def none(*_: object, **__: object) -> object:
-        raise MemoryError
+        raise error
 
     with db.transaction() as tx:
         tx.add_nodes("N", [10])

@@ -92,3 +92,4 @@ def test_a_query_gives_the_same_to_python() -> None:
     value = gdb.connect().execute(f"RETURN datetime('{OLD}') AS x").scalar()
     assert isinstance(value, datetime)
     assert value.utcoffset() == timedelta(minutes=53, seconds=28)
+    assert pickle.loads(pickle.dumps(value)) == value
