@@ -29,6 +29,8 @@ STEP = 0.05
 LEAST = 1 << 20
 """Elements from which on NumPy takes so long for a sort of them, 0.05 s, that a thread is worth its start."""
 _CALLS = 8  # at once: a signal handler may commit while the main thread waits for a commit
+_SLOW = 0.01  # seconds of a call that was to be quick
+_WARY = 100
 _LOOKS = (0.0005, 0.001, 0.002, 0.005, 0.01, 0.02)  # seconds between two looks at a file's lock
 
 
@@ -182,15 +184,26 @@ def aside(size: int, work: Callable[[], T]) -> T:
     return beside(usage.carried(work), "gdb-aside")
 
 
+_wary = 0  # how many quick calls are made beside the main thread before one is tried in place again
 _helpers: tuple[int, ThreadPoolExecutor] | None = None  # behind the generation of their process
 
 
-def blocking(call: Callable[[], T]) -> T:
+def blocking(call: Callable[[], T], *, quick: bool = False) -> T:
     """Make a system call that no signal ends and that may take long, as an fsync of a slow disk: on the main thread,
-    beside it. It takes 0.03 ms longer."""
-    global _helpers
+    beside it, which takes up to 0.2 ms longer.
+
+    quick : it takes little where the disk is quick; so it is made in place until one such call was slow.
+    """
+    global _helpers, _wary
     if threading.current_thread() is not threading.main_thread():
         return call()
+    if quick and not _wary:
+        began = time.monotonic()
+        try:
+            return call()
+        finally:
+            _wary = _WARY if time.monotonic() - began > _SLOW else 0
+    _wary -= quick
     if _helpers is None or _helpers[0] != forks.generation():  # only this thread makes them
         _helpers = forks.generation(), ThreadPoolExecutor(_CALLS, thread_name_prefix="gdb-call")
     try:

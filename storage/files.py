@@ -481,7 +481,7 @@ class _PosixEnd(_PosixOpen):
 
     def fdatasync(self) -> None:
         try:
-            waiting.blocking(partial(os.fdatasync, self._fd))
+            waiting.blocking(partial(os.fdatasync, self._fd), quick=True)
         except OSError as error:
             self._files.poison(self._name, error)
 

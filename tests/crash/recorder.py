@@ -301,7 +301,7 @@ def no_waiting() -> Iterator[None]:
         yield
 
 
-def _in_place(call: Callable[[], T]) -> T:
+def _in_place(call: Callable[[], T], **_: bool) -> T:
     """A call that the library makes on a helper thread: here, so that `_site` sees who asks for it."""
     return call()
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import threading
+import time
 
 import pytest
 
@@ -21,3 +23,16 @@ def test_a_command_that_reads_late_gets_all_of_its_input() -> None:
 def test_a_command_that_takes_too_long_is_killed() -> None:
     with pytest.raises(subprocess.TimeoutExpired):
         waiting.run([sys.executable, "-c", "import time; time.sleep(600)"], b"", 0.2)
+
+
+def test_a_quick_call_is_made_beside_once_one_was_slow(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(waiting, "_wary", 0)
+
+    def here() -> bool:
+        return threading.current_thread() is threading.main_thread()
+
+    assert waiting.blocking(here, quick=True)
+    assert not waiting.blocking(here)
+    waiting.blocking(lambda: time.sleep(2 * waiting._SLOW), quick=True)
+    found = [waiting.blocking(here, quick=True) for _ in range(waiting._WARY + 1)]
+    assert found == [False] * waiting._WARY + [True]
