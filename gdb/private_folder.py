@@ -1,7 +1,7 @@
 """Folders that only this user can change, and the files in them: where gdb keeps what it will trust later.
 
 A path is walked from the root, one name at a time, through descriptors of the folders. Each of them belongs to this
-user or to root, and nobody else can write to it; so nobody else can put another one in its place between two looks. In
+user or to root, and no other user can write to it, so none can replace it between two looks. In
 a folder that all may write to but that is sticky, as the system's folder for temporary files, others can make names but
 neither remove nor rename those of this user. A symbolic link on the way is followed by this walk and never by the
 kernel, and only where it belongs to this user or to root: a home that is a link, as /home -> /usr/home, is fine.
@@ -30,7 +30,7 @@ class NotPrivate(Exception):
 
 
 def is_plain_and_own(state: os.stat_result) -> bool:
-    """Whether a file is a plain one of this user, under one name, that nobody else may write to."""
+    """Whether a file is a plain one of this user, under one name, that no other user may write to."""
     return (
         stat.S_ISREG(state.st_mode)
         and state.st_uid == os.geteuid()
@@ -74,7 +74,7 @@ def opened(base: str, *names: str) -> Iterator[tuple[int, bool]]:
 
 
 def own_file(folder: int, name: str) -> None:
-    """Make a file in a folder of `opened`, where it is missing, that nobody else may read or write.
+    """Make a file in a folder of `opened`, where it is missing, that no other user may read or write.
 
     Raises
     ------
@@ -148,7 +148,7 @@ def _inner(folder: int, name: str, flags: int) -> int | None:
 
 
 def _target(folder: int, name: str, path: str) -> str:
-    """Where a symbolic link leads that nobody else can have made."""
+    """Where a symbolic link leads that this user or root has made."""
     state = os.stat(name, dir_fd=folder, follow_symlinks=False)
     if state.st_uid not in (0, os.geteuid()):
         raise _not_own(f"The symbolic link {name} in {path}", state)

@@ -50,7 +50,7 @@ class Lock(_thread.RLock):  # type: ignore[misc]  # final in its stub alone
     def __init__(self) -> None:
         forks.renew(self)
 
-    def __enter__(self) -> bool:  # type: ignore[override]  # nobody calls it with arguments
+    def __enter__(self) -> bool:  # type: ignore[override]  # called without arguments
         return self.acquire(False) or self.take()
 
     def forked(self) -> None:
@@ -228,7 +228,7 @@ def _settle(future: Future[T], work: Callable[[], T]) -> None:
 def flock(file: int, kind: int) -> None:
     """Lock an open file, once who else has it has given it back; kind : fcntl.LOCK_SH or LOCK_EX.
 
-    The kernel wakes nobody whom a lost signal is to reach, so this looks again and again.
+    A blocking flock would not end for a signal that came just before it, so this tries again and again.
     """
     looks = iter(_LOOKS)
     while True:

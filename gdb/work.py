@@ -17,7 +17,7 @@ T = TypeVar("T")
 _NO_THREAD = "can't start new thread"  # a RuntimeError of Python: its stack found no room
 
 
-class faults:  # stands behind `with`, where a function would
+class faults:  # used in `with`, as a function would be
     """Turns what is no error of ours into one: OutOfBudget where there is no more memory, else InternalError, since it
     is our fault.
 

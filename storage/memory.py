@@ -39,7 +39,7 @@ class MemoryFiles:
         forks.watch(self)
 
     def forked(self) -> None:
-        """A child has a copy of the parent's memory, where nobody writes."""
+        """A child has a copy of the parent's memory, without a writer."""
         self._writer = threading.Lock()
         self._pinning = threading.Lock()  # guards the pins
 

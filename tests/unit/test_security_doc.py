@@ -32,6 +32,7 @@ def test_every_test_that_is_named_exists(repository: Path) -> None:
 
 def test_every_row_of_a_promise_names_what_holds_it(repository: Path) -> None:
     text = (repository / "docs" / "SECURITY.md").read_text(encoding="utf-8")
+    text = text.partition("## Measurements")[0]
     rows = [line for line in text.splitlines() if line.startswith("| ") and "| test |" not in line]
     promises = [row.split(" | ")[1] for row in rows if row.count(" | ") >= 2]
     assert all("::" in test or "`make " in test or "the same" in test for test in promises)
