@@ -10,6 +10,7 @@ import duckdb
 import nanoarrow as na
 import pytest
 
+import gdb
 from gdb.errors import (
     ArgumentProblem,
     ArithmeticProblem,
@@ -116,3 +117,29 @@ def test_a_stream_that_is_interrupted_halfway(
 def test_duckdbs_own_errors_pass() -> None:
     with pytest.raises(duckdb.IOException), stream_errors():
         raise duckdb.IOException("IO Error: x")
+
+
+def test_a_database_that_is_closed_while_duckdb_answers(monkeypatch: pytest.MonkeyPatch) -> None:
+    reached, raised, read = threading.Event(), list[BaseException](), relational._read
+
+    def noted(relation: object) -> object:
+        reached.set()
+        return read(relation)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(relational, "_read", noted)
+    db = gdb.connect()
+    db.execute("UNWIND range(1, 20000) AS i CREATE (:P {x: i})")
+
+    def work() -> None:
+        query = "MATCH (a:P) WITH a.x AS x ORDER BY x MATCH (b:P) RETURN x, sum(x * b.x) AS s ORDER BY s"
+        try:
+            db.execute(query)
+        except BaseException as error:
+            raised.append(error)
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    assert reached.wait(60)
+    db.close()
+    thread.join(60)
+    assert [type(error) for error in raised] == [Cancelled]
