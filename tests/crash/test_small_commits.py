@@ -67,14 +67,22 @@ def child(folder: Path, first: int, told: int, prepare: Callable[[], object]) ->
 
 
 def run(
-    folder: Path, first: int, prepare: Callable[[], object], kill_after: float = 0.0
+    folder: Path,
+    first: int,
+    prepare: Callable[[], object],
+    kill_after: tuple[int, float] | None = None,
 ) -> tuple[int, int]:
-    """Commits from `first` on in a child: how many were told in all, and its exit status."""
+    """Commits from `first` on in a child: how many were told in all, and its exit status. kill_after : so many commits,
+    and then so many seconds."""
     with tempfile.NamedTemporaryFile() as told:
         if not (pid := os.fork()):
             child(folder, first, told.fileno(), prepare)
-        if kill_after:
-            time.sleep(kill_after)
+        if kill_after is not None:
+            commits, seconds = kill_after
+            while commits and os.fstat(told.fileno()).st_size < first + commits:
+                assert os.waitid(os.P_PID, pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is None
+                time.sleep(0.0002)
+            time.sleep(seconds)
             os.kill(pid, signal.SIGKILL)
         status = os.waitpid(pid, 0)[1]
         return first - 1 + Path(told.name).read_bytes().count(b"+"), status
@@ -112,11 +120,12 @@ def test_killed_at_random_moments(folder: Path) -> None:
     rng, count, interrupted = random.Random(1), 0, 0
     make(folder)
     for _ in range(25):
-        told, _ = run(folder, count + 1, lambda: None, 0.002 + rng.random() * 0.03)
+        moment = rng.randrange(COMMITS), rng.random() * 0.003
+        told, _ = run(folder, count + 1, lambda: None, moment)
         before, count = count, held(folder)
         assert count in (told, told + 1)
         interrupted += before < count < before + COMMITS
-    assert interrupted > 2  # else the kills came too early or too late to mean anything
+    assert interrupted > 5  # else the kills came too early or too late to mean anything
 
 
 def test_a_record_that_is_not_written_would_be_seen(
