@@ -24,6 +24,7 @@ done
 logs=$(mktemp -d)
 spinning=''
 trap 'kill $spinning 2>/dev/null || true' EXIT
+trap 'trap - TERM; kill 0' INT TERM  # xargs and its runs too
 for _ in $(seq "$busy"); do
     sh -c 'while :; do :; done' &
     spinning="$spinning $!"
