@@ -1,4 +1,4 @@
-#!/bin/sh
+#!/usr/bin/env bash
 # Runs a command again and again beside busy processes: a test that fails one time in ten is a fault.
 #
 #   scripts/repeat.sh [--times N] [--busy M] [--workers W] -- COMMAND [ARGUMENTS]
@@ -23,8 +23,9 @@ done
 
 logs=$(mktemp -d)
 spinning=''
-trap 'kill $spinning 2>/dev/null || true' EXIT
-trap 'trap - TERM; kill 0' INT TERM  # xargs and its runs too
+runs=''
+trap 'kill $spinning ${runs:+-$runs} 2>/dev/null || true' EXIT
+trap 'exit 130' INT TERM
 for _ in $(seq "$busy"); do
     sh -c 'while :; do :; done' &
     spinning="$spinning $!"
@@ -40,7 +41,10 @@ if "$@" >"$logs/$number.log" 2>&1; then
 else
     echo "run $number: FAILED, $(($(date +%s) - began)) s: $logs/$number.log"
 fi'
-seq "$times" | xargs -P "$workers" -I NUMBER sh -c "$run" run NUMBER "$logs" "$@" | tee "$logs/runs"
+set -m  # the runs become a process group, which ends with this script
+seq "$times" | xargs -P "$workers" -I NUMBER sh -c "$run" run NUMBER "$logs" "$@" | tee "$logs/runs" &
+runs=$(jobs -p %%)
+wait %%
 
 failed=$(grep -c FAILED "$logs/runs" || true)
 echo "$times runs beside $busy busy processes: $((times - failed)) passed, $failed failed"
