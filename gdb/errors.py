@@ -304,9 +304,14 @@ class QueryTimeout(RunError, TimeoutError):
 
 
 class OutOfBudget(RunError, MemoryError):
-    """The query needs more memory than its budget."""
+    """The query needs more memory than its budget, or than the machine has."""
 
     code = "MEMORY"
+
+
+def no_more_memory() -> OutOfBudget:
+    """The error where the operating system, not a budget, refused memory."""
+    return OutOfBudget("the machine has no more memory for this.", "Ask for less at once.")
 
 
 class DeviceError(RunError):

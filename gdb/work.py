@@ -9,7 +9,7 @@ from types import TracebackType
 from typing import TypeVar
 
 from gdb import forks, waiting
-from gdb.errors import ClosedError, GdbError, InternalError, OutOfBudget
+from gdb.errors import ClosedError, GdbError, InternalError, no_more_memory
 from gdb.interrupt import Cancel, run_interruptibly
 from gdb.waiting import until
 
@@ -41,9 +41,7 @@ class faults:  # used in `with`, as a function would be
         if error is None or isinstance(error, GdbError) or not isinstance(error, Exception):
             return
         if _no_memory(error):
-            raise OutOfBudget(
-                "the machine has no more memory for this.", "Ask for less at once."
-            ) from None
+            raise no_more_memory() from None
         if not self._foreign:
             raise InternalError(
                 f"an unexpected {error.__class__.__name__}: {error}.",

@@ -7,7 +7,7 @@ import os
 from pathlib import Path
 from types import TracebackType
 
-from gdb.errors import OutOfBudget, StoreError, StorePermissionError
+from gdb.errors import StoreError, StorePermissionError, no_more_memory
 
 NO_LOCKS = (errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP)  # of a file system that has none
 _GONE = (errno.ENOENT, errno.ENOTDIR, errno.ESTALE)
@@ -55,9 +55,7 @@ class translated:  # stands behind `with`, where a function would
                 "Copy the store to a local disk to write to it; here it can be read.",
             ) from error
         if error.errno == errno.ENOMEM:
-            raise OutOfBudget(
-                "the machine has no more memory for this.", "Ask for less at once."
-            ) from error
+            raise no_more_memory() from error
         if error.errno in (errno.EACCES, errno.EPERM, errno.EROFS):
             raise StorePermissionError(
                 f"The operating system refuses access to {self._what}: {error.strerror}.",

@@ -18,7 +18,7 @@ The races, and why nothing is lost:
 - A fork shares the descriptor, and with it the lock, which lasts until the last of both closes it: as long as either
   needs the file. So a pin is given up by closing alone, never by unlocking, which would be for both, nor is it ever
   made exclusive. (A child that took a lock of its own and closed the inherited file would gain nothing by it.) The
-  sweeper and the writer unlock what they locked, so that a child that was forked meanwhile keeps nobody waiting.
+  sweeper and the writer unlock what they locked, so that no process waits for a child that was forked meanwhile.
 - A manifest that was switched may not have reached the disk: then a power cut brings back the one before. So the
   folder is synced before anything goes.
 - A writer's new files are named by no manifest yet. So only who holds the writer's lock sweeps. A store that is opened
@@ -122,7 +122,7 @@ def wait_for_sweeper(folder: Path) -> None:
 
 
 def _lockable(path: Path) -> int:
-    """A descriptor for an exclusive lock: on NFS only one that may write gets it. It is written to by nobody."""
+    """A descriptor for an exclusive lock: on NFS only one that may write gets it. Nothing is written to it."""
     try:
         return opened(path, os.O_RDWR)
     except OSError as error:

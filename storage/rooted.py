@@ -55,7 +55,7 @@ def _descriptor(path: Rooted) -> int:
             raise
         raise ImportFailed(
             "has changed since it was found inside of the import root: a link, or no plain file, is in its place",
-            "Let nobody write to the import root whom you do not trust.",
+            "Give write access to the import root only to users whom you trust.",
             file=str(path),
         ) from None
 

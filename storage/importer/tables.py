@@ -6,12 +6,12 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from types import TracebackType
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Self, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
+from gdb.closing import Closing
 from gdb.errors import ImportFailed
 from gdb.storage import temporal
 from gdb.storage.engine import Engine, run, stream_errors, tell_progress
@@ -93,7 +93,7 @@ class Share:
         return self.done + (self.goal - self.done) * part / (4 * (self.columns + 1))
 
 
-class Table:
+class Table(Closing):
     """The rows of one CSV file as text columns c0, c1, ... inside a DuckDB connection of its own.
 
     `record` is a row's number in the file, see `Places.of_rows`; the numbers of rows that were
@@ -118,21 +118,13 @@ class Table:
         self._share = Share(tick, width)
         self._made: DuckDBPyConnection | None = None
 
-    def __enter__(self) -> Table:
+    def __enter__(self) -> Self:
         try:
             self._read()
         except BaseException:
             self.close()
             raise
         return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        self.close()
 
     def close(self) -> None:
         if self._made is not None:
@@ -159,10 +151,6 @@ class Table:
             return run(self.connection, work, tick)
         except duckdb.OutOfMemoryException:
             raise no_room(self.path) from None
-        except RuntimeError as error:  # what comes through Arrow has lost its class
-            if "Out of Memory" in str(error):
-                raise no_room(self.path) from None
-            raise
 
     def _rows(self, sql: str, parameters: Sequence[object] = ()) -> list[Row]:
         """All rows of a statement; a result that is left open keeps the connection from other work."""

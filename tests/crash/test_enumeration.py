@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from random import Random
 
@@ -268,7 +269,7 @@ def test_going_on_where_another_writer_stopped_would_be_seen(
 
     tape = record(A_JOURNAL, root())
     last = len(tape.operations) - tape.began
-    after = [n for n in range(last, 0, -1) if _written_last(root, tape, n)][:2]
+    after = list(islice((n for n in range(last, 0, -1) if _written_last(root, tape, n)), 2))
     faults = {True: "", False: ""}
     for lenient in faults:
         with monkeypatch.context() as patched:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 import numpy as np
 import pytest
 
@@ -23,6 +25,7 @@ ARCHITECTURES = (75, 80, 86, 89, 90)
 SPILL_LIMIT = 640
 
 
+@cache
 def compiled_here(source: str, architecture: int) -> tuple[bytes, str]:
     """(machine code, compiler's log)."""
     nvrtc = pytest.importorskip(

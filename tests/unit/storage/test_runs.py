@@ -67,7 +67,7 @@ def test_a_budget_does_not_change_a_byte(graph: GraphTables, segment_edges: int)
     assert contents(few) == contents(whole)
 
 
-def large(seed: int, edges: int = 20_000) -> GraphTables:
+def large(seed: int, edges: int = 6_000) -> GraphTables:
     """Hubs, repeats, self-loops, and properties of every shape."""
     rng = np.random.default_rng(seed)
     ends = (rng.random((2, edges)) ** 3 * 300).astype(np.int64)
@@ -89,10 +89,10 @@ def large(seed: int, edges: int = 20_000) -> GraphTables:
 
 def test_a_large_graph_on_disk_under_a_budget(tmp_path: Path) -> None:
     graph = large(1)
-    whole = written(graph, None, 3_000)
+    whole = written(graph, None, 1_000)
     store = Store.open(tmp_path / "s", create=True)
-    with tiny(piece=500, sample=200), patch.object(runs, "MOST_BUCKETS", 7):
-        few = write_graph(store, graph, budget=20_000, segment_edges=3_000)
+    with tiny(piece=200, sample=100), patch.object(runs, "MOST_BUCKETS", 7):
+        few = write_graph(store, graph, budget=8_000, segment_edges=1_000)
     assert contents(few) == contents(whole)
     few.check()
     agree(Naive(graph), few)
