@@ -29,6 +29,7 @@ from gdb.language.syntax import (
 )
 from gdb.language.types import BOOLEAN, INTEGER
 from gdb.rows.component import pushable
+from gdb.rows.pattern import Condition
 
 
 def asks(expression: Expression) -> bool:
@@ -117,8 +118,9 @@ class Asked:
         own = (*component.vertices, *component.edges)
         shared = [name for name in own if name in names]
         elements = [names[name].element for name in shared]
-        fresh = set(own) - set(shared)
-        alone = all(len(c.names) == 1 and c.names <= fresh for c in pattern.conditions)
+        reach = {*own, *names}
+        conditions = [Condition(c.expression, c.names & reach) for c in pattern.conditions]
+        alone = all(c.names <= {*own} and c.names - {*shared} for c in conditions)
         if others or not shared or not alone or any(e is None for e in elements):
             return None
         if any(
@@ -126,8 +128,8 @@ class Asked:
             for name, element in zip(shared, elements, strict=True)
         ):
             return None
-        context, conditions = builder.context, pattern.conditions
-        if len(pushable(context, pattern, component, conditions)) < len(conditions):
+        context = builder.context
+        if len(pushable(context, pattern, component, conditions, shared)) < len(conditions):
             return None
         self.relation = relation = builder.made(self.relation)
         columns = {name: builder.fresh("x") for name in shared}

@@ -16,6 +16,7 @@ from gdb.chain.translate import ChainTranslator
 from gdb.errors import QueryError
 from gdb.executor.tail import ColumnRef
 from gdb.language.columns import STORE_KIND
+from gdb.language.existence import is_edge_test
 from gdb.language.resolve import properties
 from gdb.language.scope import Edge as ScopeEdge
 from gdb.language.scope import Vertex as ScopeVertex
@@ -88,9 +89,9 @@ class _Matching:
         fresh = self._numbered(bound)
         long, paths = self.pattern.long, self.pattern.routes
         reach = {*relation.names, *fresh, *(e.name for e in long), *(p.name for p in paths)}
-        pushed = [self._pushed(component, bound) for component in self.components]
-        taken = [condition for some in pushed for condition in some]
-        rest = [c for c in pattern.conditions if c not in taken]
+        pushed = [self._pushed(component, bound, reach) for component in self.components]
+        taken = [condition.expression for some in pushed for condition in some]
+        rest = [c for c in pattern.conditions if not any(c.expression is one for one in taken)]
         late = [c for c in rest if asks(c.expression)]
         soon = [c for c in rest if c not in late]
         asked = {name for c in rest for name in c.names} & reach
@@ -184,11 +185,19 @@ class _Matching:
             for term in condition.expression.labels
         ]
 
-    def _pushed(self, component: Component, bound: Collection[str]) -> tuple[Condition, ...]:
-        names = {*component.vertices, *component.edges} - set(bound)
-        own = [c for c in self.pattern.conditions if len(c.names) == 1 and c.names <= names]
-        own = [c for c in own if not asks(c.expression)]
-        return pushable(self.builder.context, self.pattern, component, own)
+    def _pushed(
+        self, component: Component, bound: Collection[str], reach: Collection[str]
+    ) -> tuple[Condition, ...]:
+        """The conditions that a component's query graph takes. reach : the names that a condition can mean; others are
+        inside of it."""
+        names = {*component.vertices, *component.edges}
+        own = [
+            Condition(c.expression, c.names & {*reach})
+            for c in self.pattern.conditions
+            if is_edge_test(c.expression) or not asks(c.expression)
+        ]
+        own = [c for c in own if c.names <= names and c.names - {*bound}]
+        return pushable(self.builder.context, self.pattern, component, own, bound)
 
     def _differing(self) -> list[tuple[str, str]]:
         """Relationships of several components that could be the same."""

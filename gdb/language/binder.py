@@ -8,34 +8,29 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from gdb.errors import LimitExceeded, NotSupported, SyntaxProblem
 from gdb.executor.tail import Tail, same
-from gdb.language import functions, pushdown
+from gdb.language import functions, pushdown, question
 from gdb.language.canonical import canonical, numbered
 from gdb.language.clauses import Match, Query, Simple
-from gdb.language.compared import Compared, compared
-from gdb.language.existence import EdgeTest, edge_test, told_apart
+from gdb.language.compared import Compared
+from gdb.language.existence import EdgeTest, edge_test
 from gdb.language.projection import project
 from gdb.language.pushdown import Conditions
+from gdb.language.question import Candidates, edge_of, vertex_of
 from gdb.language.refusals import check, refuse_clauses
 from gdb.language.report import problem
 from gdb.language.resolve import conjuncts, elements, measure, parameters, resolve
 from gdb.language.scope import Scope
 from gdb.language.syntax import Element, Expression, HasLabels, walk
-from gdb.query_graph import MatchMode, QueryEdge, QueryGraph, QueryVertex, Renamed
-from gdb.storage.adjacency import Direction
+from gdb.query_graph import MatchMode, QueryGraph, Renamed
 
 if TYPE_CHECKING:
     from gdb.executor.tail import Value
     from gdb.storage.adjacency import I64, U32
     from gdb.storage.snapshot import Snapshot
-
-
-_FEW = (
-    64  # candidates of one vertex, of whom what matches may be listed sooner than columns are read
-)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -144,10 +139,11 @@ class BoundQuery:
         vertices, edges = list(self.graph.vertices), list(self.graph.edges)
         for element in touched:
             k = element.index
+            allowed = {element: question.candidates_of(scope, element, pushed[element])}
             if element.kind == "vertex":
-                vertices[k] = _vertex(scope, k, pushed)
+                vertices[k] = vertex_of(scope, k, allowed)
             else:
-                edges[k] = _edge(scope, k, pushed, edges[k].wanted)
+                edges[k] = edge_of(scope, k, allowed, edges[k].wanted)
         compares = list(self.graph.compared)
         for k, (least, most) in bounds.items():
             compares[k] = replace(compares[k], least=least, most=most)
@@ -207,60 +203,34 @@ def _bind(
         asked, others = _conditions(scope, match, default_mode)
         tests += asked
         written += others
-    pushed, rest = pushdown.distribute(scope, written)
-    apart, rest = told_apart(scope, rest)
-    compares: tuple[Compared, ...] = ()
-    for test in tests:
-        scope.tested_types += test.types
-        scope.tested_labels += [name for term in test.labels for name in term]
-        if test.end is None:
-            element = Element("vertex", test.start, scope.vertices[test.start].place)
-            pushed.setdefault(element, Conditions()).on_edges.append(test)
-    between = [test.edge for test in tests if test.end is not None]
+    found = question.asked(scope, tests, written)
     scope.warn_of_unknown_names()
-    vertices = tuple(_vertex(scope, k, pushed) for k in range(len(scope.vertices)))
-    if not mode.distinct and not _soon_listed(scope, vertices):
-        compares, rest = compared(scope, rest)
-    tail = project(scope, query.returning, rest)
+    allowed = _candidates(scope, found.pushed, "vertex")
+    vertices = [vertex_of(scope, k, allowed) for k in range(len(scope.vertices))]
+    if not mode.distinct and not question.soon_listed(scope, vertices):
+        found.compare(scope)
+    tail = project(scope, query.returning, found.rest)
     wanted = {ref.index for ref in tail.columns if ref.element == "edge"}
-    texts, renamed = _compared(scope, rest)
-    graph = QueryGraph(
-        vertices,
-        (
-            *(_edge(scope, k, pushed, k in wanted) for k in range(len(scope.edges))),
-            *(edge for edge in between if edge.exists),
-        ),
-        mode,
-        texts,
-        renamed,
-        apart,
-        tuple(edge for edge in between if not edge.exists),
-        tuple(one.compare for one in compares),
-    )
+    allowed = _candidates(scope, found.pushed, "edge")
+    edges = [edge_of(scope, k, allowed, k in wanted) for k in range(len(scope.edges))]
+    texts, renamed = _compared(scope, found.rest)
+    graph = replace(found.graph(vertices, edges, mode), symmetric_under=texts, renamed=renamed)
     warnings = tuple(scope.warnings)
     return BoundQuery(
         *(graph, tail, query.explain, warnings),
-        Sources(query, scope, pushed, rest, compares),
+        Sources(query, scope, found.pushed, found.rest, found.compared),
         query.profile,
     )
 
 
-def _soon_listed(scope: Scope, vertices: Sequence[QueryVertex]) -> bool:
-    """Whether all that matches is listed sooner than whole columns are read: by the mean degrees of a tree that begins
-    at a vertex of few candidates."""
-    few = min((len(v.allowed) for v in vertices if v.allowed is not None), default=_FEW + 1)
-    if few > _FEW:
-        return False
-    snapshot = scope.snapshot
-    count, expected = max(snapshot.vertex_count, 1), float(few)
-    degrees = []
-    for edge in scope.edges:
-        names = {name.text for name in edge.types}
-        types = [t.edge_count for t in snapshot.edge_types if not names or t.name in names]
-        degrees.append(sum(types) / count * (2 if edge.direction is Direction.ANY else 1))
-    for degree in sorted(degrees)[: len(vertices) - 1]:
-        expected *= max(degree, 1.0)
-    return expected < snapshot.vertex_count + snapshot.edge_count
+def _candidates(
+    scope: Scope, pushed: Mapping[Element, Conditions], kind: Literal["vertex", "edge"]
+) -> Candidates:
+    """What the elements of a kind may be by their own conditions."""
+    elements_ = (element for element in pushed if element.kind == kind)
+    return {
+        element: question.candidates_of(scope, element, pushed[element]) for element in elements_
+    }
 
 
 def _compared(scope: Scope, rest: Sequence[Expression]) -> tuple[tuple[str, ...], Renamed]:
@@ -348,32 +318,3 @@ def _check(scope: Scope, condition: Expression) -> None:
             )
     for name, place in parameters(condition):
         scope.parameter(name, place)
-
-
-def _vertex(scope: Scope, index: int, pushed: Mapping[Element, Conditions]) -> QueryVertex:
-    vertex = scope.vertices[index]
-    element = Element("vertex", index, vertex.place)
-    labels = {tuple(sorted({name.text for name in term})) for term in vertex.labels}
-    conditions = pushed.get(element)
-    if conditions is None:
-        return QueryVertex(vertex.name, tuple(sorted(labels)))
-    allowed = pushdown.allowed_vertices(scope, element, conditions)
-    text = pushdown.predicate(scope, conditions)
-    return QueryVertex(vertex.name, tuple(sorted(labels)), allowed, text)
-
-
-def _edge(
-    scope: Scope, index: int, pushed: Mapping[Element, Conditions], wanted: bool
-) -> QueryEdge:
-    edge = scope.edges[index]
-    element = Element("edge", index, edge.place)
-    types = tuple(sorted({name.text for name in edge.types}))
-    allowed, text = None, ""
-    conditions = pushed.get(element)
-    if conditions is not None:
-        allowed = pushdown.allowed_edges(scope, element, conditions)
-        text = pushdown.predicate(scope, conditions)
-    return QueryEdge(
-        *(edge.source, edge.target, types, edge.direction, edge.name, wanted, allowed, text),
-        clause=edge.clause,
-    )

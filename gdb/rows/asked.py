@@ -10,6 +10,7 @@ import numpy as np
 
 from gdb import counting
 from gdb.rows.component import pushable, question
+from gdb.rows.pattern import Condition
 from gdb.storage.adjacency import I64, U32
 from gdb.values.elements import NodeValue
 
@@ -32,12 +33,13 @@ def numbers(context: Context, pattern: Pattern, rows: Sequence[Row], *, exact: b
         return None
     (component,) = components
     names = [name for name in component.vertices if name in rows[0]]
-    fresh = {*component.vertices, *component.edges} - set(rows[0])
-    conditions = pattern.conditions
-    alone = all(len(c.names) == 1 and c.names <= fresh for c in conditions)
+    own = {*component.vertices, *component.edges}
+    reach = {*own, *rows[0]}
+    conditions = [Condition(c.expression, c.names & reach) for c in pattern.conditions]
+    alone = all(c.names <= own and c.names - {*names} for c in conditions)
     if not names or not alone or any(name in rows[0] for name in component.edges):
         return None
-    if len(pushable(context, pattern, component, conditions)) < len(conditions):
+    if len(pushable(context, pattern, component, conditions, names)) < len(conditions):
         return None
     found = np.zeros(len(rows), np.int64)
     there = [k for k, row in enumerate(rows) if all(_there(row, name) for name in names)]

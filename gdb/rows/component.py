@@ -7,7 +7,7 @@ need dynamic types are left. Elements that the rows know already are held to wha
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -15,23 +15,24 @@ import numpy as np
 from gdb.errors import NotSupported, QueryError
 from gdb.executor import run as executor
 from gdb.executor.embeddings import Embeddings, Wanted
-from gdb.language import pushdown
 from gdb.language.canonical import canonical, numbered
 from gdb.language.columns import EmbeddingColumns, Parameters
+from gdb.language.existence import edge_test
 from gdb.language.mentions import mentioned
+from gdb.language.pushdown import Conditions
+from gdb.language.question import Asked, asked, candidates_of, edge_of, soon_listed, vertex_of
 from gdb.language.resolve import elements, resolve
 from gdb.language.scalar import Translator
 from gdb.language.scope import Edge as ScopeEdge
 from gdb.language.scope import Scope
 from gdb.language.scope import Vertex as ScopeVertex
 from gdb.language.syntax import Element, Expression, Name, Variable
-from gdb.query_graph import QueryEdge, QueryGraph, QueryVertex
+from gdb.query_graph import QueryGraph
 from gdb.row_graph import started
 from gdb.rows.pattern import Component, Condition, Edge, Pattern
 from gdb.storage.adjacency import I64, U32, Direction
 
 if TYPE_CHECKING:
-    from gdb.language.pushdown import Conditions
     from gdb.rows.context import Context
 
 
@@ -69,12 +70,34 @@ def matched(
 
 
 def pushable(
-    context: Context, pattern: Pattern, component: Component, conditions: Sequence[Condition]
+    context: Context,
+    pattern: Pattern,
+    component: Component,
+    conditions: Sequence[Condition],
+    bound: Collection[str] = (),
 ) -> tuple[Condition, ...]:
-    """Those of some conditions on one element each that `matched` applies, as far as their texts tell."""
+    """Those of some conditions on elements of a component that its query graph takes, as far as their texts tell.
+
+    bound : the elements that rows bind. What compares with them is left: it would read columns of all elements, and the
+        rows may be few.
+    """
+    return tuple(one for one in conditions if _pushable(context, pattern, component, one, bound))
+
+
+def _pushable(
+    context: Context,
+    pattern: Pattern,
+    component: Component,
+    condition: Condition,
+    bound: Collection[str],
+) -> bool:
     run = _Run(context, pattern, component)
-    _, left = run.distributed(conditions)
-    return tuple(one for one in conditions if one not in left and run.typed(one))
+    found = run.distributed([condition])
+    if found.left:
+        return False
+    if found.of_several:
+        return not (condition.names & {*bound}) and not found.compared(run.scope)
+    return all(run.typed(known.all()) for known in found.asked.pushed.values())
 
 
 def question(
@@ -89,7 +112,7 @@ def question(
     """What `matched` asks the executors, vertices and edges in the component's order, and the conditions that are not
     in it. wanted : the edges whose ids are asked for."""
     run = _Run(context, pattern, component)
-    return run.graph(conditions, bound_vertices, bound_edges, wanted=wanted)
+    return run.graph(conditions, bound_vertices, bound_edges, wanted=wanted, sure=True)
 
 
 def admitted_edges(
@@ -148,6 +171,38 @@ def candidates(
     return np.flatnonzero(flags) if vids is None else vids[flags[vids]]
 
 
+@dataclass(slots=True)
+class _Distributed:
+    """Conditions by what they ask.
+
+    of : those on one element, by element. of_several : those that compare two; their expressions are `asked.rest`.
+    left : all that are for none of it.
+    """
+
+    asked: Asked = field(default_factory=Asked)
+    of: dict[Element, list[Condition]] = field(default_factory=dict)
+    of_several: list[Condition] = field(default_factory=list)
+    left: list[Condition] = field(default_factory=list)
+
+    def take(self, condition: Condition, one: Asked) -> None:
+        """Add what one condition asks."""
+        for element, known in one.pushed.items():
+            self.of.setdefault(element, []).append(condition)
+            several = self.asked.pushed.setdefault(element, Conditions())
+            several.on_id += known.on_id
+            several.on_properties += known.on_properties
+            several.on_edges += known.on_edges
+        self.asked.between += one.between
+        self.asked.apart = tuple(sorted({*self.asked.apart, *one.apart}))
+        self.asked.rest += one.rest
+
+    def compared(self, scope: Scope) -> list[Condition]:
+        """Make the comparisons part of the query graph; those that cannot be."""
+        written = dict(zip(map(id, self.asked.rest), self.of_several, strict=True))
+        self.asked.compare(scope)
+        return [written[id(one)] for one in self.asked.rest]
+
+
 class _Run:
     def __init__(self, context: Context, pattern: Pattern, component: Component) -> None:
         self.context, self.pattern, self.component = context, pattern, component
@@ -188,24 +243,34 @@ class _Run:
         bound_edges: Mapping[str, I64],
         later: Sequence[Condition] = (),
         wanted: Collection[str] = (),
+        *,
+        sure: bool = False,
     ) -> tuple[QueryGraph, tuple[Condition, ...]]:
-        pushed, left = self.distributed(conditions)
+        """The query graph, and the conditions that are not in it. sure : comparisons are, however few candidates there
+        are."""
+        scope, found = self.scope, self.distributed(conditions)
+        left = found.left
         allowed: dict[Element, tuple[I64, str]] = {}
-        for element, (of, several) in pushed.items():
+        for element, of in found.of.items():
             try:
-                found = self._allowed(element, several)
+                allowed[element] = candidates_of(scope, element, found.asked.pushed[element])
             except (
                 QueryError
             ):  # it needs dynamic types, or fails: then only for rows that get there
                 left += of
-                continue
-            allowed[element] = found, pushdown.predicate(self.scope, several)
         vertices = [
-            self._vertex(k, allowed, bound_vertices) for k in range(len(self.scope.vertices))
+            vertex_of(scope, k, allowed, bound_vertices.get(vertex.name or ""))
+            for k, vertex in enumerate(scope.vertices)
         ]
-        edges = [self._edge(k, allowed, bound_edges, wanted) for k in range(len(self.scope.edges))]
-        graph = QueryGraph(tuple(vertices), tuple(edges), self.pattern.mode)
-        if graph.mode.distinct:
+        edges = [
+            edge_of(scope, k, allowed, edge.name in wanted, bound_edges.get(edge.name or ""))
+            for k, edge in enumerate(scope.edges)
+        ]
+        mode = self.pattern.mode
+        few = mode.distinct or (not sure and soon_listed(scope, vertices))
+        left += found.of_several if few else found.compared(scope)
+        graph = found.asked.graph(vertices, edges, mode)
+        if mode.distinct:
             graph = self._compared(graph, [*left, *later])
         return graph, tuple(left)
 
@@ -238,72 +303,38 @@ class _Run:
         texts = renamed((*range(len(graph.vertices)),), (*range(len(graph.edges)),))
         return replace(graph, symmetric_under=tuple(sorted(texts)), renamed=renamed)
 
-    def distributed(
-        self, conditions: Sequence[Condition]
-    ) -> tuple[dict[Element, tuple[list[Condition], Conditions]], list[Condition]]:
-        found: dict[Element, tuple[list[Condition], Conditions]] = {}
-        left: list[Condition] = []
+    def distributed(self, conditions: Sequence[Condition]) -> _Distributed:
+        """Conditions by what they ask of the component; label tests move into the scope's labels."""
+        found = _Distributed()
         for condition in conditions:
-            resolved = resolve(condition.expression, self.scope.lookup)
             try:
-                pushed, rest = pushdown.distribute(self.scope, [resolved])
+                one = self._asked(condition.expression)
             except QueryError:
-                pushed, rest = {}, [resolved]
-            if rest or any(len(elements(part)) != 1 for part in (resolved,)):
-                left.append(condition)
+                found.left.append(condition)
                 continue
-            for element, one in pushed.items():
-                known, several = found.setdefault(element, ([], pushdown.Conditions()))
-                known.append(condition)
-                several.on_id.extend(one.on_id)
-                several.on_properties.extend(one.on_properties)
-        return found, left
+            if any(len(elements(part)) != 2 for part in one.rest):
+                found.left.append(condition)
+                continue
+            found.of_several += [condition for _ in one.rest]
+            found.take(condition, one)
+        return found
 
-    def typed(self, condition: Condition) -> bool:
-        """Whether a condition is one over columns."""
+    def _asked(self, condition: Expression) -> Asked:
+        test = edge_test(self.scope, condition, self.context.mode)
+        if test is not None:
+            return asked(self.scope, [test], [])
+        return asked(self.scope, [], [resolve(condition, self.scope.lookup)])
+
+    def typed(self, conditions: Sequence[Expression]) -> bool:
+        """Whether conditions on one element are ones over columns."""
         parameters = Parameters()
-        columns = EmbeddingColumns(self.scope, parameters)
+        translator = Translator(self.scope, EmbeddingColumns(self.scope, parameters), parameters)
         try:
-            resolved = resolve(condition.expression, self.scope.lookup)
-            Translator(self.scope, columns, parameters).condition(resolved)
+            for condition in conditions:
+                translator.condition(condition)
         except QueryError:
             return False
         return True
-
-    def _allowed(self, element: Element, conditions: Conditions) -> I64:
-        if element.kind == "vertex":
-            return pushdown.allowed_vertices(self.scope, element, conditions).astype(np.int64)
-        return pushdown.allowed_edges(self.scope, element, conditions)
-
-    def _vertex(
-        self, k: int, allowed: Mapping[Element, tuple[I64, str]], bound: Mapping[str, U32]
-    ) -> QueryVertex:
-        vertex = self.scope.vertices[k]
-        labels = tuple(sorted({tuple(sorted({n.text for n in term})) for term in vertex.labels}))
-        vids, text = allowed.get(Element("vertex", k, vertex.place), (None, ""))
-        name = vertex.name or ""
-        if name in bound:
-            mine = bound[name].astype(np.int64)
-            vids = mine if vids is None else np.intersect1d(vids, mine)
-            text = f"{text} bound {name}"
-        return QueryVertex(name, labels, None if vids is None else vids.astype(np.uint32), text)
-
-    def _edge(
-        self,
-        k: int,
-        allowed: Mapping[Element, tuple[I64, str]],
-        bound: Mapping[str, I64],
-        wanted: Collection[str],
-    ) -> QueryEdge:
-        edge = self.scope.edges[k]
-        eids, text = allowed.get(Element("edge", k, edge.place), (None, ""))
-        name = edge.name or ""
-        if name in bound:
-            eids = bound[name] if eids is None else np.intersect1d(eids, bound[name])
-            text = f"{text} bound {name}"
-        types = tuple(sorted({type_.text for type_ in edge.types}))
-        asked = name in wanted
-        return QueryEdge(edge.source, edge.target, types, edge.direction, name, asked, eids, text)
 
     def _rows(
         self,

@@ -121,9 +121,14 @@ class _Matching:
         return [one for one in table if all(test(one[1]) is True for test in tests)]
 
     def _own(self, component: Component) -> list[Condition]:
-        """The conditions that one element of a component decides."""
-        names = {*component.vertices, *component.edges} - self.bound
-        return [c for c in self.waiting if len(c.names) == 1 and c.names <= names]
+        """The conditions that the elements of a component decide, at least one of them new."""
+        names = {*component.vertices, *component.edges}
+        found = []
+        for c in self.waiting:
+            own = c.names & self.reach
+            if own <= names and own - self.bound:
+                found.append(c)
+        return found
 
     # ---- components ------------------------------------------------------------------------------
 

@@ -226,7 +226,7 @@ COUNTED = {
     "MATCH (a)-->(b) WITH a, b MATCH (b)-->(c) RETURN sum(b.x) AS s, max(b.x) AS m": 2,
     "MATCH (a:P) RETURN a.name, COUNT { MATCH (a)--(b) MATCH (b)--(c) } AS n": 1,
     "MATCH (t:T) MATCH (a:P)-[r]-(b) WITH t, r MATCH (c)-->(d) RETURN count(r), t": 1,
-    "MATCH (a:P) OPTIONAL MATCH (a)-[:K]->(b) WHERE (b)-[:L]->() RETURN a.name, count(b) AS n": 0,
+    "MATCH (a:P) OPTIONAL MATCH (a)-[:K]->(b) WHERE (b)-[:L]->() RETURN a.name, count(b) AS n": 1,
     "MATCH (a)-->(b) WITH a, b MATCH (b)-->(c) RETURN avg(b.x) AS s": 0,
     "MATCH (a)-->(b) WITH a, b MATCH (b)-->(c) RETURN b.name": 0,
     "MATCH (a)-->(b) WITH a, b LIMIT 100 MATCH (b)-->(c) RETURN count(DISTINCT a) AS n": 1,

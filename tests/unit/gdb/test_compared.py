@@ -14,10 +14,11 @@ import numpy as np
 import pytest
 
 import gdb
-from gdb import Database
+from gdb import Database, by_chain
 from gdb.errors import GdbError
 from gdb.executor.tail import Value
-from gdb.language import binder, compared_values
+from gdb.language import compared_values
+from gdb.language import question as query_graphs
 from gdb.language.clauses import Query
 from gdb.storage.build import write_graph
 from gdb.storage.model import Column, EdgeTable, GraphTables, PropertyValue, VertexTable
@@ -158,7 +159,7 @@ def test_every_way_gives_the_same(
     forget(db)
     found = [answer(db, text, one, device) for one in asked]
     with monkeypatch.context() as patch:
-        patch.setattr(binder, "compared", lambda scope, conditions: ((), list(conditions)))
+        patch.setattr(query_graphs, "compared", lambda scope, conditions: ((), list(conditions)))
         for one, got in zip(asked, found, strict=True):
             forget(db)
             agree(got, answer(db, text, one, "cpu"), text)
@@ -167,6 +168,12 @@ def test_every_way_gives_the_same(
         for one, got in zip(asked, found, strict=True):
             forget(db)
             agree(got, answer(db, text, one, "cpu"), text)
+    with monkeypatch.context() as patch:  # clause by clause, over columns and over rows, in the nest as well
+        patch.setattr(Query, "simple", property(lambda _: None))
+        for columns_ in (True, False):
+            patch.setattr(by_chain, "SMALL", 0 if columns_ else 1_000_000)
+            for one, got in zip(asked, found, strict=True):
+                agree(got, answer(db, text, one, device), text)
     forget(db)
 
 

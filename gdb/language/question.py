@@ -1,0 +1,147 @@
+"""The query graph of a pattern and its conditions, for all clauses that match.
+
+Conditions are sorted by what they ask of the numbered vertices and edges: candidates of one element, edges that must be
+there or must not, vertices that differ, comparisons of two elements. What is none of these is left to the caller.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, TypeAlias
+
+import numpy as np
+
+from gdb.language import pushdown
+from gdb.language.compared import Compared, compared
+from gdb.language.existence import EdgeTest, told_apart
+from gdb.language.pushdown import Conditions
+from gdb.language.scope import Scope
+from gdb.language.syntax import Element, Expression
+from gdb.query_graph import MatchMode, QueryEdge, QueryGraph, QueryVertex
+from gdb.storage.adjacency import Direction
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from gdb.storage.adjacency import I64, U32
+
+FEW = 64
+"""Candidates of one vertex, of whom what matches may be listed sooner than columns are read."""
+
+
+@dataclass(slots=True)
+class Asked:
+    """Conditions by what they ask.
+
+    pushed : of one element. between : edges that are there, or with `exists` false are not. apart : vertices that
+        differ. compared : comparisons of two elements that the nest makes. rest : all others.
+    """
+
+    pushed: dict[Element, Conditions] = field(default_factory=dict)
+    between: list[QueryEdge] = field(default_factory=list)
+    apart: tuple[tuple[int, int], ...] = ()
+    compared: tuple[Compared, ...] = ()
+    rest: list[Expression] = field(default_factory=list)
+
+    def compare(self, scope: Scope) -> None:
+        """Move the comparisons that the nest can make from `rest` to `compared`. Reads both columns of each."""
+        self.compared, self.rest = compared(scope, self.rest)
+
+    def graph(
+        self,
+        vertices: Sequence[QueryVertex],
+        edges: Iterable[QueryEdge],
+        mode: MatchMode,
+    ) -> QueryGraph:
+        """The query graph, with what is asked of several elements."""
+        return QueryGraph(
+            tuple(vertices),
+            (*edges, *(edge for edge in self.between if edge.exists)),
+            mode,
+            apart=self.apart,
+            negated=tuple(edge for edge in self.between if not edge.exists),
+            compared=tuple(one.compare for one in self.compared),
+        )
+
+
+def asked(scope: Scope, tests: Iterable[EdgeTest], conditions: Iterable[Expression]) -> Asked:
+    """Sort conditions by what they ask; comparisons stay in `rest`, see `Asked.compare`.
+
+    tests : those that `existence.edge_test` made of conditions. conditions : the others, resolved, outermost ANDs taken
+        apart. Label tests move into the scope's labels.
+    """
+    pushed, rest = pushdown.distribute(scope, conditions)
+    apart, rest = told_apart(scope, rest)
+    found = Asked(pushed, [], apart, (), rest)
+    for test in tests:
+        scope.tested_types += test.types
+        scope.tested_labels += [name for term in test.labels for name in term]
+        if test.end is None:
+            element = Element("vertex", test.start, scope.vertices[test.start].place)
+            pushed.setdefault(element, Conditions()).on_edges.append(test)
+        else:
+            found.between.append(test.edge)
+    return found
+
+
+Candidates: TypeAlias = "Mapping[Element, tuple[I64, str]]"
+"""The vids or edge ids that pass an element's own conditions, ascending, and the text of these conditions."""
+
+
+def candidates_of(scope: Scope, element: Element, conditions: Conditions) -> tuple[I64, str]:
+    """What passes the conditions on one element. Reads columns and the id index. Raises QueryError."""
+    found: I64
+    if element.kind == "vertex":
+        found = pushdown.allowed_vertices(scope, element, conditions).astype(np.int64)
+    else:
+        found = pushdown.allowed_edges(scope, element, conditions)
+    return found, pushdown.predicate(scope, conditions)
+
+
+def vertex_of(
+    scope: Scope, index: int, allowed: Candidates, bound: U32 | None = None
+) -> QueryVertex:
+    """A query vertex. bound : the vids that rows hold it to, ascending and distinct."""
+    vertex = scope.vertices[index]
+    labels = tuple(sorted({tuple(sorted({n.text for n in term})) for term in vertex.labels}))
+    vids, text = allowed.get(Element("vertex", index, vertex.place), (None, ""))
+    if bound is not None:
+        mine = bound.astype(np.int64)
+        vids = mine if vids is None else np.intersect1d(vids, mine)
+        text = f"{text} bound {vertex.name}"
+    return QueryVertex(vertex.name, labels, None if vids is None else vids.astype(np.uint32), text)
+
+
+def edge_of(
+    scope: Scope, index: int, allowed: Candidates, wanted: bool, bound: I64 | None = None
+) -> QueryEdge:
+    """A query edge. wanted : whether its id is a column of the embeddings. bound : as of `vertex_of`."""
+    edge = scope.edges[index]
+    eids, text = allowed.get(Element("edge", index, edge.place), (None, ""))
+    if bound is not None:
+        eids = bound if eids is None else np.intersect1d(eids, bound)
+        text = f"{text} bound {edge.name}"
+    types = tuple(sorted({name.text for name in edge.types}))
+    return QueryEdge(
+        *(edge.source, edge.target, types, edge.direction, edge.name, wanted, eids, text),
+        clause=edge.clause,
+    )
+
+
+def soon_listed(scope: Scope, vertices: Sequence[QueryVertex]) -> bool:
+    """Whether all that matches is listed sooner than whole columns are read: by the mean degrees of a tree that begins
+    at a vertex of few candidates."""
+    few = min((len(v.allowed) for v in vertices if v.allowed is not None), default=FEW + 1)
+    if few > FEW:
+        return False
+    snapshot = scope.snapshot
+    count, expected = max(snapshot.vertex_count, 1), float(few)
+    degrees = []
+    for edge in scope.edges:
+        names = {name.text for name in edge.types}
+        types = [t.edge_count for t in snapshot.edge_types if not names or t.name in names]
+        degrees.append(sum(types) / count * (2 if edge.direction is Direction.ANY else 1))
+    for degree in sorted(degrees)[: len(vertices) - 1]:
+        expected *= max(degree, 1.0)
+    return expected < snapshot.vertex_count + snapshot.edge_count
