@@ -54,11 +54,12 @@ def answered(
     from gdb.chain.compile import compiled
     from gdb.chain.run import ran
     from gdb.language.checks import check
+    from gdb.logical import improved
 
     warnings = clock.step("bind", lambda: check(query, request.parameters, request.procedures))
     context = _context(request, snapshot, clock)
     try:
-        chain = clock.step("plan", lambda: compiled(context, query, request.parameters))
+        chain = clock.step("plan", lambda: compiled(context, improved(query), request.parameters))
     except QueryError as refused:
         return f"{why}; over columns it is refused: {refused.message}"
     if query.explain:

@@ -101,6 +101,7 @@ def _ran(
     request: Request, query: Query, snapshot: Snapshot, changes: Changes | None, clock: Clock
 ) -> tuple[Answer, Context]:
     from gdb.executor.run import Options
+    from gdb.logical import improved
     from gdb.rows.context import Context
     from gdb.rows.graph import Graph
     from gdb.rows.run import answered as run
@@ -121,7 +122,7 @@ def _ran(
         import_root=request.import_root,
         procedures=request.procedures,
     )
-    found = run(context, query)
+    found = run(context, improved(query))
     limits.check_rows(len(found.rows))  # before what it wrote is committed
     return found, context
 

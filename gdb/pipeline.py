@@ -236,13 +236,15 @@ def _understood(
     """The query as one pattern and its relational tail, and its plan; or why it is none."""
     from gdb.language.binder import bind
     from gdb.language.checks import check
+    from gdb.logical import improved
 
     if query.copying is not None:
         return "it imports files"
-    if query.simple is None:
+    better = improved(query)
+    if better.simple is None:
         return "it is more than MATCH and RETURN"
     try:
-        bound = clock.step("bind", lambda: bind(query, snapshot, request.parameters, request.mode))
+        bound = clock.step("bind", lambda: bind(better, snapshot, request.parameters, request.mode))
         check(query, request.parameters, request.procedures)
     except QueryError as refused:
         # rows may do it all the same; where nothing can, their check tells what is wrong

@@ -28,6 +28,7 @@ from gdb.language.syntax import (
     walk,
 )
 from gdb.language.types import BOOLEAN, INTEGER
+from gdb.logical.merge_matches import in_a_row
 from gdb.rows.component import pushable
 from gdb.rows.pattern import Condition
 
@@ -111,7 +112,7 @@ class Asked:
         if len(matches) > 1 or matches[0].optional:
             return None
         builder, names = self.builder, self.relation.names
-        pattern = read(builder, matches[0])
+        pattern = read(builder, matches)
         if pattern.long:
             return None
         (component, *others) = pattern.components()
@@ -168,11 +169,15 @@ class Asked:
         )
         counted = builder.made(counted)
         inner = counted.only(mentioned).unweighted()
-        for k, clause in enumerate(matches):
-            live = frozenset[str]() if k == len(matches) - 1 else mentioned
-            demand = Demand(live, numbers=True, once=kind == "EXISTS")
+        waiting = list(matches)
+        while waiting:
+            merged = in_a_row(waiting, builder.context.mode)
+            some, waiting = waiting[: len(merged)], waiting[len(merged) :]
+            demand = Demand(
+                mentioned if waiting else frozenset(), numbers=True, once=kind == "EXISTS"
+            )
             with builder.asking():
-                inner = matched(builder, inner, clause, demand)
+                inner = matched(builder, inner, some, demand)
         other = builder.fresh("n")
         many = "count(*)" if inner.weight is None else f"sum({inner.weight})::BIGINT"
         rows = f"SELECT {row} AS {other}, {many} AS {number} FROM {inner.from_} GROUP BY {row}"

@@ -65,7 +65,8 @@ def rivals(pattern: Pattern, edge: Edge) -> list[Edge]:
     """The other edges of a pattern that must differ from those of a path."""
     if not pattern.mode.edges_differ:
         return []
-    return [e for e in pattern.edges.values() if e.name != edge.name and alike(edge, e)]
+    others = (e for e in pattern.edges.values() if e.name != edge.name)
+    return [e for e in others if e.clause == edge.clause and alike(edge, e)]
 
 
 class Paths:

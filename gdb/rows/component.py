@@ -93,8 +93,8 @@ def _pushable(
 ) -> bool:
     run = _Run(context, pattern, component)
     found = run.distributed([condition])
-    if found.left:
-        return False
+    if found.left or (found.asked.between and not component.edges):
+        return False  # a vertex by itself may be but the end of a path, of which `candidates` are asked
     if found.of_several:
         return not (condition.names & {*bound}) and not found.compared(run.scope)
     return all(run.typed(known.all()) for known in found.asked.pushed.values())
@@ -155,7 +155,7 @@ def candidates(
     NotSupported : a condition turned out to need dynamic types.
     """
     graph, left = question(context, pattern, Component((vertex,), ()), conditions, {}, {})
-    if left:
+    if left or graph.edges or graph.negated:
         raise NotSupported("a condition of a pattern asks for values of any type.")
     (found,) = graph.vertices
     vids = None if found.allowed is None else found.allowed.astype(np.int64)
@@ -219,7 +219,9 @@ class _Run:
             source, target = (right, left) if back else (left, right)
             direction = Direction.OUT if back else edge.direction
             types = tuple(Name(type_, edge.place) for type_ in edge.types)
-            self.scope.edges.append(ScopeEdge(name, edge.place, source, target, types, direction))
+            self.scope.edges.append(
+                ScopeEdge(name, edge.place, source, target, types, direction, edge.clause)
+            )
             self.scope.names[name] = Element("edge", k, edge.place)
 
     def table(

@@ -212,6 +212,7 @@ class _Matching:
     def _walked(self, edge: Edge, table: list[Numbered]) -> list[Numbered]:
         edges = self.pattern.edges.values()
         others = [e for e in edges if e.name in self.bound and e.name != edge.name]
+        others = [e for e in others if e.clause == edge.clause]
         if not self.pattern.mode.edges_differ:
             others = []
         # of two shortest paths none goes before the other: each is looked for, then they must differ
@@ -227,11 +228,11 @@ class _Matching:
         """Whether no relationship stands for two of the pattern; a walk may have one twice."""
         if not self.checks_edges:
             return True
-        seen: set[int] = set()
-        for name in self.pattern.edges:
+        seen: set[tuple[int, int]] = set()  # by clause
+        for name, edge in self.pattern.edges.items():
             value = row.get(name)
             several = value if isinstance(value, list) else [value]
-            own = {id(one) for one in several if isinstance(one, RelationshipValue)}
+            own = {(edge.clause, id(o)) for o in several if isinstance(o, RelationshipValue)}
             if seen & own:
                 return False
             seen |= own

@@ -44,6 +44,7 @@ from gdb.query_graph import MatchMode
 from gdb.storage.adjacency import Direction
 
 if TYPE_CHECKING:
+    from gdb.language.clauses import Match
     from gdb.values.kinds import Row
 
 _WITH_NAMES = (
@@ -72,7 +73,8 @@ class Vertex:
 class Edge:
     """A query edge between the vertices left and right of it, or with a length a path of them.
 
-    alone : it stands for one relationship, although it has a length.
+    alone : it stands for one relationship, although it has a length. clause : the number of its MATCH among those that
+        the pattern is made of; relationships differ within one.
     """
 
     name: str
@@ -86,6 +88,7 @@ class Edge:
     selector: Selector | None = None
     conditions: tuple[Expression, ...] = ()
     alone: bool = False
+    clause: int = 0
 
     @property
     def ends(self) -> tuple[str, str]:
@@ -183,19 +186,27 @@ def pattern_of(
     ------
     NotSupported : a path of variable length in a mode that concerns nodes; a selector of a longer pattern.
     """
-    return _Reader(text, mode).read(patterns, where)
+    return _Reader(text, mode).read([(patterns, where)])
+
+
+def pattern_of_matches(text: str, matches: Sequence[Match], mode: MatchMode) -> Pattern:
+    """Several MATCH as one pattern (`gdb.logical.merge_matches.in_a_row`). Raises as `pattern_of`."""
+    return _Reader(text, mode).read([(one.patterns, one.where) for one in matches])
 
 
 class _Reader:
     def __init__(self, text: str, mode: MatchMode) -> None:
         self.found = Pattern(text, mode)
         self.written: list[Expression] = []
+        self.clause = 0
 
-    def read(self, patterns: Sequence[PathPattern], where: Expression | None) -> Pattern:
-        for path in patterns:
-            self._path(path)
-        if where is not None:
-            self.written.append(where)
+    def read(self, matches: Sequence[tuple[Sequence[PathPattern], Expression | None]]) -> Pattern:
+        for clause, (patterns, where) in enumerate(matches):
+            self.clause = clause
+            for path in patterns:
+                self._path(path)
+            if where is not None:
+                self.written.append(where)
         parts = [part for whole in self.written for part in conjuncts(whole)]
         parts = [part for part in parts if not self._of_each_step(part)]
         self.found.conditions = [Condition(part, mentioned(part)) for part in parts]
@@ -298,6 +309,7 @@ class _Reader:
             path.selector,
             conditions,
             one.length is None,
+            self.clause,
         )
         return name
 

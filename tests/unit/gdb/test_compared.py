@@ -168,7 +168,9 @@ def test_every_way_gives_the_same(
         for one, got in zip(asked, found, strict=True):
             forget(db)
             agree(got, answer(db, text, one, "cpu"), text)
-    with monkeypatch.context() as patch:  # clause by clause, over columns and over rows, in the nest as well
+    with (
+        monkeypatch.context() as patch
+    ):  # clause by clause, over columns and over rows, in the nest as well
         patch.setattr(Query, "simple", property(lambda _: None))
         for columns_ in (True, False):
             patch.setattr(by_chain, "SMALL", 0 if columns_ else 1_000_000)

@@ -1,0 +1,26 @@
+"""What a query asks, whichever way its clauses were written: passes over the checked tree.
+
+`PASSES` are functions from a query to one with the same answer, for all ways to run it; any of them may be left out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Set
+
+from gdb.language.clauses import Query
+from gdb.logical.join_projections import join_projections
+from gdb.logical.merge_matches import in_a_row, merge_matches
+
+__all__ = ["NAMES", "PASSES", "improved", "in_a_row"]
+
+PASSES: tuple[Callable[[Query], Query], ...] = (merge_matches, join_projections)
+"""In the order in which they run."""
+NAMES = tuple(function.__name__ for function in PASSES)
+
+
+def improved(query: Query, switched_off: Set[str] = frozenset()) -> Query:
+    """The query after all passes but those named in `switched_off`. It must have passed `language.checks.check`."""
+    for function in PASSES:
+        if function.__name__ not in switched_off:
+            query = function(query)
+    return query

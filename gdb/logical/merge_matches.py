@@ -1,0 +1,166 @@
+"""Several MATCH are one pattern, also through a WITH that only passes names on.
+
+    MATCH (a)-->(b) WITH a, b WHERE a.x > 1 MATCH (b)-->(c)
+    MATCH (a)-->(b) WHERE a.x > 1 MATCH (b)-->(c)
+
+`merge_matches` takes such a WITH away. `in_a_row` says which MATCH one question is made of.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from gdb.language.clauses import (
+    CallProcedure,
+    CallSubquery,
+    Clause,
+    LoadCsv,
+    Match,
+    Query,
+    Return,
+    Unwind,
+    With,
+)
+from gdb.language.mentions import of_pattern, of_query
+from gdb.language.syntax import Connected, Connective, Expression, PathMode, PathPattern, Variable
+from gdb.query_graph import MatchMode
+
+
+def merge_matches(query: Query) -> Query:
+    """See the module."""
+    parts = tuple(tuple(_merged(clauses)) for clauses in query.parts)
+    return query if parts == query.parts else replace(query, parts=parts)
+
+
+def in_a_row(clauses: Sequence[Clause], mode: MatchMode) -> tuple[Match, ...]:
+    """The MATCH at the begin of some clauses that are one pattern; none where the first is no MATCH.
+
+    Only patterns of single relationships that share a name with those before them are put together. mode : of a MATCH
+    that names none.
+    """
+    found: list[Match] = []
+    names: set[str] = set()
+    for clause in clauses:
+        if not isinstance(clause, Match) or (found and not _goes_on(found, clause, names, mode)):
+            break
+        found.append(clause)
+        names |= _names(clause)
+        if not _plain(clause, mode):
+            break
+    return tuple(found)
+
+
+def _goes_on(found: Sequence[Match], clause: Match, names: set[str], mode: MatchMode) -> bool:
+    same = (clause.mode or mode) == (found[0].mode or mode)
+    shares = all(names & of_pattern(path) for path in clause.patterns)
+    return same and shares and _plain(clause, mode) and not names & _relationships(clause)
+
+
+def _plain(clause: Match, default: MatchMode) -> bool:
+    """Whether a MATCH consists of single relationships and keeps to the rule that these differ, or to none."""
+    mode = clause.mode or default
+    if clause.optional or mode.nodes_differ or mode.distinct or mode.induced:
+        return False
+    return all(map(_single, clause.patterns))
+
+
+def _single(path: PathPattern) -> bool:
+    plain = path.name is None and path.selector is None and path.mode is PathMode.TRAIL
+    return plain and all(one.length is None for one in path.relationships)
+
+
+def _names(clause: Match) -> frozenset[str]:
+    return frozenset[str]().union(*map(of_pattern, clause.patterns))
+
+
+def _relationships(clause: Match) -> set[str]:
+    every = [one for path in clause.patterns for one in path.relationships]
+    return {one.variable.text for one in every if one.variable is not None}
+
+
+# ---- WITH that passes on -------------------------------------------------------------------------
+
+
+def _merged(clauses: Sequence[Clause]) -> list[Clause]:
+    found: list[Clause] = []
+    visible: set[str] | None = set()  # None: not known
+    for place, clause in enumerate(clauses):
+        before = found[-1] if found else None
+        if (
+            isinstance(clause, With)
+            and isinstance(before, Match)
+            and not before.optional
+            and visible is not None
+            and _only_passes_on(clause, visible, clauses[place + 1 :])
+        ):
+            if clause.where is not None:
+                found[-1] = replace(before, where=_both(before.where, clause.where))
+            continue
+        found.append(clause)
+        visible = _after(visible, clause)
+    return found
+
+
+def _after(visible: set[str] | None, clause: Clause) -> set[str] | None:
+    """The names behind a clause."""
+    match clause:
+        case Match():
+            return None if visible is None else visible | _names(clause)
+        case Unwind(variable=variable):
+            return None if visible is None else visible | {variable.text}
+        case With(projection=projection) if not projection.everything:
+            return {item.name for item in projection.items}
+        case _:
+            return None
+
+
+def _only_passes_on(clause: With, visible: set[str], rest: Sequence[Clause]) -> bool:
+    """Whether the rows stay the same, and none of the names that end here comes again."""
+    projection = clause.projection
+    if projection.distinct or projection.order:
+        return False
+    if projection.skip is not None or projection.limit is not None:
+        return False
+    for item in projection.items:
+        if not isinstance(item.expression, Variable) or item.expression.name != item.name:
+            return False
+    if projection.everything:
+        return True
+    ended = visible - {item.name for item in projection.items}
+    return not ended or not (_takes_everything(rest) or ended & set(_all_names(rest)))
+
+
+def _takes_everything(clauses: Sequence[Clause]) -> bool:
+    """Whether names that are not mentioned reach the answer, or might."""
+    for clause in clauses:
+        match clause:
+            case With(projection=projection) | (Return() as projection):
+                return projection.everything
+            case Match() | Unwind():
+                continue
+            case _:
+                return True
+    return True
+
+
+def _all_names(clauses: Sequence[Clause]) -> Iterator[str]:
+    """The names that clauses mention or give."""
+    yield from of_query(Query("", (tuple(clauses),)))
+    for clause in clauses:
+        match clause:
+            case Unwind(variable=variable) | LoadCsv(variable=variable):
+                yield variable.text
+            case With(projection=projection) | (Return() as projection):
+                yield from (item.name for item in projection.items)
+            case CallProcedure(yields=yields):
+                yield from (alias.text for _, alias in yields or ())
+            case CallSubquery(query=query):
+                yield from (name for part in query.parts for name in _all_names(part))
+
+
+def _both(first: Expression | None, second: Expression) -> Expression:
+    """The conjunction of two conditions."""
+    if first is None:
+        return second
+    return Connected(Connective.AND, (first, second), second.place)
