@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from typing import TypeVar
 
 from gdb import waiting
@@ -22,6 +22,7 @@ T = TypeVar("T")
 OFTEN = 20_000
 """Steps between two looks at the clock; one takes 0.1 to 1 us."""
 _UNBOUNDED = 1 << 62
+_SHORT = 4096  # items of a loop that needs no look at the clock
 
 
 class Allowance:
@@ -118,6 +119,19 @@ class _Here(threading.local):
 
 
 _here = _Here()
+
+
+def paced(items: Iterable[T], count: int) -> Iterable[T]:
+    """The items of a loop that may be long; between them the clock is looked at. count : how many there are."""
+    return items if count <= _SHORT else _paced(items)
+
+
+def _paced(items: Iterable[T]) -> Iterator[T]:
+    tick = here().tick
+    for number, item in enumerate(items):
+        if not number & 1023:
+            tick(1024)
+        yield item
 
 
 def here() -> Allowance:
