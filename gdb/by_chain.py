@@ -100,6 +100,7 @@ def _makes_rows(query: Query) -> bool:
 
 
 def _context(request: Request, snapshot: Snapshot, clock: Clock) -> Context:
+    from gdb.allowance import Allowance
     from gdb.executor.run import Options
     from gdb.rows.context import Context
     from gdb.rows.graph import Graph
@@ -114,8 +115,7 @@ def _context(request: Request, snapshot: Snapshot, clock: Clock) -> Context:
         request.parameters,
         request.mode,
         options,
-        deadline=clock.deadline,
-        cancel=request.cancel,
+        Allowance(request.memory, clock.deadline, request.cancel),
     )
 
 

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, TypeAlias
 
-from gdb import limits
-from gdb.errors import ReadOnlyError
+from gdb.allowance import Allowance
+from gdb.errors import LimitExceeded, ReadOnlyError
 from gdb.language.printer import clause_text
+from gdb.options import import_memory
 from gdb.result import Result, Row, RowAnswer
 from gdb.summary import Summary, sentence, spent_lines
+from gdb.values.sizes import Growing
 
 if TYPE_CHECKING:
     from gdb.language.clauses import Query
@@ -44,13 +46,19 @@ def answered(
     GdbError : as `pipeline.answer`; ReadOnlyError, StoreLocked, ChangeRefused where it writes.
     """
     from gdb.language.checks import check
+    from gdb.logical import improved
+    from gdb.rows.run import answered as rows_of
     from gdb.rows.run import writes
 
     warnings = clock.step("bind", lambda: check(query, request.parameters, request.procedures))
+    memory = import_memory(None) if request.memory is None else request.memory
+    allowance = Allowance(memory, clock.deadline, request.cancel)
 
     def run(snapshot: Snapshot, changes: Changes | None) -> tuple[Answer, Context, list[Row]]:
-        found, context = clock.step("run", lambda: _ran(request, query, snapshot, changes, clock))
-        return found, context, clock.step("tail", lambda: _given(found))
+        context = _context(request, snapshot, changes, clock, allowance)
+        with allowance, _not_too_deep():
+            found = clock.step("run", lambda: rows_of(context, improved(query)))
+            return found, context, clock.step("tail", lambda: _given(found, allowance))
 
     if not writes(query):
         found, context, rows = run(snapshot, None)
@@ -89,42 +97,55 @@ def _ran_lines(context: Context, summary: Summary) -> list[str]:
     return lines if summary.effects is None else [*lines, sentence(summary.effects)]
 
 
-def _given(found: Answer) -> list[Row]:
-    """The rows for the user."""
+def _given(found: Answer, allowance: Allowance) -> list[Row]:
+    """The rows for the user. Lists and maps are copied, so that what the result takes counts twice."""
     from gdb.rows.values import Given
 
-    given = Given()
-    return [tuple(given.cell(value) for value in row) for row in found.rows]
+    given, turn = Given(), Growing(allowance, "the result").turn
+    made: list[Row] = []
+    for row in found.rows:
+        made.append(tuple([given.cell(value) for value in row]))
+        turn(made)
+    return made
 
 
-def _ran(
-    request: Request, query: Query, snapshot: Snapshot, changes: Changes | None, clock: Clock
-) -> tuple[Answer, Context]:
+@contextmanager
+def _not_too_deep() -> Iterator[None]:
+    """Names what ended in Python's recursion: values may be nested as deep as a query makes them."""
+    try:
+        yield
+    except RecursionError:
+        raise LimitExceeded(
+            "a value of the query is nested too deeply.", "Put its parts side by side in one list."
+        ) from None
+
+
+def _context(
+    request: Request,
+    snapshot: Snapshot,
+    changes: Changes | None,
+    clock: Clock,
+    allowance: Allowance,
+) -> Context:
     from gdb.executor.run import Options
-    from gdb.logical import improved
     from gdb.rows.context import Context
     from gdb.rows.graph import Graph
-    from gdb.rows.run import answered as run
     from gdb.rows.values import taken
 
     options = Options(
         request.device, request.threads, request.memory, clock.left(), request.cancel, None
     )
-    context = Context(
+    return Context(
         request.text,
         Graph(snapshot, changes, request.text),
         {name: taken(value) for name, value in request.parameters.items()},
         request.parameters,
         request.mode,
         options,
-        deadline=clock.deadline,
-        cancel=request.cancel,
+        allowance,
         import_root=request.import_root,
         procedures=request.procedures,
     )
-    found = run(context, improved(query))
-    limits.check_rows(len(found.rows))  # before what it wrote is committed
-    return found, context
 
 
 def plan_lines(query: Query, why: str, request: Request) -> list[str]:

@@ -94,8 +94,8 @@ def happens(event: threading.Event, end: float) -> bool:
     return event.is_set()
 
 
-def result(future: Future[T]) -> T:
-    """What a future gives or raises."""
+def result(future: Future[T], check: Callable[[], object] | None = None) -> T:
+    """What a future gives or raises; `check` is called between two steps, and what it raises ends the wait."""
     try:
         while True:
             try:
@@ -103,6 +103,8 @@ def result(future: Future[T]) -> T:
             except TimeoutError:
                 if future.done():  # the error was the work's own
                     return future.result(0)
+            if check is not None:
+                check()
     finally:
         del future  # its error would hold it by this frame, and with it all that the work had
 
@@ -163,12 +165,13 @@ class Pool(ThreadPoolExecutor):
         return None
 
 
-def beside(work: Callable[[], T], name: str) -> T:
-    """Do some work on a daemon thread of its own, and wait for what it gives or raises."""
+def beside(work: Callable[[], T], name: str, check: Callable[[], object] | None = None) -> T:
+    """Do some work on a daemon thread of its own, and wait for what it gives or raises. `check` is that of
+    `result`: where it raises, the work goes on until it ends by itself."""
     future: Future[T] = Future()
     threading.Thread(target=_settle, args=(future, work), name=name, daemon=True).start()
     try:
-        return result(future)
+        return result(future, check)
     finally:
         del future  # as in `result`
 

@@ -51,7 +51,7 @@ def ran(context: Context, chain: Chain, memory: int | None, profile: bool = Fals
     GdbError : what a run over rows is to decide: a division by zero, a number that is too large.
     Cancelled, QueryTimeout, OutOfBudget, DeviceError.
     """
-    with Session(memory, context.cancel, context.deadline) as session:
+    with Session(memory, context.allowance.cancel, context.allowance.deadline) as session:
         run = _Run(context, session, [] if profile else None)
         for step in chain.steps:
             run.step(step)

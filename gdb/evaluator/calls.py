@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from sys import getsizeof
 from typing import TYPE_CHECKING, TypeVar
 
 from gdb.errors import NameProblem, SyntaxProblem
@@ -11,14 +12,17 @@ from gdb.language.suggest import did_you_mean
 from gdb.values.aggregates import AGGREGATES
 from gdb.values.library import FUNCTIONS
 from gdb.values.problems import ValueProblem
+from gdb.values.sizes import POINTER
 
 if TYPE_CHECKING:
+    from gdb.allowance import Allowance
     from gdb.evaluator.context import Compiled, Context
     from gdb.language.syntax import Call, Place
     from gdb.values.function import Function
     from gdb.values.kinds import Row, Value
 
 Result = TypeVar("Result")
+_LARGE = 256  # characters or items
 
 
 def found(call: Call, context: Context) -> Function:
@@ -79,6 +83,21 @@ def applied(
             return _binary(operation, left, right, context, place)
         case _:
             return _any_number(operation, operands, context, place)
+
+
+def measured(evaluate: Compiled, what: str, allowance: Allowance) -> Compiled:
+    """The same function, whose large strings and lists count. what : makes them."""
+
+    def value_of(row: Row) -> Value:
+        value = evaluate(row)
+        if isinstance(value, str):
+            if len(value) >= _LARGE:
+                allowance.make(getsizeof(value), what)
+        elif isinstance(value, list) and len(value) >= _LARGE:
+            allowance.make(POINTER * len(value), what)
+        return value
+
+    return value_of
 
 
 def _unary(

@@ -12,6 +12,7 @@ from gdb.values.kinds import Row, Value
 from gdb.values.problems import EntityDeleted, ValueProblem
 
 if TYPE_CHECKING:
+    from gdb.allowance import Allowance
     from gdb.language.clauses import Query
     from gdb.language.syntax import Expression, PathPattern, Place
 
@@ -38,6 +39,7 @@ class Context:
     text: str
     parameters: Mapping[str, Value]
     subqueries: Subqueries | None
+    allowance: Allowance
 
     def located(self, found: ValueProblem, place: Place) -> QueryError:
         """The error of the query that a refusing value at this place is."""

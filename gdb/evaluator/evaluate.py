@@ -5,12 +5,13 @@ It is the living definition of what an expression means: plain Python, one row a
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import TypeVar
 
+from gdb.allowance import Allowance, here
 from gdb.errors import InternalError, NameProblem, QueryError
 from gdb.evaluator import access, logic, loops
-from gdb.evaluator.calls import applied, found
+from gdb.evaluator.calls import applied, found, measured
 from gdb.evaluator.context import Compiled, Condition, Context, Subqueries
 from gdb.evaluator.texts import tester
 from gdb.language.report import problem
@@ -50,6 +51,7 @@ from gdb.values import arithmetic, comparison
 from gdb.values.graph import entries
 from gdb.values.kinds import Row, Value
 from gdb.values.naming import shown
+from gdb.values.numbers import integers
 from gdb.values.problems import ValueProblem
 
 Result = TypeVar("Result")
@@ -71,6 +73,7 @@ class Evaluator:
     text : the query's, for errors.
     parameters : the values of $name.
     subqueries : what answers patterns and queries inside expressions.
+    allowance : what the query may still take; None for that of this thread's work.
     """
 
     def __init__(
@@ -78,8 +81,9 @@ class Evaluator:
         text: str,
         parameters: Mapping[str, Value],
         subqueries: Subqueries | None = None,
+        allowance: Allowance | None = None,
     ) -> None:
-        self._context = Context(text, parameters, subqueries)
+        self._context = Context(text, parameters, subqueries, allowance or here())
 
     def located(self, found: ValueProblem, place: Place) -> QueryError:
         """The error to raise for what a value refused at this place, for aggregates and writing clauses."""
@@ -115,13 +119,15 @@ class Evaluator:
             case Negative():
                 return self._negative(expression)
             case Call(arguments=arguments, place=place):
-                return self._applied(found(expression, self._context).apply, place, *arguments)
+                function = found(expression, self._context)
+                value_of = self._applied(function.apply, place, *arguments)
+                return measured(value_of, f"{function.name}()", self._context.allowance)
             case ListLiteral(items=items):
                 parts = [self.compiled(item) for item in items]
                 return lambda row: [part(row) for part in parts]
             case MapLiteral(entries=pairs):
-                values = {key.text: self.compiled(value) for key, value in pairs}
-                return lambda row: {key: value(row) for key, value in values.items()}
+                given = {key.text: self.compiled(value) for key, value in pairs}
+                return lambda row: {key: value(row) for key, value in given.items()}
             case MapProjection():
                 return self._projection(expression)
             case Case():
@@ -129,10 +135,12 @@ class Evaluator:
             case ListComprehension(variable=name, list=of, where=where, result=result):
                 test = self.condition(where) if where else None
                 each = self.compiled(result) if result else None
-                return loops.comprehension(name.text, self._items(of), test, each)
+                allowance = self._context.allowance
+                return loops.comprehension(name.text, self.items(of), test, each, allowance)
             case Reduce(total=total, initial=initial, variable=name, list=of, result=result):
                 first, each = self.compiled(initial), self.compiled(result)
-                return loops.reduction(total.text, first, name.text, self._items(of), each)
+                values, allowance = self.items(of), self._context.allowance
+                return loops.reduction(total.text, first, name.text, values, each, allowance)
             case PatternComprehension():
                 return self._pattern_comprehension(expression)
             case Subquery():
@@ -167,6 +175,35 @@ class Evaluator:
 
         return checked
 
+    def items(self, values: Expression) -> loops.ListOf:
+        """The function from a row to what a loop runs over: of a call of range() its integers, else the list that the
+        expression gives.
+
+        Raises
+        ------
+        TypeProblem : when the row gives no list.
+        """
+        match values:
+            case Call(arguments=arguments, place=place) if values.function.text.lower() == "range":
+                found(values, self._context)  # whether it has as many arguments
+                return self._applied(integers, place, *arguments)
+            case _:
+                return loops.items(self.compiled(values), self._context, values.place)
+
+    def unwound(self, expression: Expression) -> Callable[[Row], Sequence[Value]]:
+        """The function from a row to what UNWIND makes rows of: the items of a list, nothing of null, any other value
+        itself."""
+        if isinstance(expression, Call) and expression.function.text.lower() == "range":
+            integers_of = self.items(expression)
+            return lambda row: integers_of(row) or ()
+        value_of = self.compiled(expression)
+
+        def evaluate(row: Row) -> Sequence[Value]:
+            found = value_of(row)
+            return found if isinstance(found, list) else () if found is None else (found,)
+
+        return evaluate
+
     # ---- what is true, false or null --------------------------------------------------------------
 
     def _test(self, expression: Expression) -> Condition | None:
@@ -191,7 +228,8 @@ class Evaluator:
                 return self._applied(lambda of: access.has_labels(of, labels), place, subject)
             case Quantified(quantifier=kind, variable=name, list=of, where=where):
                 test = self.condition(where)
-                return loops.quantifier(kind, name.text, self._items(of), test)
+                allowance = self._context.allowance
+                return loops.quantifier(kind, name.text, self.items(of), test, allowance)
             case PatternTest(pattern=pattern):
                 matches = self._subqueries().matches
                 return lambda row: any(True for _ in matches(pattern, None, row))
@@ -247,9 +285,6 @@ class Evaluator:
         parts = [self.compiled(operand) for operand in operands]
         return applied(operation, parts, self._context, place)
 
-    def _items(self, values: Expression) -> loops.ListOf:
-        return loops.items(self.compiled(values), self._context, values.place)
-
     def _parameter(self, expression: Parameter) -> Compiled:
         name, parameters = expression.name, self._context.parameters
         if name not in parameters:
@@ -285,7 +320,8 @@ class Evaluator:
         start = expression.start or Literal(0, expression.place)
         stop = expression.stop or Literal(arithmetic.HIGHEST, expression.place)
         operands = (expression.subject, start, stop)
-        return self._applied(access.slice_of, expression.place, *operands)
+        value_of = self._applied(access.slice_of, expression.place, *operands)
+        return measured(value_of, "[..]", self._context.allowance)
 
     def _arithmetic(self, expression: Arithmetic) -> Compiled:
         """One closure for each operator, from left to right; an error shows what stands to the left of it too."""

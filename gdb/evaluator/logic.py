@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING
 from typing import Literal as OneOf
 
+from gdb.allowance import paced
 from gdb.language.syntax import Connective
 from gdb.values.comparison import equal, group_key
 from gdb.values.naming import refusal
@@ -73,7 +74,7 @@ def contained(item: Value, values: Value) -> bool | None:
     if not isinstance(values, list):
         raise refusal("IN", "a list on its right", values)
     result: bool | None = False
-    for value in values:
+    for value in paced(values, len(values)):
         same = equal(item, value)
         if same:
             return True
@@ -89,7 +90,8 @@ def membership(values: Sequence[Value]) -> Callable[[Value], bool | None] | None
         return None
     if not values:
         return lambda item: False
-    known = {group_key(value) for value in values if value is not None and value == value}
+    every = paced(values, len(values))
+    known = {group_key(value) for value in every if value is not None and value == value}
     otherwise = None if None in values else False
 
     def test(item: Value) -> bool | None:

@@ -6,23 +6,26 @@ beyond the item.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, TypeAlias
 from typing import Literal as OneOf
 
 from gdb.evaluator.logic import quantified
 from gdb.values.naming import shown
+from gdb.values.sizes import Growing
 
 if TYPE_CHECKING:
+    from gdb.allowance import Allowance
     from gdb.evaluator.context import Compiled, Condition, Context
     from gdb.language.syntax import Place
     from gdb.values.kinds import Row, Value
 
-ListOf: TypeAlias = "Callable[[Row], list[Value] | None]"
+ListOf: TypeAlias = "Callable[[Row], Sequence[Value] | None]"
+"""What a loop runs over: a list, or the integers of range(), of which no list is made; None for null."""
 
 
 def items(values: Compiled, context: Context, place: Place) -> ListOf:
-    """The list that a loop runs over; None where it is null.
+    """The list that an expression gives.
 
     Raises
     ------
@@ -39,7 +42,11 @@ def items(values: Compiled, context: Context, place: Place) -> ListOf:
 
 
 def comprehension(
-    name: str, values: ListOf, where: Condition | None, result: Compiled | None
+    name: str,
+    values: ListOf,
+    where: Condition | None,
+    result: Compiled | None,
+    allowance: Allowance,
 ) -> Compiled:
     """[name IN values WHERE where | result]"""
 
@@ -47,26 +54,33 @@ def comprehension(
         found = values(row)
         if found is None:
             return None
-        inner, made = dict(row), []
+        made: list[Value] = []
+        inner, turn = dict(row), Growing(allowance, "a list comprehension").turn
         for item in found:
             inner[name] = item
             if where is None or where(inner):
                 made.append(item if result is None else result(inner))
+            turn(made)
         return made
 
     return evaluate
 
 
 def quantifier(
-    kind: OneOf["all", "any", "none", "single"], name: str, values: ListOf, where: Condition
+    kind: OneOf["all", "any", "none", "single"],
+    name: str,
+    values: ListOf,
+    where: Condition,
+    allowance: Allowance,
 ) -> Condition:
     """all(name IN values WHERE where), and so on."""
 
-    def answers(found: list[Value], row: Row) -> Iterator[bool | None]:
-        inner = dict(row)
+    def answers(found: Sequence[Value], row: Row) -> Iterator[bool | None]:
+        inner, turn = dict(row), Growing(allowance, f"{kind}()").turn
         for item in found:
             inner[name] = item
             yield where(inner)
+            turn(None)
 
     def evaluate(row: Row) -> bool | None:
         found = values(row)
@@ -76,7 +90,12 @@ def quantifier(
 
 
 def reduction(
-    total: str, initial: Compiled, name: str, values: ListOf, result: Compiled
+    total: str,
+    initial: Compiled,
+    name: str,
+    values: ListOf,
+    result: Compiled,
+    allowance: Allowance,
 ) -> Compiled:
     """reduce(total = initial, name IN values | result)"""
 
@@ -84,11 +103,12 @@ def reduction(
         found = values(row)
         if found is None:
             return None
-        inner = dict(row)
+        inner, turn = dict(row), Growing(allowance, "reduce()").turn
         value = initial(row)
         for item in found:
             inner[total], inner[name] = value, item
             value = result(inner)
+            turn(value)
         return value
 
     return evaluate

@@ -22,7 +22,7 @@ def tester(operator: StringOperator) -> Test:
         case StringOperator.CONTAINS:
             return _strings(lambda left, right: right in left)
         case StringOperator.MATCHES:
-            return _strings(lambda left, right: compiled(right).fullmatch(left) is not None)
+            return _strings(lambda left, right: compiled(right).fits(left))
 
 
 def _strings(test: Callable[[str, str], bool]) -> Test:

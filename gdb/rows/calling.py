@@ -13,6 +13,7 @@ from gdb.language.clauses import CallProcedure
 from gdb.language.procedures import Field, Procedure, kind_of
 from gdb.language.report import problem
 from gdb.language.syntax import Expression, Parameter
+from gdb.rows.batches import Parts, expanded
 from gdb.rows.pattern import visible
 from gdb.rows.subqueries import Prepared, compiled
 from gdb.rows.values import Given, taken
@@ -23,8 +24,6 @@ if TYPE_CHECKING:
     from gdb.rows.context import Context
     from gdb.values.kinds import Row, Value
 
-_OFTEN = 1024  # rows between two looks at whether to go on
-
 
 def yielded(clause: CallProcedure, procedure: Procedure, alone: bool) -> dict[str, str]:
     """The names that CALL brings, and the output that each is. alone : the clause is the whole query."""
@@ -34,11 +33,8 @@ def yielded(clause: CallProcedure, procedure: Procedure, alone: bool) -> dict[st
     return {field.name: field.name for field in outputs}
 
 
-def called(
-    context: Context, clause: CallProcedure, rows: Sequence[Row], alone: bool
-) -> tuple[list[str], list[Row]]:
-    """The names that CALL brings, and each row with each of the rows that the procedure gives for it. Where it brings
-    nothing, the rows as they are.
+def called(context: Context, clause: CallProcedure, parts: Parts, alone: bool) -> Parts:
+    """Each row with each of the rows that the procedure gives for it. Where it brings nothing, the rows as they are.
 
     Raises
     ------
@@ -52,29 +48,29 @@ def called(
         fields = procedure.signature.arguments
         arguments = [Parameter(field.name, clause.place) for field in fields]
     prepared, functions = compiled(context, arguments)
-    prepared.fill(rows)
-    made: list[Row] = []
-    for filled in rows:
+
+    def expand(filled: Row) -> Iterable[Row]:
         values, row = [function(filled) for function in functions], visible(filled)
         answers = _answers(context, clause, procedure, values)
-        if not brings:
-            for _ in answers:
-                pass
-            made.append(row)
-            continue
-        for number, answer in enumerate(answers):
-            if number % _OFTEN == 0:
-                context.pulse()
-            made.append({**row, **{name: answer[item] for name, item in brings.items()}})
-    return [*brings], made if clause.where is None else _kept(context, clause, made)
+        if brings:
+            return (
+                {**row, **{name: one[item] for name, item in brings.items()}} for one in answers
+            )
+        for _ in answers:
+            context.allowance.tick()
+        return [row]
+
+    made = expanded(context.allowance, parts, expand, prepared.fill)
+    return made if clause.where is None else _kept(context, clause, made)
 
 
-def _kept(context: Context, clause: CallProcedure, rows: list[Row]) -> list[Row]:
+def _kept(context: Context, clause: CallProcedure, parts: Parts) -> Parts:
     assert clause.where is not None
     prepared = Prepared(context, [clause.where])
     test = context.evaluator.condition(prepared.expressions[0])
-    prepared.fill(rows)
-    return [visible(row) for row in rows if test(row) is True]
+    for rows in parts:
+        prepared.fill(rows)
+        yield [visible(row) for row in rows if test(row) is True]
 
 
 def _answers(

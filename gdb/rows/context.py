@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import threading
-import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from gdb.errors import Cancelled, QueryTimeout
-
 if TYPE_CHECKING:
+    from gdb.allowance import Allowance
     from gdb.evaluator import Evaluator
     from gdb.executor import run as executor
     from gdb.language.procedures import Procedure
@@ -27,7 +24,7 @@ class Context:
     parameters : as values of the language. plain : as the caller gave them, for what is evaluated over columns.
     options : how patterns are run. embeddings : how many they had. handled : rows that went into clauses.
     import_root : the folder in which files that are read must lie, None for any.
-    procedures : what CALL finds, by name.
+    procedures : what CALL finds, by name. allowance : what the run may still take.
     """
 
     text: str
@@ -36,11 +33,10 @@ class Context:
     plain: Mapping[str, object]
     mode: MatchMode
     options: executor.Options
+    allowance: Allowance
     evaluator: Evaluator = field(init=False)
-    deadline: float | None = None
     embeddings: int = 0
     handled: int = 0
-    cancel: threading.Event | None = None
     import_root: Path | None = None
     procedures: Mapping[str, Procedure] = field(default_factory=dict)
     _numbers: int = 0
@@ -57,9 +53,4 @@ class Context:
         ------
         Cancelled, QueryTimeout.
         """
-        if self.cancel is not None and self.cancel.is_set():
-            raise Cancelled("the query was cancelled.")
-        if self.deadline is not None and time.monotonic() > self.deadline:
-            raise QueryTimeout(
-                "the query ran longer than its timeout.", "Give a larger timeout=, or ask for less."
-            )
+        self.allowance.pulse()

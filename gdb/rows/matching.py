@@ -7,11 +7,14 @@ walked from the rows (`gdb.rows.walking`). A condition is tested as soon as all 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
 from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
+from gdb.allowance import paced
 from gdb.language.syntax import Comparator, Comparison, Expression
+from gdb.rows.batches import Few
 from gdb.rows.component import Table, matched
 from gdb.rows.pattern import Component, Condition, Edge, Pattern
 from gdb.rows.subqueries import Prepared
@@ -26,35 +29,53 @@ if TYPE_CHECKING:
 
 Numbered: TypeAlias = "tuple[int, Row]"
 """The number of the row that one came from, and the row."""
-_CHUNK = 1 << 16
+_CHUNK = 1 << 14
 
 
 def extended(
     context: Context, pattern: Pattern, rows: Sequence[Row], known: Iterable[str]
 ) -> list[Numbered]:
-    """The rows that MATCH makes of some rows, each with the number of the one it extends.
+    """The rows that MATCH makes of some rows, each with the number of the one it extends, in ascending order.
 
     known : the names that the rows have, which may be null in some.
     """
-    return _Matching(context, pattern, frozenset(known)).run(rows)
+    return [one for some in extensions(context, pattern, rows, known) for one in some]
 
 
-def partly_extended(
-    context: Context, pattern: Pattern, rows: Sequence[Row], known: Iterable[str], most: int
-) -> tuple[list[Numbered], bool]:
-    """As `extended`, but only what comes of some `most` embeddings of each part of the pattern, and whether that is
-    all."""
-    matching = _Matching(context, pattern, frozenset(known), most)
-    found = matching.run(rows)
-    return found, not matching.cut
+def extensions(
+    context: Context, pattern: Pattern, rows: Sequence[Row], known: Iterable[str]
+) -> Iterator[list[Numbered]]:
+    """As `extended`, in batches that are made when they are wanted."""
+    return Matching(context, pattern, known).extensions(rows)
+
+
+class Matching:
+    """A MATCH, for one batch of rows after the other. few : where only some of what it finds is wanted."""
+
+    def __init__(
+        self, context: Context, pattern: Pattern, known: Iterable[str], few: Few | None = None
+    ) -> None:
+        self.context, self.pattern = context, pattern
+        self.known, self.few = frozenset(known), few
+        self.unbound: dict[Component, Table] = {}  # matched once, whatever the rows
+
+    def extensions(self, rows: Sequence[Row]) -> Iterator[list[Numbered]]:
+        """The rows that MATCH makes of some rows, each with the number of the one it extends, in ascending order."""
+        matching = _Matching(self.context, self.pattern, self.known, self.few, self.unbound)
+        return matching.run(rows)
 
 
 class _Matching:
     def __init__(
-        self, context: Context, pattern: Pattern, known: frozenset[str], most: int | None = None
+        self,
+        context: Context,
+        pattern: Pattern,
+        known: frozenset[str],
+        few: Few | None,
+        unbound: dict[Component, Table],
     ) -> None:
         self.context, self.pattern = context, pattern
-        self.most, self.cut = most, False
+        self.few, self.unbound = few, unbound
         self.bound = set(known)
         self.waiting = list(pattern.conditions)
         own = {*pattern.vertices, *pattern.edges, *(route.name for route in pattern.routes)}
@@ -63,24 +84,37 @@ class _Matching:
             bool(pattern.long) or len([c for c in pattern.components() if c.edges]) > 1
         )
 
-    def run(self, rows: Sequence[Row]) -> list[Numbered]:
+    def run(self, rows: Sequence[Row]) -> Iterator[list[Numbered]]:
         shared = [*self.pattern.vertices, *self.pattern.edges]
         shared = [name for name in shared if name in self.bound]
         table = [(k, row) for k, row in enumerate(rows) if all(map(_there, _of(row, shared)))]
         table = self._filtered(table)
-        components, long = self.pattern.components(), self.pattern.long
-        while (components or long) and table:
-            component = self._next(components, long)
-            if component is not None:
-                components.remove(component)
-                table = self._joined(component, table)
-                continue
+        return self._rest(table, self.pattern.components(), self.pattern.long)
+
+    def _rest(
+        self, table: list[Numbered], components: Sequence[Component], long: Sequence[Edge]
+    ) -> Iterator[list[Numbered]]:
+        """The rows extended by what is left of the pattern: depth first, a batch through all of it at a time."""
+        if not table:
+            return
+        if not components and not long:
+            yield self._routed(table)
+            return
+        component = self._next(components, long)
+        if component is not None:
+            components = [other for other in components if other is not component]
+            parts = self._joined(component, table)
+        else:
             # shortest paths come last: they are looked for among those that the rest of the pattern leaves
             ready = [e for e in long if self.bound & set(e.ends)]
             edge = min(ready, key=lambda e: e.selector is not None)
-            long.remove(edge)
-            table = self._walked(edge, table)
-        for route in self.pattern.routes if table else ():
+            long = [other for other in long if other is not edge]
+            parts = self._walked(edge, table)
+        for some in parts:
+            yield from self._rest(some, components, long)
+
+    def _routed(self, table: list[Numbered]) -> list[Numbered]:
+        for route in self.pattern.routes:
             for _, row in table:
                 row[route.name] = _path(_of(row, route.vertices), _of(row, route.edges))
             self.bound.add(route.name)
@@ -118,7 +152,8 @@ class _Matching:
         prepared = Prepared(self.context, [c.expression for c in ready])
         tests = [self.context.evaluator.condition(one) for one in prepared.expressions]
         prepared.fill([row for _, row in table])
-        return [one for one in table if all(test(one[1]) is True for test in tests)]
+        every = paced(table, len(table))
+        return [one for one in every if all(test(one[1]) is True for test in tests)]
 
     def _own(self, component: Component) -> list[Condition]:
         """The conditions that the elements of a component decide, at least one of them new."""
@@ -132,46 +167,49 @@ class _Matching:
 
     # ---- components ------------------------------------------------------------------------------
 
-    def _joined(self, component: Component, table: list[Numbered]) -> list[Numbered]:
-        graph = self.context.graph
+    def _joined(self, component: Component, table: list[Numbered]) -> Iterator[list[Numbered]]:
+        graph, most = self.context.graph, None if self.few is None else self.few.most
         shared = [name for name in component.vertices if name in self.bound]
         shared_edges = [name for name in component.edges if name in self.bound]
         vids = {name: graph.vids(_nodes(table, name)) for name in shared}
         eids = {name: graph.eids(_relationships(table, name)) for name in shared_edges}
         own = self._own(component)
-        found = matched(
-            self.context,
-            self.pattern,
-            component,
-            own,
-            {name: np.unique(values) for name, values in vids.items()},
-            {name: np.unique(values) for name, values in eids.items()},
-            [c for c in self.waiting if c not in own],
-            [*vids.values()],
-            self.most,
-        )
-        self.cut = self.cut or (self.most is not None and found.count >= self.most)
+        found = self.unbound.get(component)
+        if found is None:
+            found = matched(
+                self.context,
+                self.pattern,
+                component,
+                own,
+                {name: np.unique(values) for name, values in vids.items()},
+                {name: np.unique(values) for name, values in eids.items()},
+                [c for c in self.waiting if c not in own],
+                [*vids.values()],
+                most,
+            )
+            if not vids and not eids:
+                self.unbound[component] = found
+        if self.few is not None and found.count >= self.few.most:
+            self.few.cut = True
         self.waiting = [c for c in self.waiting if c not in own or c in found.left]
         pairs: list[tuple[I64, I64]] = [
             (found.vertices[name].astype(np.int64), vids[name].astype(np.int64)) for name in shared
         ]
         pairs += [(found.edges[name], eids[name]) for name in shared_edges]
         pairs += self._equalities(component, found, table)
-        at, of = joined(len(table), found.count, pairs)
-        names = {*component.vertices, *component.edges}
-        made: list[Numbered] = []
-        before = set(self.bound)
-        waiting = list(self.waiting)
-        chunk = _CHUNK if self.most is None else min(_CHUNK, self.most)
-        for start in range(0, max(len(at), 1), chunk):
+        before, waiting = self.bound | {*component.vertices, *component.edges}, self.waiting
+        chunk, count = _CHUNK if most is None else min(_CHUNK, most), 0
+        for at, of in joins(len(table), found.count, pairs, chunk):
             self.context.pulse()
-            self.bound, self.waiting = before | names, list(waiting)
-            some = self._built(found, table, at[start : start + chunk], of[start : start + chunk])
-            made += self._filtered([one for one in some if self._differ(one[1])])
-            if self.most is not None and len(made) > self.most:
-                self.cut = True
-                break
-        return made
+            self.bound, self.waiting = set(before), list(waiting)
+            some = self._filtered(
+                [one for one in self._built(found, table, at, of) if self._differ(one[1])]
+            )
+            count += len(some)
+            yield some
+            if self.few is not None and count > self.few.most:
+                self.few.cut = True
+                return
 
     def _built(self, found: Table, table: list[Numbered], at: I64, of: I64) -> Iterator[Numbered]:
         graph = self.context.graph
@@ -209,7 +247,7 @@ class _Matching:
 
     # ---- paths -----------------------------------------------------------------------------------
 
-    def _walked(self, edge: Edge, table: list[Numbered]) -> list[Numbered]:
+    def _walked(self, edge: Edge, table: list[Numbered]) -> Iterator[list[Numbered]]:
         edges = self.pattern.edges.values()
         others = [e for e in edges if e.name in self.bound and e.name != edge.name]
         others = [e for e in others if e.clause == edge.clause]
@@ -218,11 +256,13 @@ class _Matching:
         # of two shortest paths none goes before the other: each is looked for, then they must differ
         apart = [e for e in others if edge.selector is None or e.selector is None]
         names, bound = [e.name for e in apart], frozenset(self.bound)
-        made = walked(self.context, self.pattern, edge, table, names, bound)
-        if len(apart) < len(others):
-            made = [one for one in made if self._differ(one[1])]
-        self.bound |= {edge.name, *edge.ends}
-        return self._filtered(made)
+        paths = walked(self.context, self.pattern, edge, table, names, bound)
+        before, waiting = self.bound | {edge.name, *edge.ends}, self.waiting
+        while some := list(islice(paths, _CHUNK)):
+            if len(apart) < len(others):
+                some = [one for one in some if self._differ(one[1])]
+            self.bound, self.waiting = set(before), list(waiting)
+            yield self._filtered(some)
 
     def _differ(self, row: Row) -> bool:
         """Whether no relationship stands for two of the pattern; a walk may have one twice."""
@@ -239,22 +279,28 @@ class _Matching:
         return True
 
 
-def joined(rows: int, found: int, pairs: Sequence[tuple[I64, I64]]) -> tuple[I64, I64]:
-    """The pairs (row, embedding) that agree in all columns: of each pair of columns, the values of the embeddings,
-    i64[found], and of the rows, i64[rows]. Without columns all pairs."""
-    if not pairs:
-        return np.repeat(np.arange(rows), found), np.tile(np.arange(found), rows)
-    codes = np.zeros(found + rows, np.int64)
-    for inner, outer in pairs:
-        _, one = np.unique(np.concatenate([inner, outer]), return_inverse=True)
-        _, codes = np.unique(codes * (int(one.max(initial=0)) + 1) + one, return_inverse=True)
-    inner, outer = codes[:found], codes[found:]
-    order = np.argsort(inner, kind="stable")
-    low = np.searchsorted(inner[order], outer, side="left")
-    counts = np.searchsorted(inner[order], outer, side="right") - low
-    at = np.repeat(np.arange(rows), counts)
-    within = np.arange(len(at)) - np.repeat(np.cumsum(counts) - counts, counts)
-    return at, order[np.repeat(low, counts) + within]
+def joins(
+    rows: int, found: int, pairs: Sequence[tuple[I64, I64]], size: int
+) -> Iterator[tuple[I64, I64]]:
+    """The pairs (row, embedding) that agree in all columns, ascending by row, some `size` at a time: of each pair of
+    columns, the values of the embeddings, i64[found], and of the rows, i64[rows]. Without columns all pairs."""
+    order, low = np.arange(found), np.zeros(rows, np.int64)
+    counts = np.full(rows, found, np.int64)
+    if pairs:
+        codes = np.zeros(found + rows, np.int64)
+        for inner, outer in pairs:
+            _, one = np.unique(np.concatenate([inner, outer]), return_inverse=True)
+            _, codes = np.unique(codes * (int(one.max(initial=0)) + 1) + one, return_inverse=True)
+        inner, outer = codes[:found], codes[found:]
+        order = np.argsort(inner, kind="stable")
+        low = np.searchsorted(inner[order], outer, side="left")
+        counts = np.searchsorted(inner[order], outer, side="right") - low
+    ends = np.cumsum(counts)
+    total = int(ends[-1]) if rows else 0
+    for start in range(0, total, size):
+        places = np.arange(start, min(start + size, total))
+        at = np.searchsorted(ends, places, side="right")
+        yield at, order[low[at] + places - (ends - counts)[at]]
 
 
 def _sides(

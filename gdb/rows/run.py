@@ -1,8 +1,9 @@
 """A query run clause by clause over rows: the meaning of the language, and the way of all queries that are more than a
 pattern and its relational tail.
 
-Rows are dicts of variables. Patterns are matched by the executors for all rows of a clause at once; expressions are
-evaluated row by row (`gdb.evaluator`).
+Rows are dicts of variables. They go from clause to clause in batches (`gdb.rows.batches`); patterns are matched by the
+executors for a batch at once, expressions evaluated row by row (`gdb.evaluator`). A clause that writes waits for all
+rows before it, and has written when its `Batches` are there.
 """
 
 from __future__ import annotations
@@ -10,8 +11,11 @@ from __future__ import annotations
 import time
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import TYPE_CHECKING
 
+from gdb import limits
+from gdb.allowance import Allowance, paced
 from gdb.errors import InternalError
 from gdb.evaluator import Evaluator
 from gdb.language.clauses import (
@@ -32,15 +36,30 @@ from gdb.language.clauses import (
     Unwind,
     With,
 )
-from gdb.language.syntax import Expression, NodePattern, PathPattern, RelationshipPattern
+from gdb.language.syntax import Expression, PathPattern
 from gdb.rows import writing
+from gdb.rows.batches import (
+    MATCHED,
+    ROW,
+    Batches,
+    Few,
+    Parts,
+    Replayed,
+    expanded,
+    gathered,
+    held,
+    regrouped,
+)
 from gdb.rows.limiting import stop
-from gdb.rows.matching import extended, partly_extended
+from gdb.rows.matching import Matching, Numbered, extensions
+from gdb.rows.names import names_after, returned, seen
 from gdb.rows.pattern import Pattern, pattern_of, visible
+from gdb.rows.projecting import Projection
 from gdb.rows.projecting import enough as needed
-from gdb.rows.projecting import projected
-from gdb.rows.subqueries import Prepared, compiled
+from gdb.rows.subqueries import Prepared
+from gdb.values.aggregates import KEY
 from gdb.values.comparison import group_key
+from gdb.values.sizes import POINTER, Pile
 from gdb.values.temporal_clock import clock_at
 
 if TYPE_CHECKING:
@@ -49,15 +68,8 @@ if TYPE_CHECKING:
 
 
 FIRST, TIMES_MORE = 256, 8
-"""Where LIMIT is to be filled, the rows of each clause that are made at first, and how many times more after that."""
-
-
-@dataclass(slots=True)
-class Table:
-    """Rows, and the names that each of them has, in the order in which they came."""
-
-    names: tuple[str, ...]
-    rows: list[Row]
+"""Where LIMIT is to be filled, the embeddings that a MATCH finds at first, and how many times more after that."""
+_TUPLE = 40  # bytes of a row of the result, without its values
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,10 +99,12 @@ def answered(context: Context, query: Query) -> Answer:
     GdbError : QueryError with the place, ChangeRefused, Cancelled, QueryTimeout, OutOfBudget, DeviceError.
     """
     runner = Runner(context, query.alone)
-    context.evaluator = Evaluator(context.text, context.parameters, runner)
+    allowance = context.allowance
+    context.evaluator = Evaluator(context.text, context.parameters, runner, allowance)
     try:
         with clock_at(time.time_ns()):
-            found = runner.query(query, Table((), [{}]))
+            found = runner.query(query, Batches((), iter([[{}]])))
+            rows = _answer(allowance, found)
         context.graph.flush()
     finally:
         del (
@@ -98,8 +112,23 @@ def answered(context: Context, query: Query) -> Answer:
         )  # it knows the runner, which knows the context: together they would outlive the query
     if not isinstance(query.parts[0][-1], Return) and query.alone is None:
         return Answer((), [])
-    rows = [tuple(row[name] for name in found.names) for row in found.rows]
     return Answer(found.names, rows)
+
+
+def _answer(allowance: Allowance, found: Batches) -> list[tuple[Value, ...]]:
+    """The rows of the result, which count as long as the query runs."""
+    pile = Pile(allowance, "the rows of the result")
+    level = allowance.made
+    rows: list[tuple[Value, ...]] = []
+    for part in found.parts:
+        for row in part:
+            one = tuple([row[name] for name in found.names])
+            pile.several(one, _TUPLE + POINTER * len(one))
+            rows.append(one)
+        allowance.tick(len(part))
+        allowance.made = level
+        limits.check_rows(len(rows))
+    return rows
 
 
 @dataclass(slots=True)
@@ -123,223 +152,277 @@ class Runner:
             self._patterns[key] = pattern_of(self.context.text, [pattern], where, self.context.mode)
             self._kept.append(pattern)
         row = visible(row)  # its anonymous parts are not those of a pattern around it
-        for _, found in extended(self.context, self._patterns[key], [row], row):
-            yield found
+        for some in extensions(self.context, self._patterns[key], [row], row):
+            for _, found in some:
+                yield found
 
     def rows(self, query: Query, row: Row) -> Iterable[Row]:
         """The rows of a subquery that sees a row; without RETURN, its last rows."""
         row = visible(row)
-        return self.query(query, Table(tuple(row), [row])).rows
+        found = self.query(query, Batches(tuple(row), iter([[row]])))
+        return (one for part in found.parts for one in part)
 
     # ---- queries -----------------------------------------------------------------------------------
 
-    def query(self, query: Query, start: Table) -> Table:
-        """The rows of a query that begins with some; of UNION all sides'."""
-        found = self._clauses(query.parts[0], start)
-        for every, clauses in zip(query.all, query.parts[1:], strict=True):
-            other = self._clauses(clauses, start)
-            found = Table(found.names, found.rows + other.rows)
-            if not every:
-                found = Table(found.names, _distinct(found))
+    def query(self, query: Query, start: Batches) -> Batches:
+        """The rows of a query that begins with some; of UNION all sides'. What it writes is written when this returns;
+        rows are read as they are wanted."""
+        if len(query.parts) == 1:
+            return self._clauses(query.parts[0], start)
+        rows = [row for part in start.parts for row in part]
+        changes = writes(query)
+        found: Batches | None = None
+        for every, clauses in zip((True, *query.all), query.parts, strict=True):
+            other = self._clauses(clauses, Batches(start.names, iter([rows])))
+            if changes:  # what this side reads, it reads before the next one writes
+                other = Batches(other.names, held(self.context.allowance, other.parts))
+            if found is not None:
+                other = Batches(found.names, chain(found.parts, other.parts))
+            found = other if every else Batches(other.names, self._distinct(other))
+        assert found is not None
         return found
 
-    def _clauses(self, clauses: Sequence[Clause], start: Table) -> Table:
-        table = Table(start.names, [dict(row) for row in start.rows])
+    def _distinct(self, rows: Batches) -> Parts:
+        """The first of equal rows."""
+        pile = Pile(self.context.allowance, "the distinct rows of UNION")
+        seen: set[Hashable] = set()
+        for part in rows.parts:
+            kept = []
+            for row in part:
+                key = tuple(group_key(row[name]) for name in rows.names)
+                if key not in seen:
+                    pile.several([row[name] for name in rows.names], KEY)
+                    seen.add(key)
+                    kept.append(row)
+            yield kept
+        pile.clear()
+
+    def _clauses(self, clauses: Sequence[Clause], start: Batches) -> Batches:
+        rows = Batches(start.names, ([dict(row) for row in part] for part in start.parts))
         place = 0
         while place < len(clauses):
             last = stop(clauses, place)
             if last is None:
-                table = self._clause(clauses[place], table)
+                rows = self._clause(clauses[place], rows)
                 place += 1
             else:
-                table = self._filled(clauses[place : last + 1], table)
+                rows = self._filled(clauses[place : last + 1], rows)
                 place = last + 1
-        return table
+        return rows
 
-    def _filled(self, clauses: Sequence[Clause], start: Table) -> Table:
-        """The rows of some clauses of which the last has a LIMIT that any rows fill (`gdb.rows.limiting`): the others
-        run over the first rows that there are, and over more of them as long as that leads to too few."""
-        last = clauses[-1]
+    def _filled(self, clauses: Sequence[Clause], start: Batches) -> Batches:
+        """The rows of some clauses of which the last has a LIMIT that any rows fill (`gdb.rows.limiting`): each MATCH
+        before it finds some embeddings, and more of them as long as that leads to too few rows."""
+        *before, last = clauses
+        names = start.names
+        for clause in before:
+            names = names_after(self.context, clause, names, self.alone)
+        return self._clause(last, Batches(names, self._some(before, last, start)))
+
+    def _some(self, clauses: Sequence[Clause], last: Clause, start: Batches) -> Parts:
+        """As many rows of some clauses as the LIMIT of the one behind them takes."""
         projection = last.projection if isinstance(last, With) else last
         assert isinstance(projection, Return)
         enough = needed(self.context, projection)
-        most = max(FIRST, 2 * enough)
+        few = Few(max(FIRST, 2 * enough))
+        again = Replayed(self.context.allowance, start.parts)
         while True:
-            whole = len(start.rows) <= most
-            table = Table(start.names, [dict(row) for row in start.rows[:most]])
-            for clause in clauses[:-1]:
-                table, every = self._some(clause, table, most)
-                whole = whole and every
-            if whole or len(table.rows) >= enough:
-                return self._clause(last, Table(table.names, table.rows[:enough]))
-            most *= TIMES_MORE
+            few.cut = False
+            rows: list[Row] = []
+            for part in self._through(clauses, Batches(start.names, again.again()), few).parts:
+                rows += part
+                if len(rows) >= enough:
+                    break
+            if len(rows) >= enough or not few.cut:
+                again.clear()
+                yield rows[:enough]
+                return
+            few = Few(few.most * TIMES_MORE)
 
-    def _some(self, clause: Clause, table: Table, most: int) -> tuple[Table, bool]:
-        """Some `most` rows of a clause, and whether these are all."""
-        if not isinstance(clause, Match) or clause.optional:
-            found = self._clause(clause, table)
-            return Table(found.names, found.rows[:most]), len(found.rows) <= most
-        self._begin(table)
-        pattern, names = self._pattern_of(clause, table)
-        context = self.context
-        some, whole = partly_extended(context, pattern, table.rows, table.names, most)
-        return Table(names, [visible(row) for _, row in some]), whole
+    def _through(self, clauses: Sequence[Clause], rows: Batches, few: Few) -> Batches:
+        for clause in clauses:
+            rows = self._clause(clause, rows, few)
+        return rows
 
-    def _begin(self, table: Table) -> None:
-        self.context.pulse()
-        self.context.handled += len(table.rows)
+    def _counted(self, parts: Parts) -> Parts:
+        for part in parts:
+            self.context.pulse()
+            self.context.handled += len(part)
+            yield part
 
-    def _clause(self, clause: Clause, table: Table) -> Table:
-        self._begin(table)
+    def _clause(self, clause: Clause, rows: Batches, few: Few | None = None) -> Batches:
+        """The rows that a clause makes of some. What it writes is written when this returns."""
+        names = names_after(self.context, clause, rows.names, self.alone)
+        return Batches(
+            names, self._parts(clause, Batches(rows.names, self._counted(rows.parts)), few)
+        )
+
+    def _parts(self, clause: Clause, rows: Batches, few: Few | None) -> Parts:
         match clause:
             case Match():
-                return self._match(clause, table)
+                return self._matched(clause, rows, few)
             case Unwind():
-                return self._unwind(clause, table)
+                return self._unwind(clause, rows)
             case With(projection=projection, where=where):
-                return self._project(projection, where, table)
+                return self._project(projection, where, rows)
             case Return():
-                return self._project(clause, None, table)
+                return self._project(clause, None, rows)
             case CallSubquery():
-                return self._call(clause, table)
+                return self._call(clause, rows)
             case Create() | Merge() | Set() | Remove() | Delete() | Foreach():
-                return self._write(clause, table)
+                return self._write(clause, rows)
             case LoadCsv():
-                from gdb.rows.csv import loaded
-
-                rows = [
-                    {**row, clause.variable.text: line}
-                    for row in table.rows
-                    for line in loaded(self.context, clause, row)
-                ]
-                return Table((*table.names, clause.variable.text), rows)
+                return self._load(clause, rows)
             case CallProcedure():
                 from gdb.rows.calling import called
 
-                names, rows = called(self.context, clause, table.rows, clause is self.alone)
-                return Table((*table.names, *names), rows)
+                return called(self.context, clause, rows.parts, clause is self.alone)
         raise InternalError(f"{type(clause).__name__} cannot be run.")
 
     # ---- reading -----------------------------------------------------------------------------------
 
-    def _pattern_of(self, clause: Match, table: Table) -> tuple[Pattern, tuple[str, ...]]:
-        """The pattern of a clause, and the names that its rows have."""
-        mode = clause.mode or self.context.mode
-        pattern = pattern_of(self.context.text, clause.patterns, clause.where, mode)
-        fresh = (name for name in pattern.names if name not in table.names)
-        return pattern, (*table.names, *fresh)
+    def _matched(self, clause: Match, rows: Batches, few: Few | None) -> Parts:
+        if id(clause) not in self._patterns:
+            mode = clause.mode or self.context.mode
+            pattern = pattern_of(self.context.text, clause.patterns, clause.where, mode)
+            self._patterns[id(clause)] = pattern
+            self._kept.append(clause)
+        pattern = self._patterns[id(clause)]
+        fresh = [name for name in pattern.names if name not in rows.names]
+        allowance = self.context.allowance
+        size = MATCHED if few is None else FIRST
+        matching = Matching(self.context, pattern, rows.names, few)
+        for part in regrouped(allowance, rows.parts, size):
+            level = allowance.made
+            found = matching.extensions(part)
+            numbered = found if not clause.optional else _padded(found, part, fresh)
+            for some in numbered:
+                allowance.make(ROW * len(some), "rows")
+                yield [visible(row) for _, row in some]
+                allowance.made = level
 
-    def _match(self, clause: Match, table: Table) -> Table:
-        pattern, names = self._pattern_of(clause, table)
-        fresh = names[len(table.names) :]
-        found = extended(self.context, pattern, table.rows, table.names)
-        if not clause.optional:
-            return Table(names, [visible(row) for _, row in found])
-        rows: list[Row] = []
-        place = 0
-        found.sort(key=lambda one: one[0])
-        for number, row in enumerate(table.rows):
-            before = place
-            while place < len(found) and found[place][0] == number:
-                rows.append(visible(found[place][1]))
-                place += 1
-            if place == before:
-                rows.append({**row, **dict.fromkeys(fresh)})
-        return Table(names, rows)
-
-    def _unwind(self, clause: Unwind, table: Table) -> Table:
-        prepared, (values,) = compiled(self.context, [clause.list])
-        prepared.fill(table.rows)
+    def _unwind(self, clause: Unwind, rows: Batches) -> Parts:
         name = clause.variable.text
-        rows: list[Row] = []
-        for filled in table.rows:
-            found, row = values(filled), visible(filled)
-            items = found if isinstance(found, list) else [] if found is None else [found]
-            rows += [{**row, name: item} for item in items]
-        return Table((*(n for n in table.names if n != name), name), rows)
+        prepared = Prepared(self.context, [clause.list])
+        values = self.context.evaluator.unwound(prepared.expressions[0])
 
-    def _project(self, clause: Return, where: Expression | None, table: Table) -> Table:
-        found = projected(self.context, clause, table.names, table.rows)
+        def expand(filled: Row) -> Iterable[Row]:
+            found, row = values(filled), visible(filled)
+            return ({**row, name: item} for item in found)
+
+        return expanded(self.context.allowance, rows.parts, expand, prepared.fill)
+
+    def _load(self, clause: LoadCsv, rows: Batches) -> Parts:
+        from gdb.rows.csv import loaded
+
+        name = clause.variable.text
+
+        def expand(row: Row) -> Iterable[Row]:
+            return ({**row, name: line} for line in loaded(self.context, clause, row))
+
+        return expanded(self.context.allowance, rows.parts, expand)
+
+    def _project(self, clause: Return, where: Expression | None, rows: Batches) -> Parts:
+        projection = Projection(self.context, clause, rows.names)
+        made = projection.made(rows.parts)
         if where is None:
-            return Table(found.names, [row for row, _ in found.rows])
+            return ([row for row, _ in part] for part in made)
+        return self._satisfying(where, made)
+
+    def _satisfying(self, where: Expression, made: Iterator[list[tuple[Row, Row]]]) -> Parts:
+        """The rows that satisfy a condition, which sees what was before them too."""
         prepared = Prepared(self.context, [where])
         test = self.context.evaluator.condition(prepared.expressions[0])
-        both = [{**before, **row} for row, before in found.rows]
-        prepared.fill(both)
-        kept = [row for (row, _), seen in zip(found.rows, both, strict=True) if test(seen) is True]
-        return Table(found.names, kept)
+        for part in made:
+            both = [{**before, **row} for row, before in part]
+            prepared.fill(both)
+            answers = map(test, paced(both, len(both)))
+            yield [row for (row, _), answer in zip(part, answers, strict=True) if answer is True]
 
-    def _call(self, clause: CallSubquery, table: Table) -> Table:
-        imports = clause.imports
-        seen: tuple[str, ...] = tuple(name.text for name in imports or ())
-        if imports is None or seen == ("*",):
-            seen = table.names
-        rows: list[Row] = []
-        fresh: tuple[str, ...] = ()
-        ends = isinstance(clause.query.parts[0][-1], Return)
-        for row in table.rows:
-            inner = self.query(clause.query, Table(seen, [{name: row[name] for name in seen}]))
+    def _call(self, clause: CallSubquery, rows: Batches) -> Parts:
+        """What a subquery finds for each row; where it writes, one row after the other, and all before this is read."""
+        query, allowance = clause.query, self.context.allowance
+        inner = seen(clause, rows.names)
+        brings = returned(self.context, query, inner)
+        ends = isinstance(query.parts[0][-1], Return)
+        missing: Row = dict.fromkeys(name for name in brings if name not in rows.names)
+
+        def expand(row: Row) -> Iterable[Row]:
+            found = self.query(query, Batches(inner, iter([[{name: row[name] for name in inner}]])))
             if not ends:
-                rows.append(row)
-                continue
-            fresh = tuple(name for name in inner.names if name not in table.names)
-            rows += [{**row, **one} for one in inner.rows]
-            if clause.optional and not inner.rows:
-                rows.append({**row, **dict.fromkeys(fresh)})
-        return Table((*table.names, *fresh), rows)
+                return [row]
+            return _called(found, row, missing if clause.optional else None)
+
+        if not writes(query):
+            return expanded(allowance, rows.parts, expand)
+        return held(allowance, expanded(allowance, held(allowance, rows.parts), expand))
 
     # ---- writing -----------------------------------------------------------------------------------
 
-    def _write(self, clause: Clause, table: Table) -> Table:
-        if self.context.graph.changes is None:
+    def _write(self, clause: Clause, before: Batches) -> Parts:
+        """All rows before are made first: they do not see what is written here."""
+        context = self.context
+        if context.graph.changes is None:
             raise InternalError("a query that writes runs without a transaction.")
+        pile = Pile(context.allowance, "the rows before a clause that writes")
+        rows = gathered(context.allowance, before.parts, pile)
         match clause:
             case Create():
-                rows = writing.create(self.context, clause, table.rows)
-                named = [name for p in clause.patterns for name in _names_of(p)]
-                return Table(_joined(table.names, named), rows)
+                rows = writing.create(context, clause, rows)
             case Merge():
-                rows = writing.merge(self.context, clause, table.rows, table.names)
-                return Table(_joined(table.names, _names_of(clause.pattern)), rows)
+                rows = writing.merge(context, clause, rows, before.names)
             case Set(items=items):
-                writing.assign(self.context, items, table.rows)
+                writing.assign(context, items, rows)
             case Remove():
-                writing.remove(self.context, clause, table.rows)
+                writing.remove(context, clause, rows)
             case Delete():
-                writing.delete(self.context, clause, table.rows)
+                writing.delete(context, clause, rows)
             case Foreach():
-                self._foreach(clause, table)
-        return table
+                self._foreach(clause, before.names, rows)
+        pile.clear()
+        return held(context.allowance, [rows])
 
-    def _foreach(self, clause: Foreach, table: Table) -> None:
-        values = self.context.evaluator.compiled(clause.list)
+    def _foreach(self, clause: Foreach, names: tuple[str, ...], rows: list[Row]) -> None:
+        values = self.context.evaluator.items(clause.list)
         name = clause.variable.text
-        rows: list[Row] = []
-        for row in table.rows:
-            found = values(row)
-            for item in found if isinstance(found, list) else []:
-                rows.append({**row, name: item})
-        self._clauses(clause.clauses, Table((*table.names, name), rows))
+
+        def expand(row: Row) -> Iterable[Row]:
+            return ({**row, name: item} for item in values(row) or ())
+
+        parts = expanded(self.context.allowance, iter([rows]), expand)
+        inner = self._clauses(clause.clauses, Batches((*names, name), parts))
+        for _ in inner.parts:
+            pass
 
 
-def _names_of(pattern: PathPattern) -> list[str]:
-    parts: tuple[NodePattern | RelationshipPattern, ...]
-    parts = (*pattern.nodes, *pattern.relationships)
-    named = [part.variable.text for part in parts if part.variable is not None]
-    return named if pattern.name is None else [*named, pattern.name.text]
+def _called(found: Batches, row: Row, missing: Row | None) -> Iterator[Row]:
+    """A row with each of those that a subquery found for it. missing : what OPTIONAL puts where there are none."""
+    some = False
+    for part in found.parts:
+        for one in part:
+            some = True
+            yield {**row, **one}
+    if not some and missing is not None:
+        yield {**row, **missing}
 
 
-def _joined(names: Sequence[str], more: Iterable[str]) -> tuple[str, ...]:
-    return tuple(dict.fromkeys((*names, *more)))
-
-
-def _distinct(table: Table) -> list[Row]:
-    """The first of equal rows."""
-    seen: set[Hashable] = set()
-    kept = []
-    for row in table.rows:
-        key = tuple(group_key(row[name]) for name in table.names)
-        if key not in seen:
-            seen.add(key)
-            kept.append(row)
-    return kept
+def _padded(
+    found: Iterator[list[Numbered]], rows: Sequence[Row], fresh: Sequence[str]
+) -> Iterator[list[Numbered]]:
+    """What OPTIONAL MATCH found, with null where it found nothing. Numbers come in ascending order."""
+    missing: Row = dict.fromkeys(fresh)
+    place = 0  # the first row that is not handed on
+    for some in found:
+        made: list[Numbered] = []
+        for number, row in some:
+            if number < place - 1:
+                raise InternalError("a pattern was matched in another order than its rows have.")
+            while place < number:
+                made.append((place, {**rows[place], **missing}))
+                place += 1
+            made.append((number, row))
+            place = number + 1
+        yield made
+    rest = [(number, {**rows[number], **missing}) for number in range(place, len(rows))]
+    if rest:
+        yield rest

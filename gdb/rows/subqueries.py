@@ -8,7 +8,7 @@ than one MATCH, is asked for row by row (`gdb.evaluator.Subqueries`).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -27,6 +27,7 @@ from gdb.language.syntax import (
 )
 from gdb.rows.asked import numbers
 from gdb.rows.pattern import HIDDEN, Pattern, pattern_of, visible
+from gdb.values.sizes import Growing
 
 if TYPE_CHECKING:
     from gdb.rows.context import Context
@@ -75,7 +76,7 @@ class Prepared:
         """Answer what the expressions ask, for rows that have the same names."""
         if not rows or not self.questions:
             return
-        from gdb.rows.matching import extended
+        from gdb.rows.matching import extensions
 
         seen = [
             visible(row) for row in rows
@@ -88,7 +89,7 @@ class Prepared:
                     for row, many in zip(rows, answers.tolist(), strict=True):
                         row[question.name] = many if exact else many > 0
                     continue
-            found = extended(self.context, question.pattern, seen, seen[0])
+            found = extensions(self.context, question.pattern, seen, seen[0])
             values = _values(self.context, question.part, found, len(rows))
             for row, value in zip(rows, values, strict=True):
                 row[question.name] = value
@@ -122,19 +123,33 @@ def _pattern(context: Context, part: Asked) -> Pattern | None:
 
 
 def _values(
-    context: Context, part: Asked, found: Sequence[tuple[int, Row]], count: int
+    context: Context, part: Asked, found: Iterator[list[tuple[int, Row]]], count: int
 ) -> list[Value]:
     if isinstance(part, PatternComprehension):
-        prepared, (result,) = compiled(context, [part.result])
-        prepared.fill([row for _, row in found])
-        lists: list[list[Value]] = [[] for _ in range(count)]
-        for number, row in found:
-            lists[number].append(result(row))
-        return [*lists]
+        return [*_lists(context, part, found, count)]
     if isinstance(part, Subquery) and part.kind == "COUNT":
         numbers = [0] * count
-        for number, _ in found:
-            numbers[number] += 1
+        for some in found:
+            for number, _ in some:
+                numbers[number] += 1
         return [*numbers]
-    there = {number for number, _ in found}
+    there = {number for some in found for number, _ in some}
     return [number in there for number in range(count)]
+
+
+def _lists(
+    context: Context,
+    part: PatternComprehension,
+    found: Iterator[list[tuple[int, Row]]],
+    count: int,
+) -> list[list[Value]]:
+    """What a pattern comprehension is for each row."""
+    prepared, (result,) = compiled(context, [part.result])
+    lists: list[list[Value]] = [[] for _ in range(count)]
+    growing = Growing(context.allowance, "a pattern comprehension")
+    for some in found:
+        prepared.fill([row for _, row in some])
+        for number, row in some:
+            lists[number].append(result(row))
+            growing.turn(lists)
+    return lists

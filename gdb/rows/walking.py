@@ -53,8 +53,8 @@ def walked(
     table: Sequence[Numbered],
     others: Sequence[str],
     bound: frozenset[str],
-) -> list[Numbered]:
-    """The rows extended by every path of an edge, of which one end is bound.
+) -> Iterator[Numbered]:
+    """The rows extended by every path of an edge, of which one end is bound; made when they are wanted.
 
     others : names of relationships that the path may not use.
     """
@@ -95,7 +95,7 @@ class _Walk:
         self.mentions = frozenset(name for c in left for name in mentioned(c)) - {edge.name}
         self.known: dict[int, bool] = {}
 
-    def rows(self, table: Sequence[Numbered]) -> list[Numbered]:
+    def rows(self, table: Sequence[Numbered]) -> Iterator[Numbered]:
         for _, row in table:
             if not isinstance(row[self.begin], NodeValue):
                 raise problem(
@@ -105,14 +105,14 @@ class _Walk:
         bound = self.end in self.bound
         rows = [one for one in table if not bound or isinstance(one[1][self.end], NodeValue)]
         if not rows:
-            return []
+            return iter(())
         question = self._question(rows)
         if not self.tests:
-            return list(self._made(self._paths(question), rows))
+            return self._made(self._paths(question), rows)
         if self.mentions & rows[0][1].keys():  # what may be used is another for each row
             parts = [self._tested(question, k, row) for k, (_, row) in enumerate(rows)]
-            return list(self._made(together(parts), rows))
-        return list(self._made(self._paths(self._admitted(question, rows[0][1])), rows))
+            return self._made(together(parts), rows)
+        return self._made(self._paths(self._admitted(question, rows[0][1])), rows)
 
     # ---- the question ----------------------------------------------------------------------------
 

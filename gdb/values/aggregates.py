@@ -6,19 +6,28 @@ An aggregate is made once for each group; `add` takes the values of a row, `resu
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import chain
 from typing import TYPE_CHECKING, Protocol
 
+from gdb.allowance import here, paced
 from gdb.values import times
 from gdb.values.arithmetic import in_range
 from gdb.values.comparison import Key, group_key, sort_key
 from gdb.values.naming import refusal
 from gdb.values.problems import ValueProblem
+from gdb.values.sizes import Pile
+from gdb.values.sorting import in_order
 
 if TYPE_CHECKING:
     from gdb.values.kinds import Value
+
+
+KEY = 100
+"""Bytes of a value's place in a set."""
+_NUMBER = 40  # bytes of one that is kept
 
 
 class Gathering(Protocol):
@@ -51,10 +60,12 @@ class Distinct:
     def __init__(self, inner: Gathering) -> None:
         self._inner = inner
         self._seen: set[Hashable] = set()
+        self._pile = Pile(here(), "DISTINCT values")
 
     def add(self, *values: Value) -> None:
         key = group_key(values[0])
         if key not in self._seen:
+            self._pile.add(values[0], KEY)
             self._seen.add(key)
             self._inner.add(*values)
 
@@ -79,9 +90,11 @@ class Count:
 class Collect:
     def __init__(self) -> None:
         self._values: list[Value] = []
+        self._pile = Pile(here(), "collect()")
 
     def add(self, *values: Value) -> None:
         if values[0] is not None:
+            self._pile.add(values[0])
             self._values.append(values[0])
 
     def result(self) -> Value:
@@ -113,7 +126,7 @@ class Sum:
 
     def __init__(self) -> None:
         self._whole = 0
-        self._floats: list[float] = []
+        self._floats = Numbers("sum()")
         self._time: Value = None
         self.count = 0
 
@@ -137,7 +150,7 @@ class Sum:
                 raise ValueProblem("type", "sum() does not take numbers and durations together.")
             return self._time
         if self._floats:
-            return total([*self._floats, float(self._whole)])
+            return total(self._floats, float(self._whole))
         return in_range(self._whole)  # what happens on the way may be larger
 
     def mean(self) -> Value:
@@ -147,7 +160,7 @@ class Sum:
         if self._time is not None:
             return times.divide(self.result(), self.count)
         if self._floats:
-            return total([*self._floats, float(self._whole)]) / self.count
+            return total(self._floats, float(self._whole)) / self.count
         return float(Fraction(self._whole, self.count))
 
 
@@ -164,12 +177,26 @@ class Average:
         return self._sum.mean()
 
 
-def total(numbers: list[float]) -> float:
+class Numbers(list["int | float"]):
+    """Numbers that an aggregate keeps; they count while they are appended one by one."""
+
+    def __init__(self, what: str) -> None:
+        super().__init__()
+        self._pile = Pile(here(), what)
+
+    def append(self, number: float) -> None:
+        if not len(self) & 255:
+            self._pile.count(256 * _NUMBER)
+        super().append(number)
+
+
+def total(numbers: Sequence[float], more: float = 0.0) -> float:
     """The sum, rounded once; as IEEE 754 has it where infinity or NaN take part or it grows too large."""
+    every = chain(paced(numbers, len(numbers)), (more,))
     try:
-        return math.fsum(numbers)
+        return math.fsum(every)
     except (OverflowError, ValueError):
-        return sum(numbers)
+        return sum(chain(numbers, (more,)))
 
 
 class Deviation:
@@ -177,7 +204,7 @@ class Deviation:
 
     def __init__(self, name: str, less: int) -> None:
         self._name, self._less = name, less
-        self._numbers: list[float] = []
+        self._numbers = Numbers(f"{name}()")
 
     def add(self, *values: Value) -> None:
         if values[0] is not None:
@@ -197,7 +224,7 @@ class Percentile:
 
     def __init__(self, name: str, between: bool) -> None:
         self._name, self._between = name, between
-        self._numbers: list[int | float] = []
+        self._numbers = Numbers(f"{name}()")
         self._percentile: float | None = None
 
     def add(self, *values: Value) -> None:
@@ -218,7 +245,7 @@ class Percentile:
     def result(self) -> Value:
         if not self._numbers or self._percentile is None:
             return None
-        numbers = sorted(self._numbers, key=sort_key)
+        numbers = in_order(self._numbers, sort_key)
         if not self._between:
             return numbers[max(0, math.ceil(self._percentile * len(numbers)) - 1)]
         at = self._percentile * (len(numbers) - 1)

@@ -6,8 +6,10 @@ Null in, null out. An integer that does not fit into 64 bits is an error, never 
 from __future__ import annotations
 
 import math
+from sys import getsizeof
 from typing import TYPE_CHECKING
 
+from gdb.allowance import here
 from gdb.values import times
 from gdb.values.naming import shown
 from gdb.values.problems import ValueProblem
@@ -16,6 +18,8 @@ if TYPE_CHECKING:
     from gdb.values.kinds import Value
 
 LOWEST, HIGHEST = -(2**63), 2**63 - 1
+_POINTER = 8  # bytes of an item in a list
+_LARGE = 256  # characters
 
 
 def in_range(number: int) -> int:
@@ -45,16 +49,26 @@ def add(a: Value, b: Value) -> Value:
     if type(a) is int and type(b) is int:  # type() leaves bool out
         return in_range(a + b)
     if isinstance(a, list):
-        return [*a, *b] if isinstance(b, list) else [*a, b]
+        several = b if isinstance(b, list) else [b]
+        here().make(_POINTER * (len(a) + len(several)), "a list that + makes")
+        return [*a, *several]
     if isinstance(b, list):
+        here().make(_POINTER * len(b), "a list that + makes")
         return [a, *b]
     if isinstance(a, str) and (isinstance(b, str) or is_number(b)):
-        return a + as_text(b)
+        return _text(a, as_text(b))
     if isinstance(b, str) and is_number(a):
-        return as_text(a) + b
+        return _text(as_text(a), b)
     if times.is_temporal(a) or times.is_temporal(b):
         return times.add(a, b)
     left, right = _floats("+", a, b)
+    return left + right
+
+
+def _text(left: str, right: str) -> str:
+    """Both strings joined; a large one counts before it is made."""
+    if len(left) + len(right) > _LARGE:
+        here().make(getsizeof(left) + getsizeof(right), "a string that + makes")
     return left + right
 
 

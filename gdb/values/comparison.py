@@ -11,6 +11,7 @@ import math
 from collections.abc import Hashable, Sequence
 from typing import TYPE_CHECKING, TypeAlias
 
+from gdb.allowance import paced
 from gdb.values import times
 from gdb.values.elements import NodeValue, PathValue, RelationshipValue
 
@@ -49,7 +50,7 @@ def _equal_lists(a: Sequence[Value], b: Sequence[Value]) -> bool | None:
     if len(a) != len(b):
         return False
     result: bool | None = True
-    for left, right in zip(a, b, strict=True):
+    for left, right in paced(zip(a, b, strict=True), len(a)):
         same = equal(left, right)
         if same is False:
             return False  # whatever the nulls are
@@ -89,7 +90,7 @@ def compare(a: Value, b: Value) -> float | None:
 
 def _compare_lists(a: Sequence[Value], b: Sequence[Value]) -> float | None:
     """By the first items that differ, else by length."""
-    for left, right in zip(a, b, strict=False):
+    for left, right in paced(zip(a, b, strict=False), len(a)):
         order = compare(left, right)
         if order is None and equal(left, right):
             continue  # maps and elements have no order, yet these are the same
@@ -158,7 +159,7 @@ def sort_key(value: Value) -> Key:
     if isinstance(value, str):
         return (_STRING, value)
     if isinstance(value, list):
-        return (_LIST, tuple(sort_key(item) for item in value))
+        return (_LIST, tuple(sort_key(item) for item in paced(value, len(value))))
     if isinstance(value, dict):
         return _map_key(value)
     return _element_key(value)
@@ -197,7 +198,7 @@ def group_key(value: Value) -> Hashable:
     if isinstance(value, (int, float)):
         return value if value == value else (_NAN,)
     if isinstance(value, list):
-        return (_LIST, *map(group_key, value))
+        return (_LIST, *map(group_key, paced(value, len(value))))
     if isinstance(value, dict):
         return (_MAP, frozenset((key, group_key(item)) for key, item in value.items()))
     if isinstance(value, (NodeValue, RelationshipValue, PathValue)):

@@ -11,6 +11,7 @@ import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from gdb.allowance import here, paced
 from gdb.values import times
 from gdb.values.arithmetic import HIGHEST, as_text, in_range
 from gdb.values.function import Function, items, strict
@@ -20,6 +21,7 @@ from gdb.values.problems import ValueProblem
 if TYPE_CHECKING:
     from gdb.values.kinds import Value
 
+_ITEM = 66  # bytes of a short string in a list
 _INTEGER = re.compile(r"[+-]?[0-9]+")
 _FLOAT = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
 _NAMED = {"nan": math.nan, "infinity": math.inf, "+infinity": math.inf, "-infinity": -math.inf}
@@ -100,7 +102,9 @@ def _three(name: str, convert: Callable[[Value], Value]) -> tuple[Function, ...]
             return None
 
     def of_list(values: Value) -> Value:
-        return [or_null(value) for value in items(f"{name}List", values)]
+        given = items(f"{name}List", values)
+        here().make(_ITEM * len(given), f"{name}List()")
+        return [or_null(value) for value in paced(given, len(given))]
 
     return (
         strict(name, 1, 1, convert),

@@ -8,6 +8,7 @@ import random
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from gdb.allowance import here
 from gdb.values.arithmetic import in_range, power, remainder
 from gdb.values.function import Function, integer, strict, string
 from gdb.values.naming import refusal
@@ -111,10 +112,19 @@ def _atan2(y: Value, x: Value) -> Value:
 # ---- range ---------------------------------------------------------------------------------------
 
 LONGEST_RANGE = 50_000_000  # 2 GB of Python integers
+_INTEGER = 40  # bytes of one in a list
+_AT_ONCE = 1 << 18  # integers between two looks at the clock
 
 
-def _range(start: Value, stop: Value, step: Value = 1) -> Value:
-    """start, start + step, ... up to stop, inclusive."""
+def integers(start: Value, stop: Value, step: Value = 1) -> range | None:
+    """The integers of range(start, stop, step), which are made one by one; None where an argument is null.
+
+    Raises
+    ------
+    ValueProblem : "argument", it is no integer; a step of 0; too many integers.
+    """
+    if start is None or stop is None or step is None:
+        return None
     first, last, by = (_bound(value) for value in (start, stop, step))
     if by == 0:
         raise ValueProblem("argument", "range() takes no step of 0.")
@@ -125,7 +135,20 @@ def _range(start: Value, stop: Value, step: Value = 1) -> Value:
             f"range() makes lists of up to {LONGEST_RANGE} integers.",
             "Use a larger step.",
         )
-    return list(numbers)
+    return numbers
+
+
+def _range(start: Value, stop: Value, step: Value = 1) -> Value:
+    """start, start + step, ... up to stop, inclusive."""
+    numbers = integers(start, stop, step)
+    if numbers is None:
+        return None
+    here().make(_INTEGER * len(numbers), "range()")
+    made: list[Value] = []
+    for begin in range(0, len(numbers), _AT_ONCE):
+        made.extend(numbers[begin : begin + _AT_ONCE])
+        here().tick(_AT_ONCE)
+    return made
 
 
 def _bound(value: Value) -> int:

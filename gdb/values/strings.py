@@ -4,14 +4,20 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Callable
+from sys import getsizeof
 from typing import TYPE_CHECKING
 
+from gdb.allowance import here
 from gdb.values.function import Function, natural, strict, string
 from gdb.values.naming import refusal
 from gdb.values.problems import ValueProblem
 
 if TYPE_CHECKING:
     from gdb.values.kinds import Value
+
+
+_LARGE = 1024  # characters
+_PART = 66  # bytes of a short string in a list
 
 
 def _of_string(name: str, compute: Callable[[str], Value]) -> Function:
@@ -35,7 +41,18 @@ def _substring(text: Value, start: Value, length: Value = None) -> Value:
 
 
 def _replace(text: Value, search: Value, by: Value) -> Value:
-    return string("replace", text).replace(string("replace", search), string("replace", by))
+    characters, old, new = (string("replace", one) for one in (text, search, by))
+    if len(new) > len(old) and len(characters) * (len(new) + 1) > _LARGE:
+        size = len(characters) + characters.count(old) * (len(new) - len(old))
+        here().make(size * max(map(_width, (characters, new))), "replace()")
+    return characters.replace(old, new)
+
+
+def _width(text: str) -> int:
+    """Bytes of a character of a text."""
+    if text.isascii():
+        return 1
+    return getsizeof(text) // len(text) if len(text) > 99 else 4
 
 
 def _split(text: Value, delimiter: Value) -> Value:
@@ -44,6 +61,8 @@ def _split(text: Value, delimiter: Value) -> Value:
     delimiters = [string("split", one) for one in given]
     parts = [string("split", text)]
     for one in delimiters:
+        count = sum(part.count(one) + 1 for part in parts)
+        here().make(_PART * count + sum(map(len, parts)), "split()")
         parts = [
             piece for part in parts for piece in (part.split(one) if one else list(part) or [""])
         ]
