@@ -59,7 +59,9 @@ def answered(
     warnings = clock.step("bind", lambda: check(query, request.parameters, request.procedures))
     context = _context(request, snapshot, clock)
     try:
-        chain = clock.step("plan", lambda: compiled(context, improved(query), request.parameters))
+        chain = clock.step(
+            "plan", lambda: compiled(context, improved(query, request.mode), request.parameters)
+        )
     except QueryError as refused:
         return f"{why}; over columns it is refused: {refused.message}"
     if query.explain:

@@ -57,7 +57,7 @@ def answered(
     def run(snapshot: Snapshot, changes: Changes | None) -> tuple[Answer, Context, list[Row]]:
         context = _context(request, snapshot, changes, clock, allowance)
         with allowance, _not_too_deep():
-            found = clock.step("run", lambda: rows_of(context, improved(query)))
+            found = clock.step("run", lambda: rows_of(context, improved(query, request.mode)))
             return found, context, clock.step("tail", lambda: _given(found, allowance))
 
     if not writes(query):

@@ -240,7 +240,7 @@ def _understood(
 
     if query.copying is not None:
         return "it imports files"
-    better = improved(query)
+    better = improved(query, request.mode)
     if better.simple is None:
         return "it is more than MATCH and RETURN"
     try:

@@ -28,7 +28,7 @@ from gdb.language.syntax import (
     walk,
 )
 from gdb.language.types import BOOLEAN, INTEGER
-from gdb.logical.merge_matches import in_a_row
+from gdb.logical.merge_matches import one_pattern
 from gdb.rows.component import pushable
 from gdb.rows.pattern import Condition
 
@@ -71,6 +71,7 @@ class Asked:
                 clauses = query.parts[0]
                 if isinstance(clauses[-1], Return) and _plain(clauses[-1]):
                     clauses = clauses[:-1]
+                clauses = tuple(one_pattern(clauses, self.builder.context.mode))
                 matches = tuple(clause for clause in clauses if isinstance(clause, Match))
                 if len(query.parts) > 1 or len(matches) < len(clauses) or not matches:
                     raise self.builder.refuse(part.place, f"{kind} {{ }} of this kind is")
@@ -112,7 +113,7 @@ class Asked:
         if len(matches) > 1 or matches[0].optional:
             return None
         builder, names = self.builder, self.relation.names
-        pattern = read(builder, matches)
+        pattern = read(builder, matches[0])
         if pattern.long:
             return None
         (component, *others) = pattern.components()
@@ -169,15 +170,11 @@ class Asked:
         )
         counted = builder.made(counted)
         inner = counted.only(mentioned).unweighted()
-        waiting = list(matches)
-        while waiting:
-            merged = in_a_row(waiting, builder.context.mode)
-            some, waiting = waiting[: len(merged)], waiting[len(merged) :]
-            demand = Demand(
-                mentioned if waiting else frozenset(), numbers=True, once=kind == "EXISTS"
-            )
+        for k, clause in enumerate(matches):
+            live = frozenset[str]() if k == len(matches) - 1 else mentioned
+            demand = Demand(live, numbers=True, once=kind == "EXISTS")
             with builder.asking():
-                inner = matched(builder, inner, some, demand)
+                inner = matched(builder, inner, clause, demand)
         other = builder.fresh("n")
         many = "count(*)" if inner.weight is None else f"sum({inner.weight})::BIGINT"
         rows = f"SELECT {row} AS {other}, {many} AS {number} FROM {inner.from_} GROUP BY {row}"

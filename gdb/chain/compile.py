@@ -20,7 +20,6 @@ from gdb.executor.tail import Output
 from gdb.language.clauses import CallSubquery, Clause, Match, Query, Return, Unwind, With
 from gdb.language.report import problem
 from gdb.language.types import NULL, Kind, Type, written
-from gdb.logical.merge_matches import in_a_row
 
 if TYPE_CHECKING:
     from gdb.executor.tail import Value
@@ -97,16 +96,13 @@ def _united(builder: Builder, query: Query, found: Sequence[Relation]) -> tuple[
 
 def _clauses(builder: Builder, clauses: Sequence[Clause], start: Relation) -> Relation:
     """The relation that some clauses, of which the last is RETURN, make of one."""
-    relation, waiting = start, pruned(clauses)
+    relation, clauses = start, pruned(clauses)
     builder.all_needed()
-    while waiting:
-        clause = waiting[0]
-        several = in_a_row(waiting, builder.context.mode)
-        waiting = waiting[len(several) or 1 :]
-        demand = demanded(waiting)
+    for k, clause in enumerate(clauses):
+        demand = demanded(clauses[k + 1 :])
         match clause:
             case Match():
-                relation = matched(builder, relation, several, demand)
+                relation = matched(builder, relation, clause, demand)
             case Unwind():
                 relation = _unwound(builder, relation, clause)
             case With(projection=projection, where=where):

@@ -31,37 +31,32 @@ from gdb.language.syntax import (
 )
 from gdb.language.types import INTEGER, NODE, RELATIONSHIP, Kind
 from gdb.rows.component import pushable
-from gdb.rows.pattern import HIDDEN, Component, Condition, Pattern, pattern_of_matches
+from gdb.rows.pattern import HIDDEN, Component, Condition, Pattern, pattern_of_match
 from gdb.storage.adjacency import Direction
 
 if TYPE_CHECKING:
     from gdb.language.clauses import Match
 
 
-def matched(
-    builder: Builder, relation: Relation, clauses: Sequence[Match], demand: Demand
-) -> Relation:
+def matched(builder: Builder, relation: Relation, clause: Match, demand: Demand) -> Relation:
     """The rows that MATCH makes of a relation. demand : what is asked of them.
-
-    clauses : one, or several that are one pattern (`gdb.logical.merge_matches.in_a_row`).
 
     Raises
     ------
     QueryError : it is not for columns.
     """
-    known = frozenset(relation.names).union(*map(named, clauses))
-    return _Matching(builder, clauses, known, demand).run(relation)
+    known = frozenset(relation.names) | named(clause)
+    return _Matching(builder, clause, known, demand).run(relation)
 
 
-def read(builder: Builder, clauses: Sequence[Match]) -> Pattern:
-    """The pattern of clauses, if it is one that is joined from components."""
-    for clause in clauses:
-        for path in clause.patterns:
-            _check(builder, path)
-    mode = clauses[0].mode or builder.context.mode
+def read(builder: Builder, clause: Match) -> Pattern:
+    """The pattern of a clause, if it is one that is joined from components."""
+    for path in clause.patterns:
+        _check(builder, path)
+    mode = clause.mode or builder.context.mode
     if mode.nodes_differ or mode.distinct or mode.induced:
-        raise builder.refuse(clauses[0].place, "this match mode is")
-    pattern = pattern_of_matches(builder.text, clauses, mode)
+        raise builder.refuse(clause.place, "this match mode is")
+    pattern = pattern_of_match(builder.text, clause, builder.context.mode)
     check(builder, pattern)
     return pattern
 
@@ -78,12 +73,12 @@ _SHORT = (Kind.INTEGER, Kind.FLOAT, Kind.BOOLEAN, Kind.DATE, Kind.DATETIME)
 
 class _Matching:
     def __init__(
-        self, builder: Builder, clauses: Sequence[Match], known: frozenset[str], demand: Demand
+        self, builder: Builder, clause: Match, known: frozenset[str], demand: Demand
     ) -> None:
-        self.builder, self.clause, self.demand = builder, clauses[0], demand
+        self.builder, self.clause, self.demand = builder, clause, demand
         self.live = known if demand.live is None else demand.live
         self.wishes: frozenset[tuple[str, str]] = frozenset()
-        self.pattern = read(builder, clauses)
+        self.pattern = read(builder, clause)
         self.components = self.pattern.components()
         self.asked: frozenset[str] | set[str] = frozenset()
 
@@ -416,7 +411,7 @@ class _Matching:
         inner = replace(self.clause, optional=False)
         demand = replace(self.demand, live=frozenset({*self.live, *wanted}))
         with builder.asking():
-            found = matched(builder, counted.unweighted(), [inner], demand)
+            found = matched(builder, counted.unweighted(), inner, demand)
         fresh = [held for n, held in found.names.items() if n not in relation.names]
         new = [c for one in fresh for c in (one.column, *one.stored.values())]
         other = builder.fresh("n")

@@ -198,8 +198,10 @@ def _bind(
     mode = _mode(query, default_mode)
     written: list[Expression] = []
     tests: list[EdgeTest] = []
-    for clause, match in enumerate(query.matches):
+    clause = 0
+    for match in query.matches:
         scope.add(match, clause)
+        clause += 1 + max(match.of, default=0)
         asked, others = _conditions(scope, match, default_mode)
         tests += asked
         written += others

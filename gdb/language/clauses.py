@@ -22,13 +22,23 @@ from gdb.query_graph import MatchMode
 
 @dataclass(frozen=True, slots=True)
 class Match:
-    """[OPTIONAL] MATCH mode pattern, pattern, ... WHERE condition; no mode leaves it to the database."""
+    """[OPTIONAL] MATCH mode pattern, pattern, ... WHERE condition; no mode leaves it to the database.
+
+    of : where several MATCH were put together (`gdb.logical.merge_matches`), the number of the one that each pattern
+        stood in: relationships differ within one. Else empty.
+    """
 
     mode: MatchMode | None
     patterns: tuple[PathPattern, ...]
     where: Expression | None
     optional: bool = False
     place: Place = field(compare=False, default=Place(0, 0))
+    of: tuple[int, ...] = ()
+
+    @property
+    def numbered(self) -> list[tuple[int, PathPattern]]:
+        """The patterns, each with the number of its MATCH."""
+        return list(zip(self.of or (0,) * len(self.patterns), self.patterns, strict=True))
 
 
 @dataclass(frozen=True, slots=True)

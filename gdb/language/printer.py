@@ -339,7 +339,7 @@ def _where(where: Expression | None) -> str:
 # ---- patterns ------------------------------------------------------------------------------------
 
 
-def _patterns(patterns: tuple[PathPattern, ...]) -> str:
+def _patterns(patterns: Sequence[PathPattern]) -> str:
     return ", ".join(map(_path, patterns))
 
 
@@ -399,9 +399,14 @@ def _inside(begin: str, pattern: NodePattern | RelationshipPattern) -> str:
 
 def clause_text(clause: Clause) -> str:
     match clause:
-        case Match(mode=mode, patterns=patterns, where=where, optional=optional):
+        case Match(mode=mode, where=where, optional=optional):
             begin = f"{'OPTIONAL ' * optional}MATCH {_mode(mode)}"
-            return f"{begin}{_patterns(patterns)}{_where(where)}"
+            several: dict[int, list[PathPattern]] = {}
+            for number, pattern in clause.numbered:
+                several.setdefault(number, []).append(pattern)
+            return (
+                f"{' '.join(begin + _patterns(some) for some in several.values())}{_where(where)}"
+            )
         case Unwind(list=of, variable=variable):
             return f"UNWIND {expression_text(of)} AS {name_text(variable.text)}"
         case With(projection=projection, where=where):

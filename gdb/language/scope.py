@@ -82,7 +82,8 @@ class Scope:
     # ---- patterns ---------------------------------------------------------------------------------
 
     def add(self, match: Match, clause: int = 0) -> None:
-        """Number the vertices and edges of all patterns of the MATCH number `clause`.
+        """Number the vertices and edges of all patterns of the MATCH number `clause`, where it was put together of
+        several of those from that number on.
 
         Raises
         ------
@@ -90,10 +91,10 @@ class Scope:
         NotSupported : a relationship of an earlier MATCH.
         LimitExceeded : too many of them.
         """
-        for path in match.patterns:
+        for number, path in match.numbered:
             at = [self._vertex(node) for node in path.nodes]
             for k, relationship in enumerate(path.relationships):
-                self._edge(relationship, at[k], at[k + 1], clause)
+                self._edge(relationship, at[k], at[k + 1], clause + number)
         if len(self.vertices) > limits.MAX_PATTERN_VERTICES:
             raise LimitExceeded(
                 f"the pattern has {len(self.vertices)} nodes, more than the limit of "

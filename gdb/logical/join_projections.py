@@ -11,9 +11,10 @@ from dataclasses import replace
 
 from gdb.language.clauses import Clause, Query, Return, ReturnItem, With
 from gdb.language.syntax import Expression, Name, Variable
+from gdb.query_graph import MatchMode
 
 
-def join_projections(query: Query) -> Query:
+def join_projections(query: Query, _: MatchMode) -> Query:
     """See the module."""
     parts = tuple(_joined(clauses) for clauses in query.parts)
     return query if parts == query.parts else replace(query, parts=parts)

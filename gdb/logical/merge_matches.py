@@ -3,7 +3,8 @@
     MATCH (a)-->(b) WITH a, b WHERE a.x > 1 MATCH (b)-->(c)
     MATCH (a)-->(b) WHERE a.x > 1 MATCH (b)-->(c)
 
-`merge_matches` takes such a WITH away. `in_a_row` says which MATCH one question is made of.
+Then those whose patterns are of single relationships, and share a name, become one clause, which knows which of its
+patterns stood together: relationships differ within one MATCH.
 """
 
 from __future__ import annotations
@@ -27,34 +28,40 @@ from gdb.language.syntax import Connected, Connective, Expression, PathMode, Pat
 from gdb.query_graph import MatchMode
 
 
-def merge_matches(query: Query) -> Query:
-    """See the module."""
-    parts = tuple(tuple(_merged(clauses)) for clauses in query.parts)
+def merge_matches(query: Query, mode: MatchMode) -> Query:
+    """See the module. mode : of a MATCH that names none."""
+    parts = tuple(tuple(one_pattern(_passed(clauses), mode)) for clauses in query.parts)
     return query if parts == query.parts else replace(query, parts=parts)
 
 
-def in_a_row(clauses: Sequence[Clause], mode: MatchMode) -> tuple[Match, ...]:
-    """The MATCH at the begin of some clauses that are one pattern; none where the first is no MATCH.
-
-    Only patterns of single relationships that share a name with those before them are put together. mode : of a MATCH
-    that names none.
-    """
-    found: list[Match] = []
-    names: set[str] = set()
+def one_pattern(clauses: Sequence[Clause], mode: MatchMode) -> list[Clause]:
+    """The clauses, in which several MATCH in a row are one where they can be."""
+    found: list[Clause] = []
     for clause in clauses:
-        if not isinstance(clause, Match) or (found and not _goes_on(found, clause, names, mode)):
-            break
-        found.append(clause)
-        names |= _names(clause)
-        if not _plain(clause, mode):
-            break
-    return tuple(found)
+        before = found[-1] if found else None
+        if (
+            isinstance(clause, Match)
+            and isinstance(before, Match)
+            and _goes_on(before, clause, mode)
+        ):
+            found[-1] = _one(before, clause)
+        else:
+            found.append(clause)
+    return found
 
 
-def _goes_on(found: Sequence[Match], clause: Match, names: set[str], mode: MatchMode) -> bool:
-    same = (clause.mode or mode) == (found[0].mode or mode)
-    shares = all(names & of_pattern(path) for path in clause.patterns)
-    return same and shares and _plain(clause, mode) and not names & _relationships(clause)
+def _one(first: Match, second: Match) -> Match:
+    of = (*(k for k, _ in first.numbered), *(1 + max(first.of, default=0) for _ in second.patterns))
+    where = first.where if second.where is None else _both(first.where, second.where)
+    return replace(first, patterns=(*first.patterns, *second.patterns), where=where, of=of)
+
+
+def _goes_on(first: Match, second: Match, mode: MatchMode) -> bool:
+    names = _names(first)
+    same = (second.mode or mode) == (first.mode or mode)
+    shares = all(names & of_pattern(path) for path in second.patterns)
+    plain = _plain(first, mode) and _plain(second, mode)
+    return same and shares and plain and not names & _relationships(second)
 
 
 def _plain(clause: Match, default: MatchMode) -> bool:
@@ -82,7 +89,8 @@ def _relationships(clause: Match) -> set[str]:
 # ---- WITH that passes on -------------------------------------------------------------------------
 
 
-def _merged(clauses: Sequence[Clause]) -> list[Clause]:
+def _passed(clauses: Sequence[Clause]) -> list[Clause]:
+    """The clauses without each WITH that only passes on."""
     found: list[Clause] = []
     visible: set[str] | None = set()  # None: not known
     for place, clause in enumerate(clauses):

@@ -186,12 +186,12 @@ def pattern_of(
     ------
     NotSupported : a path of variable length in a mode that concerns nodes; a selector of a longer pattern.
     """
-    return _Reader(text, mode).read([(patterns, where)])
+    return _Reader(text, mode).read([(0, path) for path in patterns], where)
 
 
-def pattern_of_matches(text: str, matches: Sequence[Match], mode: MatchMode) -> Pattern:
-    """Several MATCH as one pattern (`gdb.logical.merge_matches.in_a_row`). Raises as `pattern_of`."""
-    return _Reader(text, mode).read([(one.patterns, one.where) for one in matches])
+def pattern_of_match(text: str, clause: Match, default: MatchMode) -> Pattern:
+    """Take a MATCH clause apart. default : its mode where it names none. Raises as `pattern_of`."""
+    return _Reader(text, clause.mode or default).read(clause.numbered, clause.where)
 
 
 class _Reader:
@@ -200,13 +200,13 @@ class _Reader:
         self.written: list[Expression] = []
         self.clause = 0
 
-    def read(self, matches: Sequence[tuple[Sequence[PathPattern], Expression | None]]) -> Pattern:
-        for clause, (patterns, where) in enumerate(matches):
-            self.clause = clause
-            for path in patterns:
-                self._path(path)
-            if where is not None:
-                self.written.append(where)
+    def read(
+        self, patterns: Sequence[tuple[int, PathPattern]], where: Expression | None
+    ) -> Pattern:
+        for self.clause, path in patterns:
+            self._path(path)
+        if where is not None:
+            self.written.append(where)
         parts = [part for whole in self.written for part in conjuncts(whole)]
         parts = [part for part in parts if not self._of_each_step(part)]
         self.found.conditions = [Condition(part, mentioned(part)) for part in parts]

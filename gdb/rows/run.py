@@ -53,7 +53,7 @@ from gdb.rows.batches import (
 from gdb.rows.limiting import stop
 from gdb.rows.matching import Matching, Numbered, extensions
 from gdb.rows.names import names_after, returned, seen
-from gdb.rows.pattern import Pattern, pattern_of, visible
+from gdb.rows.pattern import Pattern, pattern_of, pattern_of_match, visible
 from gdb.rows.projecting import Projection
 from gdb.rows.projecting import enough as needed
 from gdb.rows.subqueries import Prepared
@@ -283,8 +283,7 @@ class Runner:
 
     def _matched(self, clause: Match, rows: Batches, few: Few | None) -> Parts:
         if id(clause) not in self._patterns:
-            mode = clause.mode or self.context.mode
-            pattern = pattern_of(self.context.text, clause.patterns, clause.where, mode)
+            pattern = pattern_of_match(self.context.text, clause, self.context.mode)
             self._patterns[id(clause)] = pattern
             self._kept.append(clause)
         pattern = self._patterns[id(clause)]

@@ -25,8 +25,9 @@ from gdb.language.syntax import (
     Variable,
     walk,
 )
+from gdb.logical.merge_matches import one_pattern
 from gdb.rows.asked import numbers
-from gdb.rows.pattern import HIDDEN, Pattern, pattern_of, visible
+from gdb.rows.pattern import HIDDEN, Pattern, pattern_of, pattern_of_match, visible
 from gdb.values.sizes import Growing
 
 if TYPE_CHECKING:
@@ -112,12 +113,10 @@ def _asks(expression: Expression) -> bool:
 def _pattern(context: Context, part: Asked) -> Pattern | None:
     """The pattern that a part asks for; None where it is more than a pattern."""
     if isinstance(part, Subquery):
-        clauses = part.query.parts[0]
-        (first, *rest) = clauses
+        (first, *rest) = one_pattern(part.query.parts[0], context.mode)
         if rest or len(part.query.parts) > 1 or not isinstance(first, Match) or first.optional:
             return None
-        mode = first.mode or context.mode
-        return pattern_of(context.text, first.patterns, first.where, mode)
+        return pattern_of_match(context.text, first, context.mode)
     where = part.where if isinstance(part, PatternComprehension) else None
     return pattern_of(context.text, [part.pattern], where, context.mode)
 

@@ -8,6 +8,7 @@ import pytest
 
 import gdb
 from gdb import Database, by_chain, errors, logical
+from gdb.language.clauses import Match
 from gdb.language.parser import parse
 from gdb.language.printer import printed
 from gdb.query_graph import DIFFERENT_EDGES
@@ -21,7 +22,7 @@ MERGED = {
     "MATCH (a)-->(b) WITH a, b MATCH (b)-->(c) RETURN count(*)": "MATCH (a)-->(b) MATCH (b)-->(c) RETURN count(*)",
     "MATCH (a)-->(b) WITH a MATCH (a)-->(c) RETURN a, c": "MATCH (a)-->(b) MATCH (a)-->(c) RETURN a, c",
     "MATCH (a)-->(b) WITH * MATCH (b)-->(c) RETURN *": "MATCH (a)-->(b) MATCH (b)-->(c) RETURN *",
-    "MATCH (a) WITH a WHERE a.x > 1 MATCH (a)-->(b) RETURN b": "MATCH (a) WHERE a.x > 1 MATCH (a)-->(b) RETURN b",
+    "MATCH (a) WITH a WHERE a.x > 1 MATCH (a)-->(b) RETURN b": "MATCH (a) MATCH (a)-->(b) WHERE a.x > 1 RETURN b",
     "MATCH (a) WHERE a.y WITH a WHERE a.x RETURN a.z": "MATCH (a) WHERE a.y AND a.x RETURN a.z",
     "UNWIND [1] AS x MATCH (a) WITH a RETURN a.x": "UNWIND [1] AS x MATCH (a) RETURN a.x",
 }
@@ -54,14 +55,14 @@ LEFT = [
 @pytest.mark.parametrize("text", [*MERGED, *JOINED, *LEFT])
 def test_what_passes_make_of_a_query(text: str) -> None:
     wanted = {**MERGED, **JOINED}.get(text, text)
-    assert printed(logical.improved(parse(text))) == printed(parse(wanted))
+    assert printed(logical.improved(parse(text), DIFFERENT_EDGES)) == printed(parse(wanted))
 
 
 @pytest.mark.parametrize("text", [*MERGED, *JOINED])
 def test_a_pass_that_is_switched_off_does_nothing(text: str) -> None:
     off = "merge_matches" if text in MERGED else "join_projections"
     assert off in logical.NAMES
-    assert printed(logical.improved(parse(text), {off})) == printed(parse(text))
+    assert printed(logical.improved(parse(text), DIFFERENT_EDGES, {off})) == printed(parse(text))
 
 
 IN_A_ROW = {
@@ -81,8 +82,10 @@ IN_A_ROW = {
 
 @pytest.mark.parametrize("text", IN_A_ROW)
 def test_which_matches_are_one_pattern(text: str) -> None:
-    (clauses,) = parse(text).parts
-    assert len(logical.in_a_row(clauses, DIFFERENT_EDGES)) == IN_A_ROW[text]
+    before, merged = parse(text), logical.improved(parse(text), DIFFERENT_EDGES)
+    assert len(merged.parts[0]) == len(before.parts[0]) - max(IN_A_ROW[text] - 1, 0)
+    first = merged.parts[0][0]
+    assert not isinstance(first, Match) or len({*first.of} or {0}) == IN_A_ROW[text]
 
 
 # ---- the same answers ----------------------------------------------------------------------------
@@ -174,5 +177,5 @@ def test_a_pass_changes_no_answer(seed: int, way: str, monkeypatch: pytest.Monke
                 monkeypatch.setattr(logical, "PASSES", some)
                 db._statements.clear()
                 assert answer(db, text, query.sorted) == wanted, text
-            changed += logical.improved(parse(text)) != parse(text)
+            changed += logical.improved(parse(text), DIFFERENT_EDGES) != parse(text)
     assert changed > QUERIES // 4
