@@ -48,8 +48,8 @@ def answered(
 
     if writes(query):
         return f"{why}, and it writes"
-    size = snapshot.vertex_count + snapshot.edge_count
-    if size < SMALL and not _makes_rows(query):
+    if is_small(snapshot) and not _makes_rows(query):
+        size = snapshot.vertex_count + snapshot.edge_count
         return f"{why}; with {size:,} nodes and relationships the graph is small"
     from gdb.chain.compile import compiled
     from gdb.chain.run import ran
@@ -87,6 +87,11 @@ def answered(
         return Result.of_lines("plan", lines, replace(summary, rows=len(lines)))
     every = tuple(dict.fromkeys((*warnings, *chain.warnings)))
     return Result(ColumnAnswer(answer, snapshot), warnings=every, summary=summary)
+
+
+def is_small(snapshot: Snapshot) -> bool:
+    """Whether rows are faster than a chain begins."""
+    return snapshot.vertex_count + snapshot.edge_count < SMALL
 
 
 def _makes_rows(query: Query) -> bool:

@@ -16,8 +16,10 @@ from gdb.summary import Summary, sentence, spent_lines
 from gdb.values.sizes import Growing
 
 if TYPE_CHECKING:
+    from gdb.chain.prefix import Prefix
     from gdb.language.clauses import Query
     from gdb.request import Clock, Request
+    from gdb.rows.batches import Batches
     from gdb.rows.context import Context
     from gdb.rows.run import Answer
     from gdb.storage.snapshot import Snapshot
@@ -46,7 +48,6 @@ def answered(
     GdbError : as `pipeline.answer`; ReadOnlyError, StoreLocked, ChangeRefused where it writes.
     """
     from gdb.language.checks import check
-    from gdb.logical import improved
     from gdb.rows.run import answered as rows_of
     from gdb.rows.run import writes
 
@@ -57,7 +58,7 @@ def answered(
     def run(snapshot: Snapshot, changes: Changes | None) -> tuple[Answer, Context, list[Row]]:
         context = _context(request, snapshot, changes, clock, allowance)
         with allowance, _not_too_deep():
-            found = clock.step("run", lambda: rows_of(context, improved(query, request.mode)))
+            found = clock.step("run", lambda: rows_of(context, *_begun(context, query, request)))
             return found, context, clock.step("tail", lambda: _given(found, allowance))
 
     if not writes(query):
@@ -82,7 +83,7 @@ def answered(
         why=why,
     )
     if query.profile:
-        lines = [*plan_lines(query, why, request), *_ran_lines(context, summary)]
+        lines = [*plan_lines(query, why, request, snapshot, clock), *_ran_lines(context, summary)]
         return Result.of_lines("plan", lines, replace(summary, rows=len(lines)))
     return Result(RowAnswer(found.columns, rows), warnings=warnings, summary=summary)
 
@@ -148,17 +149,61 @@ def _context(
     )
 
 
-def plan_lines(query: Query, why: str, request: Request) -> list[str]:
+def _prefix(context: Context, query: Query, request: Request) -> Prefix | None:
+    """The clauses of a query, after its passes, that run over columns before the others run over rows."""
+    from gdb.by_chain import is_small
+
+    if is_small(context.graph.snapshot):
+        return None
+    from gdb.chain.prefix import prefix
+
+    return prefix(context, query, request.parameters)
+
+
+def _begun(context: Context, query: Query, request: Request) -> tuple[Query, Batches | None]:
+    """What is left for rows of a query, and the rows that it begins with; None for one without names."""
+    from gdb.logical import improved
+
+    query = improved(query, request.mode)
+    found = _prefix(context, query, request)
+    if found is None:
+        return query, None
+    from gdb.chain.prefix import begun
+
+    start = begun(context, found, request.memory)
+    return (query, None) if start is None else (found.rest, start)
+
+
+def plan_lines(
+    query: Query, why: str, request: Request, snapshot: Snapshot, clock: Clock
+) -> list[str]:
     """What EXPLAIN says of such a query. Raises QueryError where it cannot be run."""
     from gdb.language.checks import check
-    from gdb.rows.limiting import stop
+    from gdb.logical import improved
 
     warnings = check(query, request.parameters, request.procedures)
     lines = [f"clause by clause, over rows: {why}"]
+    allowance = Allowance(None, clock.deadline, request.cancel)
+    context = _context(request, snapshot, None, clock, allowance)
+    first = _prefix(context, improved(query, request.mode), request)
+    if first is None:
+        lines += _clause_lines(query)
+    else:
+        lines += ["over columns (DuckDB):", *(f"  {clause_text(one)}" for one in first.clauses)]
+        lines += [f"  {step.what}: {step.how}" for step in first.chain.matched]
+        lines += [f"  {step.what}: {step.how}" for step in first.chain.walked]
+        lines += ["over rows:", *_clause_lines(first.rest)]
+    return [*lines, *(f"warning: {text}" for text in warnings)]
+
+
+def _clause_lines(query: Query) -> list[str]:
+    from gdb.rows.limiting import stop
+
+    lines: list[str] = []
     for number, clauses in enumerate(query.parts):
         if number:
             lines.append("UNION ALL" if query.all[number - 1] else "UNION")
         lines += [f"  {clause_text(clause)}" for clause in clauses]
         if any(stop(clauses, k) is not None for k in range(len(clauses))):
             lines.append("no more rows are made than LIMIT takes")
-    return [*lines, *(f"warning: {text}" for text in warnings)]
+    return lines

@@ -269,7 +269,7 @@ def _by_rows(
         return found
     why = found
     if query.explain:
-        lines = plan_lines(query, why, request)
+        lines = plan_lines(query, why, request, snapshot, clock)
         return Result.of_lines("plan", lines, Summary(dict(clock.seconds), "", len(lines)))
     return answered(request, query, snapshot, clock, why, change)
 

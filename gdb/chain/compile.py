@@ -63,7 +63,7 @@ def _compiled(builder: Builder, query: Query) -> Chain:
     )
     builder.scope.warn_of_unknown_names()
     warnings = tuple(builder.scope.warnings)
-    return Chain(tuple(builder.steps), sql, builder.used(sql), outputs, warnings)
+    return Chain(tuple(builder.steps), sql, builder.used(sql), outputs, warnings, tuple(types))
 
 
 _KINDS: Mapping[Kind, OneOf["node", "relationship"]] = {

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 if TYPE_CHECKING:
     from gdb.executor.tail import ColumnRef, Output, Value
+    from gdb.language.types import Type
     from gdb.rows.pattern import Component, Condition, Edge, Pattern
 
 
@@ -141,13 +142,15 @@ Step: TypeAlias = Made | Found | Walked | Looked | Few
 
 @dataclass(frozen=True, slots=True)
 class Chain:
-    """A compiled query. sql : the last SELECT, which gives o0, o1, ... warnings : of names that the store has not."""
+    """A compiled query. sql : the last SELECT, which gives o0, o1, ... types : of these.
+    warnings : of names that the store has not."""
 
     steps: tuple[Step, ...]
     sql: str
     parameters: Mapping[str, Value]
     outputs: tuple[Output, ...]
     warnings: tuple[str, ...] = ()
+    types: tuple[Type, ...] = ()
 
     @property
     def matched(self) -> list[Found]:

@@ -7,6 +7,7 @@ would be read as something else without them.
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from itertools import pairwise
 
 from gdb.language.atoms import LOOSE_WORDS, NO_VALUES, QUANTIFIERS, SHORTEST, SUBQUERIES

@@ -91,8 +91,10 @@ def _writes(clause: Clause) -> bool:
     return isinstance(clause, WRITING)
 
 
-def answered(context: Context, query: Query) -> Answer:
+def answered(context: Context, query: Query, start: Batches | None = None) -> Answer:
     """Run a query.
+
+    start : the rows that it begins with; None for one row without names.
 
     Raises
     ------
@@ -103,7 +105,7 @@ def answered(context: Context, query: Query) -> Answer:
     context.evaluator = Evaluator(context.text, context.parameters, runner, allowance)
     try:
         with clock_at(time.time_ns()):
-            found = runner.query(query, Batches((), iter([[{}]])))
+            found = runner.query(query, start or Batches((), iter([[{}]])))
             rows = _answer(allowance, found)
         context.graph.flush()
     finally:
