@@ -21,7 +21,8 @@ from gdb.storage.kinds import fitted, named
 from gdb.storage.model import I64, U32, Column, Kind
 from gdb.storage.pcsr import U64, keys_of
 from gdb.storage.snapshot import Snapshot
-from gdb.storage.vertices import VertexGroup, rows_in
+from gdb.storage.vertices import VertexGroup
+from gdb.storage.vid_ranges import rows_in
 
 Columns = Mapping[str, Column]
 

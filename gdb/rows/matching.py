@@ -6,17 +6,19 @@ walked from the rows (`gdb.rows.walking`). A condition is tested as soon as all 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
+from gdb.language.scope import has_labels
 from gdb.language.syntax import Comparator, Comparison, Expression
 from gdb.rows.component import Table, matched
 from gdb.rows.pattern import Component, Condition, Edge, Pattern
+from gdb.rows.seek import seek
 from gdb.rows.subqueries import Prepared
 from gdb.rows.walking import walked
-from gdb.storage.adjacency import I64
+from gdb.storage.adjacency import I64, U32
 from gdb.values.comparison import group_key
 from gdb.values.elements import NodeValue, PathValue, RelationshipValue
 
@@ -120,39 +122,15 @@ class _Matching:
         prepared.fill([row for _, row in table])
         return [one for one in table if all(test(one[1]) is True for test in tests)]
 
-    def _own(self, component: Component) -> list[Condition]:
-        """The conditions that one element of a component decides."""
-        names = {*component.vertices, *component.edges} - self.bound
+    def _own(self, component: Component, held: Collection[str]) -> list[Condition]:
+        """The conditions that one element of a component decides, of those that are not held to what rows have."""
+        names = {*component.vertices, *component.edges} - self.bound - {*held}
         return [c for c in self.waiting if len(c.names) == 1 and c.names <= names]
 
     # ---- components ------------------------------------------------------------------------------
 
     def _joined(self, component: Component, table: list[Numbered]) -> list[Numbered]:
-        graph = self.context.graph
-        shared = [name for name in component.vertices if name in self.bound]
-        shared_edges = [name for name in component.edges if name in self.bound]
-        vids = {name: graph.vids(_nodes(table, name)) for name in shared}
-        eids = {name: graph.eids(_relationships(table, name)) for name in shared_edges}
-        own = self._own(component)
-        found = matched(
-            self.context,
-            self.pattern,
-            component,
-            own,
-            {name: np.unique(values) for name, values in vids.items()},
-            {name: np.unique(values) for name, values in eids.items()},
-            [c for c in self.waiting if c not in own],
-            [*vids.values()],
-            self.most,
-        )
-        self.cut = self.cut or (self.most is not None and found.count >= self.most)
-        self.waiting = [c for c in self.waiting if c not in own or c in found.left]
-        pairs: list[tuple[I64, I64]] = [
-            (found.vertices[name].astype(np.int64), vids[name].astype(np.int64)) for name in shared
-        ]
-        pairs += [(found.edges[name], eids[name]) for name in shared_edges]
-        pairs += self._equalities(component, found, table)
-        at, of = joined(len(table), found.count, pairs)
+        found, at, of = self._found(component, table)
         names = {*component.vertices, *component.edges}
         made: list[Numbered] = []
         before = set(self.bound)
@@ -167,6 +145,67 @@ class _Matching:
                 self.cut = True
                 break
         return made
+
+    def _found(self, component: Component, table: list[Numbered]) -> tuple[Table, I64, I64]:
+        """Embeddings of a component, and which of them go with which rows: the places of both, i64[n]."""
+        graph = self.context.graph
+        rows = [row for _, row in table]
+        sought = seek(
+            *(self.context, self.pattern, component, self.waiting, self.bound, self.reach, rows)
+        )
+        starts = np.arange(len(table), dtype=np.int64) if sought is None else sought.rows
+        vids = {
+            name: graph.vids(_nodes(table, name))[starts]
+            for name in component.vertices
+            if name in self.bound
+        }
+        if sought is not None:
+            vids |= sought.vids
+            self.waiting = [c for c in self.waiting if c not in sought.answered]
+        if len(component.vertices) == len(vids) and not component.edges and len(vids) == 1:
+            return self._alone(component, vids, starts)
+        eids = {
+            name: graph.eids(_relationships(table, name))[starts]
+            for name in component.edges
+            if name in self.bound
+        }
+        own = self._own(component, vids)
+        found = matched(
+            self.context,
+            self.pattern,
+            component,
+            own,
+            {name: np.unique(values) for name, values in vids.items()},
+            {name: np.unique(values) for name, values in eids.items()},
+            [c for c in self.waiting if c not in own],
+            [*vids.values()],
+            self.most,
+        )
+        self.cut = self.cut or (self.most is not None and found.count >= self.most)
+        self.waiting = [c for c in self.waiting if c not in own or c in found.left]
+        pairs: list[tuple[I64, I64]] = [
+            (found.vertices[name].astype(np.int64), mine.astype(np.int64))
+            for name, mine in vids.items()
+        ]
+        pairs += [(found.edges[name], mine) for name, mine in eids.items()]
+        pairs += [
+            (inner, outer[starts]) for inner, outer in self._equalities(component, found, table)
+        ]
+        at, of = joined(len(starts), found.count, pairs)
+        return found, starts[at], of
+
+    def _alone(
+        self, component: Component, vids: Mapping[str, U32], starts: I64
+    ) -> tuple[Table, I64, I64]:
+        """The same of one vertex that the rows have, or name by a value: its labels decide."""
+        (name,) = component.vertices
+        snapshot, labels = self.context.graph.snapshot, self.pattern.vertices[name].labels
+        every = np.arange(len(starts), dtype=np.int64)
+        if labels:
+            of_group = [has_labels(group.labels, labels) for group in snapshot.groups]
+            every = np.flatnonzero(np.array(of_group, np.bool_)[snapshot.groups_of(vids[name])])
+        self.context.embeddings += len(every)
+        return Table(vids, {}, len(starts), ()), starts[every], every
 
     def _built(self, found: Table, table: list[Numbered], at: I64, of: I64) -> Iterator[Numbered]:
         graph = self.context.graph
