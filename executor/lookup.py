@@ -97,11 +97,10 @@ def edge_property(
     numbers = edge_type_numbers(snapshot, eids)
     pieces: list[tuple[I64, Column]] = []
     for number in _present(numbers):
-        type_ = snapshot.edge_types[number]
-        column = snapshot.edge_column(type_.name, key)
+        rows = np.flatnonzero(numbers == number)
+        column = snapshot.edge_values(snapshot.edge_types[number].name, key, eids[rows])
         if column is not None:
-            rows = np.flatnonzero(numbers == number)
-            pieces.append((rows, column.take(eids[rows] - type_.first_eid)))
+            pieces.append((rows, column))
     return _assemble(pieces, len(eids), kind)
 
 

@@ -15,7 +15,7 @@ import numpy as np
 from gdb import usage, waiting
 from gdb.errors import StoreError
 from gdb.storage import delta as deltas
-from gdb.storage import intervals
+from gdb.storage import incidence, intervals
 from gdb.storage.adjacency import Adjacency, Direction
 from gdb.storage.delta import Delta
 from gdb.storage.edge_stream import EdgePiece
@@ -194,6 +194,34 @@ class Snapshot:
         if found is not None:
             usage.read(*found.arrays)
         return found
+
+    def edge_values(self, type: str, key: str, eids: I64) -> Column | None:
+        """A property of some edges of one type; None where the type has none. Of few edges this costs less than
+        `edge_column`."""
+        first = next(one.first_eid for one in self.edge_types if one.name == type)
+        with self._lock:
+            return self.partitions.values(type, key, eids - first)
+
+    def incident(
+        self, vids: U32, types: tuple[str, ...], direction: Direction
+    ) -> tuple[I64, U32, I64]:
+        """The edges of some types (() = all) at vertices, which are ascending and distinct: the place of the vertex,
+        the other end, the edge's id; [n] each. In ANY a loop is one edge. Costs what the vertices have."""
+        with self._lock:
+            return incidence.incident(self.partitions, vids, types, direction)
+
+    def degrees(self, vids: U32, types: tuple[str, ...], direction: Direction) -> int:
+        """About how many edges `incident` gives: what was changed since the base was written is not counted."""
+        with self._lock:
+            return incidence.degrees(self.partitions, vids, types, direction)
+
+    def between(
+        self, sources: U32, targets: U32, types: tuple[str, ...], direction: Direction
+    ) -> tuple[I64, I64]:
+        """The edges of some types (() = all) from each source to its target (OUT), back (IN), or both (ANY): the place
+        of the pair, and the edge's id; i64[n] each. A search for each pair, whatever the vertices have."""
+        with self._lock:
+            return incidence.between(self.partitions, sources, targets, types, direction)
 
     def edge_pieces(self, type: str, most: int) -> Iterator[EdgePiece]:
         """All edges of one type in the order of their ids, most of them so many at a time: for who goes through them

@@ -149,7 +149,7 @@ class Changes:
             if old.key == key:
                 ranges = intervals.merged([*old.ranges, (start, start + count)])
                 # what vertices had that are no more may be of other kinds
-                alive, _ = visible(old.ranges, self.delta.dead)
+                alive = visible(old.ranges, self.delta.dead)
                 both = appended([old.columns if alive else {}, columns], [len(old.ids), count])
                 added[k] = NewVertices(*key, ranges, Column.concat([old.ids, ids]), both)
                 break

@@ -25,6 +25,10 @@ I32 = npt.NDArray[np.int32]
 GroupKey = tuple[tuple[str, ...], str]
 
 
+_WORTH = 4
+"""Base and delta are put together once a fourth of a column is asked for."""
+
+
 @dataclass(frozen=True, slots=True)
 class VertexGroup:
     """All vertices with exactly these labels whose ids are of this id space.
@@ -44,14 +48,26 @@ class VertexGroup:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Piece:
-    """A part of a group that is stored together. kept : its rows that are still there, None for all."""
+    """A part of a group that is stored together. ranges : its vertices that are still there."""
 
     number: int  # of the group of the base, -1 in the delta
     base: GroupRecord | None
     new: NewVertices | None
     ranges: Ranges
-    kept: I64 | None
     patches: Mapping[str, Patch]
+
+    @property
+    def stored(self) -> Ranges:
+        """Its vertices, also those removed again: one for each row."""
+        if self.new is not None:
+            return self.new.ranges
+        assert self.base is not None
+        return self.base.ranges
+
+    @property
+    def whole(self) -> bool:
+        """Whether none was removed."""
+        return self.ranges is self.stored
 
 
 class Vertices:
@@ -153,7 +169,8 @@ class Vertices:
         found: list[Column] = []
         for piece in self._pieces[group]:
             column = self._of_piece(piece, key, group)
-            found.append(column if piece.kept is None else column.take(piece.kept))
+            kept = None if piece.whole else rows_in(piece.stored, vids_of(piece.ranges))
+            found.append(column if kept is None else column.take(kept))
         return Column.concat(found)
 
     def _of_piece(self, piece: _Piece, key: str | None, group: int) -> Column:
@@ -186,12 +203,12 @@ class Vertices:
         return self._stored.get(place)
 
     def values(self, group: int, key: str | None, rows: I64) -> Column | None:
-        """A property (None: the ids) of some rows of a group; None where it has none. Costs what the rows do, whatever
-        the group has."""
-        known = self._columns.get((group, key))
-        if known is not None:
-            usage.read(*known.arrays)
-            return known.take(rows)
+        """A property (None: the ids) of some rows of a group; None where it has none. For few rows base and delta are
+        not put together."""
+        if (group, key) in self._columns or _WORTH * len(rows) >= self.groups[group].count:
+            whole = self.column(group, key)
+            usage.read(*(() if whole is None else whole.arrays))
+            return None if whole is None else whole.take(rows)
         if key is not None and key not in self.groups[group].keys:
             return None
         pieces = self._pieces[group]
@@ -204,14 +221,12 @@ class Vertices:
             within = rows[mine] - (ends[number - 1] if number else 0)
             found.append(self._taken(pieces[number], key, group, within))
             places.append(mine)
-        if not found:
-            return self.column(group, key)
         order = np.argsort(np.concatenate(places), kind="stable")
         return Column.concat(found).take(order)
 
     def _taken(self, piece: _Piece, key: str | None, group: int, rows: I64) -> Column:
         """A property of some rows of a piece, as a column of the group has them."""
-        rows = rows if piece.kept is None else piece.kept[rows]
+        rows = rows if piece.whole else rows_in(piece.stored, vids_at(piece.ranges, rows))
         if piece.base is not None:
             stored = self._of_base(piece.number, piece.base, key)
         else:
@@ -225,9 +240,7 @@ class Vertices:
         patch = None if key is None else piece.patches.get(key)
         if patch is None:
             return taken
-        at = np.minimum(np.searchsorted(patch.rows, rows), len(patch.rows) - 1)
-        hit = np.flatnonzero(patch.rows[at] == rows) if len(patch.rows) else rows[:0]
-        return patched(taken, Patch(hit, patch.column.take(at[hit])))
+        return patched(taken, patch.of_rows(rows))
 
     # ---- by value --------------------------------------------------------------------------------
 
@@ -437,16 +450,22 @@ def _pieces(records: Sequence[GroupRecord], delta: Delta) -> dict[GroupKey, list
     """The pieces of each group that has any vertex."""
     found: dict[GroupKey, list[_Piece]] = {}
     for number, record in enumerate(records):
-        ranges, kept = visible(record.ranges, delta.dead)
+        ranges = _left(record.ranges, delta)
         patches = delta.patches.get(number, {})
         if ranges:
-            piece = _Piece(number, record, None, ranges, kept, patches)
+            piece = _Piece(number, record, None, ranges, patches)
             found.setdefault((record.labels, record.id_space), []).append(piece)
     for new in delta.added:
-        ranges, kept = visible(new.ranges, delta.dead)
+        ranges = _left(new.ranges, delta)
         if ranges:
-            found.setdefault(new.key, []).append(_Piece(-1, None, new, ranges, kept, {}))
+            found.setdefault(new.key, []).append(_Piece(-1, None, new, ranges, {}))
     return found
+
+
+def _left(ranges: Ranges, delta: Delta) -> Ranges:
+    """The ranges without what was removed; the same object where nothing was."""
+    left = visible(ranges, delta.dead) if len(delta.dead) else ranges
+    return ranges if left == ranges else left
 
 
 def _same(column: Column | None, ids: Column | None) -> bool:

@@ -18,6 +18,7 @@ from gdb.errors import ChangeRefused
 from gdb.executor import lookup
 from gdb.language.report import refused
 from gdb.rows.stored import columns_of, from_store
+from gdb.storage.adjacency import Direction
 from gdb.storage.model import I64, U32, Column, Kind
 from gdb.values.elements import NodeValue, RelationshipValue
 
@@ -232,16 +233,12 @@ class Graph:
 
     def _incident(self, node: NodeValue) -> list[RelationshipValue]:
         """The relationships of a node that are not deleted."""
-        from gdb.storage.adjacency import Direction
-
         found = [one for one in self._new_edges if node in (one.start, one.end)]
         vid = self._vids.get(node)
         if vid is not None:
-            view = self._snapshot.adjacency((), Direction.ANY)
-            row = int(view.rows_of(np.array([vid], np.uint32))[0])
-            if row >= 0:
-                eids = self._snapshot.eids((), Direction.ANY)
-                found += self.relationships(eids[view.offsets[row] : view.offsets[row + 1]])
+            vids = np.array([vid], np.uint32)
+            _, _, eids = self._snapshot.incident(vids, (), Direction.ANY)
+            found += self.relationships(eids)
         return [one for one in found if not one.deleted]
 
     def _ids_of_new(self) -> tuple[str, Iterator[int]]:

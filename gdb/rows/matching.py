@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
-from gdb.language.scope import has_labels
 from gdb.language.syntax import Comparator, Comparison, Expression
 from gdb.rows.component import Table, matched
+from gdb.rows.expand import expanded, labelled
 from gdb.rows.pattern import Component, Condition, Edge, Pattern
 from gdb.rows.seek import seek
 from gdb.rows.subqueries import Prepared
@@ -164,6 +164,13 @@ class _Matching:
             self.waiting = [c for c in self.waiting if c not in sought.answered]
         if len(component.vertices) == len(vids) and not component.edges and len(vids) == 1:
             return self._alone(component, vids, starts)
+        if not self.bound & {*component.edges}:
+            near = expanded(graph.snapshot, self.pattern, component, vids)
+            if near is not None:
+                vertices, edges, at = near
+                self.context.embeddings += len(at)
+                every = np.arange(len(at), dtype=np.int64)
+                return Table(vertices, edges, len(at), ()), starts[at], every
         eids = {
             name: graph.eids(_relationships(table, name))[starts]
             for name in component.edges
@@ -199,11 +206,8 @@ class _Matching:
     ) -> tuple[Table, I64, I64]:
         """The same of one vertex that the rows have, or name by a value: its labels decide."""
         (name,) = component.vertices
-        snapshot, labels = self.context.graph.snapshot, self.pattern.vertices[name].labels
-        every = np.arange(len(starts), dtype=np.int64)
-        if labels:
-            of_group = [has_labels(group.labels, labels) for group in snapshot.groups]
-            every = np.flatnonzero(np.array(of_group, np.bool_)[snapshot.groups_of(vids[name])])
+        labels = self.pattern.vertices[name].labels
+        every = labelled(self.context.graph.snapshot, labels, vids[name])
         self.context.embeddings += len(every)
         return Table(vids, {}, len(starts), ()), starts[every], every
 
