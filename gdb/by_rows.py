@@ -33,20 +33,18 @@ def answered(
     snapshot: Snapshot,
     clock: Clock,
     why: str,
+    warnings: tuple[str, ...],
     change: Change | None,
 ) -> Result:
-    """Run a query over rows.
+    """Run a query over rows, which was checked.
 
-    why : it is not one pattern and its tail. change : None where nothing may be written.
+    why : it is not one pattern and its tail. warnings : of the check. change : None where nothing may be written.
 
     Raises
     ------
     GdbError : as `pipeline.answer`; ReadOnlyError, StoreLocked, ChangeRefused where it writes.
     """
-    from gdb.language.checks import check
     from gdb.rows.run import writes
-
-    warnings = clock.step("bind", lambda: check(query, request.parameters, request.procedures))
 
     def run(snapshot: Snapshot, changes: Changes | None) -> tuple[Answer, Context, list[Row]]:
         found, context = clock.step("run", lambda: _ran(request, query, snapshot, changes, clock))
@@ -74,7 +72,7 @@ def answered(
         why=why,
     )
     if query.profile:
-        lines = [*plan_lines(query, why, request), *_ran_lines(context, summary)]
+        lines = [*plan_lines(query, why, warnings), *_ran_lines(context, summary)]
         return Result.of_lines("plan", lines, replace(summary, rows=len(lines)))
     return Result(RowAnswer(found.columns, rows), warnings=warnings, summary=summary)
 
@@ -126,12 +124,10 @@ def _ran(
     return found, context
 
 
-def plan_lines(query: Query, why: str, request: Request) -> list[str]:
-    """What EXPLAIN says of such a query. Raises QueryError where it cannot be run."""
-    from gdb.language.checks import check
+def plan_lines(query: Query, why: str, warnings: tuple[str, ...]) -> list[str]:
+    """What EXPLAIN says of such a query."""
     from gdb.rows.limiting import stop
 
-    warnings = check(query, request.parameters, request.procedures)
     lines = [f"clause by clause, over rows: {why}"]
     for number, clauses in enumerate(query.parts):
         if number:

@@ -23,12 +23,17 @@ MOST = 1 << 12
 
 
 def expanded(
-    snapshot: Snapshot, pattern: Pattern, component: Component, vids: Mapping[str, U32]
+    snapshot: Snapshot,
+    pattern: Pattern,
+    component: Component,
+    vids: Mapping[str, U32],
+    most: int | None = None,
 ) -> tuple[Mapping[str, U32], Mapping[str, I64], I64] | None:
     """The embeddings of a component for rows: vertices and edges by name, and the place of the row, [n] each.
 
-    vids : what the rows bind vertices to, u32[rows] each. None where the component is more than one relationship, binds
-    none of its ends, or where these have very many.
+    vids : what the rows bind vertices to, u32[rows] each. most : embeddings that suffice, those of the first rows; None
+    for all. None where the component is more than one relationship, binds none of its ends, or where these have very
+    many.
     """
     mode = pattern.mode
     if len(component.edges) != 1 or mode.nodes_differ or mode.distinct or mode.induced:
@@ -48,7 +53,7 @@ def expanded(
         if snapshot.degrees(distinct, edge.types, direction) > MOST:
             return None
         of, others, eids = snapshot.incident(distinct, edge.types, direction)
-        at, place = _rows_of(of, row_of.reshape(-1), len(distinct))
+        at, place = _rows_of(of, row_of.reshape(-1), len(distinct), most)
         other = edge.right if name == edge.left else edge.left
         found, eids = {name: distinct[of[place]], other: others[place]}, eids[place]
     kept = np.arange(len(at), dtype=np.int64)
@@ -57,12 +62,15 @@ def expanded(
     return {n: column[kept] for n, column in found.items()}, {edge.name: eids[kept]}, at[kept]
 
 
-def _rows_of(of: I64, row_of: I64, count: int) -> tuple[I64, I64]:
+def _rows_of(of: I64, row_of: I64, count: int, most: int | None) -> tuple[I64, I64]:
     """Each row with each edge of its vertex: the places of both. of : the number of the vertex of each edge; row_of :
-    that of each row."""
+    that of each row. most : as `expanded`."""
     order = np.argsort(of, kind="stable")
     ends = np.cumsum(np.bincount(of, minlength=count)) if count else np.zeros(0, np.int64)
-    counts = np.diff(ends, prepend=0)[row_of]
+    degrees = np.diff(ends, prepend=0)
+    if most is not None:
+        row_of = row_of[: int(np.searchsorted(np.cumsum(degrees[row_of]), most)) + 1]
+    counts = degrees[row_of]
     at = np.repeat(np.arange(len(row_of), dtype=np.int64), counts)
     begins = ends[row_of] - counts
     within = np.arange(len(at)) - np.repeat(np.cumsum(counts) - counts, counts)

@@ -165,9 +165,10 @@ class _Matching:
         if len(component.vertices) == len(vids) and not component.edges and len(vids) == 1:
             return self._alone(component, vids, starts)
         if not self.bound & {*component.edges}:
-            near = expanded(graph.snapshot, self.pattern, component, vids)
+            near = expanded(graph.snapshot, self.pattern, component, vids, self.most)
             if near is not None:
                 vertices, edges, at = near
+                self.cut = self.cut or (self.most is not None and len(at) >= self.most)
                 self.context.embeddings += len(at)
                 every = np.arange(len(at), dtype=np.int64)
                 return Table(vertices, edges, len(at), ()), starts[at], every
