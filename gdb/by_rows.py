@@ -7,7 +7,7 @@ from contextlib import AbstractContextManager
 from dataclasses import replace
 from typing import TYPE_CHECKING, TypeAlias
 
-from gdb import limits
+from gdb import garbage, limits
 from gdb.errors import ReadOnlyError
 from gdb.language.printer import clause_text
 from gdb.result import Result, Row, RowAnswer
@@ -119,7 +119,8 @@ def _ran(
         import_root=request.import_root,
         procedures=request.procedures,
     )
-    found = run(context, query)
+    with garbage.rarely():
+        found = run(context, query)
     limits.check_rows(len(found.rows))  # before what it wrote is committed
     return found, context
 
