@@ -10,6 +10,9 @@ from datetime import date
 import pytest
 
 import gdb
+from gdb import by_chain
+from gdb.chain import run as chain_run
+from gdb.chain import seek as chain_seek
 from gdb.rows import matching
 from gdb.rows import seek as seeking
 from gdb.storage import value_index
@@ -162,3 +165,60 @@ def test_no_label_is_listed(monkeypatch: pytest.MonkeyPatch) -> None:
         db.execute("UNWIND $rows AS r MERGE (n:P {id: r.id, n: r.n})", {"rows": rows})
         assert loaded[2:] == [1, 2]
         assert db.execute("MATCH (n:P) RETURN count(*)").scalar() == 101
+
+
+LISTS: list[list[object]] = [[0, 2, 3, 3, 99, None], [1.0, 2.5, -0.0, 4.0], ["a", "é", "x"]]
+LISTS += [[True, False], [1 << 53], [float(1 << 53)]]
+OVER_COLUMNS = [
+    "UNWIND $v AS v MATCH (n:P {n: v}) RETURN v, id(n)",
+    "UNWIND $v AS v MATCH (n:P) WHERE id(n) = v AND n.n < 2 RETURN v, id(n)",
+    "UNWIND $v AS v MATCH (n:P {n: v})-[e]->(m) RETURN v, id(n), id(m), e",
+    "UNWIND $v AS v OPTIONAL MATCH (n:P {n: v})-[e:R]->(m:P) RETURN v, id(n), id(m)",
+    "UNWIND $v AS v MATCH (n:P)-[e:R]->(m:P {n: v}) RETURN v, count(*)",
+    "UNWIND $v AS v MATCH (n:P {n: v}) WITH v, n LIMIT 1000 MATCH (m:P {n: n.n}) RETURN id(m), v",
+    "MATCH (n:P {n: 1}) WITH n, n.n + 1 AS k MATCH (m:P), (o:P) WHERE m.n = k AND o.n = n.n "
+    "RETURN id(n), id(m), id(o)",
+    "UNWIND $v AS v MATCH (n:P {n: v}), (m:P {s: 'a'}) WHERE m.n = n.n RETURN v, id(n), id(m)",
+    "UNWIND $v AS v MATCH (n:P {n: v})-[:R*1..2]->(m) RETURN v, id(n), id(m)",
+]
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_over_columns_as_over_rows(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(by_chain, "SMALL", 0)
+    monkeypatch.setattr(chain_seek, "PART", 0)
+    looked: list[object] = []
+    holders = chain_run.holders
+
+    def noted(*given: object) -> object:
+        looked.append(holders(*given))  # type: ignore[arg-type]
+        return looked[-1]
+
+    monkeypatch.setattr(chain_run, "holders", noted)
+    columns, draw = 0, random.Random(seed)
+    with gdb.connect() as db:
+        with db.transaction() as tx:
+            several = {"n": draw.choices([0, 1, 2, 3, None], k=9), "s": ["a", "é", None] * 3}
+            tx.add_nodes("P", range(9), several)
+            tx.add_relationships("R", draw.choices(range(9), k=15), draw.choices(range(9), k=15))
+        db.compact()
+        db.execute("MATCH (n:P) WHERE id(n) < 2 SET n.n = 1 - n.n CREATE (:P {n: 2})-[:R]->(n)")
+        for text in OVER_COLUMNS:
+            for values in LISTS:
+                with monkeypatch.context() as patch:
+                    patch.setattr(by_chain, "answered", lambda *_: "asked for")
+                    expected = Counter(map(repr, db.execute(text, {"v": values}).fetchall()))
+                found = db.execute(text, {"v": values})
+                columns += found.summary.evaluator == "duckdb"
+                assert Counter(map(repr, found.fetchall())) == expected, (text, values)
+    assert columns > 20
+    assert len(looked) > 20
+    assert all(one is not None for one in looked)
+
+
+def test_explain_says_what_is_looked_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(by_chain, "SMALL", 0)
+    with gdb.connect() as db:
+        db.execute("UNWIND range(1, 9) AS k CREATE (:P {id: k})")
+        text = "MATCH (m:P {id: 2}) WITH m.id + 1 AS k MATCH (n:P {id: k}) RETURN n"
+        assert "match n: listed, looked up n by id" in db.explain(text)
