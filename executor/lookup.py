@@ -70,9 +70,9 @@ def vertex_property(
     pieces: list[tuple[I64, Column]] = []
     for group in _present(groups):
         rows = np.flatnonzero(groups == group)
-        column = snapshot.vertex_column(group, key)
+        column = snapshot.vertex_values(group, key, snapshot.group_rows(vids[rows], group))
         if column is not None:
-            pieces.append((rows, column.take(snapshot.group_rows(vids[rows], group))))
+            pieces.append((rows, column))
     return _assemble(pieces, len(vids), kind)
 
 
@@ -97,11 +97,10 @@ def edge_property(
     numbers = edge_type_numbers(snapshot, eids)
     pieces: list[tuple[I64, Column]] = []
     for number in _present(numbers):
-        type_ = snapshot.edge_types[number]
-        column = snapshot.edge_column(type_.name, key)
+        rows = np.flatnonzero(numbers == number)
+        column = snapshot.edge_values(snapshot.edge_types[number].name, key, eids[rows])
         if column is not None:
-            rows = np.flatnonzero(numbers == number)
-            pieces.append((rows, column.take(eids[rows] - type_.first_eid)))
+            pieces.append((rows, column))
     return _assemble(pieces, len(eids), kind)
 
 
@@ -128,7 +127,8 @@ def vertex_ids(snapshot: Snapshot, vids: U32, kind: Kind | None = None) -> Slice
     pieces: list[tuple[I64, Column]] = []
     for group in _present(groups):
         rows = np.flatnonzero(groups == group)
-        column = snapshot.id_column(group).take(snapshot.group_rows(vids[rows], group))
+        column = snapshot.vertex_values(group, None, snapshot.group_rows(vids[rows], group))
+        assert column is not None
         pieces.append((rows, column))
     kinds = {column.kind for _, column in pieces} if kind is None else {kind}
     if len(kinds) > 1:

@@ -150,6 +150,12 @@ class Session:
         values = [np.asarray(found[column], np.int64) for column in columns]
         return [np.sort(values[0])] if len(values) == 1 else values
 
+    def values(self, table: str, column: str) -> list[Value]:
+        """A column of a table, as Python values."""
+        sql = f"SELECT {column} FROM {table}"
+        rows: list[tuple[Value]] = self._run(lambda: self._connection.execute(sql).fetchall())
+        return [value for (value,) in rows]
+
     def answer(self, sql: str, parameters: Mapping[str, Value]) -> Array:
         """Run a SELECT, as `query`."""
         values = dict(parameters)

@@ -327,7 +327,8 @@ class Database(Queries):
             try:
                 return self._work.do(
                     lambda: answer(
-                        request, changes.view, Statements(), lambda *_: nullcontext(changes)
+                        *(request, changes.view, Statements(self._statements.texts)),
+                        lambda *_: nullcontext(changes),
                     ),
                     request.cancel,
                 )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -34,11 +34,18 @@ SMALL = 2_000
 
 
 def answered(
-    request: Request, query: Query, snapshot: Snapshot, clock: Clock, why: str
+    request: Request,
+    query: Query,
+    snapshot: Snapshot,
+    clock: Clock,
+    why: str,
+    checked: Callable[[], tuple[str, ...]],
+    refuse: Callable[[str], None],
 ) -> Result | str:
     """The answer of a query (its plan for EXPLAIN), or why it is to run over rows.
 
-    why : it is not one pattern and its tail.
+    why : it is not one pattern and its tail. checked : gives the warnings of the query, or raises what is wrong with
+    it. refuse : is given why it runs over rows, whatever the values of its parameters.
 
     Raises
     ------
@@ -53,17 +60,18 @@ def answered(
         return f"{why}; with {size:,} nodes and relationships the graph is small"
     from gdb.chain.compile import compiled
     from gdb.chain.run import ran
-    from gdb.language.checks import check
     from gdb.logical import improved
 
-    warnings = clock.step("bind", lambda: check(query, request.parameters, request.procedures))
+    warnings = checked()
     context = _context(request, snapshot, clock)
     try:
         chain = clock.step(
             "plan", lambda: compiled(context, improved(query, request.mode), request.parameters)
         )
     except QueryError as refused:
-        return f"{why}; over columns it is refused: {refused.message}"
+        why = f"{why}; over columns it is refused: {refused.message}"
+        refuse(why)
+        return why
     if query.explain:
         lines = [*plan_lines(query, chain, why), *(f"warning: {text}" for text in warnings)]
         return Result.of_lines("plan", lines, Summary(dict(clock.seconds), "", len(lines)))

@@ -7,6 +7,7 @@ from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, TypeAlias
 
+from gdb import garbage
 from gdb.allowance import Allowance
 from gdb.errors import LimitExceeded, ReadOnlyError
 from gdb.language.printer import clause_text
@@ -37,27 +38,26 @@ def answered(
     snapshot: Snapshot,
     clock: Clock,
     why: str,
+    warnings: tuple[str, ...],
     change: Change | None,
 ) -> Result:
-    """Run a query over rows.
+    """Run a query over rows, which was checked.
 
-    why : it is not one pattern and its tail. change : None where nothing may be written.
+    why : it is not one pattern and its tail. warnings : of the check. change : None where nothing may be written.
 
     Raises
     ------
     GdbError : as `pipeline.answer`; ReadOnlyError, StoreLocked, ChangeRefused where it writes.
     """
-    from gdb.language.checks import check
     from gdb.rows.run import answered as rows_of
     from gdb.rows.run import writes
 
-    warnings = clock.step("bind", lambda: check(query, request.parameters, request.procedures))
     memory = import_memory(None) if request.memory is None else request.memory
     allowance = Allowance(memory, clock.deadline, request.cancel)
 
     def run(snapshot: Snapshot, changes: Changes | None) -> tuple[Answer, Context, list[Row]]:
         context = _context(request, snapshot, changes, clock, allowance)
-        with allowance, _not_too_deep():
+        with allowance, _not_too_deep(), garbage.rarely():
             found = clock.step("run", lambda: rows_of(context, *_begun(context, query, request)))
             return found, context, clock.step("tail", lambda: _given(found, allowance))
 
@@ -83,7 +83,8 @@ def answered(
         why=why,
     )
     if query.profile:
-        lines = [*plan_lines(query, why, request, snapshot, clock), *_ran_lines(context, summary)]
+        plan = plan_lines(query, why, warnings, request, snapshot, clock)
+        lines = [*plan, *_ran_lines(context, summary)]
         return Result.of_lines("plan", lines, replace(summary, rows=len(lines)))
     return Result(RowAnswer(found.columns, rows), warnings=warnings, summary=summary)
 
@@ -175,13 +176,16 @@ def _begun(context: Context, query: Query, request: Request) -> tuple[Query, Bat
 
 
 def plan_lines(
-    query: Query, why: str, request: Request, snapshot: Snapshot, clock: Clock
+    query: Query,
+    why: str,
+    warnings: tuple[str, ...],
+    request: Request,
+    snapshot: Snapshot,
+    clock: Clock,
 ) -> list[str]:
-    """What EXPLAIN says of such a query. Raises QueryError where it cannot be run."""
-    from gdb.language.checks import check
+    """What EXPLAIN says of such a query."""
     from gdb.logical import improved
 
-    warnings = check(query, request.parameters, request.procedures)
     lines = [f"clause by clause, over rows: {why}"]
     allowance = Allowance(None, clock.deadline, request.cancel)
     context = _context(request, snapshot, None, clock, allowance)

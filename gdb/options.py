@@ -7,7 +7,7 @@ import math
 import numbers
 import os
 import re
-from collections.abc import Collection, Hashable, Mapping
+from collections.abc import Collection, Hashable, Mapping, Sequence
 from contextlib import suppress
 from datetime import date, datetime, time, timedelta
 from pathlib import Path
@@ -217,6 +217,8 @@ def checked_parameters(parameters: Mapping[str, object] | None) -> dict[str, Val
 def _checked_value(name: str, value: object) -> Value:
     if type(value) is int and value in _INT64:
         return value
+    if type(value) is str and value.isascii():
+        return value
     if isinstance(value, (list, tuple)):
         return [_checked_value(name, item) for item in value]
     if isinstance(value, (dict, Mapping)):
@@ -246,12 +248,10 @@ def _checked_value(name: str, value: object) -> Value:
 
 
 def _checked_map(name: str, value: Mapping[object, object]) -> Value:
-    found: dict[str, Value] = {}
-    for key, item in value.items():
+    for key in value:
         if not isinstance(key, str):
             raise TypeProblem(f"a key in parameter ${name} is {key!r}, and keys are strings.")
-        found[key] = _checked_value(name, item)
-    return found
+    return {str(key): _checked_value(name, item) for key, item in value.items()}
 
 
 def _checked_time(name: str, given: date | timedelta | np.datetime64 | np.timedelta64) -> Value:
@@ -309,13 +309,31 @@ def kind_of(value: Value) -> Hashable:
     if isinstance(value, float):
         return "a number" if value == value else "not a number"
     if isinstance(value, (list, tuple)):
-        kinds = tuple(kind_of(item) for item in value)
+        alike = _one_shape(value)
+        kinds = tuple(kind_of(item) for item in (value[:1] if alike else value))
         return ("a list", frozenset(kinds) if len(set(kinds)) <= 1 else kinds)
     if isinstance(value, dict):
         return "a map", frozenset((key, kind_of(item)) for key, item in value.items())
     if isinstance(value, datetime) and value.tzinfo is not None:
         return "a datetime with a zone"
     return value.__class__.__name__
+
+
+_SHAPED = {int, str, bool, type(None)}
+
+
+def _one_shape(values: Sequence[Value]) -> bool:
+    """Whether all values are of one kind, as the classes of many plain ones, or of maps of these, show at once."""
+    classes = set(map(type, values))
+    if len(classes) > 1:
+        return False
+    if classes <= _SHAPED:
+        return True
+    if classes != {dict}:
+        return False
+    shapes = {(*one, *map(type, one.values())) for one in values if isinstance(one, dict)}
+    (shape, *others) = shapes
+    return not others and set(shape[len(shape) // 2 :]) <= _SHAPED
 
 
 def import_root(path: str | os.PathLike[str] | None) -> Path | None:

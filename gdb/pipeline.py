@@ -80,14 +80,17 @@ def _answer(
     key = _key(request)
     known = statements.find(key, snapshot)
     if known is None:
-        query = clock.step("parse", lambda: _parsed(request))
+        query = clock.step("parse", lambda: statements.texts.parsed(request.text))
         if query.copying is not None:
             from gdb.copying import copied
 
             return copied(request, query, query.copying, clock)
+        why = statements.refusal(key, snapshot)
+        if why is not None:
+            return _over_rows(request, query, snapshot, clock, statements, why, change)
         understood = _understood(request, query, snapshot, clock)
         if isinstance(understood, str):
-            return _by_rows(request, query, snapshot, clock, understood, change)
+            return _by_rows(request, query, snapshot, clock, statements, understood, change)
         bound, plan = understood
         if bound.explain:
             lines = clock.step("explain", lambda: _explained(request, bound, plan, snapshot))
@@ -100,7 +103,7 @@ def _answer(
         try:
             statement = _with_values(request, known, snapshot, clock)
         except QueryError as failed:
-            return _again(request, snapshot, clock, failed)
+            return _again(request, snapshot, clock, failed, statements)
     result = run(request, statement, snapshot, clock)
     if statement is not known:
         statements.keep(key, snapshot, statement)
@@ -209,7 +212,7 @@ def explained(request: Request, snapshot: Snapshot) -> str:
         understood = _understood(request, query, snapshot, clock)
         if isinstance(understood, str):
             asked = replace(query, explain=True)
-            found = _by_rows(request, asked, snapshot, clock, understood, None)
+            found = _by_rows(request, asked, snapshot, clock, Statements(), understood, None)
             return "\n".join(str(line) for (line,) in found)
         return "\n".join(_explained(request, *understood, snapshot))
 
@@ -258,27 +261,60 @@ def _by_rows(
     query: Query,
     snapshot: Snapshot,
     clock: Clock,
+    statements: Statements,
     why: str,
     change: Change | None,
 ) -> Result:
+    """Clause by clause: over columns, where that is possible, else over rows."""
     from gdb import by_chain
-    from gdb.by_rows import answered, plan_lines
 
-    found = by_chain.answered(request, query, snapshot, clock, why)
+    refuse = partial(statements.refuse, _key(request), snapshot)
+    checked = partial(_checked, request, query, statements, clock)
+    found = by_chain.answered(request, query, snapshot, clock, why, checked, refuse)
     if isinstance(found, Result):
         return found
-    why = found
+    return _over_rows(request, query, snapshot, clock, statements, found, change)
+
+
+def _over_rows(
+    request: Request,
+    query: Query,
+    snapshot: Snapshot,
+    clock: Clock,
+    statements: Statements,
+    why: str,
+    change: Change | None,
+) -> Result:
+    from gdb.by_rows import answered, plan_lines
+
+    warnings = _checked(request, query, statements, clock)
     if query.explain:
-        lines = plan_lines(query, why, request, snapshot, clock)
+        lines = plan_lines(query, why, warnings, request, snapshot, clock)
         return Result.of_lines("plan", lines, Summary(dict(clock.seconds), "", len(lines)))
-    return answered(request, query, snapshot, clock, why, change)
+    return answered(request, query, snapshot, clock, why, warnings, change)
 
 
-def _again(request: Request, snapshot: Snapshot, clock: Clock, failed: QueryError) -> Result:
+def _checked(
+    request: Request, query: Query, statements: Statements, clock: Clock
+) -> tuple[str, ...]:
+    """The warnings of a query. Raises what is wrong with it."""
+    check = partial(statements.texts.checked, query, request.parameters, request.procedures)
+    return clock.step("bind", check)
+
+
+def _again(
+    request: Request,
+    snapshot: Snapshot,
+    clock: Clock,
+    failed: QueryError,
+    statements: Statements | None = None,
+) -> Result:
     """The answer over rows, where columns failed at a value: their evaluator decides whether that is an error, and
     knows the place."""
     why = f"over columns it failed: {failed.message}"
-    return _by_rows(request, _parsed(request), snapshot, clock, why, None)
+    statements = Statements() if statements is None else statements
+    query = statements.texts.parsed(request.text)
+    return _by_rows(request, query, snapshot, clock, statements, why, None)
 
 
 def _planned(request: Request, bound: BoundQuery, snapshot: Snapshot) -> Plan:

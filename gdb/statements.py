@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from gdb import forks, waiting
+from gdb.texts import Texts
 
 if TYPE_CHECKING:
     from gdb.executor.given import Given
@@ -195,10 +196,15 @@ def _but_for_bounds(compared: tuple[Compare, ...]) -> list[Compare]:
 
 
 class Statements:
-    """The statements of one database, for one snapshot at a time; any number of threads may ask."""
+    """The statements of one database, for one snapshot at a time; any number of threads may ask.
 
-    def __init__(self) -> None:
+    texts : what was parsed, which lasts beyond a snapshot.
+    """
+
+    def __init__(self, texts: Texts | None = None) -> None:
+        self.texts = Texts() if texts is None else texts
         self._lock = waiting.Lock()
+        self._refused: dict[Hashable, str] = {}
         self._kept: OrderedDict[Hashable, Statement] = OrderedDict()
         self._bytes: dict[Hashable, int] = {}  # of each when it was kept, and their sum
         self._held = 0
@@ -219,14 +225,31 @@ class Statements:
                 self._kept.move_to_end(key)
             return found
 
+    def refusal(self, key: Hashable, snapshot: Snapshot) -> str | None:
+        """Why a query of this snapshot is neither one pattern nor for columns, where that is known."""
+        with self._lock:
+            return self._refused.get(key) if self._of is snapshot else None
+
+    def refuse(self, key: Hashable, snapshot: Snapshot, why: str) -> None:
+        """Keep why a query runs over rows."""
+        with self._lock:
+            if self._turned_to(snapshot) and len(self._refused) < MOST:
+                self._refused[key] = why
+
+    def _turned_to(self, snapshot: Snapshot) -> bool:
+        """Whether what is kept is of this snapshot from now on; not where it is of a later one."""
+        if self._of is not snapshot:
+            if self._of is not None and self._of.version > snapshot.version:
+                return False
+            self._forget(snapshot)
+        return True
+
     def keep(self, key: Hashable, snapshot: Snapshot, statement: Statement) -> None:
         """Keep a statement that ran; forget those of other snapshots, and the longest unused above `MOST` and
         `MOST_BYTES`."""
         with self._lock:
-            if self._of is not snapshot:
-                if self._of is not None and self._of.version > snapshot.version:
-                    return  # the query ended late
-                self._forget(snapshot)
+            if not self._turned_to(snapshot):
+                return  # the query ended late
             known = key in self._kept
             self._kept[key] = statement
             if known:
@@ -245,6 +268,7 @@ class Statements:
     def _forget(self, snapshot: Snapshot | None) -> None:
         self._kept.clear()
         self._bytes.clear()
+        self._refused.clear()
         self._held, self._of = 0, snapshot
 
     def __len__(self) -> int:

@@ -24,7 +24,8 @@ from gdb.storage.model import Column
 from gdb.storage.partitions import Partitions
 from gdb.storage.pcsr import LONG, U64, Part, keys_of_part
 from gdb.storage.segment import SEGMENT_FORMAT, SectionKind, SegmentFile, Segments
-from gdb.storage.vertices import Vertices, vids_of
+from gdb.storage.vertices import Vertices
+from gdb.storage.vid_ranges import vids_of
 
 _CHUNK = 1 << 20  # keys looked at in one step: bounds the memory beside them
 _LOW = np.uint64(0xFFFFFFFF)

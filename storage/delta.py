@@ -42,6 +42,14 @@ class Patch:
     rows: I64
     column: Column
 
+    def of_rows(self, rows: I64) -> Patch:
+        """What it says of some rows, i64[n], by their places."""
+        if not len(self.rows):
+            return self
+        at = np.minimum(np.searchsorted(self.rows, rows), len(self.rows) - 1)
+        hit = np.flatnonzero(self.rows[at] == rows)
+        return Patch(hit, self.column.take(at[hit]))
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class NewVertices:
@@ -126,23 +134,14 @@ class Delta:
 NOTHING = Delta()
 
 
-def visible(ranges: Ranges, dead: U32) -> tuple[Ranges, I64 | None]:
-    """The parts of ascending ranges that are left without the dead, and which of their places these are, i64[n]; None
-    for all of them."""
-    inside = [dead[np.searchsorted(dead, a) : np.searchsorted(dead, b)] for a, b in ranges]
-    if not any(len(gone) for gone in inside):
-        return ranges, None
+def visible(ranges: Ranges, dead: U32) -> Ranges:
+    """The parts of ascending ranges that are left without the dead."""
     left: list[tuple[int, int]] = []
-    kept: list[I64] = []
-    before = 0
-    for (start, stop), gone in zip(ranges, inside, strict=True):
-        alive = np.ones(stop - start, np.bool_)
-        alive[gone.astype(np.int64) - start] = False
-        kept.append(np.flatnonzero(alive) + before)
-        before += stop - start
-        edges = np.flatnonzero(np.diff(alive.astype(np.int8), prepend=0, append=0))
-        left += [(start + int(a), start + int(b)) for a, b in edges.reshape(-1, 2)]
-    return tuple(left), np.concatenate([np.zeros(0, np.int64), *kept])
+    for start, stop in ranges:
+        gone = dead[np.searchsorted(dead, start) : np.searchsorted(dead, stop)].tolist()
+        pairs = zip([start, *(vid + 1 for vid in gone)], [*gone, stop], strict=True)
+        left += [(begin, end) for begin, end in pairs if begin < end]
+    return tuple(left)
 
 
 def patched(column: Column, patch: Patch | None) -> Column:

@@ -143,7 +143,8 @@ class Column:
         valid = None if self.valid is None else self.valid[rows]
         if self.offsets is None:
             return Column(self.kind, self.values[rows], None, valid)
-        starts, lengths = self.offsets[:-1][rows], np.diff(self.offsets)[rows]
+        starts = self.offsets[:-1][rows]
+        lengths = self.offsets[1:][rows] - starts
         offsets = offsets_of_lengths(lengths)
         if self.items is not None:
             at = np.arange(offsets[-1]) + np.repeat(starts - offsets[:-1], lengths)

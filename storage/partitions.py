@@ -19,9 +19,10 @@ import numpy as np
 import numpy.typing as npt
 
 from gdb import usage, waiting
-from gdb.storage import edge_stream, intervals, pcsr, properties
+from gdb.storage import edge_stream, pcsr, properties
 from gdb.storage.adjacency import Adjacency, Direction
 from gdb.storage.delta import TypeDelta, patched
+from gdb.storage.edge_order import EdgeOrder
 from gdb.storage.edge_stream import EdgePiece
 from gdb.storage.files import MANIFEST
 from gdb.storage.invariants import DIRECTIONS, EDGE_COUNTS
@@ -32,6 +33,10 @@ from gdb.storage.segment import Segments, damaged
 
 I32 = npt.NDArray[np.int32]
 Types = tuple[str, ...]
+
+
+_WORTH = 4
+"""Base and delta are put together once a fourth of a column is asked for."""
 
 
 class EdgeType(NamedTuple):  # a commit makes all of them anew, and these are made quickest
@@ -83,7 +88,7 @@ class Partitions:
             {} if kept is None else kept._stored_columns
         )
         self._parts: dict[tuple[str, Direction], Part] = {}
-        self._orders: dict[str, I64] = {}
+        self._orders: dict[str, EdgeOrder] = {}
         self._columns: dict[tuple[str, str], Column] = {}
         self._adjacency: dict[tuple[Types, Direction], Adjacency] = {}
         self._eids: dict[tuple[Types, Direction], I64] = {}
@@ -117,14 +122,14 @@ class Partitions:
 
     def adjacency(self, types: Types, direction: Direction) -> Adjacency:
         """See `gdb.storage.snapshot.Snapshot.adjacency`."""
-        key = self._known(types), direction
+        key = self.known(types), direction
         if key not in self._adjacency:
             self._adjacency[key] = waiting.aside(self._edge_count, lambda: self._united(*key))
         return self._adjacency[key]
 
     def eids(self, types: Types, direction: Direction) -> I64:
         """See `gdb.storage.snapshot.Snapshot.eids`."""
-        key = self._known(types), direction
+        key = self.known(types), direction
         if key not in self._eids:
             found = waiting.aside(self._edge_count, lambda: self._united_eids(*key))
             found.flags.writeable = False  # it is shared
@@ -138,18 +143,22 @@ class Partitions:
         sources = np.zeros(eids.shape[0], np.uint32)
         targets = np.zeros(eids.shape[0], np.uint32)
         for number in np.unique(numbers).tolist():
-            record = self.types[number]
             mine = np.flatnonzero(numbers == number)
-            at = eids[mine] - record.first_eid
-            part = self.part(record.name, Direction.OUT)
-            usage.read(part.offsets, part.neighbours)
-            if not record.directed:
-                at = self._canonical_slots(record.name)[at]
-            rows = np.searchsorted(part.offsets, at, side="right") - 1
-            index = part.intervals
-            sources[mine] = intervals.vids_of_rows(index.first, index.row, rows)
-            targets[mine] = part.neighbours[at]
+            keys = self._keys_of(self.types[number], eids[mine])
+            sources[mine], targets[mine] = keys >> np.uint64(32), keys.astype(np.uint32)
         return numbers, sources, targets
+
+    def _keys_of(self, record: EdgeType, eids: I64) -> pcsr.U64:
+        """The keys of edges of a type, u64[n]; the parts of base and delta are not put together for it."""
+        origins = self.order(record.name).origins(eids - record.first_eid)
+        base, changes = self._base_count(record.name), self._deltas.get(record.name)
+        stored = self.keys_at(record.name, record.directed, origins[origins < base])
+        keys = np.empty(len(eids), np.uint64)
+        keys[origins < base] = stored
+        if changes is not None:
+            keys[origins >= base] = changes.keys[origins[origins >= base] - base]
+        usage.read(keys)
+        return keys
 
     def part(self, name: str, direction: Direction) -> Part:
         """The part of one type; an undirected type has one for every direction."""
@@ -174,6 +183,32 @@ class Partitions:
             self._columns[name, key] = waiting.aside(self._types[name].edge_count, make)
         return self._columns[name, key]
 
+    def values(self, name: str, key: str, numbers: I64) -> Column | None:
+        """A property of some edges of a type, by their ids without the first of the type; None where it has none. Of
+        few edges base and delta are not put together for it."""
+        changes, kind = self._deltas.get(name), self._types[name].keys.get(key)
+        if kind is None:
+            return None
+        many = _WORTH * len(numbers) >= self._types[name].edge_count
+        if changes is None or many or (name, key) in self._columns:
+            whole = self.column(name, key)
+            assert whole is not None
+            usage.read(*whole.arrays)
+            return whole.take(numbers)
+        origins, base = self.order(name).origins(numbers), self._base_count(name)
+        mine, others = np.flatnonzero(origins < base), np.flatnonzero(origins >= base)
+        stored, added = self.stored_column(name, key), changes.columns.get(key)
+        found = Column.nulls(kind, len(mine)) if stored is None else stored.take(origins[mine])
+        if kind == "any":  # before a patch makes floats of integers
+            found = found.as_any()
+        patch = changes.patches.get(key)
+        if patch is not None:
+            found = patched(found, patch.of_rows(origins[mine]))
+        new = None if added is None else added.take(origins[others] - base)
+        both = Column.stacked([found, new], [len(mine), len(others)], kind)
+        usage.read(*both.arrays)
+        return both.take(np.argsort(np.concatenate([mine, others]), kind="stable"))
+
     def _column(self, name: str, key: str) -> Column:
         stored, changes = self.stored_column(name, key), self._deltas.get(name)
         if changes is not None:
@@ -184,7 +219,7 @@ class Partitions:
             if kind == "any":  # before a patch makes floats of integers
                 stored = stored.as_any()
             both = [patched(stored, changes.patches.get(key)), changes.columns.get(key)]
-            stored = Column.stacked(both, counts, kind).take(self._order(name))
+            stored = Column.stacked(both, counts, kind).take(self._every(name))
         assert stored is not None
         return stored
 
@@ -206,7 +241,7 @@ class Partitions:
         changes = self._deltas.get(name)
         if changes is None:
             return numbers
-        origin = self._order(name)[numbers]
+        origin = self.order(name).origins(numbers)
         base = self._base_count(name)
         added = origin >= base
         found = origin.copy()
@@ -218,12 +253,18 @@ class Partitions:
         changes = self._deltas.get(name)
         if changes is None:
             return handles
-        order = self.handles(name, np.arange(self._types[name].edge_count, dtype=np.int64))
-        by_handle = np.argsort(order, kind="stable")
-        at = np.minimum(np.searchsorted(order[by_handle], handles), max(len(order) - 1, 0))
-        if not len(order):
-            return np.full(len(handles), -1, np.int64)
-        found: I64 = np.where(order[by_handle[at]] == handles, by_handle[at], -1)
+        origins = np.where(handles < 0, -1, handles)
+        by_serial = np.argsort(changes.serials)
+        serials, added = changes.serials[by_serial], np.flatnonzero(handles < 0)
+        if len(serials):
+            at = np.searchsorted(serials, -1 - handles[added])
+            hit = serials[np.minimum(at, len(serials) - 1)] == -1 - handles[added]
+            origins[added[hit]] = self._base_count(name) + by_serial[at[hit]]
+        order = self.order(name)
+        found = np.full(len(handles), -1, np.int64)
+        there = np.flatnonzero((origins >= 0) & (origins < self._base_count(name) + len(serials)))
+        there = there[order.alive(origins[there])]
+        found[there] = order.numbers(origins[there])
         return found
 
     def _base_count(self, name: str) -> int:
@@ -274,17 +315,18 @@ class Partitions:
         except KeyError:  # read from the forward part, or from one half of a symmetric one
             self._asymmetric(changes.name, DIRECTIONS)
 
-    def _order(self, name: str) -> I64:
-        """Of each edge of a changed type, in the order of ids: its rank in the base, or the number of edges there and
-        its place among those added; i64[n]."""
+    def order(self, name: str) -> EdgeOrder:
+        """The edges of a type in the order of their ids."""
         if name not in self._orders:
-            changes = self._deltas[name]
-            keys = self.stored_keys(name, changes.directed)
-            kept = np.delete(np.arange(len(keys), dtype=np.int64), changes.removed)
-            at = np.searchsorted(keys[kept], changes.keys, side="right")
-            added = len(keys) + np.arange(len(changes.keys), dtype=np.int64)
-            self._orders[name] = np.insert(kept, at, added)
+            changes = self._deltas.get(name) or TypeDelta(name, self._types[name].directed)
+            slots = partial(self.stored_slots, name)
+            part = partial(self.stored, name)
+            self._orders[name] = EdgeOrder(part, slots, changes, self._base_count(name))
         return self._orders[name]
+
+    def _every(self, name: str) -> I64:
+        """The origin of each edge of a type, i64[edges]."""
+        return self.order(name).origins(np.arange(self._types[name].edge_count, dtype=np.int64))
 
     def stored_column(self, name: str, key: str) -> Column | None:
         """A property of the base's edges by rank; None where it has none."""
@@ -304,12 +346,12 @@ class Partitions:
 
     # ---- unions ----------------------------------------------------------------------------------
 
-    def _known(self, types: Types) -> Types:
+    def known(self, types: Types) -> Types:
         """The types that exist, sorted; all where none is asked for."""
         return tuple(sorted(set(types) & set(self._types))) if types else tuple(sorted(self._types))
 
-    def _sources(self, types: Types, direction: Direction) -> list[tuple[str, Direction]]:
-        """The parts that a union consists of."""
+    def sources(self, types: Types, direction: Direction) -> list[tuple[str, Direction]]:
+        """The parts that a union of known types consists of."""
         found: list[tuple[str, Direction]] = []
         for name in types:
             if direction is Direction.ANY and self._types[name].directed:
@@ -321,7 +363,7 @@ class Partitions:
     def _keys(self, types: Types, direction: Direction) -> list[pcsr.U64]:
         """The keys of each source; a directed self-loop is left out of its second one."""
         found: list[pcsr.U64] = []
-        for name, side in self._sources(types, direction):
+        for name, side in self.sources(types, direction):
             keys = pcsr.keys_of_part(self.part(name, side))
             if side is Direction.IN and direction is Direction.ANY:
                 keys = keys[_no_loop(keys)]
@@ -329,7 +371,7 @@ class Partitions:
         return found
 
     def _united(self, types: Types, direction: Direction) -> Adjacency:
-        sources = self._sources(types, direction)
+        sources = self.sources(types, direction)
         if len(sources) == 1:
             return self.part(*sources[0]).adjacency(types, direction)
         keys = np.concatenate([np.zeros(0, np.uint64), *self._keys(types, direction)])
@@ -337,7 +379,7 @@ class Partitions:
         return pcsr.build(keys).adjacency(types, direction)
 
     def _united_eids(self, types: Types, direction: Direction) -> I64:
-        sources = self._sources(types, direction)
+        sources = self.sources(types, direction)
         if len(sources) == 1:
             return self._part_eids(*sources[0])
         keys, eids = [np.zeros(0, np.uint64)], [np.zeros(0, np.int64)]

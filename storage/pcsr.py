@@ -110,6 +110,9 @@ def _places(packed: U64, width: int) -> I64:
 
 def build(keys: U64) -> Part:
     """The part of ascending keys u64[m]; see `keys_of`. O(m)."""
+    if not len(keys):
+        none = np.zeros(0, np.uint32)
+        return Part(intervals.of_vids(none), np.zeros(1, np.int64), none, True, False, 0)
     from gdb.storage.loops import split  # brings the compiler
 
     found = split(keys)

@@ -6,7 +6,7 @@ computed (unions, edge ids) is computed once. Any number of threads may ask.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -15,7 +15,7 @@ import numpy as np
 from gdb import usage, waiting
 from gdb.errors import StoreError
 from gdb.storage import delta as deltas
-from gdb.storage import intervals
+from gdb.storage import incidence, intervals
 from gdb.storage.adjacency import Adjacency, Direction
 from gdb.storage.delta import Delta
 from gdb.storage.edge_stream import EdgePiece
@@ -25,7 +25,9 @@ from gdb.storage.model import I64, U32, Column, Kind
 from gdb.storage.partitions import EdgeType, Partitions
 from gdb.storage.pins import Pin
 from gdb.storage.segment import Segments, need
-from gdb.storage.vertices import I32, VertexGroup, Vertices, vids_of
+from gdb.storage.value_index import Wanted
+from gdb.storage.vertices import I32, VertexGroup, Vertices
+from gdb.storage.vid_ranges import vids_of
 
 if TYPE_CHECKING:
     from gdb.storage.check import Report
@@ -193,6 +195,34 @@ class Snapshot:
             usage.read(*found.arrays)
         return found
 
+    def edge_values(self, type: str, key: str, eids: I64) -> Column | None:
+        """A property of some edges of one type; None where the type has none. Of few edges this costs less than
+        `edge_column`."""
+        first = next(one.first_eid for one in self.edge_types if one.name == type)
+        with self._lock:
+            return self.partitions.values(type, key, eids - first)
+
+    def incident(
+        self, vids: U32, types: tuple[str, ...], direction: Direction
+    ) -> tuple[I64, U32, I64]:
+        """The edges of some types (() = all) at vertices, which are ascending and distinct: the place of the vertex,
+        the other end, the edge's id; [n] each. In ANY a loop is one edge. Costs what the vertices have."""
+        with self._lock:
+            return incidence.incident(self.partitions, vids, types, direction)
+
+    def degrees(self, vids: U32, types: tuple[str, ...], direction: Direction) -> int:
+        """About how many edges `incident` gives: what was changed since the base was written is not counted."""
+        with self._lock:
+            return incidence.degrees(self.partitions, vids, types, direction)
+
+    def between(
+        self, sources: U32, targets: U32, types: tuple[str, ...], direction: Direction
+    ) -> tuple[I64, I64]:
+        """The edges of some types (() = all) from each source to its target (OUT), back (IN), or both (ANY): the place
+        of the pair, and the edge's id; i64[n] each. A search for each pair, whatever the vertices have."""
+        with self._lock:
+            return incidence.between(self.partitions, sources, targets, types, direction)
+
     def edge_pieces(self, type: str, most: int) -> Iterator[EdgePiece]:
         """All edges of one type in the order of their ids, most of them so many at a time: for who goes through them
         once, and needs no neighbour lists."""
@@ -225,6 +255,36 @@ class Snapshot:
         if found is not None:
             usage.read(*found.arrays)
         return found
+
+    def vertex_values(self, group: int, key: str | None, rows: I64) -> Column | None:
+        """A property (None: the user ids) of some rows of a group, i64[n]; None where it has none. Where few are taken
+        this costs less than `vertex_column`, which puts base and delta together."""
+        with self._lock:
+            return self._vertices.values(group, key, rows)
+
+    def holders(
+        self, groups: Iterable[int], key: str | None, wanted: Wanted
+    ) -> tuple[I64, U32] | None:
+        """The vertices of some groups whose property `key` (None: the user's id) is one of the wanted values.
+
+        Returns
+        -------
+        The place of the value, i64[n], and the vid of the vertex, u32[n]; a pair for each vertex. None where a column
+        has values that have to be compared one by one: times and lists, which are wanted as well.
+
+        Cost: a search for each value, once an index was made (`value_index.Indexes`); nothing is listed.
+        """
+        found = [(np.zeros(0, np.int64), np.zeros(0, np.uint32))]
+        with self._lock:
+            for group in groups:
+                if key is None:
+                    found.append(self._vertices.named(group, wanted))
+                elif self._vertices.can_hold(group, key, wanted):
+                    found.append(self._vertices.holders(group, key, wanted))
+                else:
+                    return None
+        places, vids = zip(*found, strict=True)
+        return np.concatenate(places), np.concatenate(vids)
 
     # ---- user ids -------------------------------------------------------------------------------
 

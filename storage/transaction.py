@@ -21,7 +21,8 @@ from gdb.storage.kinds import fitted, named
 from gdb.storage.model import I64, U32, Column, Kind
 from gdb.storage.pcsr import U64, keys_of
 from gdb.storage.snapshot import Snapshot
-from gdb.storage.vertices import VertexGroup, rows_in
+from gdb.storage.vertices import VertexGroup
+from gdb.storage.vid_ranges import rows_in
 
 Columns = Mapping[str, Column]
 
@@ -148,7 +149,7 @@ class Changes:
             if old.key == key:
                 ranges = intervals.merged([*old.ranges, (start, start + count)])
                 # what vertices had that are no more may be of other kinds
-                alive, _ = visible(old.ranges, self.delta.dead)
+                alive = visible(old.ranges, self.delta.dead)
                 both = appended([old.columns if alive else {}, columns], [len(old.ids), count])
                 added[k] = NewVertices(*key, ranges, Column.concat([old.ids, ids]), both)
                 break

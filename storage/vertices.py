@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from gdb import usage
 from gdb.errors import ImportFailed
-from gdb.storage import ids, intervals, properties, readable
+from gdb.storage import ids, intervals, properties, readable, value_index
 from gdb.storage.delta import Delta, NewVertices, Patch, Ranges, lengths_of, patched, visible
 from gdb.storage.files import MANIFEST
 from gdb.storage.ids import IdIndex
@@ -18,9 +18,15 @@ from gdb.storage.invariants import INDEX_LENGTHS, NEW_IDS
 from gdb.storage.manifest import GroupRecord, Manifest, SpaceRecord
 from gdb.storage.model import I64, U32, Column, Kind, wider
 from gdb.storage.segment import SectionKind, Segments, compare, damaged
+from gdb.storage.value_index import Indexes, Wanted
+from gdb.storage.vid_ranges import rows_in, vids_at, vids_of
 
 I32 = npt.NDArray[np.int32]
 GroupKey = tuple[tuple[str, ...], str]
+
+
+_WORTH = 4
+"""Base and delta are put together once a fourth of a column is asked for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,14 +48,26 @@ class VertexGroup:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Piece:
-    """A part of a group that is stored together. kept : its rows that are still there, None for all."""
+    """A part of a group that is stored together. ranges : its vertices that are still there."""
 
     number: int  # of the group of the base, -1 in the delta
     base: GroupRecord | None
     new: NewVertices | None
     ranges: Ranges
-    kept: I64 | None
     patches: Mapping[str, Patch]
+
+    @property
+    def stored(self) -> Ranges:
+        """Its vertices, also those removed again: one for each row."""
+        if self.new is not None:
+            return self.new.ranges
+        assert self.base is not None
+        return self.base.ranges
+
+    @property
+    def whole(self) -> bool:
+        """Whether none was removed."""
+        return self.ranges is self.stored
 
 
 class Vertices:
@@ -82,6 +100,7 @@ class Vertices:
         self._stored: dict[tuple[int, str | None], Column] = {} if kept is None else kept._stored
         self._indexes: dict[str, IdIndex] = {} if kept is None else kept._indexes
         self._are_ids: dict[tuple[int, str], bool] = {} if kept is None else kept._are_ids
+        self._by_value: Indexes = Indexes() if kept is None else kept._by_value
         self._columns: dict[tuple[int, str | None], Column | None] = {}
         kinds = {new.id_space: new.ids.kind for new in reversed(delta.added)}
         kinds |= {space.name: space.kind for space in self._spaces}
@@ -150,7 +169,8 @@ class Vertices:
         found: list[Column] = []
         for piece in self._pieces[group]:
             column = self._of_piece(piece, key, group)
-            found.append(column if piece.kept is None else column.take(piece.kept))
+            kept = None if piece.whole else rows_in(piece.stored, vids_of(piece.ranges))
+            found.append(column if kept is None else column.take(kept))
         return Column.concat(found)
 
     def _of_piece(self, piece: _Piece, key: str | None, group: int) -> Column:
@@ -182,6 +202,102 @@ class Vertices:
             self._stored[place] = properties.read(record, file, count, self._where)
         return self._stored.get(place)
 
+    def values(self, group: int, key: str | None, rows: I64) -> Column | None:
+        """A property (None: the ids) of some rows of a group; None where it has none. For few rows base and delta are
+        not put together."""
+        if (group, key) in self._columns or _WORTH * len(rows) >= self.groups[group].count:
+            whole = self.column(group, key)
+            usage.read(*(() if whole is None else whole.arrays))
+            return None if whole is None else whole.take(rows)
+        if key is not None and key not in self.groups[group].keys:
+            return None
+        pieces = self._pieces[group]
+        ends = np.cumsum([lengths_of(piece.ranges)[-1] for piece in pieces])
+        of = np.searchsorted(ends, rows, "right")
+        found: list[Column] = []
+        places: list[I64] = []
+        for number in np.unique(of).tolist():
+            mine = np.flatnonzero(of == number)
+            within = rows[mine] - (ends[number - 1] if number else 0)
+            found.append(self._taken(pieces[number], key, group, within))
+            places.append(mine)
+        order = np.argsort(np.concatenate(places), kind="stable")
+        return Column.concat(found).take(order)
+
+    def _taken(self, piece: _Piece, key: str | None, group: int, rows: I64) -> Column:
+        """A property of some rows of a piece, as a column of the group has them."""
+        rows = rows if piece.whole else rows_in(piece.stored, vids_at(piece.ranges, rows))
+        if piece.base is not None:
+            stored = self._of_base(piece.number, piece.base, key)
+        else:
+            assert piece.new is not None
+            stored = piece.new.ids if key is None else piece.new.columns.get(key)
+        kind = None if key is None else self.groups[group].keys[key]
+        taken = Column.nulls(kind or "int64", len(rows)) if stored is None else stored.take(rows)
+        usage.read(*taken.arrays)
+        if kind == "any":  # before a patch makes floats of integers: each value keeps its type
+            taken = taken.as_any()
+        patch = None if key is None else piece.patches.get(key)
+        if patch is None:
+            return taken
+        return patched(taken, patch.of_rows(rows))
+
+    # ---- by value --------------------------------------------------------------------------------
+
+    def can_hold(self, group: int, key: str, wanted: Wanted) -> bool:
+        """Whether `holders` gives the answer for a property of a group."""
+        kind = self.groups[group].keys.get(key)
+        return kind is None or value_index.can_hold(kind, wanted)
+
+    def holders(self, group: int, key: str, wanted: Wanted) -> tuple[I64, U32]:
+        """Which of the wanted values vertices of a group have, and the vids that have them; i64[n], u32[n]."""
+        found = [
+            (np.zeros(0, np.int64), np.zeros(0, np.uint32)),
+            *(self._holders(piece, key, wanted) for piece in self._pieces[group]),
+        ]
+        places, vids = (np.concatenate(both) for both in zip(*found, strict=True))
+        alive = ~self._delta.is_dead(vids)
+        return (places, vids) if alive.all() else (places[alive], vids[alive])
+
+    def _holders(self, piece: _Piece, key: str, wanted: Wanted) -> tuple[I64, U32]:
+        if piece.new is not None:
+            column = piece.new.columns.get(key)
+            if column is None:
+                return np.zeros(0, np.int64), np.zeros(0, np.uint32)
+            places, rows = value_index.found(column, wanted, None)
+            return places, vids_at(piece.new.ranges, rows)
+        assert piece.base is not None
+        places, rows = self._rows_of_base(piece.number, piece.base, key, wanted)
+        patch = piece.patches.get(key)
+        if patch is not None:
+            left = np.isin(rows, patch.rows, invert=True)
+            at, changed = value_index.found(patch.column, wanted, None)
+            places = np.concatenate([places[left], at])
+            rows = np.concatenate([rows[left], patch.rows[changed]])
+        return places, vids_at(piece.base.ranges, rows)
+
+    def _rows_of_base(
+        self, number: int, base: GroupRecord, key: str, wanted: Wanted
+    ) -> tuple[I64, I64]:
+        column = self._of_base(number, base, key)
+        if column is None:
+            return np.zeros(0, np.int64), np.zeros(0, np.int64)
+        if not self._was_id(number, base, key):
+            return self._by_value.found((number, key), column, wanted)
+        places, values = wanted.user_ids()
+        space = next(one for one in self._spaces if one.name == base.id_space)
+        vids = self._find_in(self.index(space), space.kind, values)
+        there = np.flatnonzero((vids >= 0) & _inside(base.ranges, vids))
+        return places[there], rows_in(base.ranges, vids[there].astype(np.uint32))
+
+    def named(self, group: int, wanted: Wanted) -> tuple[I64, U32]:
+        """Which of the wanted values are ids of vertices of a group, and their vids; i64[n], u32[n]."""
+        places, values = wanted.user_ids()
+        vids = self.find(self.groups[group].id_space, values)
+        there = np.flatnonzero(vids >= 0)
+        there = there[self.groups_of(vids[there].astype(np.uint32)) == group]
+        return places[there], vids[there].astype(np.uint32)
+
     # ---- user ids --------------------------------------------------------------------------------
 
     def is_id(self, group: int, key: str) -> bool:
@@ -194,10 +310,13 @@ class Vertices:
             return False
         if piece.base is None:
             return piece.new is not None and _same(piece.new.columns.get(key), piece.new.ids)
-        place, record = (piece.number, key), piece.base.columns.get(key)
+        return self._was_id(piece.number, piece.base, key)
+
+    def _was_id(self, number: int, base: GroupRecord, key: str) -> bool:
+        """`is_id` of a group of the base as it is stored."""
+        place, record = (number, key), base.columns.get(key)
         if place not in self._are_ids:
-            alike = record is not None and record.kind == piece.base.ids.kind
-            number, base = piece.number, piece.base
+            alike = record is not None and record.kind == base.ids.kind
             self._are_ids[place] = alike and _same(
                 self._of_base(number, base, key), self._of_base(number, base, None)
             )
@@ -210,10 +329,9 @@ class Vertices:
         gone = self._delta.is_dead(vids)
         for group in np.unique(numbers[~gone]).tolist():
             mine = np.flatnonzero((numbers == group) & ~gone)
-            column = self.column(group, None)
+            column = self.values(group, None, self.group_rows(vids[mine], group))
             assert column is not None
-            usage.read(*column.arrays)
-            found[mine] = column.take(self.group_rows(vids[mine], group)).to_list()
+            found[mine] = column.to_list()
         result: list[int | str] = found.tolist()
         return result
 
@@ -332,16 +450,22 @@ def _pieces(records: Sequence[GroupRecord], delta: Delta) -> dict[GroupKey, list
     """The pieces of each group that has any vertex."""
     found: dict[GroupKey, list[_Piece]] = {}
     for number, record in enumerate(records):
-        ranges, kept = visible(record.ranges, delta.dead)
+        ranges = _left(record.ranges, delta)
         patches = delta.patches.get(number, {})
         if ranges:
-            piece = _Piece(number, record, None, ranges, kept, patches)
+            piece = _Piece(number, record, None, ranges, patches)
             found.setdefault((record.labels, record.id_space), []).append(piece)
     for new in delta.added:
-        ranges, kept = visible(new.ranges, delta.dead)
+        ranges = _left(new.ranges, delta)
         if ranges:
-            found.setdefault(new.key, []).append(_Piece(-1, None, new, ranges, kept, {}))
+            found.setdefault(new.key, []).append(_Piece(-1, None, new, ranges, {}))
     return found
+
+
+def _left(ranges: Ranges, delta: Delta) -> Ranges:
+    """The ranges without what was removed; the same object where nothing was."""
+    left = visible(ranges, delta.dead) if len(delta.dead) else ranges
+    return ranges if left == ranges else left
 
 
 def _same(column: Column | None, ids: Column | None) -> bool:
@@ -362,18 +486,8 @@ def _same(column: Column | None, ids: Column | None) -> bool:
     return np.array_equal(column.values, ids.values)
 
 
-def rows_in(ranges: Ranges, vids: U32) -> I64:
-    """The place of each vid in the concatenation of the ranges, i64[n]; all must be in one."""
-    if len(ranges) == 1:
-        return vids.astype(np.int64) - ranges[0][0]
-    starts = np.array([start for start, _ in ranges], np.int64)
-    at = np.searchsorted(starts, vids, side="right") - 1
-    rows: I64 = vids.astype(np.int64) - starts[at] + lengths_of(ranges)[at]
-    return rows
-
-
-def vids_of(ranges: Ranges) -> U32:
-    """The vids of ranges, u32[n] ascending."""
-    return np.concatenate(
-        [np.zeros(0, np.uint32), *(np.arange(a, b, dtype=np.uint32) for a, b in ranges)]
-    )
+def _inside(ranges: Ranges, vids: I64) -> npt.NDArray[np.bool_]:
+    """Which vids are in ascending ranges, bool[n]."""
+    bounds = np.array(ranges, np.int64).reshape(-1)
+    inside: npt.NDArray[np.bool_] = np.searchsorted(bounds, vids, "right") % 2 == 1
+    return inside

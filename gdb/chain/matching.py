@@ -11,7 +11,8 @@ from gdb.chain.columns import RelationColumns
 from gdb.chain.liveness import Demand, named
 from gdb.chain.paths import Part, Paths, alike, check, folded, rivals
 from gdb.chain.relation import UNIT, Builder, Held, Relation, selected
-from gdb.chain.steps import Found
+from gdb.chain.seek import sought
+from gdb.chain.steps import Found, Sought
 from gdb.chain.translate import ChainTranslator
 from gdb.errors import QueryError
 from gdb.executor.tail import ColumnRef
@@ -81,6 +82,7 @@ class _Matching:
         self.pattern = read(builder, clause)
         self.components = self.pattern.components()
         self.asked: frozenset[str] | set[str] = frozenset()
+        self.sought: Mapping[str, Sought] = {}
 
     def run(self, relation: Relation) -> Relation:
         pattern, optional = self.pattern, self.clause.optional
@@ -102,6 +104,7 @@ class _Matching:
         relation = relation.only(wanted | bound)
         if bound:
             relation = self.builder.made(relation)
+        relation, self.sought = sought(self.builder, relation, fresh, soon)
         differing = self._differing()
         told = {e for pair in differing for e in pair} | asked
         present = self.demand.present - told - bound
@@ -253,6 +256,7 @@ class _Matching:
                 number=number,
                 part=builder.partly and number is None and not self.clause.optional,
                 what=f"match {what}",
+                sought={n: one for n, one in self.sought.items() if n in component.vertices},
             )
         )
         if number is None:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from gdb import counting
+from gdb.chain.seek import holders
 from gdb.chain.steps import Chain, Few, Found, Looked, Made, Step, Walked
 from gdb.chain.walked import Members, walked
 from gdb.errors import NotSupported
@@ -133,6 +134,10 @@ class _Run:
     def find(self, step: Found, most: int | None) -> None:
         component = step.component
         bound = {name: self.values(*place) for name, place in step.bound.items()}
+        for name, asked in step.sought.items():
+            held = holders(self.session, self.snapshot, asked)
+            if held is not None:
+                bound[name] = held
         if any(not len(values) for values in bound.values()):
             self.session.taken(step.name, self._none(step))
             return

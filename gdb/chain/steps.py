@@ -25,6 +25,16 @@ class Made:
 
 
 @dataclass(frozen=True, slots=True)
+class Sought:
+    """A vertex is one of those that hold a value. table : of the values, in its column v. key : the property, None for
+    the id. groups : the vertex groups that its labels admit."""
+
+    table: str
+    key: str | None
+    groups: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Found:
     """A component of a pattern is matched, and becomes a table.
 
@@ -35,6 +45,7 @@ class Found:
     number : the column of how many embeddings there are for each value of the one wanted vertex, or of several that
         the rows bind, or where none is wanted in all, no row for none; None for a row for each embedding.
     part : some of its rows lead to some of the rows that the chain makes of all of them.
+    sought : what vertices are held to by values of the rows, by the pattern's name.
     """
 
     name: str
@@ -48,10 +59,16 @@ class Found:
     number: str | None = None
     part: bool = False
     what: str = ""
+    sought: Mapping[str, Sought] = field(default_factory=dict)
 
     @property
     def how(self) -> str:
-        """What is asked of its embeddings."""
+        """What is asked of its embeddings, and which vertices are looked up by values of the rows."""
+        keys = [f"{name} by {one.key or 'id'}" for name, one in self.sought.items()]
+        return ", ".join([self._asked, *(f"looked up {key}" for key in keys)])
+
+    @property
+    def _asked(self) -> str:
         each = ", ".join(name if not name.startswith(" ") else "one end" for name in self.columns)
         if self.number is not None:
             return f"counted for each {each}" if each else "counted"

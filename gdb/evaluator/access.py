@@ -17,12 +17,12 @@ def property_of(subject: Value, key: str) -> Value:
     ------
     ValueProblem : it is no node, relationship, map or temporal value; or deleted.
     """
+    if isinstance(subject, dict):
+        return subject.get(key)
     if isinstance(subject, (NodeValue, RelationshipValue)):
         return stored(subject).get(key)
     if subject is None:
         return None
-    if isinstance(subject, dict):
-        return subject.get(key)
     if times.is_temporal(subject):
         return times.component(subject, key)
     raise refusal(f".{key}", "a node, a relationship, a map or a temporal value", subject)

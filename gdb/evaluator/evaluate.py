@@ -109,7 +109,7 @@ class Evaluator:
             case Variable():
                 return self._variable(expression)
             case Property(subject=subject, key=key, place=place):
-                return self._applied(lambda of: access.property_of(of, key.text), place, subject)
+                return self._property(subject, key.text, place)
             case Index(subject=subject, index=index, place=place):
                 return self._applied(access.item_of, place, subject, index)
             case Slice():
@@ -284,6 +284,21 @@ class Evaluator:
     ) -> Callable[[Row], Result]:
         parts = [self.compiled(operand) for operand in operands]
         return applied(operation, parts, self._context, place)
+
+    def _property(self, subject: Expression, key: str, place: Place) -> Compiled:
+        """One closure, and no operation between, for what most expressions are made of."""
+        of, context, operation = self.compiled(subject), self._context, access.property_of
+
+        def evaluate(row: Row) -> Value:
+            value = of(row)
+            if type(value) is dict:
+                return value.get(key)
+            try:
+                return operation(value, key)
+            except ValueProblem as found:
+                raise context.located(found, place) from None
+
+        return evaluate
 
     def _parameter(self, expression: Parameter) -> Compiled:
         name, parameters = expression.name, self._context.parameters

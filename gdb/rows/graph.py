@@ -18,6 +18,7 @@ from gdb.errors import ChangeRefused
 from gdb.executor import lookup
 from gdb.language.report import refused
 from gdb.rows.stored import columns_of, from_store
+from gdb.storage.adjacency import Direction
 from gdb.storage.model import I64, U32, Column, Kind
 from gdb.values.elements import NodeValue, RelationshipValue
 
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from gdb.storage.transaction import Changes
     from gdb.values.kinds import Row, Value
 
+_AS_STORED = ("int64", "float64", "bool", "string")
 _DETACH = "Delete them first, or write DETACH DELETE."
 
 
@@ -67,6 +69,7 @@ class Graph:
         self._relabelled: dict[NodeValue, frozenset[str]] = {}  # with the labels before
         self._dead_nodes: dict[NodeValue, Place] = {}  # with the place of DELETE
         self._dead_edges: list[RelationshipValue] = []
+        self._dead_handles: dict[str, set[int]] = {}  # by type, of edges without an object
         self._new_ids: tuple[str, Iterator[int]] | None = None
 
     # ---- reading ---------------------------------------------------------------------------------
@@ -92,14 +95,14 @@ class Graph:
         groups = snapshot.groups_of(vids)
         for number in np.unique(groups).tolist():
             group = snapshot.groups[number]
-            at = np.flatnonzero(groups == number)
+            labels, space, at = group.labels, group.id_space, np.flatnonzero(groups == number)
             columns = {
                 key: lookup.vertex_property(snapshot, vids[at], key, kind)
                 for key, kind in sorted(group.keys.items())
             }
-            for place, properties in zip(at.tolist(), _records(columns, len(at)), strict=True):
-                node = NodeValue(ids[place], set(group.labels), properties, group.id_space)
-                vid = int(vids[place])
+            records, own = _records(columns, len(at)), vids[at].tolist()
+            for place, vid, properties in zip(at.tolist(), own, records, strict=True):
+                node = NodeValue(ids[place], set(labels), properties, space)
                 self._nodes[vid], self._vids[node] = node, vid
 
     def relationships(self, eids: I64) -> list[RelationshipValue]:
@@ -220,8 +223,7 @@ class Graph:
             return
         if isinstance(element, NodeValue):
             if detach:
-                for one in self._incident(element):
-                    self.delete(one, place)
+                self._detach(element, place)
             element.deleted = True
             self.effects.nodes_deleted += 1
             self._dead_nodes[element] = place
@@ -230,19 +232,26 @@ class Graph:
             self.effects.relationships_deleted += 1
             self._dead_edges.append(element)
 
-    def _incident(self, node: NodeValue) -> list[RelationshipValue]:
-        """The relationships of a node that are not deleted."""
-        from gdb.storage.adjacency import Direction
-
-        found = [one for one in self._new_edges if node in (one.start, one.end)]
+    def _detach(self, node: NodeValue, place: Place) -> None:
+        """Delete the relationships of a node. Those of which there are no objects get none."""
+        for one in [one for one in self._new_edges if node in (one.start, one.end)]:
+            self.delete(one, place)
         vid = self._vids.get(node)
-        if vid is not None:
-            view = self._snapshot.adjacency((), Direction.ANY)
-            row = int(view.rows_of(np.array([vid], np.uint32))[0])
-            if row >= 0:
-                eids = self._snapshot.eids((), Direction.ANY)
-                found += self.relationships(eids[view.offsets[row] : view.offsets[row + 1]])
-        return [one for one in found if not one.deleted]
+        if vid is None:
+            return
+        snapshot = self._snapshot
+        _, _, eids = snapshot.incident(np.array([vid], np.uint32), (), Direction.ANY)
+        numbers = lookup.edge_type_numbers(snapshot, eids)
+        for number in np.unique(numbers).tolist():
+            name = snapshot.edge_types[number].name
+            gone = self._dead_handles.setdefault(name, set())
+            for handle in snapshot.edge_handles(name, eids[numbers == number]).tolist():
+                known = self._edges.get((name, handle))
+                if known is not None:
+                    self.delete(known, place)
+                elif handle not in gone:
+                    gone.add(handle)
+                    self.effects.relationships_deleted += 1
 
     def _ids_of_new(self) -> tuple[str, Iterator[int]]:
         """The id space of nodes that the query creates, and ids that no node of it has."""
@@ -262,7 +271,7 @@ class Graph:
         """
         pending = (
             *(self._new_nodes, self._new_edges, self._dirty_nodes, self._dirty_edges),
-            *(self._relabelled, self._dead_nodes, self._dead_edges),
+            *(self._relabelled, self._dead_nodes, self._dead_edges, self._dead_handles),
         )
         if not any(pending):
             return
@@ -314,6 +323,10 @@ class Graph:
             if one is not None:
                 self._edges[name, handle] = one
                 self._handles[one] = handle
+        gone = self._dead_handles.get(name)
+        if gone:
+            now = dict(zip(before.tolist(), after.tolist(), strict=True))
+            self._dead_handles[name] = {now.get(handle, handle) for handle in gone}
 
     def _flush_properties(self, changes: Changes) -> None:
         nodes: dict[frozenset[str], list[NodeValue]] = {}
@@ -361,7 +374,7 @@ class Graph:
         self._new_edges = []
 
     def _flush_deaths(self, changes: Changes) -> None:
-        by_type: dict[str, list[int]] = {}
+        by_type = {name: [*handles] for name, handles in self._dead_handles.items() if handles}
         for one in self._dead_edges:
             handle = self._handles.pop(one)
             del self._edges[one.type, handle]
@@ -377,7 +390,7 @@ class Graph:
                 changes.remove_vertices(np.array(vids, np.uint32), detach=False)
             except ChangeRefused as error:
                 raise refused(self._text, place, error.reason, _DETACH) from None
-        self._dead_nodes, self._dead_edges = {}, []
+        self._dead_nodes, self._dead_edges, self._dead_handles = {}, [], {}
 
     def _connected(self, place: Place, type_: str) -> ChangeRefused:
         reason = f"a node that is to be removed has relationships ({type_})"
@@ -399,7 +412,8 @@ def _records(columns: Mapping[str, Slice | None], count: int) -> list[Row]:
     records: list[Row] = [{} for _ in range(count)]
     for key, column in columns.items():
         values = [] if column is None else column.to_list()
+        convert = None if column is None or column.column.kind in _AS_STORED else from_store
         for record, value in zip(records, values, strict=False):
             if value is not None:
-                record[key] = from_store(value)
+                record[key] = value if convert is None else convert(value)  # type: ignore[assignment]
     return records

@@ -6,7 +6,7 @@ walked from the rows (`gdb.rows.walking`). A condition is tested as soon as all 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -16,10 +16,12 @@ from gdb.allowance import paced
 from gdb.language.syntax import Comparator, Comparison, Expression
 from gdb.rows.batches import Few
 from gdb.rows.component import Table, matched
+from gdb.rows.expand import expanded, labelled
 from gdb.rows.pattern import Component, Condition, Edge, Pattern
+from gdb.rows.seek import seek
 from gdb.rows.subqueries import Prepared
 from gdb.rows.walking import walked
-from gdb.storage.adjacency import I64
+from gdb.storage.adjacency import I64, U32
 from gdb.values.comparison import group_key
 from gdb.values.elements import NodeValue, PathValue, RelationshipValue
 
@@ -155,25 +157,88 @@ class _Matching:
         every = paced(table, len(table))
         return [one for one in every if all(test(one[1]) is True for test in tests)]
 
-    def _own(self, component: Component) -> list[Condition]:
-        """The conditions that the elements of a component decide, at least one of them new."""
+    def _own(self, component: Component, held: Collection[str]) -> list[Condition]:
+        """The conditions that the elements of a component decide, at least one of them free of the rows."""
         names = {*component.vertices, *component.edges}
+        free = names - self.bound - {*held}
         found = []
         for c in self.waiting:
             own = c.names & self.reach
-            if own <= names and own - self.bound:
+            if own <= names and own & free:
                 found.append(c)
         return found
 
     # ---- components ------------------------------------------------------------------------------
 
     def _joined(self, component: Component, table: list[Numbered]) -> Iterator[list[Numbered]]:
+        few = self.few
+        chunk, count = _CHUNK if few is None else min(_CHUNK, few.most), 0
+        found, places = self._found(component, table, chunk)
+        before, waiting = self.bound | {*component.vertices, *component.edges}, self.waiting
+        for at, of in places:
+            self.context.pulse()
+            self.bound, self.waiting = set(before), list(waiting)
+            some = self._filtered(
+                [one for one in self._built(found, table, at, of) if self._differ(one[1])]
+            )
+            count += len(some)
+            yield some
+            if few is not None and count > few.most:
+                few.cut = True
+                return
+
+    def _found(
+        self, component: Component, table: list[Numbered], chunk: int
+    ) -> tuple[Table, Iterator[tuple[I64, I64]]]:
+        """Embeddings of a component, and which of them go with which rows: the places of both, i64[n] at most `chunk`
+        at a time."""
         graph, most = self.context.graph, None if self.few is None else self.few.most
-        shared = [name for name in component.vertices if name in self.bound]
-        shared_edges = [name for name in component.edges if name in self.bound]
-        vids = {name: graph.vids(_nodes(table, name)) for name in shared}
-        eids = {name: graph.eids(_relationships(table, name)) for name in shared_edges}
-        own = self._own(component)
+        rows = [row for _, row in table]
+        sought = seek(
+            *(self.context, self.pattern, component, self.waiting, self.bound, self.reach, rows)
+        )
+        starts = np.arange(len(table), dtype=np.int64) if sought is None else sought.rows
+        vids = {
+            name: graph.vids(_nodes(table, name))[starts]
+            for name in component.vertices
+            if name in self.bound
+        }
+        if sought is not None:
+            vids |= sought.vids
+            self.waiting = [c for c in self.waiting if c not in sought.answered]
+        if len(component.vertices) == len(vids) and not component.edges and len(vids) == 1:
+            some, every = self._alone(component, vids)
+            return some, _pieces(starts[every], every, chunk)
+        if not self.bound & {*component.edges}:
+            near = expanded(graph.snapshot, self.pattern, component, vids, most)
+            if near is not None:
+                vertices, edges, at = near
+                self._enough(len(at))
+                self.context.embeddings += len(at)
+                every = np.arange(len(at), dtype=np.int64)
+                return Table(vertices, edges, len(at), ()), _pieces(starts[at], every, chunk)
+        eids = {
+            name: graph.eids(_relationships(table, name))[starts]
+            for name in component.edges
+            if name in self.bound
+        }
+        found = self._matched(component, vids, eids)
+        pairs: list[tuple[I64, I64]] = [
+            (found.vertices[name].astype(np.int64), mine.astype(np.int64))
+            for name, mine in vids.items()
+        ]
+        pairs += [(found.edges[name], mine) for name, mine in eids.items()]
+        pairs += [
+            (inner, outer[starts]) for inner, outer in self._equalities(component, found, table)
+        ]
+        places = joins(len(starts), found.count, pairs, chunk)
+        return found, ((starts[at], of) for at, of in places)
+
+    def _matched(
+        self, component: Component, vids: Mapping[str, U32], eids: Mapping[str, I64]
+    ) -> Table:
+        """Embeddings of a component by the executors; once for all batches of rows, where rows bind nothing of it."""
+        own = self._own(component, vids)
         found = self.unbound.get(component)
         if found is None:
             found = matched(
@@ -185,31 +250,27 @@ class _Matching:
                 {name: np.unique(values) for name, values in eids.items()},
                 [c for c in self.waiting if c not in own],
                 [*vids.values()],
-                most,
+                None if self.few is None else self.few.most,
             )
             if not vids and not eids:
                 self.unbound[component] = found
-        if self.few is not None and found.count >= self.few.most:
-            self.few.cut = True
+        self._enough(found.count)
         self.waiting = [c for c in self.waiting if c not in own or c in found.left]
-        pairs: list[tuple[I64, I64]] = [
-            (found.vertices[name].astype(np.int64), vids[name].astype(np.int64)) for name in shared
-        ]
-        pairs += [(found.edges[name], eids[name]) for name in shared_edges]
-        pairs += self._equalities(component, found, table)
-        before, waiting = self.bound | {*component.vertices, *component.edges}, self.waiting
-        chunk, count = _CHUNK if most is None else min(_CHUNK, most), 0
-        for at, of in joins(len(table), found.count, pairs, chunk):
-            self.context.pulse()
-            self.bound, self.waiting = set(before), list(waiting)
-            some = self._filtered(
-                [one for one in self._built(found, table, at, of) if self._differ(one[1])]
-            )
-            count += len(some)
-            yield some
-            if self.few is not None and count > self.few.most:
-                self.few.cut = True
-                return
+        return found
+
+    def _enough(self, count: int) -> None:
+        """Note that there may be more embeddings than were found."""
+        if self.few is not None and count >= self.few.most:
+            self.few.cut = True
+
+    def _alone(self, component: Component, vids: Mapping[str, U32]) -> tuple[Table, I64]:
+        """The embeddings of one vertex that the rows have, or name by a value, and which of them its labels leave,
+        i64[n]."""
+        (name,) = component.vertices
+        labels = self.pattern.vertices[name].labels
+        every = labelled(self.context.graph.snapshot, labels, vids[name])
+        self.context.embeddings += len(every)
+        return Table(vids, {}, len(vids[name]), ()), every
 
     def _built(self, found: Table, table: list[Numbered], at: I64, of: I64) -> Iterator[Numbered]:
         graph = self.context.graph
@@ -277,6 +338,12 @@ class _Matching:
                 return False
             seen |= own
         return True
+
+
+def _pieces(at: I64, of: I64, chunk: int) -> Iterator[tuple[I64, I64]]:
+    """The same numbers of both, at most `chunk` at a time."""
+    for start in range(0, max(len(at), 1), chunk):
+        yield at[start : start + chunk], of[start : start + chunk]
 
 
 def joins(

@@ -32,6 +32,8 @@ if TYPE_CHECKING:
     from gdb.values.kinds import Row, Value
 
 
+_PLAIN = frozenset({int, float, str, bool, type(None)})
+
 # ---- CREATE ----------------------------------------------------------------------------------------
 
 
@@ -133,10 +135,14 @@ def _map(context: Context, value: Value, place: Place) -> Mapping[str, Value]:
 
 def assign(context: Context, items: Sequence[SetItem], rows: Sequence[Row]) -> None:
     """SET for each row, item by item."""
-    assignments = [_Assignment(context, item) for item in items]
+    assignments = _assignments(context, items)
     for row in rows:
         for assignment in assignments:
             assignment.apply(row)
+
+
+def _assignments(context: Context, items: Sequence[SetItem]) -> list[_Assignment]:
+    return [_Assignment(context, item) for item in items]
 
 
 class _Assignment:
@@ -194,6 +200,8 @@ class _Assignment:
 
 def _storable(context: Context, value: Value, place: Place) -> Value:
     """A value that a property may have."""
+    if type(value) in _PLAIN:
+        return value
     bad = isinstance(value, (dict, NodeValue, RelationshipValue, PathValue))
     if isinstance(value, list):
         bad = any(
@@ -288,6 +296,7 @@ class _Merge:
         self.context, self.clause, self.known = context, clause, frozenset(known)
         self.maker = _Maker(context, clause.pattern)
         self.keys = self._keys()
+        self.hidden = [f"{HIDDEN}m{k}" for k in range(len(self.keys))]
 
     def run(self, rows: Sequence[Row]) -> list[Row]:
         """Rows of one key find the same; so one of each is matched, all at once. Where what one row does could make
@@ -297,34 +306,37 @@ class _Merge:
         return self._merged(rows)
 
     def _merged(self, rows: Sequence[Row]) -> list[Row]:
-        self._refuse_null(rows)
         pattern, prepared = self._prepared(rows)
-        names = [*self.known, *(f"{HIDDEN}m{k}" for k in range(len(self.keys)))]
+        self._refuse_null(prepared)
+        names = [*self.known, *self.hidden]
         firsts: dict[object, int] = {}
-        of = [firsts.setdefault(self._key(row), k) for k, row in enumerate(prepared)]
+        of = [firsts.setdefault(key, k) for k, key in enumerate(self._keys_of(prepared))]
         distinct = list(firsts.values())
-        found: dict[int, list[Row]] = {}
         matches = extended(self.context, pattern, [prepared[k] for k in distinct], names)
         own = [name for name in pattern.names if name not in self.known]
+        found: dict[int, list[Row]] = {}
         for number, match in matches:
             found.setdefault(distinct[number], []).append({name: match[name] for name in own})
+        on_match = _assignments(self.context, self.clause.on_match)
+        on_create = _assignments(self.context, self.clause.on_create)
         made: list[Row] = []
         created: dict[int, Row] = {}
-        for k, row in enumerate(rows):
-            first = of[k]
-            if first in found:
-                several = [{**row, **match} for match in found[first]]
-                assign(self.context, self.clause.on_match, several)
+        for first, row in zip(of, rows, strict=True):
+            several = found.get(first)
+            if several is not None:
+                merged = [{**row, **match} for match in several]
+                assignments = on_match
             elif first in created:
-                several = [{**row, **created[first]}]
-                assign(self.context, self.clause.on_match, several)
+                merged, assignments = [{**row, **created[first]}], on_match
             else:
                 new = dict(row)
                 self.maker.make(new)
                 created[first] = {name: new[name] for name in own}
-                several = [new]
-                assign(self.context, self.clause.on_create, several)
-            made += several
+                merged, assignments = [new], on_create
+            for assignment in assignments:
+                for one in merged:
+                    assignment.apply(one)
+            made += merged
         return made
 
     # ---- keys ------------------------------------------------------------------------------------
@@ -338,23 +350,25 @@ class _Merge:
         number = iter(range(len(self.keys)))
 
         def hidden(key: Name, value: Expression) -> tuple[Name, Expression]:
-            return key, Variable(f"{HIDDEN}m{next(number)}", value.place)
+            return key, Variable(self.hidden[next(number)], value.place)
 
         pattern = self.clause.pattern
         nodes = tuple(_with(node, hidden) for node in pattern.nodes)
         relationships = tuple(_with(one, hidden) for one in pattern.relationships)
         changed = replace(pattern, nodes=nodes, relationships=relationships)
-        prepared = [
-            {**row, **{f"{HIDDEN}m{k}": value(row) for k, value in enumerate(compiled)}}
-            for row in rows
-        ]
+        prepared = [dict(row) for row in rows]
+        for name, value in zip(self.hidden, compiled, strict=True):
+            for row in prepared:
+                row[name] = value(row)
         return pattern_of(self.context.text, [changed], None, self.context.mode), prepared
 
-    def _key(self, row: Row) -> object:
-        """What tells a row from others that find something else."""
-        bound = [name for name in self._bound() if name in row]
-        values = [group_key(row[f"{HIDDEN}m{k}"]) for k in range(len(self.keys))]
-        return (*values, *(id(row[name]) for name in bound))
+    def _keys_of(self, prepared: Sequence[Row]) -> Iterator[object]:
+        """What tells each row from others that find something else."""
+        bound = [name for name in self._bound() if not prepared or name in prepared[0]]
+        hidden = self.hidden
+        for row in prepared:
+            values = [group_key(row[name]) for name in hidden]
+            yield (*values, *[id(row[name]) for name in bound])
 
     def _bound(self) -> list[str]:
         """The names in the pattern that the rows have."""
@@ -388,9 +402,9 @@ class _Merge:
         return one.direction is Direction.ANY or undirected
 
     def _refuse_null(self, rows: Sequence[Row]) -> None:
-        for key, value in self.keys:
-            compiled = self.context.evaluator.compiled(value)
-            if any(compiled(row) is None for row in rows):
+        """rows : with the hidden variables."""
+        for name, (key, value) in zip(self.hidden, self.keys, strict=True):
+            if any(row[name] is None for row in rows):
                 raise problem(
                     *(SyntaxProblem, self.context.text, value.place),
                     f"MERGE cannot look for a null {key.text}: null equals nothing.",

@@ -15,6 +15,7 @@ from gdb.values.zones import DAY_SECONDS, for_python, offsets_of_local
 if TYPE_CHECKING:
     from gdb.values.kinds import Value
 
+_SAME = frozenset({type(None), bool, int, float, str})
 _EPOCH = python.datetime(1970, 1, 1)
 _FIRST, _AFTER = day_of(1, 1, 1), day_of(10_000, 1, 1)  # the days that Python has
 _MICROSECOND, _SECOND = python.timedelta(microseconds=1), python.timedelta(seconds=1)
@@ -30,9 +31,12 @@ def from_python(value: object) -> Value:
         case None | bool() | int() | float() | str():
             return value
         case list() | tuple():
-            return [from_python(item) for item in value]
+            return [item if type(item) in _SAME else from_python(item) for item in value]
         case dict():
-            return {_name(name): from_python(item) for name, item in value.items()}
+            return {
+                _name(name): item if type(item) in _SAME else from_python(item)
+                for name, item in value.items()
+            }
         case python.datetime():
             return _from_datetime(value)
         case python.date():

@@ -263,3 +263,36 @@ def test_a_value_that_nothing_has_is_forgotten_with_it(
             tx.add_relationships("R", [0, 1, 2], [1, 2, 3])
         for x, wanted in ((99, nothing), (2, found), (99, nothing), (2, found)):
             assert db.execute(query, {"x": x}).fetchall() == wanted
+
+
+def test_what_writes_and_what_has_clauses_is_parsed_and_checked_once(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Also in transactions, whose texts are the database's; a new text is read, and one that fails fails again."""
+    from gdb.language import checks, parser
+
+    seen: list[str] = []
+    parse, check = parser.parse, checks.check
+    monkeypatch.setattr(parser, "parse", lambda text: seen.append("parse") or parse(text))
+    monkeypatch.setattr(checks, "check", lambda *given: seen.append("check") or check(*given))
+    with gdb.connect() as db:
+        for k in range(4):
+            db.execute("MERGE (n:P {id: $k}) SET n.x = $k", {"k": k})
+            with db.transaction() as tx:
+                tx.execute("MERGE (n:P {id: $k}) SET n.x = $k", {"k": k + 1})
+            text = "UNWIND $rows AS r MATCH (n:P {id: r.id}) RETURN n.x"
+            assert db.execute(text, {"rows": [{"id": k}]}).scalar() == k
+        assert seen == ["parse", "check"] * 2
+        with pytest.raises(gdb.errors.NameProblem):
+            db.execute("MERGE (n:P {id: $k}) SET n.x = $k", {"j": 1})
+        assert db.execute("MATCH (n:P) RETURN count(*)").scalar() == 5
+
+
+def test_an_unknown_procedure_may_be_there_later() -> None:
+    with gdb.connect() as db:
+        text = "CALL mine.two() YIELD n WITH n AS m RETURN m"
+        with pytest.raises(gdb.GdbError):
+            db.execute(text)
+
+        db.register_procedure("mine.two() :: (n :: INTEGER)", lambda: [(2,)])
+        assert db.execute(text).scalar() == 2
