@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import pytest
 
 import gdb
-from gdb import Database, by_chain, by_rows, errors
+from gdb import Database, by_chain, errors
 from gdb.chain import prefix as prefixes
 from gdb.language.parser import parse
 from tests.chain_queries import Queries, graph_queries, normal
@@ -40,7 +40,7 @@ def db(monkeypatch: pytest.MonkeyPatch) -> Iterator[Database]:
 
 def over_rows(db: Database, text: str) -> list[str] | type[Exception]:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(by_rows, "_prefix", lambda *_: None)
+        patch.setattr(by_chain, "ONLY_ROWS", True)
         return answer(db, text)
 
 
