@@ -1,6 +1,6 @@
 """Small statements and batches on one system: `python -m peers.statements SYSTEM FOLDER NODES` prints JSON objects.
 
-Cell by cell: milliseconds of a statement (the median of some), rows a second of a batch, null where a system has none. A
+By cell: milliseconds of a statement (the median of some), rows a second of a batch, null where a system has none. A
 line with what is known so far follows each cell.
 
 Nodes P(id, name, x) with the ids 0..n-1 as their key, three times as many relationships KNOWS; commits are durable as

@@ -6,7 +6,7 @@ walked from the rows (`gdb.rows.walking`). A condition is tested as soon as all 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
@@ -68,7 +68,9 @@ class _Matching:
     def run(self, rows: Sequence[Row]) -> list[Numbered]:
         shared = [*self.pattern.vertices, *self.pattern.edges]
         shared = [name for name in shared if name in self.bound]
-        table = [(k, row) for k, row in enumerate(rows) if all(map(_there, _of(row, shared)))]
+        table = list(enumerate(rows))
+        if shared:
+            table = [(k, row) for k, row in table if all(map(_there, _of(row, shared)))]
         table = self._filtered(table)
         components, long = self.pattern.components(), self.pattern.long
         while (components or long) and table:
@@ -140,7 +142,9 @@ class _Matching:
             self.context.pulse()
             self.bound, self.waiting = before | names, list(waiting)
             some = self._built(found, table, at[start : start + chunk], of[start : start + chunk])
-            made += self._filtered([one for one in some if self._differ(one[1])])
+            if self.checks_edges:
+                some = [one for one in some if self._differ(one[1])]
+            made += self._filtered(some)
             if self.most is not None and len(made) > self.most:
                 self.cut = True
                 break
@@ -212,16 +216,22 @@ class _Matching:
         self.context.embeddings += len(every)
         return Table(vids, {}, len(starts), ()), starts[every], every
 
-    def _built(self, found: Table, table: list[Numbered], at: I64, of: I64) -> Iterator[Numbered]:
+    def _built(self, found: Table, table: list[Numbered], at: I64, of: I64) -> list[Numbered]:
         graph = self.context.graph
         columns: dict[str, Sequence[Value]] = {
             name: graph.nodes(vids[of]) for name, vids in found.vertices.items()
         }
         columns |= {name: graph.relationships(eids[of]) for name, eids in found.edges.items()}
+        rows = [table[place] for place in at.tolist()]
+        if len(columns) == 1:
+            ((name, values),) = columns.items()
+            pairs = zip(rows, values, strict=True)
+            return [(number, {**row, name: value}) for (number, row), value in pairs]
         names = list(columns)
-        for place, *values in zip(at.tolist(), *columns.values(), strict=True):
-            number, row = table[place]
-            yield number, {**row, **dict(zip(names, values, strict=True))}
+        return [
+            (number, {**row, **dict(zip(names, values, strict=True))})
+            for (number, row), *values in zip(rows, *columns.values(), strict=True)
+        ]
 
     def _equalities(
         self, component: Component, found: Table, table: list[Numbered]
@@ -258,14 +268,12 @@ class _Matching:
         names, bound = [e.name for e in apart], frozenset(self.bound)
         made = walked(self.context, self.pattern, edge, table, names, bound)
         if len(apart) < len(others):
-            made = [one for one in made if self._differ(one[1])]
+            made = [one for one in made if not self.checks_edges or self._differ(one[1])]
         self.bound |= {edge.name, *edge.ends}
         return self._filtered(made)
 
     def _differ(self, row: Row) -> bool:
         """Whether no relationship stands for two of the pattern; a walk may have one twice."""
-        if not self.checks_edges:
-            return True
         seen: set[int] = set()
         for name in self.pattern.edges:
             value = row.get(name)
