@@ -248,10 +248,13 @@ def _checked_value(name: str, value: object) -> Value:
 
 
 def _checked_map(name: str, value: Mapping[object, object]) -> Value:
-    for key in value:
+    found: dict[str, Value] = {}
+    for key, item in value.items():
         if not isinstance(key, str):
             raise TypeProblem(f"a key in parameter ${name} is {key!r}, and keys are strings.")
-    return {str(key): _checked_value(name, item) for key, item in value.items()}
+        plain = type(item) is int and item in _INT64
+        found[key] = cast("int", item) if plain else _checked_value(name, item)
+    return found
 
 
 def _checked_time(name: str, given: date | timedelta | np.datetime64 | np.timedelta64) -> Value:

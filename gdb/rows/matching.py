@@ -89,7 +89,9 @@ class _Matching:
     def run(self, rows: Sequence[Row]) -> Iterator[list[Numbered]]:
         shared = [*self.pattern.vertices, *self.pattern.edges]
         shared = [name for name in shared if name in self.bound]
-        table = [(k, row) for k, row in enumerate(rows) if all(map(_there, _of(row, shared)))]
+        table = list(enumerate(rows))
+        if shared:
+            table = [(k, row) for k, row in table if all(map(_there, _of(row, shared)))]
         table = self._filtered(table)
         return self._rest(table, self.pattern.components(), self.pattern.long)
 
@@ -178,9 +180,10 @@ class _Matching:
         for at, of in places:
             self.context.pulse()
             self.bound, self.waiting = set(before), list(waiting)
-            some = self._filtered(
-                [one for one in self._built(found, table, at, of) if self._differ(one[1])]
-            )
+            some = self._built(found, table, at, of)
+            if self.checks_edges:
+                some = [one for one in some if self._differ(one[1])]
+            some = self._filtered(some)
             count += len(some)
             yield some
             if few is not None and count > few.most:
@@ -272,16 +275,22 @@ class _Matching:
         self.context.embeddings += len(every)
         return Table(vids, {}, len(vids[name]), ()), every
 
-    def _built(self, found: Table, table: list[Numbered], at: I64, of: I64) -> Iterator[Numbered]:
+    def _built(self, found: Table, table: list[Numbered], at: I64, of: I64) -> list[Numbered]:
         graph = self.context.graph
         columns: dict[str, Sequence[Value]] = {
             name: graph.nodes(vids[of]) for name, vids in found.vertices.items()
         }
         columns |= {name: graph.relationships(eids[of]) for name, eids in found.edges.items()}
+        rows = [table[place] for place in at.tolist()]
+        if len(columns) == 1:
+            ((name, values),) = columns.items()
+            pairs = zip(rows, values, strict=True)
+            return [(number, {**row, name: value}) for (number, row), value in pairs]
         names = list(columns)
-        for place, *values in zip(at.tolist(), *columns.values(), strict=True):
-            number, row = table[place]
-            yield number, {**row, **dict(zip(names, values, strict=True))}
+        return [
+            (number, {**row, **dict(zip(names, values, strict=True))})
+            for (number, row), *values in zip(rows, *columns.values(), strict=True)
+        ]
 
     def _equalities(
         self, component: Component, found: Table, table: list[Numbered]
@@ -320,15 +329,13 @@ class _Matching:
         paths = walked(self.context, self.pattern, edge, table, names, bound)
         before, waiting = self.bound | {edge.name, *edge.ends}, self.waiting
         while some := list(islice(paths, _CHUNK)):
-            if len(apart) < len(others):
+            if self.checks_edges and len(apart) < len(others):
                 some = [one for one in some if self._differ(one[1])]
             self.bound, self.waiting = set(before), list(waiting)
             yield self._filtered(some)
 
     def _differ(self, row: Row) -> bool:
         """Whether no relationship stands for two of the pattern; a walk may have one twice."""
-        if not self.checks_edges:
-            return True
         seen: set[tuple[int, int]] = set()  # by clause
         for name, edge in self.pattern.edges.items():
             value = row.get(name)

@@ -56,8 +56,11 @@ HIDDEN = " "
 
 
 def visible(row: Row) -> Row:
-    """The row without what the user did not name."""
-    return {name: value for name, value in row.items() if not name.startswith(HIDDEN)}
+    """The row without what the user did not name; a copy."""
+    for name in row:
+        if name.startswith(HIDDEN):
+            return {name: value for name, value in row.items() if not name.startswith(HIDDEN)}
+    return dict(row)
 
 
 @dataclass(slots=True)

@@ -41,7 +41,13 @@ def columns_of(
     return {key: _column(key, [record.get(key) for record in records]) for key in wanted}
 
 
+_PLAIN: Mapping[type, Kind] = {bool: "bool", int: "int64", float: "float64", str: "string"}
+
+
 def _column(key: str, values: Sequence[Value]) -> Column:
+    classes = set(map(type, values))
+    if len(classes) == 1 and (known := _PLAIN.get(classes.pop())) is not None:  # most often
+        return Column.from_list(cast("Sequence[PropertyValue]", values), known)
     kinds = {_kind(key, value) for value in values if value is not None}
     if "empty" in kinds:  # an empty list fits all lists
         kinds.discard("empty")

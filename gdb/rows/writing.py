@@ -108,6 +108,8 @@ class _Properties:
         self.given = None if part.given is None else compiled(part.given)
 
     def of(self, row: Row) -> dict[str, Value]:
+        if not self.written and self.given is None:
+            return {}
         found = {
             key: _storable(self.context, value(row), place) for key, value, place in self.written
         }

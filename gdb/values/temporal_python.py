@@ -34,7 +34,9 @@ def from_python(value: object) -> Value:
             return [item if type(item) in _SAME else from_python(item) for item in value]
         case dict():
             return {
-                _name(name): item if type(item) in _SAME else from_python(item)
+                name if type(name) is str else _name(name): (
+                    item if type(item) in _SAME else from_python(item)
+                )
                 for name, item in value.items()
             }
         case python.datetime():
