@@ -46,7 +46,7 @@ def answered(
     from gdb.language.checks import check
     from gdb.rows.run import writes
 
-    warnings = clock.step("bind", lambda: check(query, request.parameters, request.procedures))
+    warnings = clock.step("bind", lambda: check(query, request.parameters, request.procedures, clock.check))
 
     def run(snapshot: Snapshot, changes: Changes | None) -> tuple[Answer, Context, list[Row]]:
         found, context = clock.step("run", lambda: _ran(request, query, snapshot, changes, clock))
@@ -129,7 +129,7 @@ def _ran(
 def plan_lines(query: Query, why: str, request: Request) -> list[str]:
     """What EXPLAIN says of such a query. Raises QueryError where it cannot be run."""
     from gdb.language.checks import check
-    from gdb.rows.limiting import stop
+    from gdb.rows.limiting import stops
 
     warnings = check(query, request.parameters, request.procedures)
     lines = [f"clause by clause, over rows: {why}"]
@@ -137,6 +137,6 @@ def plan_lines(query: Query, why: str, request: Request) -> list[str]:
         if number:
             lines.append("UNION ALL" if query.all[number - 1] else "UNION")
         lines += [f"  {clause_text(clause)}" for clause in clauses]
-        if any(stop(clauses, k) is not None for k in range(len(clauses))):
+        if any(last is not None for last in stops(clauses)):
             lines.append("no more rows are made than LIMIT takes")
     return [*lines, *(f"warning: {text}" for text in warnings)]

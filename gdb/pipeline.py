@@ -80,7 +80,7 @@ def _answer(
     key = _key(request)
     known = statements.find(key, snapshot)
     if known is None:
-        query = clock.step("parse", lambda: _parsed(request))
+        query = clock.step("parse", lambda: _parsed(request, clock))
         if query.copying is not None:
             from gdb.copying import copied
 
@@ -131,7 +131,7 @@ def _on_device(
     key = _key(request)
     known = statements.find(key, snapshot)
     if known is None:
-        query = clock.step("parse", lambda: _parsed(request))
+        query = clock.step("parse", lambda: _parsed(request, clock))
         understood = _understood(request, query, snapshot, clock)
         if isinstance(understood, str):
             raise NotSupported(
@@ -201,11 +201,11 @@ def _picks(statement: Statement, snapshot: Snapshot) -> list[Pick]:
 
 def explained(request: Request, snapshot: Snapshot) -> str:
     """The plan of a query as text, whether or not it begins with EXPLAIN."""
-    query = _parsed(request)
-    if query.copying is not None:
-        raise NotSupported("COPY has no plan.", "Run it with execute().")
     snapshot.look()
     with Clock(request.cancel, request.timeout) as clock:
+        query = _parsed(request, clock)
+        if query.copying is not None:
+            raise NotSupported("COPY has no plan.", "Run it with execute().")
         understood = _understood(request, query, snapshot, clock)
         if isinstance(understood, str):
             asked = replace(query, explain=True)
@@ -224,10 +224,10 @@ def _key(request: Request) -> Hashable:
     return request.text, flags, frozenset(kinds)
 
 
-def _parsed(request: Request) -> Query:
+def _parsed(request: Request, clock: Clock) -> Query:
     from gdb.language.parser import parse  # here and below: `import gdb` stays light
 
-    return parse(request.text)
+    return parse(request.text, clock.check)
 
 
 def _understood(
@@ -243,7 +243,7 @@ def _understood(
         return "it is more than MATCH and RETURN"
     try:
         bound = clock.step("bind", lambda: bind(query, snapshot, request.parameters, request.mode))
-        check(query, request.parameters, request.procedures)
+        check(query, request.parameters, request.procedures, clock.check)
     except QueryError as refused:
         # rows may do it all the same; where nothing can, their check tells what is wrong
         return f"it does not compile as one pattern: {refused.message}"
@@ -276,7 +276,7 @@ def _again(request: Request, snapshot: Snapshot, clock: Clock, failed: QueryErro
     """The answer over rows, where columns failed at a value: their evaluator decides whether that is an error, and
     knows the place."""
     why = f"over columns it failed: {failed.message}"
-    return _by_rows(request, _parsed(request), snapshot, clock, why, None)
+    return _by_rows(request, _parsed(request, clock), snapshot, clock, why, None)
 
 
 def _planned(request: Request, bound: BoundQuery, snapshot: Snapshot) -> Plan:
@@ -389,7 +389,7 @@ def ran(
             if embeddings > AGAIN:
                 from gdb.language.suspects import suspected
 
-                raise suspected(_parsed(request), failed) from None
+                raise suspected(_parsed(request, clock), failed) from None
             return _again(request, snapshot, clock, failed)
     limits.check_rows(len(answer))
     summary = Summary(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
 from gdb.errors import NameProblem, SyntaxProblem
 from gdb.language.report import problem
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from gdb.values.kinds import Row, Value
 
 Result = TypeVar("Result")
+Operation: TypeAlias = "Callable[[Value, Value], Value]"
 
 
 def found(call: Call, context: Context) -> Function:
@@ -105,6 +106,26 @@ def _binary(
             return operation(left(row), right(row))
         except ValueProblem as found:
             raise context.located(found, place) from None
+
+    return evaluate
+
+
+def chained(
+    first: Compiled, steps: Sequence[tuple[Operation, Compiled, Place]], context: Context
+) -> Compiled:
+    """The operations of a chain from left to right, each on the value so far and the one of its operand."""
+    if len(steps) == 1:
+        ((operation, operand, place),) = steps
+        return _binary(operation, first, operand, context, place)
+
+    def evaluate(row: Row) -> Value:
+        value = first(row)
+        for operation, operand, place in steps:
+            try:
+                value = operation(value, operand(row))
+            except ValueProblem as found:
+                raise context.located(found, place) from None
+        return value
 
     return evaluate
 

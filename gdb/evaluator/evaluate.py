@@ -10,7 +10,7 @@ from typing import TypeVar
 
 from gdb.errors import InternalError, NameProblem, QueryError
 from gdb.evaluator import access, logic, loops
-from gdb.evaluator.calls import applied, found
+from gdb.evaluator.calls import applied, chained, found
 from gdb.evaluator.context import Compiled, Condition, Context, Subqueries
 from gdb.evaluator.texts import tester
 from gdb.language.report import problem
@@ -117,6 +117,9 @@ class Evaluator:
             case Call(arguments=arguments, place=place):
                 return self._applied(found(expression, self._context).apply, place, *arguments)
             case ListLiteral(items=items):
+                constants = self._constant(expression)
+                if constants is not None:
+                    return lambda row: constants.copy()
                 parts = [self.compiled(item) for item in items]
                 return lambda row: [part(row) for part in parts]
             case MapLiteral(entries=pairs):
@@ -215,8 +218,8 @@ class Evaluator:
                 value = self._context.parameters.get(name)
                 return value if isinstance(value, list) else None
             case ListLiteral(items=items):
-                literals = [item for item in items if isinstance(item, Literal)]
-                return [one.value for one in literals] if len(literals) == len(items) else None
+                values: list[Value] = [one.value for one in items if isinstance(one, Literal)]
+                return values if len(values) == len(items) else None
             case _:
                 return None
 
@@ -288,14 +291,13 @@ class Evaluator:
         return self._applied(access.slice_of, expression.place, *operands)
 
     def _arithmetic(self, expression: Arithmetic) -> Compiled:
-        """One closure for each operator, from left to right; an error shows what stands to the left of it too."""
-        context, first = self._context, expression.first
-        evaluate = self.compiled(first)
-        for operator, operand in expression.rest:
-            place = first.place.to(operand.place)
-            parts = (evaluate, self.compiled(operand))
-            evaluate = applied(_OPERATIONS[operator], parts, context, place)
-        return evaluate
+        """From left to right, in a loop; an error shows what stands to the left of its operator too."""
+        first = expression.first
+        steps = [
+            (_OPERATIONS[operator], self.compiled(operand), first.place.to(operand.place))
+            for operator, operand in expression.rest
+        ]
+        return chained(self.compiled(first), steps, self._context)
 
     def _negative(self, expression: Negative) -> Compiled:
         match expression.operand:

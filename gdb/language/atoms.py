@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from abc import ABC, abstractmethod
 from typing import Literal as OneOf
 
@@ -22,6 +21,7 @@ from gdb.language.syntax import (
     PathPattern,
     PatternComprehension,
     PatternTest,
+    Place,
     Property,
     Quantified,
     Reduce,
@@ -48,6 +48,7 @@ NO_VALUES = (
     *("MATCH", "WHERE", "RETURN", "ORDER BY", "SKIP", "LIMIT", "WITH", "UNION", "UNWIND"),
     *("AND", "OR", "XOR", "AS"),
 )
+_NO_VALUE_BEGINS = frozenset(word.split()[0] for word in NO_VALUES)
 _NAMES = (Kind.NAME, Kind.QUOTED)
 
 
@@ -75,28 +76,32 @@ class AtomReader(ABC):
         """The query between the braces of EXISTS { }, the opening one read."""
 
     def atom(self) -> Expression:
-        cursor, start = self.cursor, self.cursor.peek()
-        match start.kind:
+        cursor = self.cursor
+        token, start = cursor.tokens[cursor.at], cursor.at
+        match token.kind:
             case Kind.STRING:
-                cursor.take()
-                return Literal(start.text, start.place)
+                cursor.at += 1
+                return Literal(token.text, Place(cursor.starts[start], cursor.ends[start]))
             case Kind.INTEGER | Kind.FLOAT:
-                return self.number(cursor.take(), start, 1)
+                return self.number(start, 1)
             case Kind.NAME | Kind.QUOTED:
-                return self._named(start)
+                return self._named(token, start)
             case Kind.SIGN:
-                return self._sign(start)
+                return self._sign(token, start)
             case _:
                 raise cursor.unexpected("an expression")
 
-    def number(self, token: Token, start: Token, sign: int) -> Literal:
-        place = start.place.to(token.place)
+    def number(self, start: int, sign: int) -> Literal:
+        """The number that comes next; start : the token of its sign, or itself."""
+        cursor = self.cursor
+        token = cursor.tokens[cursor.at]
+        place = Place(cursor.starts[start], cursor.ends[cursor.at])
+        cursor.at += 1
+        if token.number is not None:
+            return Literal(sign * token.number, place)
         cure = "Use a float such as 1e20, or a string."
         if token.kind is Kind.FLOAT:
-            number = float(token.text)
-            if math.isinf(number):
-                raise self.cursor.error(place, "this number is too large for a float.")
-            return Literal(sign * number, place)
+            raise self.cursor.error(place, "this number is too large for a float.")
         value = sign * int(token.text, 0) if len(token.text) < 100 else 2**64
         if not -(2**63) <= value < 2**63:
             raise self.cursor.error(place, "this number does not fit 64 bits.", cure)
@@ -104,9 +109,9 @@ class AtomReader(ABC):
 
     # ---- signs -----------------------------------------------------------------------------------
 
-    def _sign(self, start: Token) -> Expression:
+    def _sign(self, token: Token, start: int) -> Expression:
         cursor = self.cursor
-        match start.text:
+        match token.sign:
             case "(":
                 if self.pattern_begins():
                     return PatternTest(self.path(inside_expression=True), cursor.since(start))
@@ -164,33 +169,38 @@ class AtomReader(ABC):
         tokens = self.cursor.tokens
         first, second, third = (tokens[min(number + k, len(tokens) - 1)] for k in range(3))
         if first.is_sign("<"):
-            return (
-                second.is_sign("-") and _touch(first, second) and self._dashes(number + 1, to=True)
-            )
+            touch = second.is_sign("-") and self._touch(number)
+            return touch and self._dashes(number + 1, to=True)
         return first.is_sign("-") and self._dashes(number, to=third.is_sign(">"))
 
     def _dashes(self, number: int, to: bool) -> bool:
         tokens, closing = self.cursor.tokens, self.cursor.brackets.closing
-        dash, second = tokens[number], tokens[number + 1]
+        second = tokens[number + 1]
         if second.is_sign("["):
             close = closing.get(number + 1)
             return close is not None and tokens[close + 1].is_sign("-")
-        if not second.is_sign("-") or not _touch(dash, second):
+        if not second.is_sign("-") or not self._touch(number):
             return False
         return to or tokens[number + 2].is_sign("(", "{")
 
+    def _touch(self, number: int) -> bool:
+        """Whether nothing stands between a token and the next."""
+        return self.cursor.ends[number] == self.cursor.starts[number + 1]
+
     # ---- lists -----------------------------------------------------------------------------------
 
-    def _list(self, start: Token) -> Expression:
+    def _list(self, start: int) -> Expression:
         """A list, or a comprehension: that has no comma of its own."""
-        cursor, opening = self.cursor, self.cursor.at
+        cursor = self.cursor
         cursor.take()
-        if opening not in cursor.brackets.with_comma:
-            if cursor.peek().kind in _NAMES and cursor.is_word("IN", ahead=1):
-                return self._list_comprehension(start, opening)
-            named = cursor.peek().kind in _NAMES and cursor.is_sign("=", ahead=1)
-            if opening in cursor.brackets.with_bar and (named or self.pattern_begins()):
-                return self._pattern_comprehension(start, opening)
+        first = cursor.tokens[cursor.at]
+        named = first.kind in _NAMES
+        if (named or first.sign == "(") and start not in cursor.brackets.with_comma:
+            if named and cursor.is_word("IN", ahead=1):
+                return self._list_comprehension(start)
+            path = (named and cursor.is_sign("=", ahead=1)) or self.pattern_begins()
+            if start in cursor.brackets.with_bar and path:
+                return self._pattern_comprehension(start)
         items = self.several("]")
         cursor.expect_sign("]", "or ',' in a list")
         return ListLiteral(items, cursor.since(start))
@@ -204,22 +214,22 @@ class AtomReader(ABC):
             items.append(self.read())
         return tuple(items)
 
-    def _list_comprehension(self, start: Token, opening: int) -> Expression:
+    def _list_comprehension(self, start: int) -> Expression:
         cursor = self.cursor
-        self.awaiting.add(opening)
+        self.awaiting.add(start)
         variable, of = self.variable_in()
         where = self.read() if cursor.accept_word("WHERE") else None
-        self.awaiting.discard(opening)
+        self.awaiting.discard(start)
         result = self.read() if cursor.accept_sign("|") else None
         cursor.expect_sign("]", "to close the comprehension")
         return ListComprehension(variable, of, where, result, cursor.since(start))
 
-    def _pattern_comprehension(self, start: Token, opening: int) -> Expression:
+    def _pattern_comprehension(self, start: int) -> Expression:
         cursor = self.cursor
         pattern = self.path(inside_expression=True)
-        self.awaiting.add(opening)
+        self.awaiting.add(start)
         where = self.read() if cursor.accept_word("WHERE") else None
-        self.awaiting.discard(opening)
+        self.awaiting.discard(start)
         cursor.expect_sign("|", "before the result of the comprehension")
         result = self.read()
         cursor.expect_sign("]", "to close the comprehension")
@@ -234,31 +244,32 @@ class AtomReader(ABC):
 
     # ---- words -----------------------------------------------------------------------------------
 
-    def _named(self, start: Token) -> Expression:
+    def _named(self, token: Token, start: int) -> Expression:
         cursor = self.cursor
         following = cursor.peek(1)
-        if start.word in SUBQUERIES and following.is_sign("{"):
-            cursor.take(), cursor.take()
-            return self._subquery(start, SUBQUERIES[start.word])
-        if start.word == "CASE" and _begins_value(following):
+        word = token.word
+        if word in SUBQUERIES and following.sign == "{":
+            cursor.at += 2
+            return self._subquery(start, SUBQUERIES[word])
+        if word == "CASE" and _begins_value(following):
             cursor.take()
             return self._case(start)
-        if self._is_call():
-            return self._called(start)
-        if start.word in LOOSE_WORDS:
+        if following.sign in ("(", ".") and self._is_call():
+            return self._called(token, start)
+        if word in LOOSE_WORDS:
             cursor.take()
-            return Literal(LOOSE_WORDS[start.word], start.place)
-        if cursor.is_word(*NO_VALUES) and not following.is_sign("."):
+            return Literal(LOOSE_WORDS[word], cursor.place(start))
+        if word in _NO_VALUE_BEGINS and cursor.is_word(*NO_VALUES) and following.sign != ".":
             raise cursor.unexpected("an expression")
-        cursor.take()
-        return Variable(start.text, start.place)
+        cursor.at += 1
+        return Variable(token.text, Place(cursor.starts[start], cursor.ends[start]))
 
-    def _subquery(self, start: Token, kind: OneOf["EXISTS", "COUNT", "COLLECT"]) -> Subquery:
+    def _subquery(self, start: int, kind: OneOf["EXISTS", "COUNT", "COLLECT"]) -> Subquery:
         query = self.subquery(kind)
         self.cursor.expect_sign("}", f"to close {kind} {{ }}")
         return Subquery(kind, query, self.cursor.since(start))
 
-    def _case(self, start: Token) -> Case:
+    def _case(self, start: int) -> Case:
         cursor = self.cursor
         subject = None if cursor.is_word("WHEN") else self.read()
         branches: list[tuple[Expression, Expression]] = []
@@ -274,7 +285,7 @@ class AtomReader(ABC):
             raise cursor.unexpected("END of CASE", ["WHEN", "ELSE", "END"])
         return Case(subject, tuple(branches), default, cursor.since(start))
 
-    def map_projection(self, subject: Variable, start: Token) -> MapProjection:
+    def map_projection(self, subject: Variable, start: int) -> MapProjection:
         """subject{.key, .*, name, key: value}"""
         cursor = self.cursor
         cursor.take()
@@ -313,27 +324,27 @@ class AtomReader(ABC):
             found = Name(f"{found.text}.{part.text}", found.place.to(part.place))
         return found
 
-    def _called(self, start: Token) -> Expression:
-        cursor = self.cursor
+    def _called(self, token: Token, start: int) -> Expression:
+        cursor, word = self.cursor, token.word
         opens, inner = cursor.is_sign("(", ahead=1), cursor.peek(2)
         named = opens and inner.kind in _NAMES
-        if start.word in QUANTIFIERS and named and cursor.is_word("IN", ahead=3):
-            return self._quantified(start, QUANTIFIERS[start.word])
-        if start.word == "REDUCE" and named and cursor.is_sign("=", ahead=3):
+        if word in QUANTIFIERS and named and cursor.is_word("IN", ahead=3):
+            return self._quantified(start, QUANTIFIERS[word])
+        if word == "REDUCE" and named and cursor.is_sign("=", ahead=3):
             return self._reduce(start)
-        if start.word in SHORTEST and opens:
+        if word in SHORTEST and opens:
             raise cursor.not_supported(
-                start.place,
-                f"{start.text}() in an expression is",
-                f"Write it in MATCH, as in MATCH p = {start.text}((a)-[*]-(b)).",
+                cursor.place(start),
+                f"{token.text}() in an expression is",
+                f"Write it in MATCH, as in MATCH p = {token.text}((a)-[*]-(b)).",
             )
-        return self._call(start)
+        return self._call(word, start)
 
     def _quantified(
-        self, start: Token, quantifier: OneOf["all", "any", "none", "single"]
+        self, start: int, quantifier: OneOf["all", "any", "none", "single"]
     ) -> Quantified:
         cursor = self.cursor
-        cursor.take(), cursor.take()
+        cursor.at += 2
         variable, of = self.variable_in()
         if not cursor.accept_word("WHERE"):
             raise cursor.unexpected("WHERE", ["WHERE"])
@@ -341,7 +352,7 @@ class AtomReader(ABC):
         cursor.expect_sign(")", f"to close {quantifier}()")
         return Quantified(quantifier, variable, of, where, cursor.since(start))
 
-    def _reduce(self, start: Token) -> Reduce:
+    def _reduce(self, start: int) -> Reduce:
         cursor = self.cursor
         cursor.take()
         opening = cursor.at
@@ -358,25 +369,21 @@ class AtomReader(ABC):
         cursor.expect_sign(")", "to close reduce()")
         return Reduce(total, initial, variable, of, result, cursor.since(start))
 
-    def _call(self, start: Token) -> Expression:
+    def _call(self, word: str, start: int) -> Expression:
         cursor = self.cursor
         function = self.dotted_name("a function")
         cursor.expect_sign("(", "of a function")
         if cursor.accept_sign("*"):
             cursor.expect_sign(")", f"after {function.text}(*")
             return Call(function, (), cursor.since(start), star=True)
-        distinct = cursor.accept_word("DISTINCT") is not None
+        distinct = cursor.accept_word("DISTINCT")
         arguments = (self.read(),) if distinct and cursor.is_sign(")") else self.several(")")
         cursor.expect_sign(")", f"or ',' in {function.text}()")
-        if start.word == "EXISTS" and len(arguments) == 1:
+        if word == "EXISTS" and len(arguments) == 1:
             only = arguments[0]
             if isinstance(only, PatternTest) and not distinct:
                 return PatternTest(only.pattern, cursor.since(start))
         return Call(function, arguments, cursor.since(start), distinct)
-
-
-def _touch(left: Token, right: Token) -> bool:
-    return left.place.end == right.place.start
 
 
 def _begins_value(token: Token) -> bool:

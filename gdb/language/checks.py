@@ -60,6 +60,7 @@ def check(
     query: Query,
     parameters: Collection[str] | None,
     procedures: Mapping[str, Procedure] | None = None,
+    pulse: Callable[[], object] | None = None,
 ) -> tuple[str, ...]:
     """Check a parsed query; its warnings, one sentence each, with line and column.
 
@@ -67,13 +68,14 @@ def check(
     ----------
     parameters : the names that have a value; None where nobody knows them yet, then any name will do.
     procedures : those that there are; None in the same way.
+    pulse : called now and then while a long query is checked; what it raises ends the check.
 
     Raises
     ------
     NameProblem, TypeProblem, SyntaxProblem : with the place in the query.
     LimitExceeded : it is nested too deeply.
     """
-    return _read(query, parameters, procedures=procedures)[0]
+    return _read(query, parameters, procedures=procedures, pulse=pulse)[0]
 
 
 def columns(query: Query) -> tuple[str, ...]:
@@ -93,9 +95,10 @@ def _read(
     parameters: Collection[str] | None,
     record: list[list[Mapping[str, Known]]] | None = None,
     procedures: Mapping[str, Procedure] | None = None,
+    pulse: Callable[[], object] | None = None,
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """The warnings and the columns of a query."""
-    told = Told(query.text, parameters, _subquery, procedures, query.alone)
+    told = Told(query.text, parameters, _subquery, procedures, query.alone, pulse=pulse)
     outside = Frame(told, {})
     try:
         found = _sides(query, outside, lambda _: outside.after({}), record)
@@ -144,6 +147,8 @@ def _clauses(
 ) -> dict[str, Known]:
     """Check one side; its columns."""
     for k, clause in enumerate(clauses):
+        if frame.told.pulse is not None:
+            frame.told.pulse()
         if record is not None:
             record.append(frame.visible())
         last = k == len(clauses) - 1

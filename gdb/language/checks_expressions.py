@@ -108,7 +108,10 @@ def known(
                 known(value, frame, aggregates)
             return MAP
         case ListLiteral(items=items):
-            return list_of(common([known(item, frame, aggregates) for item in items]))
+            literals = {type(item.value) for item in items if isinstance(item, Literal)}
+            others = [item for item in items if not isinstance(item, Literal)]
+            several = [known(item, frame, aggregates) for item in others]
+            return list_of(common([*(_OF_LITERAL[kind] for kind in literals), *several]))
         case Call():
             return _call(expression, frame, aggregates)
         case Arithmetic(first=first, rest=rest):

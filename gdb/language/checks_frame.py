@@ -25,7 +25,8 @@ OfSubquery: TypeAlias = "Callable[[Subquery, Frame], Known]"
 class Told:
     """What all of a query shares. parameters : the names that have a value; None where nobody knows them yet.
     subquery : checks EXISTS, COUNT and COLLECT { }, whose clauses stand inside an expression. procedures : those that
-    there are; None where nobody knows them yet. alone : the clause that is the whole query, where there is one."""
+    there are; None where nobody knows them yet. alone : the clause that is the whole query, where there is one. pulse : called now and then; what it
+    raises ends the check."""
 
     text: str
     parameters: Collection[str] | None
@@ -33,6 +34,7 @@ class Told:
     procedures: Mapping[str, Procedure] | None = None
     alone: Clause | None = None
     warnings: list[str] = field(default_factory=list)
+    pulse: Callable[[], object] | None = None
 
 
 @dataclass(slots=True)

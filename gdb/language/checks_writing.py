@@ -33,7 +33,9 @@ def create(patterns: Iterable[PathPattern], frame: Frame) -> None:
     ------
     SyntaxProblem : a node or relationship that is there already, or that is not fully said.
     """
-    for path in patterns:
+    for number, path in enumerate(patterns):
+        if number % 1024 == 1023 and frame.told.pulse is not None:
+            frame.told.pulse()
         for part in parts([path]):
             check_values(part, frame)
             _bring(part, path, frame)

@@ -35,7 +35,7 @@ from gdb.language.syntax import (
     StringTest,
     Variable,
 )
-from gdb.language.tokens import Kind, Token
+from gdb.language.tokens import Kind
 
 OPERATOR_WORDS = (
     *(*Connective, "NOT", "IN", "IS NULL", "IS NOT NULL"),
@@ -58,7 +58,9 @@ class Level(IntEnum):
     UNARY = 9
 
 
-_ARITHMETIC = {
+_SIGNS = {
+    **dict.fromkeys(("=", "<>", "<", "<=", ">", ">="), Level.COMPARISON),
+    "=~": Level.TEST,
     "+": Level.ADD,
     "-": Level.ADD,
     "*": Level.MULTIPLY,
@@ -66,6 +68,14 @@ _ARITHMETIC = {
     "%": Level.MULTIPLY,
     "^": Level.POWER,
 }
+_WORDS = {
+    "OR": Level.OR,
+    "XOR": Level.XOR,
+    "AND": Level.AND,
+    **dict.fromkeys(("NOT", "IN", "IS", "STARTS", "ENDS", "CONTAINS"), Level.TEST),
+}
+_CONSTANT = (Kind.INTEGER, Kind.FLOAT, Kind.STRING)
+_CLOSING = (",", "]", "}", ")")
 _OPERATORS: dict[str, ArithmeticOperator] = {sign: sign for sign in get_args(ArithmeticOperator)}
 
 
@@ -74,45 +84,47 @@ class ExpressionReader(AtomReader):
 
     def read(self, level: Level = Level.OR) -> Expression:
         """One expression whose operators bind at least as tightly as `level`."""
+        cursor = self.cursor
+        start = cursor.at
+        if start > cursor.next_pulse:
+            cursor.beat()
+        token = cursor.tokens[start]
+        if token.kind in _CONSTANT and cursor.tokens[start + 1].sign in _CLOSING:
+            return self.atom()  # as in a long list
         self.depth += 1
         if self.depth > limits.MAX_DEPTH:
-            message = f"an expression is nested more than {limits.MAX_DEPTH} deep."
-            raise LimitExceeded(
-                located(self.cursor.text, self.cursor.peek().place, message),
-                "Leave out parentheses, split the condition with AND, or raise gdb.limits.MAX_DEPTH.",
-            )
-        start = self.cursor.peek()
+            raise self._too_deep()
         left = self._prefix()
         while (found := self._infix_level()) is not None and found >= level:
             left = self._infix(found, left, start)
         self.depth -= 1
         return left
 
+    def _too_deep(self) -> LimitExceeded:
+        message = f"an expression is nested more than {limits.MAX_DEPTH} deep."
+        return LimitExceeded(
+            located(self.cursor.text, self.cursor.here, message),
+            "Leave out parentheses, split the condition with AND, or raise gdb.limits.MAX_DEPTH.",
+        )
+
     # ---- operators between operands --------------------------------------------------------------
 
     def _infix_level(self) -> Level | None:
-        token = self.cursor.peek()
-        if token.kind is Kind.SIGN:
-            if token.text in ("=", "<>", "<", "<=", ">", ">="):
-                return Level.COMPARISON
-            if token.text == "=~":
-                return Level.TEST
-            if token.text == "!=":
-                raise self.cursor.error(
-                    token.place, "the language has no operator !=.", "Write <> instead."
-                )
-            return _ARITHMETIC.get(token.text)
-        if token.word in ("OR", "XOR", "AND"):
-            return Level[token.word]
-        if token.word in ("IN", "IS", "STARTS", "ENDS", "CONTAINS") or self._is_not_in():
-            return Level.TEST
-        return None
+        token = self.cursor.tokens[self.cursor.at]
+        if token.sign:
+            if token.sign == "!=":
+                message = "the language has no operator !=."
+                raise self.cursor.error(self.cursor.here, message, "Write <> instead.")
+            return _SIGNS.get(token.sign)
+        if token.word == "NOT" and not self._is_not_in():
+            return None
+        return _WORDS.get(token.word)
 
     def _is_not_in(self) -> bool:
         """`a NOT IN b`, as SQL has it."""
         return self.cursor.is_word("NOT IN")
 
-    def _infix(self, level: Level, left: Expression, start: Token) -> Expression:
+    def _infix(self, level: Level, left: Expression, start: int) -> Expression:
         match level:
             case Level.OR | Level.XOR | Level.AND:
                 return self._connected(level, left, start)
@@ -123,14 +135,14 @@ class ExpressionReader(AtomReader):
             case _:
                 return self._arithmetic(level, left, start)
 
-    def _connected(self, level: Level, left: Expression, start: Token) -> Expression:
+    def _connected(self, level: Level, left: Expression, start: int) -> Expression:
         connective = Connective[level.name]
         operands = [left]
         while self.cursor.accept_word(connective):
             operands.append(self.read(Level(level + 1)))
         return Connected(connective, tuple(operands), self.cursor.since(start))
 
-    def _comparisons(self, left: Expression, start: Token) -> Expression:
+    def _comparisons(self, left: Expression, start: int) -> Expression:
         """One comparison, or a chain of them: a < b < c is a < b AND b < c."""
         found: list[Expression] = []
         begin = start
@@ -138,11 +150,11 @@ class ExpressionReader(AtomReader):
             sign = self.cursor.take()
             if sign.text == "=" and self.cursor.is_sign("="):
                 raise self.cursor.error(
-                    sign.place.to(self.cursor.peek().place),
+                    self.cursor.last.to(self.cursor.here),
                     "the language has no operator ==.",
                     "Write = instead.",
                 )
-            following = self.cursor.peek()
+            following = self.cursor.at
             right = self.read(Level.TEST)
             place = self.cursor.since(begin)
             found.append(Comparison(Comparator(sign.text), left, right, place))
@@ -151,16 +163,17 @@ class ExpressionReader(AtomReader):
             return found[0]
         return Connected(Connective.AND, tuple(found), self.cursor.since(start))
 
-    def _test(self, left: Expression, start: Token) -> Expression:
+    def _test(self, left: Expression, start: int) -> Expression:
         cursor = self.cursor
         if self._is_not_in():
-            place = cursor.take().place.to(cursor.peek().place)
+            cursor.take()
+            place = cursor.last.to(cursor.here)
             raise cursor.error(place, "NOT stands before the whole test.", "Write NOT a IN b.")
         if cursor.accept_word("IN"):
             right = self.read(Level.ADD)
             return In(left, right, cursor.since(start))
         if cursor.accept_word("IS"):
-            negated = cursor.accept_word("NOT") is not None
+            negated = cursor.accept_word("NOT")
             if not cursor.accept_word("NULL"):
                 raise cursor.unexpected("NULL or NOT NULL after IS", ["NULL", "NOT NULL"])
             return IsNull(left, negated, cursor.since(start))
@@ -175,7 +188,7 @@ class ExpressionReader(AtomReader):
         cursor.take()
         raise cursor.unexpected("WITH", ["WITH"], "Write STARTS WITH or ENDS WITH.")
 
-    def _arithmetic(self, level: Level, left: Expression, start: Token) -> Expression:
+    def _arithmetic(self, level: Level, left: Expression, start: int) -> Expression:
         rest: list[tuple[ArithmeticOperator, Expression]] = []
         while self._infix_level() is level:
             operator = _OPERATORS[self.cursor.take().text]
@@ -185,42 +198,47 @@ class ExpressionReader(AtomReader):
     # ---- operands --------------------------------------------------------------------------------
 
     def _prefix(self) -> Expression:
-        cursor, start = self.cursor, self.cursor.peek()
-        if start.word == "NOT":
+        cursor, start = self.cursor, self.cursor.at
+        token = cursor.tokens[start]
+        if token.word == "NOT":
             cursor.take()
             return Not(self.read(Level.NOT), cursor.since(start))
-        if cursor.accept_sign("-"):
-            if cursor.peek().kind in (Kind.INTEGER, Kind.FLOAT):
-                return self._postfix(self.number(cursor.take(), start, -1), start)
+        if token.sign == "-":
+            cursor.take()
+            if cursor.tokens[cursor.at].kind in (Kind.INTEGER, Kind.FLOAT):
+                return self._postfix(self.number(start, -1), start)
             return Negative(self.read(Level.UNARY), cursor.since(start))
-        if cursor.accept_sign("+"):
+        if token.sign == "+":
+            cursor.take()
             return self.read(Level.UNARY)
-        return self.operand()
+        return self._postfix(self.atom(), start)
 
     def operand(self) -> Expression:
         """What stands between operators, with .key, [index] and :Label behind it."""
-        start = self.cursor.peek()
+        start = self.cursor.at
         return self._postfix(self.atom(), start)
 
-    def _postfix(self, subject: Expression, start: Token) -> Expression:
+    def _postfix(self, subject: Expression, start: int) -> Expression:
         cursor = self.cursor
         while True:
-            token = cursor.peek()
-            if cursor.accept_sign("."):
-                key = cursor.name("the name of a property after '.'")
-                subject = Property(subject, key, cursor.since(start))
-            elif token.is_sign(":"):
-                bars = cursor.brackets.around[cursor.at] not in self.awaiting
-                labels = label_terms(cursor, bars)
-                subject = HasLabels(subject, labels, cursor.since(start))
-            elif cursor.accept_sign("["):
-                subject = self._index(subject, start)
-            elif token.is_sign("{") and isinstance(subject, Variable):
-                subject = self.map_projection(subject, start)
-            else:
-                return subject
+            match cursor.tokens[cursor.at].sign:
+                case ".":
+                    cursor.take()
+                    key = cursor.name("the name of a property after '.'")
+                    subject = Property(subject, key, cursor.since(start))
+                case ":":
+                    bars = cursor.brackets.around[cursor.at] not in self.awaiting
+                    labels = label_terms(cursor, bars)
+                    subject = HasLabels(subject, labels, cursor.since(start))
+                case "[":
+                    cursor.take()
+                    subject = self._index(subject, start)
+                case "{" if isinstance(subject, Variable):
+                    subject = self.map_projection(subject, start)
+                case _:
+                    return subject
 
-    def _index(self, subject: Expression, start: Token) -> Expression:
+    def _index(self, subject: Expression, start: int) -> Expression:
         cursor = self.cursor
         first = None if cursor.is_sign("..") else self.read()
         if cursor.accept_sign(".."):

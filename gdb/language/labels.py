@@ -14,7 +14,8 @@ def label_terms(cursor: Cursor, bars: bool = True) -> LabelTerms:
     SyntaxProblem : no name; & and | mixed without parentheses (& would bind tighter, an OR of ANDs).
     NotSupported : !A, %.
     """
-    start = cursor.expect_sign(":", "before a label")
+    start = cursor.at
+    cursor.expect_sign(":", "before a label")
     terms = [_term(cursor, bars)]
     bare = [len(terms[0]) > 1 and not _parenthesis_before(cursor)]
     while cursor.accept_sign(":", "&"):
@@ -52,12 +53,12 @@ def alternatives(cursor: Cursor, what: str) -> tuple[Name, ...]:
 
 
 def _name(cursor: Cursor, what: str) -> Name:
-    token = cursor.peek()
-    if token.is_sign("!"):
+    token = cursor.tokens[cursor.at]
+    if token.sign == "!":
         instead = (
             "Write NOT a:Label in WHERE." if what == "a label" else "Name the types that may match."
         )
-        raise cursor.not_supported(token.place, "! before a name is", instead)
-    if token.is_sign("%"):
-        raise cursor.not_supported(token.place, "% for any name is", "Leave it out.")
+        raise cursor.not_supported(cursor.here, "! before a name is", instead)
+    if token.sign == "%":
+        raise cursor.not_supported(cursor.here, "% for any name is", "Leave it out.")
     return cursor.name(what)

@@ -7,6 +7,9 @@ is recognised and refused by name.
 
 from __future__ import annotations
 
+import gc
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Literal as OneOf
 
 from gdb.errors import LimitExceeded, SyntaxProblem
@@ -24,12 +27,13 @@ from gdb.language.copying import CopyStatement
 from gdb.language.cursor import Cursor
 from gdb.language.expressions import OPERATOR_WORDS
 from gdb.language.patterns import PATH_WORDS
-from gdb.language.tokens import Kind, Token
+from gdb.language.tokens import Kind
 
 CLAUSE_WORDS: tuple[str, ...] = (
     *("MATCH", "OPTIONAL MATCH", "UNWIND", "WITH", "RETURN", "CALL", "OPTIONAL CALL", "LOAD CSV"),
     *("CREATE", "INSERT", "MERGE", "SET", "REMOVE", "DELETE", "DETACH DELETE", "FOREACH"),
 )
+_FIRST_WORDS = frozenset(word.split()[0] for word in CLAUSE_WORDS)
 _STARTS = ("EXPLAIN", "PROFILE", "COPY", *CLAUSE_WORDS)
 _REFUSED = {
     "USE": ("USE is", "Open the other store with gdb.connect()."),
@@ -39,11 +43,15 @@ _REFUSED = {
     "FINISH": ("FINISH is", "Leave it out."),
     **{word: (f"{word} is", "See Database.load() and db.schema().") for word in ("DROP", "ALTER")},
 }
+_LONG = 100_000
+"""Characters from which on a text is a long one."""
 _ENDS_WITH_RETURN = "A query ends with RETURN: what to give back, as in RETURN count(*)."
 
 
-def parse(text: str) -> Query:
+def parse(text: str, pulse: Callable[[], object] | None = None) -> Query:
     """Read a query.
+
+    pulse : called now and then while a long text is read; what it raises ends the reading.
 
     Raises
     ------
@@ -57,39 +65,52 @@ def parse(text: str) -> Query:
     'n'
     """
     try:
-        return _Parser(Cursor(text)).query()
+        with _collector_resting(len(text) > _LONG):
+            return _Parser(Cursor(text, pulse)).query()
     except RecursionError:
         raise LimitExceeded(
             "the query is nested too deeply.", "Leave out parentheses, or split it."
         ) from None
 
 
+@contextmanager
+def _collector_resting(rests: bool) -> Iterator[None]:
+    """Without the collector of cycles, which a tree has none of: it would look through a growing tree again and again,
+    and take as long as the reading."""
+    rests = rests and gc.isenabled()
+    if rests:
+        gc.disable()
+    try:
+        yield
+    finally:
+        if rests:
+            gc.enable()
+
+
 class _Parser(CopyStatement):
     def query(self) -> Query:
         cursor = self.cursor
-        explain = cursor.accept_word("EXPLAIN") is not None
-        profile = cursor.accept_word("PROFILE") is not None
+        explain = cursor.accept_word("EXPLAIN")
+        profile = cursor.accept_word("PROFILE")
         if (explain and profile) or (profile and cursor.is_word("EXPLAIN")):
             raise cursor.error(
-                cursor.peek().place,
+                cursor.here,
                 "EXPLAIN and PROFILE stand together.",
                 "Write one of them: PROFILE shows the plan as well.",
             )
         if cursor.peek().kind is Kind.END:
-            raise cursor.error(
-                cursor.peek().place, "the query is empty.", "Write MATCH ... RETURN ..."
-            )
-        copying, start = None, cursor.peek()
+            raise cursor.error(cursor.here, "the query is empty.", "Write MATCH ... RETURN ...")
+        copying, start = None, cursor.at
         parts: tuple[tuple[Clause, ...], ...] = ()
         all_: tuple[bool, ...] = ()
         if cursor.accept_word("COPY"):
             copying = self.copy(start)
             if explain or profile:
                 message = "COPY has no plan."
-                raise cursor.error(start.place, message, "Leave out EXPLAIN and PROFILE.")
+                raise cursor.error(cursor.place(start), message, "Leave out EXPLAIN and PROFILE.")
         else:
             parts, all_ = self._parts()
-        ended = cursor.accept_sign(";") is not None
+        ended = cursor.accept_sign(";")
         if cursor.peek().kind is not Kind.END:
             if ended:
                 raise cursor.unexpected("nothing after ';'", cure="Run one query at a time.")
@@ -108,13 +129,14 @@ class _Parser(CopyStatement):
         cursor = self.cursor
         parts = [self._clauses(must_return)]
         all_: list[bool] = []
-        while (union := cursor.accept_word("UNION")) is not None:
-            all_.append(cursor.accept_word("ALL") is not None)
+        while cursor.accept_word("UNION"):
+            union = cursor.last
+            all_.append(cursor.accept_word("ALL"))
             if not all_[-1]:
                 cursor.accept_word("DISTINCT")
             if all_[-1] != all_[0]:
                 raise cursor.error(
-                    union.place, "UNION and UNION ALL stand in one query.", "Use one of them."
+                    union, "UNION and UNION ALL stand in one query.", "Use one of them."
                 )
             parts.append(self._clauses(must_return))
         return tuple(parts), tuple(all_)
@@ -134,7 +156,12 @@ class _Parser(CopyStatement):
 
     def _clause(self) -> Clause | None:
         """The next clause; None where none begins."""
-        cursor, start = self.cursor, self.cursor.peek()
+        cursor, start = self.cursor, self.cursor.at
+        if start > cursor.next_pulse:
+            cursor.beat()
+        word = cursor.tokens[start].word
+        if word not in _FIRST_WORDS:
+            return None
         if cursor.accept_word("MATCH"):
             return self.match(start, optional=False)
         if cursor.accept_word("OPTIONAL MATCH"):
@@ -153,7 +180,7 @@ class _Parser(CopyStatement):
             return self.load_csv(start)
         return self._writing_clause(start)
 
-    def _writing_clause(self, start: Token) -> Clause | None:
+    def _writing_clause(self, start: int) -> Clause | None:
         cursor = self.cursor
         if cursor.accept_word("CREATE") or cursor.accept_word("INSERT"):
             return self.create(start)
@@ -172,7 +199,7 @@ class _Parser(CopyStatement):
         return None
 
     def writing_clause(self) -> Clause:
-        clause = self._writing_clause(self.cursor.peek())
+        clause = self._writing_clause(self.cursor.at)
         if clause is None:
             words = ("CREATE", "MERGE", "SET", "REMOVE", "DELETE", "DETACH DELETE", "FOREACH")
             raise self.cursor.unexpected("a clause that writes, or ')'", words)
@@ -206,13 +233,13 @@ class _Parser(CopyStatement):
         cursor, token = self.cursor, self.cursor.peek()
         last = clauses[-1] if clauses else None
         if token.word in _REFUSED:
-            raise cursor.not_supported(token.place, *_REFUSED[token.word])
+            raise cursor.not_supported(cursor.here, *_REFUSED[token.word])
         if last is None:
             return cursor.unexpected("a clause such as MATCH", _STARTS)
         if isinstance(last, Return):
             if token.word in {word.split()[0] for word in CLAUSE_WORDS}:
                 return cursor.error(
-                    token.place, "RETURN ends a query.", "Write WITH where the query goes on."
+                    cursor.here, "RETURN ends a query.", "Write WITH where the query goes on."
                 )
             cure = "Columns are separated by commas; AS names one."
             return cursor.unexpected("the end of the query", _words_after(last), cure)

@@ -17,7 +17,7 @@ from gdb.language.syntax import (
     RelationshipPattern,
     Selector,
 )
-from gdb.language.tokens import Kind, Token
+from gdb.language.tokens import Kind
 from gdb.storage.adjacency import Direction
 
 _NAMES = (Kind.NAME, Kind.QUOTED)
@@ -36,6 +36,9 @@ class _Filling:
     where: Expression | None = None
 
 
+_EMPTY = _Filling()
+
+
 @dataclass(frozen=True, slots=True)
 class _Bracket:
     """What stands between [ and ]."""
@@ -43,7 +46,7 @@ class _Bracket:
     variable: Name | None = None
     types: tuple[Name, ...] = ()
     length: Length | None = None
-    filling: _Filling = _Filling()
+    filling: _Filling = _EMPTY
 
 
 class PatternReader(ExpressionReader):
@@ -59,6 +62,10 @@ class PatternReader(ExpressionReader):
     def path(self, inside_expression: bool = False) -> PathPattern:
         """One pattern. inside_expression : a minus may follow, which is no relationship."""
         cursor, name = self.cursor, None
+        if cursor.at > cursor.next_pulse:
+            cursor.beat()
+        if cursor.tokens[cursor.at].sign == "(":  # most patterns begin with their first node
+            return PathPattern(*self._chain(inside_expression))
         if cursor.peek().kind in _NAMES and cursor.is_sign("=", ahead=1):
             name = cursor.name("a name for the path")
             cursor.take()
@@ -73,10 +80,10 @@ class PatternReader(ExpressionReader):
         self, inside_expression: bool
     ) -> tuple[tuple[NodePattern, ...], tuple[RelationshipPattern, ...]]:
         cursor = self.cursor
-        if cursor.is_sign("(") and cursor.is_sign("(", ahead=1):
+        if cursor.is_sign("(", ahead=1) and cursor.is_sign("("):
             return self._in_parentheses()
         nodes, relationships = [self._node()], []
-        while cursor.is_sign("-", "<"):
+        while cursor.tokens[cursor.at].sign in ("-", "<"):
             if inside_expression and not self.relationship_begins(cursor.at):
                 break
             relationships.append(self._relationship())
@@ -86,26 +93,28 @@ class PatternReader(ExpressionReader):
     def _in_parentheses(
         self,
     ) -> tuple[tuple[NodePattern, ...], tuple[RelationshipPattern, ...]]:
-        cursor, start = self.cursor, self.cursor.take()
+        cursor, start = self.cursor, self.cursor.at
+        cursor.take()
         found = self._chain(False)
         if cursor.is_word("WHERE"):
             raise cursor.not_supported(
-                start.place, "WHERE in a pattern in parentheses is", "Write it after the pattern."
+                cursor.place(start), "WHERE in a pattern in parentheses is", "Write it after the pattern."
             )
         cursor.expect_sign(")", "to close the pattern")
         if cursor.is_sign("{", "+", "*", "-", "<", "("):
             raise cursor.not_supported(
-                start.place, "repeating a pattern is", "Repeat a relationship, as in -[:T*1..3]->."
+                cursor.place(start), "repeating a pattern is", "Repeat a relationship, as in -[:T*1..3]->."
             )
         return found
 
     # ---- which paths -----------------------------------------------------------------------------
 
     def _shortest_path(self, name: Name | None) -> PathPattern:
-        cursor, word = self.cursor, self.cursor.take()
+        cursor, start = self.cursor, self.cursor.at
+        word = cursor.take()
         cursor.take()
         nodes, relationships = self._chain(False)
-        place = word.place.to(cursor.peek().place)
+        place = cursor.place(start).to(cursor.here)
         cursor.expect_sign(")", f"to close {word.text}()")
         if len(relationships) != 1:
             raise cursor.error(
@@ -121,8 +130,6 @@ class PatternReader(ExpressionReader):
     def _selector(self) -> Selector | None:
         """ANY, ANY k, ANY SHORTEST, ALL SHORTEST, SHORTEST k; the word PATHS may follow. ALL alone selects nothing."""
         cursor = self.cursor
-        if not cursor.peek().word:  # most patterns begin with their first node
-            return None
         if cursor.accept_word("ANY SHORTEST"):
             return Selector("SHORTEST")
         if cursor.accept_word("ALL SHORTEST"):
@@ -135,21 +142,19 @@ class PatternReader(ExpressionReader):
         return None
 
     def _count_of_paths(self) -> int:
-        cursor, token = self.cursor, self.cursor.peek()
-        if token.kind is not Kind.INTEGER:
+        cursor = self.cursor
+        if cursor.peek().kind is not Kind.INTEGER:
             return 1
         count = self._whole()
         if count == 0:
-            raise cursor.error(token.place, "a number of paths is 1 or more.")
+            raise cursor.error(cursor.last, "a number of paths is 1 or more.")
         return count
 
     def _mode_of_path(self) -> PathMode:
         """The mode, and the words PATH and PATHS, which say nothing."""
         cursor, mode = self.cursor, PathMode.TRAIL
-        if not cursor.peek().word:
-            return mode
         if cursor.is_word("SIMPLE"):
-            raise cursor.not_supported(cursor.peek().place, "SIMPLE is", "ACYCLIC is near it.")
+            raise cursor.not_supported(cursor.here, "SIMPLE is", "ACYCLIC is near it.")
         for other in PathMode:
             if cursor.accept_word(other):
                 mode = other
@@ -158,21 +163,20 @@ class PatternReader(ExpressionReader):
             cursor.accept_word("PATH")
         if cursor.is_word("GROUP", "GROUPS"):
             raise cursor.not_supported(
-                cursor.peek().place, "GROUPS is", "ALL SHORTEST gives the first group."
+                cursor.here, "GROUPS is", "ALL SHORTEST gives the first group."
             )
         return mode
 
     # ---- nodes -----------------------------------------------------------------------------------
 
     def _node(self) -> NodePattern:
-        cursor = self.cursor
-        start = cursor.expect_sign("(", "of a node", "A node is written (name:Label).")
+        cursor, start = self.cursor, self.cursor.at
+        cursor.expect_sign("(", "of a node", "A node is written (name:Label).")
         variable = self._variable("node", ":", "{", ")", "$")
         labels: LabelTerms = label_terms(cursor) if cursor.is_sign(":") else ()
-        filling = self._filling()
-        if not cursor.is_sign(")"):
+        filling = _EMPTY if cursor.is_sign(")") else self._filling()
+        if not cursor.accept_sign(")"):
             raise cursor.unexpected("')' to close the node", cure=self._node_cure())
-        cursor.take()
         place = cursor.since(start)
         return NodePattern(
             variable, labels, filling.properties, place, filling.given, filling.where
@@ -189,9 +193,10 @@ class PatternReader(ExpressionReader):
     def _variable(self, what: str, *ends: str) -> Name | None:
         """The name, unless one of the signs or WHERE comes first."""
         cursor = self.cursor
-        if cursor.is_sign(*ends):
+        token = cursor.tokens[cursor.at]
+        if token.sign in ends:
             return None
-        if cursor.is_word("WHERE") and not cursor.is_sign(":", ")", "]", "*", ahead=1):
+        if token.word == "WHERE" and cursor.is_word("WHERE") and not cursor.is_sign(":", ")", "]", "*", ahead=1):
             return None
         return cursor.name(f"a name, a label or the end of the {what}")
 
@@ -210,9 +215,8 @@ class PatternReader(ExpressionReader):
     # ---- relationships ---------------------------------------------------------------------------
 
     def _relationship(self) -> RelationshipPattern:
-        cursor = self.cursor
-        start = cursor.peek()
-        arrow_in = cursor.accept_sign("<") is not None
+        cursor, start = self.cursor, self.cursor.at
+        arrow_in = cursor.accept_sign("<")
         cursor.expect_sign("-", "of a relationship", "Write --> or -[r:TYPE]-> between nodes.")
         inside = self._bracket() if cursor.is_sign("[") else _Bracket()
         if not cursor.is_sign("-"):
@@ -220,7 +224,7 @@ class PatternReader(ExpressionReader):
                 "'-' of a relationship", cure="Write --> or -[r:TYPE]->, <-- or --."
             )
         cursor.take()
-        arrow_out = cursor.accept_sign(">") is not None
+        arrow_out = cursor.accept_sign(">")
         place = cursor.since(start)
         length = self._quantifier(inside.length)
         if arrow_in == arrow_out:
@@ -243,7 +247,7 @@ class PatternReader(ExpressionReader):
         length = self._star() if cursor.is_sign("*") else None
         if cursor.is_sign("&", ":"):
             raise cursor.error(
-                cursor.peek().place,
+                cursor.here,
                 "a relationship has one type.",
                 "Write alternatives as [:A|B].",
             )
@@ -269,14 +273,12 @@ class PatternReader(ExpressionReader):
 
     def _quantifier(self, written: Length | None) -> Length | None:
         """{2}, {1,3}, {,3}, + or * after a relationship."""
-        cursor, start = self.cursor, self.cursor.peek()
-        if not start.is_sign("{", "+", "*"):
+        cursor, start = self.cursor, self.cursor.at
+        sign = cursor.peek().sign
+        if sign not in ("{", "+", "*"):
             return written
-        length = (
-            self._braces()
-            if cursor.take().text == "{"
-            else Length(1 if start.text == "+" else 0, None)
-        )
+        cursor.take()
+        length = self._braces() if sign == "{" else Length(1 if sign == "+" else 0, None)
         if written is not None:
             raise cursor.error(
                 cursor.since(start), "a relationship has two lengths.", "Leave one of them out."
@@ -297,7 +299,6 @@ class PatternReader(ExpressionReader):
         return Length(low, high)
 
     def _whole(self) -> int:
-        token: Token = self.cursor.take()
-        value = self.number(token, token, 1).value
+        value = self.number(self.cursor.at, 1).value
         assert isinstance(value, int)
         return value

@@ -13,12 +13,14 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, TypeAlias
 from typing import Literal as OneOf
 
+from gdb.language.quick import quick
 from gdb.storage.adjacency import Direction
 
 if TYPE_CHECKING:
     from gdb.language.clauses import Query
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class Place:
     """A part of the query's text: characters start (inclusive) to end (exclusive)."""
@@ -31,6 +33,7 @@ class Place:
         return Place(self.start, other.end)
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class Name:
     """A name as the user wrote it, without backquotes."""
@@ -69,6 +72,7 @@ LabelTerms: TypeAlias = "tuple[tuple[Name, ...], ...]"
 # ---- expressions --------------------------------------------------------------------------------
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class Literal:
     """A number, string, boolean or null."""
@@ -77,6 +81,7 @@ class Literal:
     place: Place = field(compare=False)
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class Parameter:
     """$name"""
@@ -85,6 +90,7 @@ class Parameter:
     place: Place = field(compare=False)
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class Variable:
     """A name that stands alone: of a node, a relationship, or (in ORDER BY) a column."""
@@ -102,6 +108,7 @@ class Element:
     place: Place = field(compare=False)
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class Property:
     """subject.key"""
@@ -111,6 +118,7 @@ class Property:
     place: Place = field(compare=False)
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class ListLiteral:
     """[item, ...]"""
@@ -119,6 +127,7 @@ class ListLiteral:
     place: Place = field(compare=False)
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class Connected:
     """Two or more operands joined by AND, OR or XOR."""
@@ -136,6 +145,7 @@ class Not:
     place: Place = field(compare=False)
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class Comparison:
     """left = right, and so on; a chain a < b < c is the AND of its comparisons."""
@@ -174,6 +184,7 @@ class IsNull:
     place: Place = field(compare=False)
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class Arithmetic:
     """first, then (operator, operand) from left to right; the operators are of one precedence."""
@@ -200,6 +211,7 @@ class HasLabels:
     place: Place = field(compare=False)
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class Call:
     """function(arguments), function(DISTINCT argument), or count(*) (star, no arguments)."""
@@ -211,6 +223,7 @@ class Call:
     star: bool = False
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class MapLiteral:
     """{key: value, ...}; of a key that stands twice the last value counts."""
@@ -404,14 +417,17 @@ def walk(expression: Expression) -> Iterator[Expression]:
     while waiting:
         found = waiting.pop()
         yield found
-        inner = children(found)
-        if inner:
-            waiting.extend(reversed(inner))
+        if not isinstance(found, _LEAVES):
+            waiting.extend(reversed(children(found)))
+
+
+_LEAVES = (Literal, Parameter, Variable, Element, PatternTest, Subquery)
 
 
 # ---- patterns -----------------------------------------------------------------------------------
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class NodePattern:
     """(variable:Label {key: value} WHERE where); `given` is a parameter or expression instead of a written map."""
@@ -433,6 +449,7 @@ class Length:
     high: int | None
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class RelationshipPattern:
     """-[variable:TYPE*1..3 {key: value} WHERE where]->; `direction` as seen from the node to the left. No length is one
@@ -465,6 +482,7 @@ class Selector:
     count: int = 1
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class PathPattern:
     """name = nodes, and the relationships between each and the next: one fewer."""

@@ -26,7 +26,6 @@ from gdb.language.syntax import (
     Property,
     Variable,
 )
-from gdb.language.tokens import Token
 
 
 class WritingClauses(ReadingClauses):
@@ -36,10 +35,10 @@ class WritingClauses(ReadingClauses):
     def writing_clause(self) -> Clause:
         """A clause that may stand in FOREACH."""
 
-    def create(self, start: Token) -> Create:
+    def create(self, start: int) -> Create:
         return Create(self.patterns(), self.cursor.since(start))
 
-    def merge(self, start: Token) -> Merge:
+    def merge(self, start: int) -> Merge:
         cursor, pattern = self.cursor, self.path()
         on_create: list[SetItem] = []
         on_match: list[SetItem] = []
@@ -54,7 +53,7 @@ class WritingClauses(ReadingClauses):
 
     # ---- SET, REMOVE -----------------------------------------------------------------------------
 
-    def set_(self, start: Token) -> Set:
+    def set_(self, start: int) -> Set:
         items = self._set_items()
         return Set(items, self.cursor.since(start))
 
@@ -65,7 +64,7 @@ class WritingClauses(ReadingClauses):
         return tuple(found)
 
     def _set_item(self) -> SetItem:
-        cursor, start = self.cursor, self.cursor.peek()
+        cursor, start = self.cursor, self.cursor.at
         target = self.operand()
         if isinstance(target, HasLabels) and isinstance(target.subject, Variable):
             return SetLabels(target.subject, self._labels(target), cursor.since(start))
@@ -73,7 +72,7 @@ class WritingClauses(ReadingClauses):
             cursor.expect_sign("=", "of SET", "Write SET n.key = value.")
             return SetProperty(target, self.read(), cursor.since(start))
         if isinstance(target, Variable):
-            add = cursor.accept_sign("+=") is not None
+            add = cursor.accept_sign("+=")
             if not add:
                 cursor.expect_sign("=", "of SET", "Write SET n.key = value, n += map or n:Label.")
             return SetAll(target, self.read(), add, cursor.since(start))
@@ -89,7 +88,7 @@ class WritingClauses(ReadingClauses):
                 )
         return tuple(term[0] for term in test.labels)
 
-    def remove(self, start: Token) -> Remove:
+    def remove(self, start: int) -> Remove:
         found: list[Property | Index | HasLabels] = []
         while not found or self.cursor.accept_sign(","):
             target = self.operand()
@@ -104,13 +103,13 @@ class WritingClauses(ReadingClauses):
 
     # ---- DELETE, FOREACH -------------------------------------------------------------------------
 
-    def delete(self, start: Token, detach: bool) -> Delete:
+    def delete(self, start: int, detach: bool) -> Delete:
         targets: list[Expression] = [self.read()]
         while self.cursor.accept_sign(","):
             targets.append(self.read())
         return Delete(tuple(targets), detach, self.cursor.since(start))
 
-    def foreach(self, start: Token) -> Foreach:
+    def foreach(self, start: int) -> Foreach:
         cursor, opening = self.cursor, self.cursor.at
         cursor.expect_sign("(", "of FOREACH", "Write FOREACH (x IN list | SET ...).")
         self.awaiting.add(opening)

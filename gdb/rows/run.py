@@ -34,7 +34,7 @@ from gdb.language.clauses import (
 )
 from gdb.language.syntax import Expression, NodePattern, PathPattern, RelationshipPattern
 from gdb.rows import writing
-from gdb.rows.limiting import stop
+from gdb.rows.limiting import stops
 from gdb.rows.matching import extended, partly_extended
 from gdb.rows.pattern import Pattern, pattern_of, visible
 from gdb.rows.projecting import enough as needed
@@ -145,9 +145,9 @@ class Runner:
 
     def _clauses(self, clauses: Sequence[Clause], start: Table) -> Table:
         table = Table(start.names, [dict(row) for row in start.rows])
-        place = 0
+        place, limits = 0, stops(clauses)
         while place < len(clauses):
-            last = stop(clauses, place)
+            last = limits[place]
             if last is None:
                 table = self._clause(clauses[place], table)
                 place += 1
