@@ -62,7 +62,7 @@ def answer(
     GdbError : SyntaxProblem, NameProblem, TypeProblem, NotSupported, Cancelled, QueryTimeout, OutOfBudget,
         DeviceError.
     """
-    clock = Clock(request.cancel, request.timeout)
+    clock = Clock(request.cancel, request.timeout, request.limits)
     statements = Statements() if statements is None else statements
     snapshot.look()
     with clock:
@@ -119,7 +119,7 @@ def on_device(request: Request, snapshot: Snapshot, statements: Statements) -> D
             f"columns on a GPU cannot be had with device={request.device!r}.",
             'Use device="cuda" or "cuda:N", or take the rows on the host: execute().',
         )
-    clock = Clock(request.cancel, request.timeout)
+    clock = Clock(request.cancel, request.timeout, request.limits)
     snapshot.look()
     with clock:
         return _on_device(request, snapshot, statements, clock)
@@ -202,7 +202,7 @@ def _picks(statement: Statement, snapshot: Snapshot) -> list[Pick]:
 def explained(request: Request, snapshot: Snapshot) -> str:
     """The plan of a query as text, whether or not it begins with EXPLAIN."""
     snapshot.look()
-    with Clock(request.cancel, request.timeout) as clock:
+    with Clock(request.cancel, request.timeout, request.limits) as clock:
         query = _parsed(request, clock)
         if query.copying is not None:
             raise NotSupported("COPY has no plan.", "Run it with execute().")
@@ -408,9 +408,10 @@ def ran(
 def _most_rows(tail: Tail) -> int | None:
     """How many rows the executor has to give at most; where each is one of the result, one more than it may have is
     enough to refuse it."""
-    if limits.MAX_ROWS is None or tail.direct is None:
+    most = limits.rows()
+    if most is None or tail.direct is None:
         return tail.row_limit
-    refused = limits.MAX_ROWS + 1
+    refused = most + 1
     return refused if tail.row_limit is None else min(refused, tail.row_limit)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from typing import Literal as OneOf
 
+from gdb import limits
 from gdb.language.clauses import Query
 from gdb.language.cursor import Cursor
 from gdb.language.syntax import (
@@ -60,7 +61,7 @@ class AtomReader(ABC):
 
     def __init__(self, cursor: Cursor) -> None:
         self.cursor = cursor
-        self.depth = 0
+        self.depth, self.deepest = 0, limits.size("MAX_DEPTH")
         self.awaiting: set[int] = set()
 
     @abstractmethod

@@ -92,7 +92,7 @@ class ExpressionReader(AtomReader):
         if token.kind in _CONSTANT and cursor.tokens[start + 1].sign in _CLOSING:
             return self.atom()  # as in a long list
         self.depth += 1
-        if self.depth > limits.MAX_DEPTH:
+        if self.depth > self.deepest:
             raise self._too_deep()
         left = self._prefix()
         while (found := self._infix_level()) is not None and found >= level:
@@ -101,10 +101,10 @@ class ExpressionReader(AtomReader):
         return left
 
     def _too_deep(self) -> LimitExceeded:
-        message = f"an expression is nested more than {limits.MAX_DEPTH} deep."
+        message = f"an expression is nested more than {self.deepest} deep."
         return LimitExceeded(
             located(self.cursor.text, self.cursor.here, message),
-            "Leave out parentheses, split the condition with AND, or raise gdb.limits.MAX_DEPTH.",
+            limits.cure("Leave out parentheses, split the condition with AND", "MAX_DEPTH"),
         )
 
     # ---- operators between operands --------------------------------------------------------------

@@ -173,10 +173,11 @@ class ReadingClauses(PatternReader):
             items.append(self._item())
             while cursor.accept_sign(","):
                 items.append(self._item())
-        if len(items) > limits.MAX_RETURN_ITEMS:
+        most = limits.size("MAX_RETURN_ITEMS")
+        if len(items) > most:
             raise LimitExceeded(
-                f"the query returns more than {limits.MAX_RETURN_ITEMS} columns.",
-                "Return fewer, or raise gdb.limits.MAX_RETURN_ITEMS.",
+                f"the query returns more than {most} columns.",
+                limits.cure("Return fewer", "MAX_RETURN_ITEMS"),
             )
         return star, tuple(items)
 

@@ -113,14 +113,14 @@ def tokenize(text: str) -> Tokens:
 
     Raises
     ------
-    LimitExceeded : the text is longer than limits.MAX_QUERY_CHARACTERS.
+    LimitExceeded : the text is longer than gdb.limits.MAX_QUERY_CHARACTERS.
     SyntaxProblem : an unclosed string, quoted name or comment; a character or number that the language does not have.
     """
-    if len(text) > limits.MAX_QUERY_CHARACTERS:
+    most = limits.size("MAX_QUERY_CHARACTERS")
+    if len(text) > most:
         raise LimitExceeded(
-            f"the query has {len(text):,} characters, more than the limit of {limits.MAX_QUERY_CHARACTERS:,}.",
-            "Pass long lists as $parameters, cut a script at ';', or raise gdb.limits.MAX_QUERY_CHARACTERS "
-            "(gdbsh --max-characters).",
+            f"the query has {len(text)} characters, more than the limit of {most}.",
+            limits.cure("Pass long lists as $parameters", "MAX_QUERY_CHARACTERS"),
         )
     pieces = _PIECE.findall(text)
     found = list(map(_Known(_COMMON).__getitem__, pieces))
