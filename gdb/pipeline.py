@@ -243,10 +243,12 @@ def _understood(
         return "it is more than MATCH and RETURN"
     try:
         bound = clock.step("bind", lambda: bind(query, snapshot, request.parameters, request.mode))
-        check(query, request.parameters, request.procedures, clock.check)
+        told = check(query, request.parameters, request.procedures, clock.check)
     except QueryError as refused:
         # rows may do it all the same; where nothing can, their check tells what is wrong
         return f"it does not compile as one pattern: {refused.message}"
+    if told:
+        bound = replace(bound, warnings=(*bound.warnings, *told))
     plan = clock.step("plan", lambda: _planned(request, bound, snapshot))
     return bound, plan
 

@@ -144,7 +144,10 @@ def _sizes(db: gdb.Database) -> str:
 def _limit(text: str) -> tuple[str, float]:
     """A limit by its name, in either case."""
     name, _, number = text.partition("=")
-    return name.strip().upper().replace("-", "_"), float(number.replace("_", ""))
+    try:
+        return name.strip().upper().replace("-", "_"), float(number.replace("_", ""))
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text!r} is not NAME=NUMBER") from None
 
 
 def _run(session: Session, statements: Iterable[Statement]) -> int:

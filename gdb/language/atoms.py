@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from typing import Literal as OneOf
 
 from gdb import limits
+from gdb.errors import SyntaxProblem
 from gdb.language.clauses import Query
 from gdb.language.cursor import Cursor
 from gdb.language.syntax import (
@@ -150,7 +152,18 @@ class AtomReader(ABC):
             )
             found.append((key, self.read()))
         cursor.expect_sign("}", "or ',' in a property map")
+        if len(found) > 1 and len({key.text for key, _ in found}) < len(found):
+            raise self._twice(found)
         return tuple(found)
+
+    def _twice(self, entries: Sequence[tuple[Name, Expression]]) -> SyntaxProblem:
+        seen: set[str] = set()
+        for key, _ in entries:
+            if key.text in seen:
+                break
+            seen.add(key.text)
+        message = f"the key '{key.text}' stands twice in this map."
+        return self.cursor.error(key.place, message, "Leave one of them out.")
 
     # ---- patterns --------------------------------------------------------------------------------
 
@@ -333,6 +346,10 @@ class AtomReader(ABC):
             return self._quantified(start, QUANTIFIERS[word])
         if word == "REDUCE" and named and cursor.is_sign("=", ahead=3):
             return self._reduce(start)
+        if word == "REDUCE" and named and cursor.is_word("IN", ahead=3):
+            message = "reduce() begins with a name for the result and its first value."
+            cure = "Write reduce(total = 0, x IN list | total + x)."
+            raise cursor.error(cursor.place(start + 2), message, cure)
         if word in SHORTEST and opens:
             raise cursor.not_supported(
                 cursor.place(start),

@@ -7,7 +7,7 @@ from enum import Enum, auto
 
 from gdb.errors import SyntaxProblem
 from gdb.language import checks_patterns as patterns
-from gdb.language.checks_calls import check_call, is_aggregate, refuse_aggregate
+from gdb.language.checks_calls import called, check_call, is_aggregate, refuse_aggregate
 from gdb.language.checks_frame import Frame
 from gdb.language.checks_operators import (
     arithmetic,
@@ -214,9 +214,9 @@ def _test(pattern: PathPattern, frame: Frame) -> None:
 
 def _call(expression: Call, frame: Frame, aggregates: Aggregates) -> Known:
     if not is_aggregate(expression):
-        result = VALUE
+        called(expression, frame)
         given = [known(argument, frame, aggregates) for argument in expression.arguments]
-        return check_call(expression, given, frame) or result
+        return check_call(expression, given, frame)
     if aggregates is not Aggregates.HERE:
         raise refuse_aggregate(expression, frame, nested=aggregates is Aggregates.INSIDE)
     given = [known(argument, frame, Aggregates.INSIDE) for argument in expression.arguments]

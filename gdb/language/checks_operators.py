@@ -59,7 +59,10 @@ def with_keys(known: Known, expression: Property | MapProjection, frame: Frame) 
     message = f"{known} has no properties."
     place = expression.subject.place
     if known.kind in (Kind.PATH, Kind.LIST):
-        cure = "Name a node of it." if known.kind is Kind.PATH else "Take an item, as in list[0]."
+        if known.kind is Kind.PATH:
+            cure = "Take its parts: nodes(path), relationships(path)."
+        else:
+            cure = "Take one item, as in list[0].key, or all: [x IN list | x.key]."
         raise frame.misfit(place, message, cure)
     raise frame.problem(TypeProblem, place, "PropertyAccessOnNonMap", message)
 
@@ -97,7 +100,8 @@ def arithmetic(
     if operator != "+":
         for known, at in ((left, expression.first.place), (right, place)):
             if not known.may_be((*NUMBERS, *_TIMES)):
-                raise frame.misfit(at, f"{operator} is of numbers, and this is {known}.")
+                message = f"{operator} is of numbers, and this is {known}."
+                raise frame.misfit(at, message, _converted(known))
     if left.kind in _OPEN or right.kind in _OPEN:
         return LIST if operator == "+" and Kind.LIST in (left.kind, right.kind) else VALUE
     if left.kind in NUMBERS and right.kind in NUMBERS:
@@ -118,7 +122,23 @@ def _check_sum(
     for known, other, at in ((left, right, expression.first.place), (right, left, place)):
         truth = known.kind is Kind.BOOLEAN and other.kind is not Kind.STRING
         if truth or known.kind in _NEVER_ADDED:
-            raise frame.misfit(at, f"+ is of numbers, strings and lists, and this is {known}.")
+            message = f"+ is of numbers, strings and lists, and this is {known}."
+            raise frame.misfit(at, message, _converted(known))
+
+
+def _converted(known: Known) -> str:
+    """How a number or a string is made of what is none."""
+    match known.kind:
+        case Kind.STRING:
+            return "toInteger() and toFloat() make a number of it."
+        case Kind.BOOLEAN:
+            return "toString() makes a string of it, CASE WHEN ... THEN 1 ELSE 0 END a number."
+        case Kind.NODE | Kind.RELATIONSHIP | Kind.MAP:
+            return "Take a property of it, as in a.key."
+        case Kind.LIST:
+            return "Calculate with its items: [x IN list | x * 2], or reduce()."
+        case _:
+            return ""
 
 
 def _sum(left: Known, right: Known) -> Known:

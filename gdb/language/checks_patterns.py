@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 
 from gdb.errors import SyntaxProblem
@@ -32,7 +33,7 @@ def bind(patterns: Sequence[PathPattern], frame: Frame) -> None:
             _node(node, frame)
         for relationship in path.relationships:
             _relationship(relationship, frame, twice)
-            _warn_unbounded(path, relationship, frame)
+            _warn_length(path, relationship, frame)
         if path.name is not None:
             if frame.find(path.name.text) is not None:
                 raise frame.taken(path.name)
@@ -92,6 +93,7 @@ def _relationship(relationship: RelationshipPattern, frame: Frame, twice: set[st
     name = relationship.variable
     if name is None:
         return
+    _warn_type(relationship, frame)
     one = relationship.length is None
     if name.text in twice:
         message = f"the relationship '{name.text}' stands in the pattern twice."
@@ -119,8 +121,31 @@ def _items_fit(known: Known, wanted: Known) -> bool:
     return known.kind is not Kind.LIST or known.items.may_be((wanted.items.kind,))
 
 
-def _warn_unbounded(path: PathPattern, relationship: RelationshipPattern, frame: Frame) -> None:
+def _warn_type(relationship: RelationshipPattern, frame: Frame) -> None:
+    """Of -[KNOWS]->, where a colon is missing: a variable that is written like a type, and used nowhere."""
+    name = relationship.variable
+    if name is None or relationship.types or relationship.given or relationship.properties:
+        return
+    text = frame.told.text
+    written = text[name.place.start : name.place.end]
+    if len(name.text) < 2 or written != name.text or not name.text.isupper():
+        return
+    if len(re.findall(rf"\b{re.escape(name.text)}\b", text)) == 1:
+        frame.warn(
+            name.place,
+            f"the relationship variable {name.text} is named as a type, and any type matches. "
+            f"If it is the type, write -[:{name.text}]-.",
+        )
+
+
+def _warn_length(path: PathPattern, relationship: RelationshipPattern, frame: Frame) -> None:
     length = relationship.length
+    if length is not None and length.high is not None and length.high < length.low:
+        frame.warn(
+            relationship.place,
+            f"no path has at least {length.low} and at most {length.high} relationships. "
+            f"Write *{length.high}..{length.low}.",
+        )
     if length is not None and length.high is None and path.selector is None:
         frame.warn(
             relationship.place,

@@ -11,7 +11,8 @@ from enum import IntEnum
 from typing import get_args
 
 from gdb import limits
-from gdb.errors import LimitExceeded
+from gdb.errors import LimitExceeded, SyntaxProblem
+from gdb.language import dialects
 from gdb.language.atoms import AtomReader
 from gdb.language.labels import label_terms
 from gdb.language.report import located
@@ -29,6 +30,7 @@ from gdb.language.syntax import (
     IsNull,
     Negative,
     Not,
+    Place,
     Property,
     Slice,
     StringOperator,
@@ -111,18 +113,21 @@ class ExpressionReader(AtomReader):
 
     def _infix_level(self) -> Level | None:
         token = self.cursor.tokens[self.cursor.at]
+        if (token.sign or token.word) in dialects.OPERATORS:
+            raise self._no_operator(token.sign or token.word, self.cursor.here)
         if token.sign:
-            if token.sign == "!=":
-                message = "the language has no operator !=."
-                raise self.cursor.error(self.cursor.here, message, "Write <> instead.")
             return _SIGNS.get(token.sign)
         if token.word == "NOT" and not self._is_not_in():
             return None
         return _WORDS.get(token.word)
 
+    def _no_operator(self, written: str, place: Place) -> SyntaxProblem:
+        message = f"the language has no operator {written}."
+        return self.cursor.error(place, message, dialects.OPERATORS[written])
+
     def _is_not_in(self) -> bool:
-        """`a NOT IN b`, as SQL has it."""
-        return self.cursor.is_word("NOT IN")
+        """`a NOT IN b`, `a NOT LIKE b`, as SQL has it."""
+        return self.cursor.is_word("NOT IN", "NOT LIKE", "NOT ILIKE", "NOT BETWEEN")
 
     def _infix(self, level: Level, left: Expression, start: int) -> Expression:
         match level:
@@ -149,11 +154,7 @@ class ExpressionReader(AtomReader):
         while self._infix_level() is Level.COMPARISON:
             sign = self.cursor.take()
             if sign.text == "=" and self.cursor.is_sign("="):
-                raise self.cursor.error(
-                    self.cursor.last.to(self.cursor.here),
-                    "the language has no operator ==.",
-                    "Write = instead.",
-                )
+                raise self._no_operator("==", self.cursor.last.to(self.cursor.here))
             following = self.cursor.at
             right = self.read(Level.TEST)
             place = self.cursor.since(begin)
@@ -167,9 +168,14 @@ class ExpressionReader(AtomReader):
         cursor = self.cursor
         if self._is_not_in():
             cursor.take()
+            if cursor.peek().word in dialects.OPERATORS:
+                raise self._no_operator(cursor.peek().word, cursor.here)
             place = cursor.last.to(cursor.here)
             raise cursor.error(place, "NOT stands before the whole test.", "Write NOT a IN b.")
         if cursor.accept_word("IN"):
+            if cursor.is_sign("(") and cursor.at in cursor.brackets.with_comma:
+                message = "the list behind IN stands in parentheses."
+                raise cursor.error(cursor.here, message, "Write it in brackets: IN [1, 2].")
             right = self.read(Level.ADD)
             return In(left, right, cursor.since(start))
         if cursor.accept_word("IS"):

@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from typing import Literal as OneOf
 
 from gdb.errors import LimitExceeded, SyntaxProblem
+from gdb.language import dialects
 from gdb.language.clauses import (
     WRITING,
     CallProcedure,
@@ -35,14 +36,6 @@ CLAUSE_WORDS: tuple[str, ...] = (
 )
 _FIRST_WORDS = frozenset(word.split()[0] for word in CLAUSE_WORDS)
 _STARTS = ("EXPLAIN", "PROFILE", "COPY", *CLAUSE_WORDS)
-_REFUSED = {
-    "USE": ("USE is", "Open the other store with gdb.connect()."),
-    "SHOW": ("SHOW is", "CALL dbms.procedures() lists what tells of labels, types and keys."),
-    "FILTER": ("FILTER is", "Write WITH * WHERE."),
-    "LET": ("LET is", "Write WITH *, expression AS name."),
-    "FINISH": ("FINISH is", "Leave it out."),
-    **{word: (f"{word} is", "See Database.load() and db.schema().") for word in ("DROP", "ALTER")},
-}
 _LONG = 100_000
 """Characters from which on a text is a long one."""
 _ENDS_WITH_RETURN = "A query ends with RETURN: what to give back, as in RETURN count(*)."
@@ -202,7 +195,9 @@ class _Parser(CopyStatement):
         clause = self._writing_clause(self.cursor.at)
         if clause is None:
             words = ("CREATE", "MERGE", "SET", "REMOVE", "DELETE", "DETACH DELETE", "FOREACH")
-            raise self.cursor.unexpected("a clause that writes, or ')'", words)
+            reads = self.cursor.peek().word in _FIRST_WORDS
+            cure = "Write UNWIND list AS x, and the clauses that read behind it." if reads else ""
+            raise self.cursor.unexpected("a clause that writes, or ')'", () if reads else words, cure)
         return clause
 
     # ---- queries in braces -----------------------------------------------------------------------
@@ -232,8 +227,11 @@ class _Parser(CopyStatement):
         """What is wrong at the cursor, behind these clauses."""
         cursor, token = self.cursor, self.cursor.peek()
         last = clauses[-1] if clauses else None
-        if token.word in _REFUSED:
-            raise cursor.not_supported(cursor.here, *_REFUSED[token.word])
+        if token.word in dialects.CLAUSES:
+            raise cursor.not_supported(cursor.here, *dialects.CLAUSES[token.word])
+        if token.sign == ":" and last is None:
+            what = f":{cursor.peek(1).text}, a command of another shell, is"
+            raise cursor.not_supported(cursor.here, what, "Commands of gdbsh begin with a dot.")
         if last is None:
             return cursor.unexpected("a clause such as MATCH", _STARTS)
         if isinstance(last, Return):

@@ -268,6 +268,8 @@ class PatternReader(ExpressionReader):
         low = self._whole() if cursor.peek().kind is Kind.INTEGER else None
         if not cursor.accept_sign(".."):
             return Length(1, None) if low is None else Length(low, low)
+        if cursor.is_sign("."):
+            raise cursor.unexpected("the largest length", cure="Write two dots, as in *1..3.")
         high = self._whole() if cursor.peek().kind is Kind.INTEGER else None
         return Length(1 if low is None else low, high)
 

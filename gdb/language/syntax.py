@@ -226,7 +226,7 @@ class Call:
 @quick
 @dataclass(frozen=True, slots=True)
 class MapLiteral:
-    """{key: value, ...}; of a key that stands twice the last value counts."""
+    """{key: value, ...}; no key stands twice."""
 
     entries: tuple[tuple[Name, Expression], ...]
     place: Place = field(compare=False)

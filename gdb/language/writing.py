@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 
+from gdb.language import dialects
 from gdb.language.clauses import (
     Clause,
     Create,
@@ -36,7 +37,11 @@ class WritingClauses(ReadingClauses):
         """A clause that may stand in FOREACH."""
 
     def create(self, start: int) -> Create:
-        return Create(self.patterns(), self.cursor.since(start))
+        cursor = self.cursor
+        refused = dialects.CREATED.get(cursor.tokens[cursor.at].word)
+        if refused is not None and not cursor.is_sign("=", ahead=1):
+            raise cursor.not_supported(cursor.here, *refused)
+        return Create(self.patterns(), cursor.since(start))
 
     def merge(self, start: int) -> Merge:
         cursor, pattern = self.cursor, self.path()

@@ -9,7 +9,7 @@ import math
 from typing import TYPE_CHECKING
 
 from gdb.values import times
-from gdb.values.naming import shown
+from gdb.values.naming import kind, shown
 from gdb.values.problems import ValueProblem
 
 if TYPE_CHECKING:
@@ -158,7 +158,15 @@ def _floats(operator: str, a: Value, b: Value) -> tuple[float, float]:
         and not isinstance(b, bool)
     ):
         return float(a), float(b)
-    raise ValueProblem("type", f"{operator} does not take {shown(a)} and {shown(b)}.")
+    several = {kind(a), kind(b)}
+    cure = ""
+    if "BOOLEAN" in several:
+        cure = "toString() makes a string of a boolean, CASE WHEN ... THEN 1 ELSE 0 END a number."
+    elif "STRING" in several:
+        cure = "toInteger() and toFloat() make a number of a string."
+    elif several & {"NODE", "RELATIONSHIP", "MAP"}:
+        cure = "Take a property, as in a.key."
+    raise ValueProblem("type", f"{operator} does not take {shown(a)} and {shown(b)}.", cure)
 
 
 def _by_zero() -> ValueProblem:

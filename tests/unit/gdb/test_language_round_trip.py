@@ -78,7 +78,9 @@ def _few(strategy: st.SearchStrategy, least: int = 0) -> st.SearchStrategy:
 
 
 def _entries(inner: st.SearchStrategy) -> st.SearchStrategy:
-    return _few(st.tuples(names, inner))
+    return st.lists(
+        st.tuples(names, inner), max_size=3, unique_by=lambda entry: entry[0].text
+    ).map(tuple)
 
 
 def _path(inner: st.SearchStrategy, least: int, name: st.SearchStrategy) -> st.SearchStrategy:
