@@ -55,7 +55,9 @@ def answered(
     from gdb.chain.run import ran
     from gdb.language.checks import check
 
-    warnings = clock.step("bind", lambda: check(query, request.parameters, request.procedures, clock.check))
+    warnings = clock.step(
+        "bind", lambda: check(query, request.parameters, request.procedures, clock.check)
+    )
     context = _context(request, snapshot, clock)
     try:
         chain = clock.step("plan", lambda: compiled(context, query, request.parameters))

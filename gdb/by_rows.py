@@ -46,7 +46,9 @@ def answered(
     from gdb.language.checks import check
     from gdb.rows.run import writes
 
-    warnings = clock.step("bind", lambda: check(query, request.parameters, request.procedures, clock.check))
+    warnings = clock.step(
+        "bind", lambda: check(query, request.parameters, request.procedures, clock.check)
+    )
 
     def run(snapshot: Snapshot, changes: Changes | None) -> tuple[Answer, Context, list[Row]]:
         found, context = clock.step("run", lambda: _ran(request, query, snapshot, changes, clock))

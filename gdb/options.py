@@ -152,7 +152,9 @@ def byte_count(name: str, value: int | str) -> int:
     return int(size)
 
 
-def timeout_seconds(timeout: float | None, given: Mapping[str, float] = limits.NONE) -> float | None:
+def timeout_seconds(
+    timeout: float | None, given: Mapping[str, float] = limits.NONE
+) -> float | None:
     """A time limit in seconds, `MAX_SECONDS` where none is given, of the database or else of `gdb.limits`; None for
     none.
 

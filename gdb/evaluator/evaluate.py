@@ -12,7 +12,7 @@ from gdb.errors import InternalError, NameProblem, QueryError
 from gdb.evaluator import access, logic, loops
 from gdb.evaluator.calls import applied, chained, found
 from gdb.evaluator.context import Compiled, Condition, Context, Subqueries
-from gdb.evaluator.texts import tester
+from gdb.evaluator.texts import normalized, tester
 from gdb.language.report import problem
 from gdb.language.suggest import did_you_mean
 from gdb.language.syntax import (
@@ -46,16 +46,19 @@ from gdb.language.syntax import (
     Subquery,
     Variable,
 )
+from gdb.language.value_types import IsNormalized, IsTyped
 from gdb.values import arithmetic, comparison
 from gdb.values.graph import entries
 from gdb.values.kinds import Row, Value
 from gdb.values.naming import shown
 from gdb.values.problems import ValueProblem
+from gdb.evaluator.type_tests import is_of
 
 Result = TypeVar("Result")
 _OPERATIONS: Mapping[str, Callable[[Value, Value], Value]] = {
     "+": arithmetic.add,
     "-": arithmetic.subtract,
+    "||": arithmetic.joined,
     "*": arithmetic.multiply,
     "/": arithmetic.divide,
     "%": arithmetic.remainder,
@@ -190,6 +193,12 @@ class Evaluator:
                 if negated:
                     return lambda row: inner(row) is not None
                 return lambda row: inner(row) is None
+            case IsTyped(operand=operand, type=type_, negated=negated):
+                inner = self.compiled(operand)
+                return lambda row: is_of(inner(row), type_) is not negated
+            case IsNormalized(operand=operand, form=form, negated=negated, place=place):
+                test = normalized(form, negated)
+                return self._applied(test, place, operand)
             case HasLabels(subject=subject, labels=labels, place=place):
                 return self._applied(lambda of: access.has_labels(of, labels), place, subject)
             case Quantified(quantifier=kind, variable=name, list=of, where=where):

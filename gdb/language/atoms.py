@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import Literal as OneOf
@@ -10,9 +11,12 @@ from gdb import limits
 from gdb.errors import SyntaxProblem
 from gdb.language.clauses import Query
 from gdb.language.cursor import Cursor
+from gdb.language.signatures import RANDOM
 from gdb.language.syntax import (
     Call,
     Case,
+    Comparator,
+    Comparison,
     Expression,
     ListComprehension,
     ListLiteral,
@@ -30,6 +34,7 @@ from gdb.language.syntax import (
     Reduce,
     Subquery,
     Variable,
+    walk,
 )
 from gdb.language.tokens import Kind, Token
 
@@ -46,6 +51,8 @@ SUBQUERIES: dict[str, OneOf["EXISTS", "COUNT", "COLLECT"]] = {
 }
 SHORTEST = ("SHORTESTPATH", "ALLSHORTESTPATHS")
 LOOSE_WORDS = {"TRUE": True, "FALSE": False, "NULL": None}
+FLOAT_WORDS = {"INF": math.inf, "INFINITY": math.inf, "NAN": math.nan}
+_SIDES = {"BOTH": "btrim", "LEADING": "ltrim", "TRAILING": "rtrim"}
 # A word that cannot begin an expression, so that `WHERE RETURN a` is told at RETURN.
 NO_VALUES = (
     *("MATCH", "WHERE", "RETURN", "ORDER BY", "SKIP", "LIMIT", "WITH", "UNION", "UNWIND"),
@@ -69,6 +76,10 @@ class AtomReader(ABC):
     @abstractmethod
     def read(self) -> Expression:
         """One expression."""
+
+    @abstractmethod
+    def test_of(self, left: Expression) -> Expression | None:
+        """The comparison or test that begins with an operator at the cursor; None where there is none."""
 
     @abstractmethod
     def path(self, inside_expression: bool = False) -> PathPattern:
@@ -273,6 +284,9 @@ class AtomReader(ABC):
         if word in LOOSE_WORDS:
             cursor.take()
             return Literal(LOOSE_WORDS[word], cursor.place(start))
+        if word in FLOAT_WORDS and token.text not in cursor.floats_named:
+            cursor.take()
+            return Literal(FLOAT_WORDS[word], cursor.place(start))
         if word in _NO_VALUE_BEGINS and cursor.is_word(*NO_VALUES) and following.sign != ".":
             raise cursor.unexpected("an expression")
         cursor.at += 1
@@ -287,17 +301,45 @@ class AtomReader(ABC):
         cursor = self.cursor
         subject = None if cursor.is_word("WHEN") else self.read()
         branches: list[tuple[Expression, Expression]] = []
+        tests: list[bool] = []
         while cursor.accept_word("WHEN"):
-            condition = self.read()
+            conditions = [self._when(subject)]
+            while subject is not None and cursor.accept_sign(","):
+                conditions.append(self._when(subject))
             if not cursor.accept_word("THEN"):
                 raise cursor.unexpected("THEN", ["THEN"])
-            branches.append((condition, self.read()))
+            value = self.read()
+            branches += ((condition, value) for condition, _ in conditions)
+            tests += [test for _, test in conditions]
         if not branches:
             raise cursor.unexpected("WHEN", ["WHEN"], "Write CASE WHEN condition THEN value END.")
         default = self.read() if cursor.accept_word("ELSE") else None
         if not cursor.accept_word("END"):
             raise cursor.unexpected("END of CASE", ["WHEN", "ELSE", "END"])
-        return Case(subject, tuple(branches), default, cursor.since(start))
+        place = cursor.since(start)
+        if subject is None or not any(tests):
+            return Case(subject, tuple(branches), default, place)
+        self._check_repeatable(subject)
+        searched = [
+            (when if test else Comparison(Comparator.EQUAL, subject, when, when.place), value)
+            for test, (when, value) in zip(tests, branches, strict=True)
+        ]
+        return Case(None, tuple(searched), default, place)
+
+    def _when(self, subject: Expression | None) -> tuple[Expression, bool]:
+        """What stands behind WHEN, and whether it is a test of the subject, `> 30` or IS NULL, and no value."""
+        if subject is not None:
+            test = self.test_of(subject)
+            if test is not None:
+                return test, True
+        return self.read(), False
+
+    def _check_repeatable(self, subject: Expression) -> None:
+        """Refuse a subject that would be another value at each WHEN."""
+        for part in walk(subject):
+            if isinstance(part, Call) and part.function.text.lower() in RANDOM:
+                message = "CASE with tests of a random value would draw it anew for each."
+                raise self.cursor.error(part.place, message, "Compute it in a WITH before.")
 
     def map_projection(self, subject: Variable, start: int) -> MapProjection:
         """subject{.key, .*, name, key: value}"""
@@ -394,6 +436,8 @@ class AtomReader(ABC):
         if cursor.accept_sign("*"):
             cursor.expect_sign(")", f"after {function.text}(*")
             return Call(function, (), cursor.since(start), star=True)
+        if word == "TRIM" and (found := self._trimmed(function, start)) is not None:
+            return found
         distinct = cursor.accept_word("DISTINCT")
         arguments = (self.read(),) if distinct and cursor.is_sign(")") else self.several(")")
         cursor.expect_sign(")", f"or ',' in {function.text}()")
@@ -402,6 +446,40 @@ class AtomReader(ABC):
             if isinstance(only, PatternTest) and not distinct:
                 return PatternTest(only.pattern, cursor.since(start))
         return Call(function, arguments, cursor.since(start), distinct)
+
+    def _trimmed(self, function: Name, start: int) -> Call | None:
+        """trim([LEADING | TRAILING | BOTH] [characters] FROM text), behind its parenthesis; None where it is the
+        usual form."""
+        cursor = self.cursor
+        side = cursor.peek().word if cursor.is_word(*_SIDES) else ""
+        if side and cursor.peek(1).sign in (",", ")", "."):  # a variable
+            return None
+        if not side and not self._has_from():
+            return None
+        if side:
+            cursor.take()
+        given = () if cursor.is_word("FROM") else (self.read(),)
+        if not cursor.accept_word("FROM"):
+            raise cursor.unexpected("FROM", ["FROM"], "Write trim(BOTH 'x' FROM text).")
+        text = self.read()
+        cursor.expect_sign(")", f"to close {function.text}()")
+        name = Name(_SIDES[side or "BOTH"], function.place)
+        return Call(name, (text, *given), cursor.since(start))
+
+    def _has_from(self) -> bool:
+        """Whether FROM stands in the parenthesis that was opened last, and in none inside it."""
+        cursor, depth = self.cursor, 0
+        for number in range(cursor.at, len(cursor.tokens)):
+            token = cursor.tokens[number]
+            if token.sign in ("(", "[", "{"):
+                depth += 1
+            elif token.sign in (")", "]", "}"):
+                depth -= 1
+            if depth < 0:
+                return False
+            if token.word == "FROM" and depth == 0 and number > cursor.at:
+                return cursor.tokens[number - 1].sign not in (".", ",")
+        return False
 
 
 def _begins_value(token: Token) -> bool:

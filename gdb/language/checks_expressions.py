@@ -68,6 +68,7 @@ from gdb.language.syntax import (
     children,
     walk,
 )
+from gdb.language.value_types import IsNormalized, IsTyped
 
 
 class Aggregates(Enum):
@@ -142,7 +143,7 @@ def known(
             return frame.told.subquery(expression, frame)
         case ListComprehension() | Quantified() | Reduce() | PatternComprehension():
             return _with_variable(expression, frame, aggregates)
-        case Comparison() | StringTest() | IsNull():
+        case Comparison() | StringTest() | IsNull() | IsTyped() | IsNormalized():
             result = BOOLEAN
         case MapLiteral():
             result = MAP

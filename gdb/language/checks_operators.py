@@ -97,6 +97,8 @@ def arithmetic(
     frame: Frame,
 ) -> Known:
     """Check one step of a chain, and tell what is known of it. `place` is that of the right operand."""
+    if operator == "||":
+        return _concatenated(left, right, place, expression, frame)
     if operator != "+":
         for known, at in ((left, expression.first.place), (right, place)):
             if not known.may_be((*NUMBERS, *_TIMES)):
@@ -124,6 +126,23 @@ def _check_sum(
         if truth or known.kind in _NEVER_ADDED:
             message = f"+ is of numbers, strings and lists, and this is {known}."
             raise frame.misfit(at, message, _converted(known))
+
+
+def _concatenated(
+    left: Known, right: Known, place: Place, expression: Arithmetic, frame: Frame
+) -> Known:
+    """Check a || b, and tell what is known of it: two strings, or two lists."""
+    for known, at in ((left, expression.first.place), (right, place)):
+        if not known.may_be((Kind.STRING, Kind.LIST)):
+            cure = "Write toString() around it, or OR between conditions."
+            cure = "Write OR." if known.kind is Kind.BOOLEAN else cure
+            raise frame.misfit(at, f"|| joins strings or lists, and this is {known}.", cure)
+    if left.kind in _OPEN or right.kind in _OPEN:
+        return VALUE
+    if left.kind is not right.kind:
+        message = f"|| joins two strings or two lists, and here are {left} and {right}."
+        raise frame.misfit(place, message, "Write + to put an item before or behind a list.")
+    return left if left == right else LIST
 
 
 def _converted(known: Known) -> str:

@@ -12,6 +12,7 @@ from gdb.language.syntax import Name, Place
 from gdb.language.tokens import Kind, Token, tokenize
 
 _BETWEEN_PULSES = 4096
+_FLOATS = ("INF", "INFINITY", "NAN")
 
 
 class Brackets:
@@ -55,6 +56,7 @@ class Cursor:
         cut = tokenize(text)
         self.tokens, self.starts, self.ends = cut.tokens, cut.starts, cut.ends
         self.at = 0  # never behind END
+        self.floats_named: set[str] = set()  # names like Inf that are used as names, so no floats
         self.pulse = pulse
         self.next_pulse = _BETWEEN_PULSES if pulse is not None else len(self.tokens)
 
@@ -153,6 +155,8 @@ class Cursor:
             raise self.unexpected(what, cure=cure if token.kind is Kind.STRING else "")
         place = Place(self.starts[self.at], self.ends[self.at])
         self.at += 1
+        if token.word in _FLOATS:
+            self.floats_named.add(token.text)
         return Name(token.text, place)
 
     # ---- errors ----------------------------------------------------------------------------------

@@ -14,7 +14,9 @@ _NO_INDEX = "None is needed: conditions are evaluated over columns, and ids are 
 _NO_CONSTRAINT = "Ids are unique within an id space; MERGE looks for a node before it makes one."
 _NO_USERS = "A store is a folder: its files' permissions say who may use it."
 _NO_TABLES = "Labels and types need no declaration: write CREATE (:Label {key: value})."
-_TRANSACTION = "A query is one transaction; several are committed together in `with db.transaction() as tx:`."
+_TRANSACTION = (
+    "A query is one transaction; several are committed together in `with db.transaction() as tx:`."
+)
 
 CLAUSES: Refusals = {
     "USE": ("USE is", "Open the other store with gdb.connect()."),

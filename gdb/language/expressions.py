@@ -7,7 +7,9 @@ sqlglot's own expression parser is not used: it reads `a + b ^ 2` as `(a + b) ^ 
 
 from __future__ import annotations
 
+import math
 from enum import IntEnum
+from typing import Literal as OneOf
 from typing import get_args
 
 from gdb import limits
@@ -28,6 +30,7 @@ from gdb.language.syntax import (
     In,
     Index,
     IsNull,
+    Literal,
     Negative,
     Not,
     Place,
@@ -38,9 +41,11 @@ from gdb.language.syntax import (
     Variable,
 )
 from gdb.language.tokens import Kind
+from gdb.language.type_tests import value_type
+from gdb.language.value_types import IsNormalized, IsTyped
 
 OPERATOR_WORDS = (
-    *(*Connective, "NOT", "IN", "IS NULL", "IS NOT NULL"),
+    *(*Connective, "NOT", "IN", "IS NULL", "IS NOT NULL", "IS TYPED", "IS NORMALIZED"),
     *(operator for operator in StringOperator if operator is not StringOperator.MATCHES),
 )
 
@@ -63,6 +68,8 @@ class Level(IntEnum):
 _SIGNS = {
     **dict.fromkeys(("=", "<>", "<", "<=", ">", ">="), Level.COMPARISON),
     "=~": Level.TEST,
+    "||": Level.ADD,
+    "::": Level.TEST,
     "+": Level.ADD,
     "-": Level.ADD,
     "*": Level.MULTIPLY,
@@ -75,6 +82,12 @@ _WORDS = {
     "XOR": Level.XOR,
     "AND": Level.AND,
     **dict.fromkeys(("NOT", "IN", "IS", "STARTS", "ENDS", "CONTAINS"), Level.TEST),
+}
+_FORMS: dict[str, OneOf["NFC", "NFD", "NFKC", "NFKD"]] = {
+    "NFC": "NFC",
+    "NFD": "NFD",
+    "NFKC": "NFKC",
+    "NFKD": "NFKD",
 }
 _CONSTANT = (Kind.INTEGER, Kind.FLOAT, Kind.STRING)
 _CLOSING = (",", "]", "}", ")")
@@ -179,10 +192,9 @@ class ExpressionReader(AtomReader):
             right = self.read(Level.ADD)
             return In(left, right, cursor.since(start))
         if cursor.accept_word("IS"):
-            negated = cursor.accept_word("NOT")
-            if not cursor.accept_word("NULL"):
-                raise cursor.unexpected("NULL or NOT NULL after IS", ["NULL", "NOT NULL"])
-            return IsNull(left, negated, cursor.since(start))
+            return self._is(left, start)
+        if cursor.accept_sign("::"):
+            return self._typed(left, False, start)
         if cursor.accept_sign("=~"):
             return StringTest(
                 StringOperator.MATCHES, left, self.read(Level.ADD), cursor.since(start)
@@ -193,6 +205,36 @@ class ExpressionReader(AtomReader):
                 return StringTest(operator, left, right, cursor.since(start))
         cursor.take()
         raise cursor.unexpected("WITH", ["WITH"], "Write STARTS WITH or ENDS WITH.")
+
+    def _is(self, left: Expression, start: int) -> Expression:
+        """Behind IS: [NOT] NULL, [NOT] :: type, [NOT] NORMALIZED."""
+        cursor = self.cursor
+        negated = cursor.accept_word("NOT")
+        if cursor.accept_word("NULL"):
+            return IsNull(left, negated, cursor.since(start))
+        if cursor.accept_sign("::") or cursor.accept_word("TYPED"):
+            return self._typed(left, negated, start)
+        form = _FORMS.get(cursor.peek().word)
+        if form is not None and cursor.is_word("NORMALIZED", ahead=1):
+            cursor.take()
+        if cursor.accept_word("NORMALIZED"):
+            return IsNormalized(left, form or "NFC", negated, cursor.since(start))
+        words = ["NULL", "NOT NULL", "TYPED", "NORMALIZED"]
+        cure = "A label is tested by a:Label, a type by IS :: INTEGER."
+        raise cursor.unexpected("NULL, NOT NULL, :: or NORMALIZED after IS", words, cure)
+
+    def _typed(self, left: Expression, negated: bool, start: int) -> IsTyped:
+        bars = not self.awaiting
+        return IsTyped(left, value_type(self.cursor, bars), negated, self.cursor.since(start))
+
+    def test_of(self, left: Expression) -> Expression | None:
+        start = self.cursor.at
+        match self._infix_level():
+            case Level.COMPARISON:
+                return self._comparisons(left, start)
+            case Level.TEST:
+                return self._test(left, start)
+        return None
 
     def _arithmetic(self, level: Level, left: Expression, start: int) -> Expression:
         rest: list[tuple[ArithmeticOperator, Expression]] = []
@@ -213,6 +255,12 @@ class ExpressionReader(AtomReader):
             cursor.take()
             if cursor.tokens[cursor.at].kind in (Kind.INTEGER, Kind.FLOAT):
                 return self._postfix(self.number(start, -1), start)
+            if cursor.tokens[cursor.at].word in ("INF", "INFINITY"):
+                found = self.atom()
+                if isinstance(found, Literal):
+                    found = Literal(-math.inf, cursor.since(start))
+                    return self._postfix(found, start)
+                cursor.at = start + 1
             return Negative(self.read(Level.UNARY), cursor.since(start))
         if token.sign == "+":
             cursor.take()

@@ -197,7 +197,9 @@ class _Parser(CopyStatement):
             words = ("CREATE", "MERGE", "SET", "REMOVE", "DELETE", "DETACH DELETE", "FOREACH")
             reads = self.cursor.peek().word in _FIRST_WORDS
             cure = "Write UNWIND list AS x, and the clauses that read behind it." if reads else ""
-            raise self.cursor.unexpected("a clause that writes, or ')'", () if reads else words, cure)
+            raise self.cursor.unexpected(
+                "a clause that writes, or ')'", () if reads else words, cure
+            )
         return clause
 
     # ---- queries in braces -----------------------------------------------------------------------

@@ -98,12 +98,16 @@ class PatternReader(ExpressionReader):
         found = self._chain(False)
         if cursor.is_word("WHERE"):
             raise cursor.not_supported(
-                cursor.place(start), "WHERE in a pattern in parentheses is", "Write it after the pattern."
+                cursor.place(start),
+                "WHERE in a pattern in parentheses is",
+                "Write it after the pattern.",
             )
         cursor.expect_sign(")", "to close the pattern")
         if cursor.is_sign("{", "+", "*", "-", "<", "("):
             raise cursor.not_supported(
-                cursor.place(start), "repeating a pattern is", "Repeat a relationship, as in -[:T*1..3]->."
+                cursor.place(start),
+                "repeating a pattern is",
+                "Repeat a relationship, as in -[:T*1..3]->.",
             )
         return found
 
@@ -196,7 +200,11 @@ class PatternReader(ExpressionReader):
         token = cursor.tokens[cursor.at]
         if token.sign in ends:
             return None
-        if token.word == "WHERE" and cursor.is_word("WHERE") and not cursor.is_sign(":", ")", "]", "*", ahead=1):
+        if (
+            token.word == "WHERE"
+            and cursor.is_word("WHERE")
+            and not cursor.is_sign(":", ")", "]", "*", ahead=1)
+        ):
             return None
         return cursor.name(f"a name, a label or the end of the {what}")
 

@@ -29,6 +29,7 @@ from gdb.language.syntax import (
     Slice,
     StringTest,
 )
+from gdb.language.value_types import IsNormalized, IsTyped
 
 
 def rebuilt(
@@ -49,7 +50,13 @@ def rebuilt(
     match expression:
         case Property(subject=subject) | HasLabels(subject=subject):
             return replace(expression, subject=inner(subject))
-        case Not(operand=operand) | Negative(operand=operand) | IsNull(operand=operand):
+        case (
+            Not(operand=operand)
+            | Negative(operand=operand)
+            | IsNull(operand=operand)
+            | IsTyped(operand=operand)
+            | IsNormalized(operand=operand)
+        ):
             return replace(expression, operand=inner(operand))
         case ListLiteral(items=items):
             return replace(expression, items=tuple(map(inner, items)))

@@ -35,6 +35,7 @@ from gdb.language.syntax import (
     Subquery,
     walk,
 )
+from gdb.language.value_types import IsNormalized, IsTyped
 
 _HOPS = "Write each relationship out, one query for each length."
 _PARAMETER = "Pass the list as a $parameter."
@@ -45,6 +46,8 @@ _KINDS: dict[type[Expression], tuple[str, str]] = {
     MapProjection: ("maps as values are", "Return the values as columns."),
     Index: ("taking items or slices of a list is", "Use IN to look into a list."),
     Slice: ("taking items or slices of a list is", "Use IN to look into a list."),
+    IsTyped: ("a test of the type is", "Compare valueType() in Python."),
+    IsNormalized: ("IS NORMALIZED is", "Test it in Python."),
     Case: ("CASE is", "Return the parts as columns, or use coalesce()."),
     ListComprehension: ("a list comprehension is", _PARAMETER),
     Reduce: ("reduce() is", _PARAMETER),

@@ -97,15 +97,13 @@ class Scope:
         most = limits.size("MAX_PATTERN_VERTICES")
         if len(self.vertices) > most:
             raise LimitExceeded(
-                f"the pattern has {len(self.vertices)} nodes, more than the limit of "
-                f"{most}.",
+                f"the pattern has {len(self.vertices)} nodes, more than the limit of {most}.",
                 limits.cure("Match a smaller pattern", "MAX_PATTERN_VERTICES"),
             )
         most = limits.size("MAX_PATTERN_EDGES")
         if len(self.edges) > most:
             raise LimitExceeded(
-                f"the pattern has {len(self.edges)} relationships, more than the limit of "
-                f"{most}.",
+                f"the pattern has {len(self.edges)} relationships, more than the limit of {most}.",
                 limits.cure("Match a smaller pattern", "MAX_PATTERN_EDGES"),
             )
 

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from typing import Literal as OneOf
 
 from gdb.language.quick import quick
+from gdb.language.value_types import IsNormalized, IsTyped
 from gdb.storage.adjacency import Direction
 
 if TYPE_CHECKING:
@@ -64,7 +65,7 @@ class StringOperator(StrEnum):
     MATCHES = "=~"
 
 
-ArithmeticOperator: TypeAlias = OneOf["+", "-", "*", "/", "%", "^"]
+ArithmeticOperator: TypeAlias = OneOf["+", "-", "||", "*", "/", "%", "^"]
 LabelTerms: TypeAlias = "tuple[tuple[Name, ...], ...]"
 """An AND of ORs: ((A,), (B, C)) is :A&(B|C)."""
 
@@ -350,6 +351,8 @@ Expression: TypeAlias = (
     | StringTest
     | In
     | IsNull
+    | IsTyped
+    | IsNormalized
     | Arithmetic
     | Negative
     | HasLabels
@@ -375,6 +378,8 @@ def children(expression: Expression) -> tuple[Expression, ...]:
         case Property(subject=inner) | HasLabels(subject=inner):
             return (inner,)
         case Not(operand=inner) | Negative(operand=inner) | IsNull(operand=inner):
+            return (inner,)
+        case IsTyped(operand=inner) | IsNormalized(operand=inner):
             return (inner,)
         case ListLiteral(items=several) | Connected(operands=several) | Call(arguments=several):
             return several

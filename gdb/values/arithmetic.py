@@ -58,6 +58,19 @@ def add(a: Value, b: Value) -> Value:
     return left + right
 
 
+def joined(a: Value, b: Value) -> Value:
+    """a || b: of two strings, or of two lists."""
+    if a is None or b is None:
+        return None
+    if isinstance(a, str) and isinstance(b, str):
+        return a + b
+    if isinstance(a, list) and isinstance(b, list):
+        return [*a, *b]
+    cure = "Write OR." if isinstance(a, bool) and isinstance(b, bool) else ""
+    cure = cure or "Write toString() around what is no string, or + for an item of a list."
+    raise ValueProblem("type", f"|| does not take {shown(a)} and {shown(b)}.", cure)
+
+
 def subtract(a: Value, b: Value) -> Value:
     """a - b"""
     if a is None or b is None:

@@ -15,9 +15,11 @@ from gdb.errors import QueryError
 from gdb.language import clauses as c
 from gdb.language import syntax as s
 from gdb.language.parser import parse
-from gdb.language.printer import expression_text, printed
+from gdb.language.expression_text import expression_text
+from gdb.language.printer import printed
 from gdb.language.reading import MODES
 from gdb.language.syntax import Place
+from gdb.language.value_types import NAMES, IsNormalized, IsTyped, OneType, ValueType
 from gdb.storage.adjacency import Direction
 from tests.unit.gdb import language_cases as cases
 
@@ -62,7 +64,7 @@ literals = st.builds(
         st.none(),
         st.booleans(),
         st.integers(-(2**63), 2**63 - 1),
-        st.floats(allow_nan=False, allow_infinity=False),
+        st.floats(allow_nan=False),
         st.text(max_size=5),
     ),
     st.just(_P),
@@ -71,6 +73,19 @@ parameters = st.builds(s.Parameter, names.map(lambda name: name.text), st.just(_
 labels = st.lists(st.lists(names, min_size=1, max_size=2).map(tuple), min_size=1, max_size=2).map(
     tuple
 )
+
+
+value_types = st.recursive(
+    st.builds(
+        lambda name, nullable: ValueType((OneType(name, nullable and name != "NOTHING"),)),
+        st.sampled_from(sorted(set(NAMES.values()))), st.booleans(),
+    ),
+    lambda inner: st.builds(
+        lambda items, nullable, more: ValueType((OneType("LIST", nullable, items), *more.alternatives)),
+        inner, st.booleans(), inner,
+    ),
+    max_leaves=4,
+)  # fmt: skip
 
 
 def _few(strategy: st.SearchStrategy, least: int = 0) -> st.SearchStrategy:
@@ -115,7 +130,7 @@ def _path(inner: st.SearchStrategy, least: int, name: st.SearchStrategy) -> st.S
 def _larger(inner: st.SearchStrategy) -> st.SearchStrategy:
     none, p = st.none(), st.just(_P)
     optional = none | inner
-    arithmetic = st.sampled_from(["+-", "*/%", "^"]).flatmap(
+    arithmetic = st.sampled_from([["+", "-", "||"], "*/%", "^"]).flatmap(
         lambda signs: st.lists(st.tuples(st.sampled_from(signs), inner), min_size=1, max_size=3)
     )
     projection_entries = _few(st.tuples(names, inner))
@@ -132,6 +147,8 @@ def _larger(inner: st.SearchStrategy) -> st.SearchStrategy:
         st.builds(s.StringTest, st.sampled_from(s.StringOperator), inner, inner, p),
         st.builds(s.In, inner, inner, p),
         st.builds(s.IsNull, inner, st.booleans(), p),
+        st.builds(IsTyped, inner, value_types, st.booleans(), p),
+        st.builds(IsNormalized, inner, st.sampled_from(["NFC", "NFKD"]), st.booleans(), p),
         st.builds(s.Arithmetic, inner, arithmetic.map(tuple), p),
         st.builds(s.Negative, inner, p),
         st.builds(s.HasLabels, inner, labels, p),
