@@ -28,6 +28,7 @@ from gdb.language.clauses import (
     Clause,
     Create,
     Delete,
+    Finish,
     Foreach,
     LoadCsv,
     Match,
@@ -162,7 +163,7 @@ def _clauses(
     end = clauses[-1]
     if isinstance(end, CallProcedure) and gives_rows(end, frame):
         raise _misplaced(end, frame, "the query ends without a result.", "Add RETURN.")
-    if not matched and not isinstance(end, (*WRITING, CallSubquery, CallProcedure)):
+    if not matched and not isinstance(end, (*WRITING, Finish, CallSubquery, CallProcedure)):
         raise _misplaced(end, frame, "the query ends without a result.", "Add RETURN.")
     return {}
 
@@ -282,6 +283,8 @@ def _subquery(subquery: Subquery, frame: Frame) -> Known:
 def _refuse_writing(query: Query, frame: Frame, kind: str) -> None:
     for clauses in query.parts:
         for clause in clauses:
+            if isinstance(clause, Finish):
+                raise _misplaced(clause, frame, f"FINISH ends no {kind} {{ }}.", "Write RETURN.")
             if isinstance(clause, WRITING):
                 raise _misplaced(clause, frame, f"{kind} {{ }} only reads.", "Write before it.")
             if isinstance(clause, CallSubquery):

@@ -85,6 +85,13 @@ class With:
 
 
 @dataclass(frozen=True, slots=True)
+class Finish:
+    """FINISH: the query ends, and gives nothing back."""
+
+    place: Place = field(compare=False)
+
+
+@dataclass(frozen=True, slots=True)
 class CallSubquery:
     """CALL { query }, CALL (a, b) { query }, CALL (*) { query }. imports : the variables that it sees; None where its
     first WITH says so (the older form), ("*",) for all. optional : OPTIONAL CALL."""
@@ -211,6 +218,7 @@ Clause: TypeAlias = (
     | Unwind
     | With
     | Return
+    | Finish
     | CallSubquery
     | CallProcedure
     | LoadCsv

@@ -19,6 +19,7 @@ from gdb.language.clauses import (
     CallProcedure,
     CallSubquery,
     Clause,
+    Finish,
     Match,
     Query,
     Return,
@@ -28,10 +29,12 @@ from gdb.language.copying import CopyStatement
 from gdb.language.cursor import Cursor
 from gdb.language.expressions import OPERATOR_WORDS
 from gdb.language.patterns import PATH_WORDS
+from gdb.language.syntax import Place
 from gdb.language.tokens import Kind
 
 CLAUSE_WORDS: tuple[str, ...] = (
     *("MATCH", "OPTIONAL MATCH", "UNWIND", "WITH", "RETURN", "CALL", "OPTIONAL CALL", "LOAD CSV"),
+    *("LET", "FILTER", "FINISH"),
     *("CREATE", "INSERT", "MERGE", "SET", "REMOVE", "DELETE", "DETACH DELETE", "FOREACH"),
 )
 _FIRST_WORDS = frozenset(word.split()[0] for word in CLAUSE_WORDS)
@@ -81,6 +84,10 @@ def _collector_resting(rests: bool) -> Iterator[None]:
 
 
 class _Parser(CopyStatement):
+    def __init__(self, cursor: Cursor) -> None:
+        super().__init__(cursor)
+        self.nexts: list[Place] = []  # of the words NEXT
+
     def query(self) -> Query:
         cursor = self.cursor
         explain = cursor.accept_word("EXPLAIN")
@@ -119,7 +126,7 @@ class _Parser(CopyStatement):
         self, must_return: bool = True
     ) -> tuple[tuple[tuple[Clause, ...], ...], tuple[bool, ...]]:
         """The sides of UNION, and for each UNION whether it is UNION ALL."""
-        cursor = self.cursor
+        cursor, before = self.cursor, len(self.nexts)
         parts = [self._clauses(must_return)]
         all_: list[bool] = []
         while cursor.accept_word("UNION"):
@@ -132,13 +139,19 @@ class _Parser(CopyStatement):
                     union, "UNION and UNION ALL stand in one query.", "Use one of them."
                 )
             parts.append(self._clauses(must_return))
+        if len(parts) > 1 and len(self.nexts) > before:
+            what = "NEXT beside UNION is"
+            raise cursor.not_supported(self.nexts[-1], what, "Put the UNION into CALL { ... }.")
         return tuple(parts), tuple(all_)
 
     def _clauses(self, must_return: bool) -> tuple[Clause, ...]:
         found: list[Clause] = []
         while (clause := self._clause()) is not None:
+            if isinstance(clause, Return) and self.cursor.accept_word("NEXT"):
+                clause = self.carried(clause)
+                self.nexts.append(self.cursor.last)
             found.append(clause)
-            if isinstance(clause, Return):
+            if isinstance(clause, (Return, Finish)):
                 break
         last = found[-1] if found else None
         if not _may_end(last) and (must_return or not isinstance(last, Match)):
@@ -171,6 +184,12 @@ class _Parser(CopyStatement):
             return self.call_clause(start, optional=True)
         if cursor.accept_word("LOAD CSV"):
             return self.load_csv(start)
+        if cursor.accept_word("LET"):
+            return self.let(start)
+        if cursor.accept_word("FILTER"):
+            return self.filter(start)
+        if cursor.accept_word("FINISH"):
+            return Finish(cursor.last)
         return self._writing_clause(start)
 
     def _writing_clause(self, start: int) -> Clause | None:
@@ -236,6 +255,8 @@ class _Parser(CopyStatement):
             raise cursor.not_supported(cursor.here, what, "Commands of gdbsh begin with a dot.")
         if last is None:
             return cursor.unexpected("a clause such as MATCH", _STARTS)
+        if isinstance(last, Finish):
+            return cursor.unexpected("the end of the query", cure="Nothing follows FINISH.")
         if isinstance(last, Return):
             if token.word in {word.split()[0] for word in CLAUSE_WORDS}:
                 return cursor.error(
@@ -254,7 +275,7 @@ class _Parser(CopyStatement):
 
 
 def _may_end(clause: Clause | None) -> bool:
-    return isinstance(clause, (Return, CallSubquery, CallProcedure, *WRITING))
+    return isinstance(clause, (Return, Finish, CallSubquery, CallProcedure, *WRITING))
 
 
 def _words_after(returning: Return) -> tuple[str, ...]:

@@ -10,6 +10,7 @@ from gdb.language.clauses import (
     Copy,
     Create,
     Delete,
+    Finish,
     Foreach,
     LoadCsv,
     Match,
@@ -82,6 +83,8 @@ def clause_text(clause: Clause) -> str:
             return f"UNWIND {expression_text(of)} AS {name_text(variable.text)}"
         case With(projection=projection, where=where):
             return f"WITH {_projection(projection)}{where_text(where)}"
+        case Finish():
+            return "FINISH"
         case Return():
             return f"RETURN {_projection(clause)}"
         case CallSubquery(query=query, imports=imports, optional=optional):

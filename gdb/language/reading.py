@@ -145,7 +145,31 @@ class ReadingClauses(PatternReader):
     # ---- WITH, RETURN ----------------------------------------------------------------------------
 
     def with_(self, start: int) -> With:
-        projection = self.returned(start)
+        carried = self.carried(self.returned(start))
+        return With(carried.projection, self.where(), self.cursor.since(start))
+
+    def let(self, start: int) -> With:
+        """LET name = expression, ...: WITH *, expression AS name, ..."""
+        cursor, found = self.cursor, list[ReturnItem]()
+        while not found or cursor.accept_sign(","):
+            name = cursor.name("a name")
+            cursor.expect_sign("=", "behind the name", "Write LET name = expression.")
+            begin = cursor.at
+            expression = self.read()
+            place = cursor.since(begin)
+            found.append(ReturnItem(expression, name, cursor.text[place.start : place.end]))
+        place = cursor.since(start)
+        return With(Return(place, False, True, tuple(found)), None, place)
+
+    def filter(self, start: int) -> With:
+        """FILTER [WHERE] condition: WITH * WHERE condition."""
+        self.cursor.accept_word("WHERE")
+        condition = self.read()
+        place = self.cursor.since(start)
+        return With(Return(place, False, True, ()), condition, place)
+
+    def carried(self, projection: Return) -> With:
+        """What a projection computes for the clauses behind it."""
         for item in projection.items:
             if item.alias is None and not isinstance(item.expression, Variable):
                 raise self.cursor.error(
@@ -153,7 +177,7 @@ class ReadingClauses(PatternReader):
                     "what WITH computes needs a name.",
                     "Write AS and a name behind it.",
                 )
-        return With(projection, self.where(), self.cursor.since(start))
+        return With(projection, None, projection.place)
 
     def returned(self, start: int) -> Return:
         """[DISTINCT] items ORDER BY ... SKIP ... LIMIT ..."""

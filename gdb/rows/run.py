@@ -21,6 +21,7 @@ from gdb.language.clauses import (
     Clause,
     Create,
     Delete,
+    Finish,
     Foreach,
     LoadCsv,
     Match,
@@ -200,6 +201,8 @@ class Runner:
                 return self._project(projection, where, table)
             case Return():
                 return self._project(clause, None, table)
+            case Finish():
+                return Table((), [])
             case CallSubquery():
                 return self._call(clause, table)
             case Create() | Merge() | Set() | Remove() | Delete() | Foreach():

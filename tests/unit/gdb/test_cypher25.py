@@ -175,3 +175,54 @@ def test_a_variable_called_both(db: gdb.Database) -> None:
 def test_a_wrong_one(db: gdb.Database, text: str, message: str) -> None:
     with pytest.raises(SyntaxProblem, match=message.replace("?", r"\?").replace("(", r"\(")):
         db.execute(text)
+
+
+# ---- clauses -------------------------------------------------------------------------------------
+
+CLAUSES = [
+    ("MATCH (n) LET x = n.x, k = n.k FILTER x > 1 RETURN k ORDER BY k", [(0,), (1,)]),
+    ("LET a = 1 LET b = a + 1 RETURN a, b", [(1, 2)]),
+    ("MATCH (n) FILTER WHERE n.x IS NULL RETURN n.k", [(3,)]),
+    ("UNWIND [1, 2, 3] AS x FILTER x > 1 FILTER x < 3 RETURN x", [(2,)]),
+    ("MATCH (n) FINISH", []),
+    ("RETURN 1 AS x NEXT RETURN x + 1 AS y NEXT UNWIND [y, 9] AS z RETURN z", [(2,), (9,)]),
+    ("MATCH (n) RETURN n.k AS k ORDER BY k DESC LIMIT 1 NEXT RETURN k * 2 AS d", [(6,)]),
+    ("MATCH (n) RETURN n NEXT MATCH (n)-[:S]->(m) RETURN n.k, m.k", [(1, 2)]),
+    ("MATCH (n:A) CALL (n) { MATCH (n)-->() FINISH } RETURN count(n)", [(2,)]),
+]
+
+
+@pytest.mark.parametrize(("text", "rows"), CLAUSES)
+def test_clauses(
+    db: gdb.Database, monkeypatch: pytest.MonkeyPatch, text: str, rows: list[tuple[object]]
+) -> None:
+    assert db.execute(text).fetchall() == rows
+    assert parse(printed(parse(text))) == parse(text)
+    monkeypatch.setattr(by_chain, "SMALL", 0)
+    assert db.execute(text).fetchall() == rows
+
+
+def test_finish_gives_nothing_and_writes() -> None:
+    with gdb.connect() as db:
+        found = db.execute("CREATE (:N) FINISH")
+        assert (found.columns, found.fetchall()) == ([], [])
+        assert db.execute("MATCH (n:N) RETURN count(*)").scalar() == 1
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("LET a = 1, b = a RETURN b", "no variable 'a'"),
+        ("LET a = 1 LET a = 2 RETURN a", "two columns 'a'"),
+        ("LET a 1", "expected '='"),
+        ("MATCH (n) FINISH RETURN n", "Nothing follows FINISH"),
+        ("MATCH (n) RETURN n.k NEXT RETURN 1", "needs a name"),
+        ("RETURN 1 AS x NEXT RETURN 2 AS x UNION RETURN 3 AS x", "NEXT beside UNION"),
+        ("RETURN 1 AS x UNION RETURN 3 AS x NEXT RETURN x", "NEXT beside UNION"),
+        ("RETURN EXISTS { MATCH (n) FINISH } AS x", "FINISH ends no EXISTS"),
+        ("RETURN 1 AS x NEXT", "the end of the query"),
+    ],
+)
+def test_a_wrong_clause(db: gdb.Database, text: str, message: str) -> None:
+    with pytest.raises(GdbError, match=message):
+        db.execute(text)

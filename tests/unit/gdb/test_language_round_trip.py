@@ -300,7 +300,7 @@ def queries(draw: st.DrawFn, deeper: bool = True) -> c.Query:
                 st.just(_P),
                 st.booleans(),
             )
-        return (*draw(_few(inner)), draw(returns | writing))
+        return (*draw(_few(inner)), draw(returns | writing | st.builds(c.Finish, st.just(_P))))
 
     parts = [part() for _ in range(draw(st.integers(1, 2)))]
     all_ = draw(st.booleans())
