@@ -6,6 +6,7 @@ It is the living definition of what an expression means: plain Python, one row a
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import TypeVar
 
 from gdb.errors import InternalError, NameProblem, QueryError
@@ -13,6 +14,7 @@ from gdb.evaluator import access, logic, loops
 from gdb.evaluator.calls import applied, chained, found
 from gdb.evaluator.context import Compiled, Condition, Context, Subqueries
 from gdb.evaluator.texts import normalized, tester
+from gdb.language.named_by import HasNamed
 from gdb.language.report import problem
 from gdb.language.suggest import did_you_mean
 from gdb.language.syntax import (
@@ -201,6 +203,8 @@ class Evaluator:
                 return self._applied(test, place, operand)
             case HasLabels(subject=subject, labels=labels, place=place):
                 return self._applied(lambda of: access.has_labels(of, labels), place, subject)
+            case HasNamed(subject=subject, names=names, any=any_, place=place):
+                return self._applied(partial(access.has_named, any_=any_), place, subject, names)
             case Quantified(quantifier=kind, variable=name, list=of, where=where):
                 test = self.condition(where)
                 return loops.quantifier(kind, name.text, self._items(of), test)

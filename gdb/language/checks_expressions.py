@@ -33,6 +33,7 @@ from gdb.language.kinds import (
     common,
     list_of,
 )
+from gdb.language.named_by import HasNamed
 from gdb.language.signatures import RANDOM
 from gdb.language.syntax import (
     Arithmetic,
@@ -132,6 +133,10 @@ def known(
         case HasLabels(subject=subject):
             labelled(known(subject, frame, aggregates), subject, frame)
             return BOOLEAN
+        case HasNamed(subject=subject, names=names):
+            labelled(known(subject, frame, aggregates), subject, frame)
+            check_names(names, frame, aggregates)
+            return BOOLEAN
         case Case():
             return _case(expression, frame, aggregates)
         case PatternTest(pattern=pattern, place=place):
@@ -181,6 +186,8 @@ def check_values(part: NodePattern | RelationshipPattern, frame: Frame) -> None:
     """Check the properties of a node or relationship, and its WHERE."""
     for value in patterns.values(part):
         known(value, frame)
+    for names in part.named:
+        check_names(names, frame)
     if part.where is None:
         return
     if isinstance(part, RelationshipPattern) and part.length and part.variable:
@@ -197,6 +204,17 @@ _OF_LITERAL: dict[type, Known] = {
 }
 
 
+def check_names(
+    names: Expression, frame: Frame, aggregates: Aggregates = Aggregates.NOWHERE
+) -> None:
+    """Check what names labels. Raises as `known`."""
+    value = known(names, frame, aggregates)
+    one = value.items if value.kind is Kind.LIST else value
+    if not one.may_be((Kind.STRING, Kind.LIST)) or (one is not value and one.kind is Kind.LIST):
+        message = f"labels are named by a string or a list of strings, and this is {value}."
+        raise frame.misfit(names.place, message)
+
+
 def _pattern_as_value(expression: PatternTest, frame: Frame) -> SyntaxProblem:
     return frame.problem(
         SyntaxProblem,
@@ -208,9 +226,9 @@ def _pattern_as_value(expression: PatternTest, frame: Frame) -> SyntaxProblem:
 
 
 def _test(pattern: PathPattern, frame: Frame) -> None:
-    patterns.test(pattern, frame)
+    inner = patterns.test(pattern, frame)
     patterns.refuse_parameters([pattern], frame)
-    check_patterns([pattern], frame)
+    check_patterns([pattern], inner)
 
 
 def _call(expression: Call, frame: Frame, aggregates: Aggregates) -> Known:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
 from gdb.errors import NameProblem, QueryError, SyntaxProblem, TypeProblem
+from gdb.language.hidden import is_hidden
 from gdb.language.kinds import Kind, Known
 from gdb.language.report import located, problem
 from gdb.language.suggest import did_you_mean
@@ -81,7 +82,7 @@ class Frame:
         found: dict[str, Known] = {}
         for frame in reversed(list(self.chain())):
             found.update(frame.names)
-        return found
+        return {name: value for name, value in found.items() if not is_hidden(name)}
 
     def need(self, name: str, place: Place) -> Known:
         """What is known of a variable.

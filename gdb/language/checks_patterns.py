@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from gdb.errors import SyntaxProblem
 from gdb.language.checks_frame import Frame
+from gdb.language.hidden import is_hidden
 from gdb.language.kinds import NODE, PATH, RELATIONSHIP, Kind, Known, list_of
 from gdb.language.syntax import (
     Expression,
@@ -41,21 +42,22 @@ def bind(patterns: Sequence[PathPattern], frame: Frame) -> None:
     refuse_parameters(patterns, frame)
 
 
-def test(pattern: PathPattern, frame: Frame) -> None:
-    """Check a pattern that stands as a condition: it may name only what is there.
+def test(pattern: PathPattern, frame: Frame) -> Frame:
+    """Check a pattern that stands as a condition: it may name only what is there. The frame inside of it.
 
     Raises
     ------
     NameProblem : it names something new.
     """
     for part in parts([pattern]):
-        if part.variable is not None:
+        if part.variable is not None and not is_hidden(part.variable.text):
             frame.need(part.variable.text, part.variable.place)
     inner = frame.inner()
     for node in pattern.nodes:
         _node(node, inner)
     for relationship in pattern.relationships:
         _relationship(relationship, inner, set())
+    return inner
 
 
 def refuse_parameters(patterns: Sequence[PathPattern], frame: Frame) -> None:

@@ -10,6 +10,7 @@ from gdb.language.checks_expressions import Aggregates, condition, known
 from gdb.language.checks_frame import Frame
 from gdb.language.checks_grouping import Projected, check_behind, check_items, own_variables
 from gdb.language.clauses import Return, ReturnItem, With
+from gdb.language.hidden import is_hidden
 from gdb.language.kinds import ELEMENTS, INTEGER, Kind, Known
 from gdb.language.syntax import (
     Expression,
@@ -35,7 +36,7 @@ def returned(clause: Return, frame: Frame) -> dict[str, Known]:
     SyntaxProblem : RETURN * of nothing, a column twice, an aggregate where none may stand.
     NameProblem, TypeProblem : see `checks_expressions.known`.
     """
-    if clause.everything and not frame.names:
+    if clause.everything and all(map(is_hidden, frame.names)):
         message = "RETURN * has nothing to return: nothing has a name here."
         cure = "Name a node, as in (a), or write RETURN count(*)."
         raise frame.problem(SyntaxProblem, clause.place, "NoVariablesInScope", message, cure)
@@ -76,7 +77,9 @@ def _refuse_shadow(item: ReturnItem, frame: Frame) -> None:
 
 
 def _projected(clause: Return, frame: Frame) -> Projected:
-    columns = dict(frame.names) if clause.everything else {}
+    columns: dict[str, Known] = {}
+    if clause.everything:
+        columns = {name: of for name, of in frame.names.items() if not is_hidden(name)}
     variables = [Variable(name, clause.place) for name in columns]
     for item in clause.items:
         value = known(item.expression, frame, Aggregates.HERE)

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import Literal, TypeAlias
+from dataclasses import dataclass, field, replace
+from typing import Literal, TypeAlias, TypeVar
 
+from gdb.language.named_by import HasNamed
 from gdb.language.syntax import (
+    Connected,
+    Connective,
     Expression,
     HasLabels,
     Index,
     Name,
+    NodePattern,
     PathPattern,
     Place,
     Property,
+    RelationshipPattern,
     Variable,
 )
 from gdb.query_graph import MatchMode
@@ -158,11 +163,12 @@ class SetAll:
 
 @dataclass(frozen=True, slots=True)
 class SetLabels:
-    """variable:Label:Label"""
+    """variable:Label:$(expression); named : the expressions."""
 
     variable: Variable
     labels: tuple[Name, ...]
     place: Place = field(compare=False)
+    named: tuple[Expression, ...] = ()
 
 
 SetItem: TypeAlias = SetProperty | SetAll | SetLabels
@@ -178,9 +184,9 @@ class Set:
 
 @dataclass(frozen=True, slots=True)
 class Remove:
-    """REMOVE n.key, n:Label, ...; a HasLabels has one label in each of its terms."""
+    """REMOVE n.key, n:Label, n:$(expression), ...; a HasLabels has one label in each of its terms."""
 
-    items: tuple[Property | Index | HasLabels, ...]
+    items: tuple[Property | Index | HasLabels | HasNamed, ...]
     place: Place = field(compare=False)
 
 
@@ -280,10 +286,39 @@ class Query:
         if len(self.parts) != 1 or len(self.parts[0]) < 2:
             return None
         *first, last = self.parts[0]
-        matches = tuple(c for c in first if isinstance(c, Match) and not c.optional)
+        matches = tuple(_hoisted(c) for c in first if isinstance(c, Match) and not c.optional)
         if len(matches) < len(first) or not isinstance(last, Return):
             return None
         return Simple(self.text, matches, last, self.explain, self.profile)
+
+
+def _hoisted(match: Match) -> Match:
+    """The same clause with the conditions of its nodes and single relationships behind its patterns."""
+    moved: list[Expression] = []
+
+    def bare(part: Part) -> Part:
+        if part.where is None or (isinstance(part, RelationshipPattern) and part.length):
+            return part
+        moved.append(part.where)
+        return replace(part, where=None)
+
+    patterns = tuple(
+        replace(
+            path,
+            nodes=tuple(map(bare, path.nodes)),
+            relationships=tuple(map(bare, path.relationships)),
+        )
+        for path in match.patterns
+    )
+    if not moved:
+        return match
+    operands = (*moved, *(() if match.where is None else (match.where,)))
+    place = operands[0].place.to(operands[-1].place)
+    whole = operands[0] if len(operands) == 1 else Connected(Connective.AND, operands, place)
+    return replace(match, patterns=patterns, where=whole)
+
+
+Part = TypeVar("Part", NodePattern, RelationshipPattern)
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,6 +19,7 @@ from gdb.language.atoms import (
     SUBQUERIES,
 )
 from gdb.language.expressions import OPERATOR_WORDS, Level
+from gdb.language.named_by import HasNamed
 from gdb.language.patterns import PATH_WORDS
 from gdb.language.reading import MODES
 from gdb.language.syntax import (
@@ -133,6 +134,11 @@ def labels_text(labels: LabelTerms) -> str:
     )
 
 
+def named_text(named: tuple[Expression, ...]) -> str:
+    """:$(expression):$(expression)"""
+    return "".join(f":$({expression_text(one)})" for one in named)
+
+
 # ---- expressions ---------------------------------------------------------------------------------
 
 
@@ -174,6 +180,9 @@ def _leveled(expression: Expression) -> tuple[int, str]:
             return Level.UNARY, f"-{_not_signed(operand)}"
         case HasLabels(subject=subject, labels=labels):
             return Level.UNARY, expression_text(subject, _TIGHT) + labels_text(labels)
+        case HasNamed(subject=subject, names=names, any=any_):
+            named = f":${'any' * any_}({expression_text(names)})"
+            return Level.UNARY, expression_text(subject, _TIGHT) + named
         case Literal(value=value):
             number = isinstance(value, (int, float)) and not isinstance(value, bool)
             return Level.UNARY if number else _TIGHT, value_text(value)
@@ -327,13 +336,14 @@ def path_text(path: PathPattern) -> str:
 
 def _node(node: NodePattern) -> str:
     name = name_text(node.variable.text) if node.variable else ""
-    return f"({_inside(name + labels_text(node.labels), node)})"
+    return f"({_inside(name + labels_text(node.labels) + named_text(node.named), node)})"
 
 
 def _relationship(relationship: RelationshipPattern) -> str:
     name = name_text(relationship.variable.text) if relationship.variable else ""
     types = "|".join(name_text(name.text) for name in relationship.types)
-    begin = name + (f":{types}" if types else "") + _length(relationship.length)
+    begin = name + (f":{types}" if types else "") + named_text(relationship.named)
+    begin += _length(relationship.length)
     inside = _inside(begin, relationship)
     bracket = f"[{inside}]" if inside else ""
     match relationship.direction:

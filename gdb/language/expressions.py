@@ -16,7 +16,7 @@ from gdb import limits
 from gdb.errors import LimitExceeded, SyntaxProblem
 from gdb.language import dialects
 from gdb.language.atoms import AtomReader
-from gdb.language.labels import label_terms
+from gdb.language.labels import label_expression
 from gdb.language.report import located
 from gdb.language.syntax import (
     Arithmetic,
@@ -26,7 +26,6 @@ from gdb.language.syntax import (
     Connected,
     Connective,
     Expression,
-    HasLabels,
     In,
     Index,
     IsNull,
@@ -282,8 +281,8 @@ class ExpressionReader(AtomReader):
                     subject = Property(subject, key, cursor.since(start))
                 case ":":
                     bars = cursor.brackets.around[cursor.at] not in self.awaiting
-                    labels = label_terms(cursor, bars)
-                    subject = HasLabels(subject, labels, cursor.since(start))
+                    found = label_expression(self, bars)
+                    subject = found.whole(subject, cursor.since(start))
                 case "[":
                     cursor.take()
                     subject = self._index(subject, start)

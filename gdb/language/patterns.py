@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from gdb.language.expressions import ExpressionReader
-from gdb.language.labels import alternatives, label_terms
+from gdb.language.hidden import HIDDEN
+from gdb.language.labels import LabelExpression, label_expression
 from gdb.language.syntax import (
+    Connected,
+    Connective,
     Expression,
-    LabelTerms,
     Length,
     Name,
     NodePattern,
     PathMode,
     PathPattern,
+    Place,
     RelationshipPattern,
     Selector,
+    Variable,
 )
 from gdb.language.tokens import Kind
 from gdb.storage.adjacency import Direction
@@ -37,6 +41,7 @@ class _Filling:
 
 
 _EMPTY = _Filling()
+_ANY_LABELS = LabelExpression((), (), Place(0, 0))
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +52,22 @@ class _Bracket:
     types: tuple[Name, ...] = ()
     length: Length | None = None
     filling: _Filling = _EMPTY
+
+
+def both(first: Expression | None, second: Expression | None) -> Expression | None:
+    """first AND second, as far as they are there."""
+    if first is None or second is None:
+        return first or second
+    operands = [
+        operand
+        for part in (first, second)
+        for operand in (
+            part.operands
+            if isinstance(part, Connected) and part.connective is Connective.AND
+            else (part,)
+        )
+    ]
+    return Connected(Connective.AND, tuple(operands), first.place.to(second.place))
 
 
 class PatternReader(ExpressionReader):
@@ -177,14 +198,17 @@ class PatternReader(ExpressionReader):
         cursor, start = self.cursor, self.cursor.at
         cursor.expect_sign("(", "of a node", "A node is written (name:Label).")
         variable = self._variable("node", ":", "{", ")", "$")
-        labels: LabelTerms = label_terms(cursor) if cursor.is_sign(":") else ()
+        labels = label_expression(self) if cursor.is_sign(":") else _ANY_LABELS
         filling = _EMPTY if cursor.is_sign(")") else self._filling()
         if not cursor.accept_sign(")"):
             raise cursor.unexpected("')' to close the node", cure=self._node_cure())
         place = cursor.since(start)
-        return NodePattern(
-            variable, labels, filling.properties, place, filling.given, filling.where
-        )
+        where = filling.where
+        if labels.others:
+            variable = variable or Name(f"{HIDDEN}n{start}", place)
+            subject = Variable(variable.text, labels.place)
+            where = both(labels.condition(subject, "node"), where)
+        return NodePattern(variable, labels.terms, filling.properties, place, filling.given, where)
 
     def _node_cure(self) -> str:
         token = self.cursor.peek()
@@ -246,26 +270,37 @@ class PatternReader(ExpressionReader):
         )
 
     def _bracket(self) -> _Bracket:
-        cursor = self.cursor
+        cursor, start = self.cursor, self.cursor.at
         cursor.take()
         variable = self._variable("relationship", ":", "{", "]", "*", "$")
-        types: tuple[Name, ...] = ()
-        if cursor.accept_sign(":"):
-            types = alternatives(cursor, "a relationship type")
+        of_type = _ANY_LABELS
+        if cursor.is_sign(":"):
+            of_type = label_expression(self, what="a relationship type")
+        types = self._one_of(of_type)
         length = self._star() if cursor.is_sign("*") else None
-        if cursor.is_sign("&", ":"):
-            raise cursor.error(
-                cursor.here,
-                "a relationship has one type.",
-                "Write alternatives as [:A|B].",
-            )
         filling = self._filling()
+        if of_type.others:
+            variable = variable or Name(f"{HIDDEN}r{start}", of_type.place)
+            subject = Variable(variable.text, of_type.place)
+            where = both(of_type.condition(subject, "relationship"), filling.where)
+            filling = replace(filling, where=where)
         if not cursor.is_sign("]"):
             named = cursor.peek().kind in _NAMES
             cure = "A type is written with a colon, as in -[r:KNOWS]->." if named else ""
             raise cursor.unexpected("']' to close the relationship", cure=cure)
         cursor.take()
         return _Bracket(variable, types, length, filling)
+
+    def _one_of(self, of_type: LabelExpression) -> tuple[Name, ...]:
+        """The types of which a relationship may have any; none for all."""
+        if not of_type.terms:
+            return ()
+        first, *others = of_type.terms
+        names = set.intersection(*({name.text for name in term} for term in of_type.terms))
+        if not names:
+            message, cure = "a relationship has one type.", "Write alternatives as [:A|B]."
+            raise self.cursor.error(of_type.place, message, cure)
+        return tuple(name for name in first if name.text in names) if others else first
 
     # ---- lengths ---------------------------------------------------------------------------------
 

@@ -34,6 +34,7 @@ from gdb.language.expression_text import (
     in_text,
     items_text,
     name_text,
+    named_text,
     path_text,
     patterns_text,
     value_text,
@@ -175,5 +176,6 @@ def _set_item(item: SetItem) -> str:
             return f"{expression_text(target)} = {expression_text(value)}"
         case SetAll(variable=variable, value=value, add=add):
             return f"{name_text(variable.name)} {'+' * add}= {expression_text(value)}"
-        case SetLabels(variable=variable, labels=labels):
-            return name_text(variable.name) + "".join(f":{name_text(n.text)}" for n in labels)
+        case SetLabels(variable=variable, labels=labels, named=named):
+            text = name_text(variable.name) + "".join(f":{name_text(n.text)}" for n in labels)
+            return text + named_text(named)

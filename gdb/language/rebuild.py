@@ -29,6 +29,7 @@ from gdb.language.syntax import (
     Slice,
     StringTest,
 )
+from gdb.language.named_by import HasNamed
 from gdb.language.value_types import IsNormalized, IsTyped
 
 
@@ -50,14 +51,10 @@ def rebuilt(
     match expression:
         case Property(subject=subject) | HasLabels(subject=subject):
             return replace(expression, subject=inner(subject))
-        case (
-            Not(operand=operand)
-            | Negative(operand=operand)
-            | IsNull(operand=operand)
-            | IsTyped(operand=operand)
-            | IsNormalized(operand=operand)
-        ):
-            return replace(expression, operand=inner(operand))
+        case Not() | Negative() | IsNull() | IsTyped() | IsNormalized():
+            return replace(expression, operand=inner(expression.operand))
+        case HasNamed(subject=subject, names=names):
+            return replace(expression, subject=inner(subject), names=inner(names))
         case ListLiteral(items=items):
             return replace(expression, items=tuple(map(inner, items)))
         case Connected(operands=operands):

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Set
 from gdb.errors import NotSupported
 from gdb.language.clauses import Clause, Match, Query, Return, Simple
 from gdb.language.existence import is_edge_test
+from gdb.language.named_by import HasNamed
 from gdb.language.report import problem
 from gdb.language.resolve import conjuncts
 from gdb.language.syntax import (
@@ -47,6 +48,7 @@ _KINDS: dict[type[Expression], tuple[str, str]] = {
     Index: ("taking items or slices of a list is", "Use IN to look into a list."),
     Slice: ("taking items or slices of a list is", "Use IN to look into a list."),
     IsTyped: ("a test of the type is", "Compare valueType() in Python."),
+    HasNamed: ("a label that a value names is", "Write its name."),
     IsNormalized: ("IS NORMALIZED is", "Test it in Python."),
     Case: ("CASE is", "Return the parts as columns, or use coalesce()."),
     ListComprehension: ("a list comprehension is", _PARAMETER),

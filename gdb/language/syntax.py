@@ -13,9 +13,15 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, TypeAlias
 from typing import Literal as OneOf
 
+from gdb.language.named_by import HasNamed
+from gdb.language.pattern_syntax import Length as Length
+from gdb.language.pattern_syntax import NodePattern as NodePattern
+from gdb.language.pattern_syntax import PathMode as PathMode
+from gdb.language.pattern_syntax import PathPattern as PathPattern
+from gdb.language.pattern_syntax import RelationshipPattern as RelationshipPattern
+from gdb.language.pattern_syntax import Selector as Selector
 from gdb.language.quick import quick
 from gdb.language.value_types import IsNormalized, IsTyped
-from gdb.storage.adjacency import Direction
 
 if TYPE_CHECKING:
     from gdb.language.clauses import Query
@@ -356,6 +362,7 @@ Expression: TypeAlias = (
     | Arithmetic
     | Negative
     | HasLabels
+    | HasNamed
     | Call
     | MapLiteral
     | MapProjection
@@ -377,10 +384,10 @@ def children(expression: Expression) -> tuple[Expression, ...]:
     match expression:
         case Property(subject=inner) | HasLabels(subject=inner):
             return (inner,)
-        case Not(operand=inner) | Negative(operand=inner) | IsNull(operand=inner):
-            return (inner,)
-        case IsTyped(operand=inner) | IsNormalized(operand=inner):
-            return (inner,)
+        case Not() | Negative() | IsNull() | IsTyped() | IsNormalized():
+            return (expression.operand,)
+        case HasNamed(subject=left, names=right):
+            return left, right
         case ListLiteral(items=several) | Connected(operands=several) | Call(arguments=several):
             return several
         case Comparison(left=left, right=right) | StringTest(left=left, right=right):
@@ -427,73 +434,3 @@ def walk(expression: Expression) -> Iterator[Expression]:
 
 
 _LEAVES = (Literal, Parameter, Variable, Element, PatternTest, Subquery)
-
-
-# ---- patterns -----------------------------------------------------------------------------------
-
-
-@quick
-@dataclass(frozen=True, slots=True)
-class NodePattern:
-    """(variable:Label {key: value} WHERE where); `given` is a parameter or expression instead of a written map."""
-
-    variable: Name | None
-    labels: LabelTerms
-    properties: tuple[tuple[Name, Expression], ...]
-    place: Place = field(compare=False)
-    given: Expression | None = None
-    where: Expression | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Length:
-    """How many relationships follow each other: * is 1 to any number, *2 two, *1..3, *..5 (from 1), *0..; `high` None
-    has no bound. `{2}`, `{1,3}`, `+` after a relationship are the same."""
-
-    low: int
-    high: int | None
-
-
-@quick
-@dataclass(frozen=True, slots=True)
-class RelationshipPattern:
-    """-[variable:TYPE*1..3 {key: value} WHERE where]->; `direction` as seen from the node to the left. No length is one
-    relationship; with a length the variable is a list."""
-
-    variable: Name | None
-    types: tuple[Name, ...]
-    properties: tuple[tuple[Name, Expression], ...]
-    direction: Direction
-    place: Place = field(compare=False)
-    length: Length | None = None
-    given: Expression | None = None
-    where: Expression | None = None
-
-
-class PathMode(StrEnum):
-    """What may repeat within one path of variable length."""
-
-    TRAIL = "TRAIL"  # no relationship
-    WALK = "WALK"  # anything may
-    ACYCLIC = "ACYCLIC"  # no node
-
-
-@dataclass(frozen=True, slots=True)
-class Selector:
-    """Which paths between the same two ends: ANY (any one), ALL SHORTEST, SHORTEST count (that many, shortest first).
-    shortestPath(...) is SHORTEST 1, allShortestPaths(...) ALL SHORTEST."""
-
-    kind: OneOf["ANY", "ALL SHORTEST", "SHORTEST"]
-    count: int = 1
-
-
-@quick
-@dataclass(frozen=True, slots=True)
-class PathPattern:
-    """name = nodes, and the relationships between each and the next: one fewer."""
-
-    nodes: tuple[NodePattern, ...]
-    relationships: tuple[RelationshipPattern, ...]
-    name: Name | None = None
-    selector: Selector | None = None
-    mode: PathMode = PathMode.TRAIL

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from gdb.errors import NotSupported
+from gdb.language.hidden import HIDDEN
 from gdb.language.mentions import mentioned
 from gdb.language.rebuild import rebuilt
 from gdb.language.report import problem
@@ -50,8 +51,6 @@ _WITH_NAMES = (
     *(ListComprehension, PatternComprehension, PatternTest, Quantified, Reduce, Subquery),
 )
 """Expressions that have names of their own, or that are not looked into."""
-HIDDEN = " "
-"""What the names of anonymous elements begin with."""
 
 
 def visible(row: Row) -> Row:

@@ -226,3 +226,109 @@ def test_finish_gives_nothing_and_writes() -> None:
 def test_a_wrong_clause(db: gdb.Database, text: str, message: str) -> None:
     with pytest.raises(GdbError, match=message):
         db.execute(text)
+
+
+# ---- labels and types ----------------------------------------------------------------------------
+
+LABELS = [
+    ("MATCH (n:!A) RETURN n.k AS k", [1, 3]),
+    ("MATCH (n:!A&!B) RETURN n.k AS k", [3]),
+    ("MATCH (n:!(A|B)) RETURN n.k AS k", [3]),
+    ("MATCH (n:A&!B) RETURN n.k AS k", [0]),
+    ("MATCH (n:A|!B) RETURN n.k AS k", [0, 2, 3]),
+    ("MATCH (n:!!A) RETURN n.k AS k", [0, 2]),
+    ("MATCH (n:%) RETURN n.k AS k", [0, 1, 2]),
+    ("MATCH (n:!%) RETURN n.k AS k", [3]),
+    ("MATCH (n:A|B&A) RETURN n.k AS k", [0, 2]),
+    ("MATCH (n:(A&B)|(B&!A)) RETURN n.k AS k", [1, 2]),
+    ("MATCH (n) WHERE n:!A RETURN n.k AS k", [1, 3]),
+    ("MATCH (n) WHERE NOT n:A&!B RETURN n.k AS k", [1, 2, 3]),
+    ("MATCH (n)-->(:!B) RETURN n.k AS k", [2, 3]),
+    ("MATCH (n) WHERE (n)-->(:!B) RETURN n.k AS k", [2, 3]),
+    ("MATCH (n) WHERE NOT exists((n)-[:!R]->()) RETURN n.k AS k", [0, 2, 3]),
+    ("MATCH (n) WHERE COUNT { (n)-[:!R]->(:!%) } > 0 RETURN n.k AS k", []),
+    ("MATCH (n)-[:!R]->() RETURN n.k AS k", [1]),
+    ("MATCH (n)-[:!R|S]->() RETURN n.k AS k", [1]),
+    ("MATCH (n)-[:%]->() RETURN n.k AS k", [0, 1, 2, 3]),
+    ("MATCH (n)-[:(R|S)&!S]->() RETURN n.k AS k", [0, 2, 3]),
+    ("MATCH (n)-[:(R|S)&(S|T)]->() RETURN n.k AS k", [1]),
+    ("MATCH (n)-[:!S*1..2]->(m) WHERE m.k = 0 RETURN n.k AS k", [2, 3]),
+    ("MATCH (n)-[r:!S*2]->(m) RETURN n.k AS k", [2, 3]),
+    ("MATCH (m {k: 0}) OPTIONAL MATCH (m)-->(n:!B) RETURN n.k AS k", [None]),
+    ("MATCH (m) RETURN [(m)-->(n:!B) | n.k] AS k", [[0], [3], [], []]),
+    ("MATCH (n WHERE n.k > 1)-[r WHERE r.w > 3]->(m WHERE m.k < 1) RETURN n.k AS k", [3]),
+    ("MATCH (n:$('A')) RETURN n.k AS k", [0, 2]),
+    ("MATCH (n:$(['A', 'B'])) RETURN n.k AS k", [2]),
+    ("MATCH (n:$any(['A', 'B'])) RETURN n.k AS k", [0, 1, 2]),
+    ("MATCH (n:$all(['A', 'B'])) RETURN n.k AS k", [2]),
+    ("MATCH (n:!$('A')&B) RETURN n.k AS k", [1]),
+    ("UNWIND ['A', 'B'] AS l MATCH (n:$(l)) RETURN n.k AS k", [0, 1, 2, 2]),
+    ("MATCH (n)-[:$('S')]->() RETURN n.k AS k", [1]),
+    ("MATCH (n)-[:$any(['S', 'T'])]->() RETURN n.k AS k", [1]),
+    ("MATCH (n) WHERE n:$('B') RETURN n.k AS k", [1, 2]),
+    ("MATCH (n:$(null)) RETURN n.k AS k", []),
+]
+
+
+@pytest.mark.parametrize(("text", "expected"), LABELS)
+def test_labels_and_types(
+    db: gdb.Database, monkeypatch: pytest.MonkeyPatch, text: str, expected: list[object]
+) -> None:
+    assert parse(printed(parse(text))) == parse(text)
+    assert sorted([k for (k,) in db.execute(text)], key=str) == expected
+    monkeypatch.setattr(by_chain, "SMALL", 0)
+    later = text.replace("RETURN", "WITH", 1) + " RETURN k"
+    for query in (later, text):
+        assert sorted([k for (k,) in db.execute(query)], key=str) == expected
+
+
+def test_hidden_names_stay_hidden(db: gdb.Database) -> None:
+    found = db.execute("MATCH (n {k: 2})-[:!S]->(:!A) RETURN *")
+    assert (found.columns, len(found)) == (["n"], 1)
+    found = db.execute("MATCH (n {k: 2})-[:!S]->(:!A) WITH * RETURN *")
+    assert (found.columns, len(found)) == (["n"], 1)
+    with pytest.raises(SyntaxProblem, match="nothing to return"):
+        db.execute("MATCH (:!A) RETURN *")
+    found = db.execute("MATCH (:!A) CALL (*) { RETURN 1 AS x } RETURN *")
+    assert (found.columns, len(found)) == (["x"], 2)
+
+
+def test_conditions_inside_a_pattern_are_compiled(db: gdb.Database) -> None:
+    for text in ("MATCH (n:A&!B)-->(:!A) RETURN n.k", "MATCH (n WHERE n.k > 1)-->(m) RETURN m.k"):
+        assert "matching order" in db.explain(text)
+
+
+def test_labels_and_types_are_made_by_name() -> None:
+    with gdb.connect() as db:
+        made = db.execute(
+            "UNWIND [['A', 'X'], ['B', 'Y']] AS pair "
+            "CREATE (n:$(pair[0]):C {k: pair[1]})-[r:$('T' || pair[1])]->(m:$(pair)) "
+            "RETURN labels(n), type(r), labels(m)"
+        )
+        assert sorted(made) == [(["A", "C"], "TX", ["A", "X"]), (["B", "C"], "TY", ["B", "Y"])]
+        db.execute("MATCH (n:C) SET n:$(n.k):$(['P', 'Q']):S REMOVE n:$('C'):S")
+        found = db.execute("MATCH (n) WHERE n.k IS NOT NULL RETURN labels(n)")
+        assert sorted(found) == [(["A", "P", "Q", "X"],), (["B", "P", "Q", "Y"],)]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("CREATE (n:!A)", "without ! % and"),
+        ("CREATE (n:$any(['A']))", "without ! % and"),
+        ("CREATE ()-[:$(['A', 'B'])]->()", r"\$\(...\) names 2"),
+        ("CREATE (n:$(null))", "named by null"),
+        ("CREATE (n:$(3))", "a string or a list of strings"),
+        ("UNWIND [3] AS x CREATE (n:$(x))", "a string or a list of strings"),
+        ("CREATE (n:$(''))", "at least one character"),
+        ("MERGE (n:$('A'))", "in MERGE"),
+        ("MATCH (n) SET n:$any(['A'])", "stands alone"),
+        ("MATCH (n:$l) RETURN n", r"as in :\$\(\$l\)"),
+        ("MATCH (n:A|B:C) RETURN n", "needs parentheses"),
+        ("MATCH ()-[:A&B]->() RETURN 1", "has one type"),
+        ("MATCH (n:" + "|".join(["(A&B)"] * 9) + ") RETURN n", "more than 64 alternatives"),
+    ],
+)
+def test_wrong_labels(text: str, message: str) -> None:
+    with gdb.connect() as db, pytest.raises(GdbError, match=message):
+        db.execute(text)
