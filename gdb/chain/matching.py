@@ -56,6 +56,8 @@ def read(builder: Builder, clause: Match) -> Pattern:
     if mode.nodes_differ or mode.distinct or mode.induced:
         raise builder.refuse(clause.place, "this match mode is")
     pattern = pattern_of(builder.text, clause.patterns, clause.where, mode)
+    if pattern.variants:
+        raise builder.refuse(clause.place, "a pattern that is repeated is")
     check(builder, pattern)
     return pattern
 

@@ -14,6 +14,7 @@ from gdb.evaluator import access, logic, loops
 from gdb.evaluator.calls import applied, chained, found
 from gdb.evaluator.context import Compiled, Condition, Context, Subqueries
 from gdb.evaluator.texts import normalized, tester
+from gdb.evaluator.type_tests import is_of
 from gdb.language.named_by import HasNamed
 from gdb.language.report import problem
 from gdb.language.suggest import did_you_mean
@@ -54,7 +55,6 @@ from gdb.values.graph import entries
 from gdb.values.kinds import Row, Value
 from gdb.values.naming import shown
 from gdb.values.problems import ValueProblem
-from gdb.evaluator.type_tests import is_of
 
 Result = TypeVar("Result")
 _OPERATIONS: Mapping[str, Callable[[Value, Value], Value]] = {

@@ -24,6 +24,7 @@ from gdb.language.kinds import (
     INTEGER,
     LIST,
     MAP,
+    NODE,
     NULL,
     RELATIONSHIP,
     STRING,
@@ -34,6 +35,7 @@ from gdb.language.kinds import (
     list_of,
 )
 from gdb.language.named_by import HasNamed
+from gdb.language.repeated import group_names
 from gdb.language.signatures import RANDOM
 from gdb.language.syntax import (
     Arithmetic,
@@ -188,6 +190,11 @@ def check_values(part: NodePattern | RelationshipPattern, frame: Frame) -> None:
         known(value, frame)
     for names in part.named:
         check_names(names, frame)
+    if isinstance(part, RelationshipPattern) and part.repeated is not None:
+        frame = frame.inner()  # in it its variables are single
+        for name, is_node in group_names(part):
+            frame.names[name.text] = NODE if is_node else RELATIONSHIP
+        check_patterns([part.repeated], frame)
     if part.where is None:
         return
     if isinstance(part, RelationshipPattern) and part.length and part.variable:

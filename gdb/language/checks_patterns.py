@@ -9,6 +9,7 @@ from gdb.errors import SyntaxProblem
 from gdb.language.checks_frame import Frame
 from gdb.language.hidden import is_hidden
 from gdb.language.kinds import NODE, PATH, RELATIONSHIP, Kind, Known, list_of
+from gdb.language.repeated import group_names
 from gdb.language.syntax import (
     Expression,
     Name,
@@ -92,6 +93,10 @@ def _node(node: NodePattern, frame: Frame) -> None:
 
 def _relationship(relationship: RelationshipPattern, frame: Frame, twice: set[str]) -> None:
     """`twice` : the relationships that this MATCH named already."""
+    for inner, is_node in group_names(relationship) if relationship.repeated else ():
+        if frame.find(inner.text) is not None:
+            raise frame.taken(inner)
+        frame.names[inner.text] = list_of(NODE) if is_node else RELATIONSHIPS
     name = relationship.variable
     if name is None:
         return

@@ -9,8 +9,8 @@ from gdb.language.checks_expressions import check_names, check_values, known
 from gdb.language.checks_frame import Frame
 from gdb.language.checks_patterns import parts, refuse_parameters
 from gdb.language.clauses import Delete, Merge, Remove, Set, SetAll, SetItem, SetLabels, SetProperty
-from gdb.language.named_by import HasNamed
 from gdb.language.kinds import ELEMENTS, NODE, PATH, RELATIONSHIP, Kind, Known
+from gdb.language.named_by import HasNamed
 from gdb.language.syntax import (
     Expression,
     HasLabels,
@@ -85,7 +85,13 @@ def _node(node: NodePattern, frame: Frame, alone: bool) -> None:
 
 def _bare(node: NodePattern, text: str) -> bool:
     """Whether a node is nothing but a variable; of an empty map, (n {}), only the text tells."""
-    if node.labels or node.named or node.properties or node.given is not None or node.variable is None:
+    if (
+        node.labels
+        or node.named
+        or node.properties
+        or node.given is not None
+        or node.variable is None
+    ):
         return False
     return "{" not in text[node.variable.place.end : node.place.end]
 

@@ -340,6 +340,10 @@ def _node(node: NodePattern) -> str:
 
 
 def _relationship(relationship: RelationshipPattern) -> str:
+    if relationship.repeated is not None and relationship.length is not None:
+        inner = path_text(relationship.repeated) + where_text(relationship.where)
+        low, high = relationship.length.low, relationship.length.high
+        return f"({inner}){{{low},{'' if high is None else high}}}"
     name = name_text(relationship.variable.text) if relationship.variable else ""
     types = "|".join(name_text(name.text) for name in relationship.types)
     begin = name + (f":{types}" if types else "") + named_text(relationship.named)

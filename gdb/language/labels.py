@@ -66,7 +66,9 @@ class LabelExpression:
     others: Clauses
     place: Place
 
-    def condition(self, subject: Expression, of: OneOf["node", "relationship"]) -> Expression | None:
+    def condition(
+        self, subject: Expression, of: OneOf["node", "relationship"]
+    ) -> Expression | None:
         """What `others` ask of an element, as an expression; None where that is nothing."""
         parts = [_either(clause, subject, of, self.place) for clause in self.others]
         return _joined(Connective.AND, parts, self.place) if parts else None
@@ -102,7 +104,9 @@ def label_expression(
     place = cursor.since(start)
     if len(clauses) > _MOST:
         message = f"the expression of labels has more than {_MOST} alternatives."
-        raise LimitExceeded(located(cursor.text, place, message), "Write it as conditions in WHERE.")
+        raise LimitExceeded(
+            located(cursor.text, place, message), "Write it as conditions in WHERE."
+        )
     plain: list[tuple[Name, ...]] = []
     others: list[tuple[Signed, ...]] = []
     for clause in clauses:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from gdb.language.expressions import ExpressionReader
 from gdb.language.hidden import HIDDEN
 from gdb.language.labels import LabelExpression, label_expression
+from gdb.language.mentions import mentioned, of_pattern
 from gdb.language.syntax import (
     Connected,
     Connective,
@@ -16,10 +17,14 @@ from gdb.language.syntax import (
     NodePattern,
     PathMode,
     PathPattern,
+    PatternComprehension,
+    PatternTest,
     Place,
     RelationshipPattern,
     Selector,
+    Subquery,
     Variable,
+    walk,
 )
 from gdb.language.tokens import Kind
 from gdb.storage.adjacency import Direction
@@ -41,6 +46,8 @@ class _Filling:
 
 
 _EMPTY = _Filling()
+_NOWHERE = Place(0, 0)
+_NOBODY = NodePattern(None, (), (), _NOWHERE)
 _ANY_LABELS = LabelExpression((), (), Place(0, 0))
 
 
@@ -94,43 +101,124 @@ class PatternReader(ExpressionReader):
             return self._shortest_path(name)
         selector = self._selector()
         mode = self._mode_of_path()
+        start = cursor.at
         nodes, relationships = self._chain(inside_expression)
+        if selector is not None and any(one.repeated for one in relationships):
+            what = "a shortest path through a pattern that is repeated is"
+            instead = (
+                "Repeat a relationship, as in ANY SHORTEST (a)-[:T]->+(b), or ORDER BY length(p)."
+            )
+            raise cursor.not_supported(cursor.place(start), what, instead)
         return PathPattern(nodes, relationships, name, selector, mode)
 
     def _chain(
         self, inside_expression: bool
     ) -> tuple[tuple[NodePattern, ...], tuple[RelationshipPattern, ...]]:
         cursor = self.cursor
-        if cursor.is_sign("(", ahead=1) and cursor.is_sign("("):
-            return self._in_parentheses()
-        nodes, relationships = [self._node()], []
-        while cursor.tokens[cursor.at].sign in ("-", "<"):
+        nodes: list[NodePattern] = []
+        relationships: list[RelationshipPattern] = []
+        if self._parenthesis_begins():
+            start = cursor.at
+            first = self._in_parentheses()
+            if not cursor.is_sign("{", "+", "*"):
+                return self._grouped(first, start)
+            nodes.append(self._nobody())
+            relationships.append(self._repeated(first, start))
+            nodes.append(self._node_or_nobody())
+        else:
+            nodes.append(self._node())
+        while cursor.tokens[cursor.at].sign in ("-", "<") or self._parenthesis_begins():
             if inside_expression and not self.relationship_begins(cursor.at):
                 break
-            relationships.append(self._relationship())
-            nodes.append(self._node())
+            if cursor.is_sign("("):
+                start = cursor.at
+                relationships.append(self._repeated(self._in_parentheses(), start))
+                nodes.append(self._node_or_nobody())
+            else:
+                relationships.append(self._relationship())
+                nodes.append(self._node())
         return tuple(nodes), tuple(relationships)
 
-    def _in_parentheses(
-        self,
-    ) -> tuple[tuple[NodePattern, ...], tuple[RelationshipPattern, ...]]:
-        cursor, start = self.cursor, self.cursor.at
+    def _parenthesis_begins(self) -> bool:
+        return self.cursor.is_sign("(", ahead=1) and self.cursor.is_sign("(")
+
+    # ---- patterns in parentheses -----------------------------------------------------------------
+
+    def _in_parentheses(self) -> tuple[PathPattern, Expression | None]:
+        """A pattern in parentheses, and its WHERE."""
+        cursor = self.cursor
         cursor.take()
-        found = self._chain(False)
-        if cursor.is_word("WHERE"):
-            raise cursor.not_supported(
-                cursor.place(start),
-                "WHERE in a pattern in parentheses is",
-                "Write it after the pattern.",
-            )
+        nodes, relationships = self._chain(False)
+        where = self.read() if cursor.accept_word("WHERE") else None
         cursor.expect_sign(")", "to close the pattern")
-        if cursor.is_sign("{", "+", "*", "-", "<", "("):
-            raise cursor.not_supported(
-                cursor.place(start),
-                "repeating a pattern is",
-                "Repeat a relationship, as in -[:T*1..3]->.",
-            )
-        return found
+        return PathPattern(nodes, relationships), where
+
+    def _grouped(
+        self, found: tuple[PathPattern, Expression | None], start: int
+    ) -> tuple[tuple[NodePattern, ...], tuple[RelationshipPattern, ...]]:
+        """The pattern of parentheses that nothing repeats."""
+        cursor, (path, where) = self.cursor, found
+        if where is not None:
+            what, instead = "WHERE in a pattern in parentheses is", "Write it after the pattern."
+            raise cursor.not_supported(cursor.place(start), what, instead)
+        if cursor.is_sign("-", "<", "("):
+            what = "a pattern that goes on behind parentheses is"
+            raise cursor.not_supported(cursor.place(start), what, "Leave the parentheses out.")
+        return path.nodes, path.relationships
+
+    def _repeated(
+        self, found: tuple[PathPattern, Expression | None], start: int
+    ) -> RelationshipPattern:
+        """A pattern in parentheses that is repeated; one relationship and nothing else is itself repeated."""
+        cursor, (path, where) = self.cursor, found
+        length = self._quantifier(None)
+        place = cursor.since(start)
+        if length is None:
+            cure = "Write how often behind it, as in ((x)-->(y)){1,3}."
+            raise cursor.error(place, "a pattern in parentheses stands beside another.", cure)
+        plain = all(replace(node, place=_NOWHERE) == _NOBODY for node in path.nodes)
+        if len(path.relationships) == 1 and plain and where is None:
+            (only,) = path.relationships
+            if only.length is None and only.repeated is None:
+                return replace(only, length=length)
+        self._check_repeated(path, where, place)
+        if length.high is None:
+            what = "repeating a pattern any number of times is"
+            instead = "Write a bound, as in {1,10}; a single relationship needs none: -[:T]->+."
+            raise cursor.not_supported(place, what, instead)
+        return RelationshipPattern(
+            *(None, (), (), Direction.ANY, place, length, None, where),
+            repeated=path,
+        )
+
+    def _check_repeated(self, path: PathPattern, where: Expression | None, place: Place) -> None:
+        cursor = self.cursor
+        if not path.relationships:
+            raise cursor.error(place, "a pattern that is repeated has a relationship.")
+        for one in path.relationships:
+            if one.length is not None:
+                what = "a length inside a pattern that is repeated is"
+                raise cursor.not_supported(one.place, what, "Write its relationships out.")
+        own = of_pattern(path)
+        parts = (*path.nodes, *path.relationships)
+        inner = [value for part in parts for _, value in part.properties]
+        inner += [part.where for part in parts if part.where is not None]
+        inner += [] if where is None else [where]
+        for part in (part for one in inner for part in walk(one)):
+            scoped = isinstance(part, (PatternTest, PatternComprehension, Subquery))
+            if scoped and mentioned(part) & own:
+                what = "a pattern or subquery inside a pattern that is repeated is"
+                raise cursor.not_supported(
+                    part.place, what, "Write it behind, with all() or any()."
+                )
+
+    def _nobody(self) -> NodePattern:
+        return NodePattern(None, (), (), self.cursor.here)
+
+    def _node_or_nobody(self) -> NodePattern:
+        if self.cursor.is_sign("(") and not self._parenthesis_begins():
+            return self._node()
+        return self._nobody()
 
     # ---- which paths -----------------------------------------------------------------------------
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
+from gdb.language.named_by import HasNamed
 from gdb.language.syntax import (
     Arithmetic,
     Call,
@@ -29,7 +30,6 @@ from gdb.language.syntax import (
     Slice,
     StringTest,
 )
-from gdb.language.named_by import HasNamed
 from gdb.language.value_types import IsNormalized, IsTyped
 
 

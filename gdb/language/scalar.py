@@ -291,9 +291,7 @@ class Translator:
                 raise functions.not_supported(
                     self.scope.text, place, "|| of lists is", "Return them as columns."
                 )
-            if operator == "||" or (
-                operator == "+" and Kind.STRING in (value.kind, right.kind)
-            ):
+            if operator == "||" or (operator == "+" and Kind.STRING in (value.kind, right.kind)):
                 value = self._concatenated(value, right, place, following.place)
             else:
                 self._check_number(value, place, operator)

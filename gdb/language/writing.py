@@ -57,7 +57,9 @@ class WritingClauses(ReadingClauses):
         for part in (*pattern.nodes, *pattern.relationships):
             if isinstance(part.where, HasNamed):
                 instead = "Write its name, or SET n:$(...) behind."
-                raise cursor.not_supported(part.where.place, "a label by $(...) in MERGE is", instead)
+                raise cursor.not_supported(
+                    part.where.place, "a label by $(...) in MERGE is", instead
+                )
         on_create: list[SetItem] = []
         on_match: list[SetItem] = []
         while cursor.accept_word("ON"):
@@ -106,7 +108,11 @@ class WritingClauses(ReadingClauses):
         """The labels to set or remove, and the expressions that name some."""
         labels: list[Name] = []
         for part in parts:
-            alone = all(len(t) == 1 for t in part.labels) if isinstance(part, HasLabels) else not part.any
+            alone = (
+                all(len(t) == 1 for t in part.labels)
+                if isinstance(part, HasLabels)
+                else not part.any
+            )
             if not alone:
                 message = "a label that is set or removed stands alone."
                 raise self.cursor.error(part.place, message, "Write n:A:B.")

@@ -13,7 +13,7 @@ import numpy as np
 
 from gdb.language.syntax import Comparator, Comparison, Expression
 from gdb.rows.component import Table, matched
-from gdb.rows.pattern import Component, Condition, Edge, Pattern
+from gdb.rows.pattern import Component, Condition, Edge, Pattern, Variant
 from gdb.rows.subqueries import Prepared
 from gdb.rows.walking import walked
 from gdb.storage.adjacency import I64
@@ -36,6 +36,9 @@ def extended(
 
     known : the names that the rows have, which may be null in some.
     """
+    if pattern.variants:
+        names = frozenset(known)
+        return [one for v in pattern.variants for one in _varied(context, v, rows, names)]
     return _Matching(context, pattern, frozenset(known)).run(rows)
 
 
@@ -44,9 +47,25 @@ def partly_extended(
 ) -> tuple[list[Numbered], bool]:
     """As `extended`, but only what comes of some `most` embeddings of each part of the pattern, and whether that is
     all."""
+    if pattern.variants:
+        return extended(context, pattern, rows, known), True
     matching = _Matching(context, pattern, frozenset(known), most)
     found = matching.run(rows)
     return found, not matching.cut
+
+
+def _varied(
+    context: Context, variant: Variant, rows: Sequence[Row], known: frozenset[str]
+) -> list[Numbered]:
+    """The rows of a pattern in which repeated ones are written out."""
+    found = _Matching(context, variant.pattern, known).run(rows)
+    found = [one for one in found if variant.completed(one[1])]
+    if not variant.later or not found:
+        return found
+    prepared = Prepared(context, variant.later)
+    tests = [context.evaluator.condition(one) for one in prepared.expressions]
+    prepared.fill([row for _, row in found])
+    return [one for one in found if all(test(one[1]) is True for test in tests)]
 
 
 class _Matching:

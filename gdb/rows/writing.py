@@ -111,7 +111,6 @@ class _Maker:
             row[pattern.variable.text] = made
         return made
 
-
     def _type(self, pattern: RelationshipPattern, row: Row) -> str:
         if not pattern.named:
             (type_,) = pattern.types
@@ -245,7 +244,11 @@ def remove(context: Context, clause: Remove, rows: Sequence[Row]) -> None:
     """REMOVE for each row."""
     compiled = context.evaluator.compiled
     parts = [
-        (item, compiled(item.subject), names_of(context, [item.names] if isinstance(item, HasNamed) else []))
+        (
+            item,
+            compiled(item.subject),
+            names_of(context, [item.names] if isinstance(item, HasNamed) else []),
+        )
         for item in clause.items
     ]
     for row in rows:

@@ -112,18 +112,45 @@ def _path(inner: st.SearchStrategy, least: int, name: st.SearchStrategy) -> st.S
         lambda v, t, f, d, n, w: s.RelationshipPattern(v, t, f[0], d, _P, n, f[1], w),
         st.none() | names, _few(names), filling, st.sampled_from(Direction), lengths, st.none() | inner,
     )  # fmt: skip
+    if least == 0:
+        relationship = relationship | _repeated(node, relationship)
     selectors = st.none() | st.builds(s.Selector, st.sampled_from(["ANY", "SHORTEST"]), st.integers(1, 3)) | st.just(
         s.Selector("ALL SHORTEST")
     )  # fmt: skip
     plain = least > 0  # in an expression
     chain = st.lists(st.tuples(relationship, node), min_size=least, max_size=least + 1)
+    def path(first, rest, name_, selector, mode):  # type: ignore[no-untyped-def]
+        several = tuple(r for r, _ in rest)
+        if any(one.repeated for one in several):  # shortest paths are of relationships
+            selector = None
+        return s.PathPattern((first, *(n for _, n in rest)), several, name_, selector, mode)
+
     return st.builds(
-        lambda first, rest, name_, selector, mode: s.PathPattern(
-            (first, *(n for _, n in rest)), tuple(r for r, _ in rest), name_, selector, mode
-        ),
+        path,
         node, chain, name,
         st.none() if plain else selectors,
         st.just(s.PathMode.TRAIL) if plain else st.sampled_from(s.PathMode),
+    )  # fmt: skip
+
+
+def _repeated(node: st.SearchStrategy, relationship: st.SearchStrategy) -> st.SearchStrategy:
+    """A pattern in parentheses that is repeated, and more than one relationship alone."""
+    simple = st.none() | variables
+    single = relationship.map(lambda one: replace(one, length=None, where=None, properties=()))
+    bare = node.map(lambda one: replace(one, where=None, properties=()))
+    chain = st.lists(st.tuples(single, bare), min_size=1, max_size=2)
+    inner = st.builds(
+        lambda name, first, rest: s.PathPattern(
+            (replace(first, variable=name), *(n for _, n in rest)), tuple(r for r, _ in rest)
+        ),
+        names, bare, chain,
+    )  # fmt: skip
+    return st.builds(
+        lambda path, where, low, more: s.RelationshipPattern(
+            *(None, (), (), Direction.ANY, _P, s.Length(low, low + more), None, where),
+            repeated=path,
+        ),
+        inner, simple, st.integers(0, 3), st.integers(0, 2),
     )  # fmt: skip
 
 
@@ -225,7 +252,7 @@ def _made(path: s.PathPattern) -> s.PathPattern:
     """What CREATE and MERGE take."""
     nodes = tuple(replace(node, where=None) for node in path.nodes)
     relationships = tuple(
-        replace(r, where=None, length=None, types=(s.Name("T", _P),), direction=Direction.IN)
+        replace(r, where=None, length=None, repeated=None, types=(s.Name("T", _P),), direction=Direction.IN)
         for r in path.relationships
     )
     return s.PathPattern(nodes, relationships, path.name)
