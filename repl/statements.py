@@ -71,7 +71,11 @@ def _cut(text: str) -> tuple[list[Statement], int]:
 def streamed(lines: Iterable[str]) -> Iterator[Statement]:
     """As `all_of` of the text that some lines are, each statement soon after the line that closes it."""
     waiting: list[str] = []
-    first, size, in_vain = 1, 0, 0  # line where what waits begins; its characters, and how many were cut in vain
+    first, size, in_vain = (
+        1,
+        0,
+        0,
+    )  # line where what waits begins; its characters, and how many were cut in vain
     for text in lines:
         begins = _COMMAND.match(text.lstrip()) or _WORD.match(text.lstrip())
         waiting.append(text)

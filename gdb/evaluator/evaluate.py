@@ -199,8 +199,7 @@ class Evaluator:
                 inner = self.compiled(operand)
                 return lambda row: is_of(inner(row), type_) is not negated
             case IsNormalized(operand=operand, form=form, negated=negated, place=place):
-                test = normalized(form, negated)
-                return self._applied(test, place, operand)
+                return self._applied(normalized(form, negated), place, operand)
             case HasLabels(subject=subject, labels=labels, place=place):
                 return self._applied(lambda of: access.has_labels(of, labels), place, subject)
             case HasNamed(subject=subject, names=names, any=any_, place=place):

@@ -26,10 +26,11 @@ OfSubquery: TypeAlias = "Callable[[Subquery, Frame], Known]"
 class Told:
     """What all of a query shares.
 
-    parameters : the names that have a value; None where nobody knows them yet. subquery : checks EXISTS, COUNT and
-        COLLECT { }, whose clauses stand inside an expression. procedures : those that there are; None where nobody
-        knows them yet. alone : the clause that is the whole query, where there is one. pulse : called now and then; what it
-        raises ends the check.
+    parameters : the names that have a value; None where nobody knows them yet.
+    subquery : checks EXISTS, COUNT and COLLECT { }, whose clauses stand inside an expression.
+    procedures : those that there are; None where nobody knows them yet.
+    alone : the clause that is the whole query, where there is one.
+    pulse : called now and then; what it raises ends the check.
     """
 
     text: str

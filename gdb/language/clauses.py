@@ -295,6 +295,12 @@ class Query:
 def _hoisted(match: Match) -> Match:
     """The same clause with the conditions of its nodes and single relationships behind its patterns."""
     moved: list[Expression] = []
+    if not any(
+        part.where is not None for path in match.patterns for part in path.nodes
+    ) and not any(
+        part.where is not None for path in match.patterns for part in path.relationships
+    ):
+        return match
 
     def bare(part: Part) -> Part:
         if part.where is None or (isinstance(part, RelationshipPattern) and part.length):

@@ -12,6 +12,7 @@ from typing import Literal as OneOf
 
 from gdb.errors import LimitExceeded
 from gdb.language.named_by import HasNamed
+from gdb.language.quick import quick
 from gdb.language.report import located
 from gdb.language.syntax import (
     Call,
@@ -27,10 +28,12 @@ from gdb.language.syntax import (
     Not,
     Place,
 )
+from gdb.language.tokens import Kind
 
 if TYPE_CHECKING:
     from gdb.language.atoms import AtomReader
 
+NAMES = (Kind.NAME, Kind.QUOTED)
 _MOST = 64
 """Alternatives of an AND of ORs; multiplying out may make very many."""
 
@@ -58,6 +61,7 @@ Clauses: TypeAlias = "tuple[tuple[Signed, ...], ...]"
 """An AND of ORs."""
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class LabelExpression:
     """terms : the ORs that only names stand in. others : the rest."""
@@ -94,6 +98,10 @@ def label_expression(
     LimitExceeded : written as an AND of ORs it would be very long.
     """
     cursor, start = reader.cursor, reader.cursor.at
+    if cursor.peek(1).kind in NAMES and cursor.peek(2).sign not in ("|", "&", ":"):
+        cursor.at += 1
+        name = cursor.name(what)
+        return LabelExpression(((name,),), (), name.place)
     clauses: list[tuple[Signed, ...]] = []
     while cursor.accept_sign(":"):
         found, open_bar = _alternatives(reader, bars, what)

@@ -8,6 +8,7 @@ from gdb.language.expressions import ExpressionReader
 from gdb.language.hidden import HIDDEN
 from gdb.language.labels import LabelExpression, label_expression
 from gdb.language.mentions import mentioned, of_pattern
+from gdb.language.quick import quick
 from gdb.language.syntax import (
     Connected,
     Connective,
@@ -36,6 +37,7 @@ PATH_WORDS = (
 )
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class _Filling:
     """What stands in the braces of a node or relationship, and the WHERE behind."""
@@ -51,6 +53,7 @@ _NOBODY = NodePattern(None, (), (), _NOWHERE)
 _ANY_LABELS = LabelExpression((), (), Place(0, 0))
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class _Bracket:
     """What stands between [ and ]."""
@@ -127,10 +130,12 @@ class PatternReader(ExpressionReader):
             nodes.append(self._node_or_nobody())
         else:
             nodes.append(self._node())
-        while cursor.tokens[cursor.at].sign in ("-", "<") or self._parenthesis_begins():
+        while (sign := cursor.tokens[cursor.at].sign) in ("-", "<", "("):
+            if sign == "(" and not self._parenthesis_begins():
+                break
             if inside_expression and not self.relationship_begins(cursor.at):
                 break
-            if cursor.is_sign("("):
+            if sign == "(":
                 start = cursor.at
                 relationships.append(self._repeated(self._in_parentheses(), start))
                 nodes.append(self._node_or_nobody())
@@ -140,7 +145,8 @@ class PatternReader(ExpressionReader):
         return tuple(nodes), tuple(relationships)
 
     def _parenthesis_begins(self) -> bool:
-        return self.cursor.is_sign("(", ahead=1) and self.cursor.is_sign("(")
+        cursor = self.cursor
+        return cursor.tokens[cursor.at].sign == "(" and cursor.tokens[cursor.at + 1].sign == "("
 
     # ---- patterns in parentheses -----------------------------------------------------------------
 
@@ -200,6 +206,7 @@ class PatternReader(ExpressionReader):
                 what = "a length inside a pattern that is repeated is"
                 raise cursor.not_supported(one.place, what, "Write its relationships out.")
         own = of_pattern(path)
+        parts: tuple[NodePattern | RelationshipPattern, ...]
         parts = (*path.nodes, *path.relationships)
         inner = [value for part in parts for _, value in part.properties]
         inner += [part.where for part in parts if part.where is not None]
@@ -364,7 +371,7 @@ class PatternReader(ExpressionReader):
         of_type = _ANY_LABELS
         if cursor.is_sign(":"):
             of_type = label_expression(self, what="a relationship type")
-        types = self._one_of(of_type)
+        types = self._one_of(of_type) if of_type.terms else ()
         length = self._star() if cursor.is_sign("*") else None
         filling = self._filling()
         if of_type.others:

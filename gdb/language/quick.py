@@ -26,5 +26,5 @@ def quick(cls: Class) -> Class:
     exec("\n".join([f"def __init__(self, {', '.join(given)}):", *body]), made)
     for name in ("__setattr__", "__delattr__"):
         delattr(cls, name)
-    cls.__init__ = made["__init__"]
+    setattr(cls, "__init__", made["__init__"])  # noqa: B010
     return cls

@@ -93,8 +93,8 @@ def unrolled(text: str, patterns: Sequence[PathPattern]) -> list[Unrolled]:
         cure = limits.cure("Repeat them less often", "MAX_PATTERN_EDGES")
         raise LimitExceeded(located(text, several[0].place, message), cure)
     found = [_Unrolling(patterns, choice).found for choice in product(*spans)]
-    for one in found:
-        one.conditions += never
+    for way in found:
+        way.conditions += never
     return found
 
 
@@ -191,14 +191,14 @@ class _Unrolling:
         pattern: PathPattern, nodes: list[NodePattern], between: list[RelationshipPattern]
     ) -> dict[str, str]:
         """What the variables of the pattern are called in one repetition."""
-        pairs = (
-            *zip(pattern.nodes, nodes, strict=True),
-            *zip(pattern.relationships, between, strict=True),
-        )
+        written: tuple[NodePattern | RelationshipPattern, ...]
+        own: tuple[NodePattern | RelationshipPattern, ...]
+        written = (*pattern.nodes, *pattern.relationships)
+        own = (*nodes, *between)
         return {
-            written.variable.text: own.variable.text
-            for written, own in pairs
-            if written.variable is not None and own.variable is not None
+            part.variable.text: mine.variable.text
+            for part, mine in zip(written, own, strict=True)
+            if part.variable is not None and mine.variable is not None
         }
 
     def _conditions(

@@ -54,7 +54,9 @@ class WritingClauses(ReadingClauses):
 
     def merge(self, start: int) -> Merge:
         cursor, pattern = self.cursor, self.path()
-        for part in (*pattern.nodes, *pattern.relationships):
+        parts: tuple[NodePattern | RelationshipPattern, ...]
+        parts = (*pattern.nodes, *pattern.relationships)
+        for part in parts:
             if isinstance(part.where, HasNamed):
                 instead = "Write its name, or SET n:$(...) behind."
                 raise cursor.not_supported(

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from gdb.errors import NotSupported
-from gdb.language.hidden import HIDDEN
+from gdb.language.hidden import HIDDEN as HIDDEN
 from gdb.language.mentions import mentioned
 from gdb.language.rebuild import rebuilt
 from gdb.language.repeated import repeats, unrolled

@@ -63,6 +63,7 @@ class _Maker:
 
     def __init__(self, context: Context, pattern: PathPattern) -> None:
         self.context, self.pattern = context, pattern
+        parts: tuple[NodePattern | RelationshipPattern, ...]
         parts = (*pattern.nodes, *pattern.relationships)
         self.named = {id(part): names_of(context, part.named) for part in parts if part.named}
         self.nodes = [_Properties(context, node) for node in pattern.nodes]

@@ -99,7 +99,9 @@ def _value(db: gdb.Database, text: str) -> object:
 
 
 @pytest.mark.parametrize(("text", "expected"), VALUES)
-def test_a_value(db: gdb.Database, monkeypatch: pytest.MonkeyPatch, text: str, expected: object) -> None:
+def test_a_value(
+    db: gdb.Database, monkeypatch: pytest.MonkeyPatch, text: str, expected: object
+) -> None:
     wanted = expected if isinstance(expected, type) else [(expected,)]
     query = f"RETURN {text} AS v"
     assert _value(db, query) == wanted

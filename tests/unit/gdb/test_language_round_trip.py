@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from gdb.errors import QueryError
 from gdb.language import clauses as c
 from gdb.language import syntax as s
-from gdb.language.parser import parse
 from gdb.language.expression_text import expression_text
+from gdb.language.parser import parse
 from gdb.language.printer import printed
 from gdb.language.reading import MODES
 from gdb.language.syntax import Place
@@ -93,9 +93,9 @@ def _few(strategy: st.SearchStrategy, least: int = 0) -> st.SearchStrategy:
 
 
 def _entries(inner: st.SearchStrategy) -> st.SearchStrategy:
-    return st.lists(
-        st.tuples(names, inner), max_size=3, unique_by=lambda entry: entry[0].text
-    ).map(tuple)
+    return st.lists(st.tuples(names, inner), max_size=3, unique_by=lambda entry: entry[0].text).map(
+        tuple
+    )
 
 
 def _path(inner: st.SearchStrategy, least: int, name: st.SearchStrategy) -> st.SearchStrategy:
@@ -119,6 +119,7 @@ def _path(inner: st.SearchStrategy, least: int, name: st.SearchStrategy) -> st.S
     )  # fmt: skip
     plain = least > 0  # in an expression
     chain = st.lists(st.tuples(relationship, node), min_size=least, max_size=least + 1)
+
     def path(first, rest, name_, selector, mode):  # type: ignore[no-untyped-def]
         several = tuple(r for r, _ in rest)
         if any(one.repeated for one in several):  # shortest paths are of relationships
@@ -252,7 +253,14 @@ def _made(path: s.PathPattern) -> s.PathPattern:
     """What CREATE and MERGE take."""
     nodes = tuple(replace(node, where=None) for node in path.nodes)
     relationships = tuple(
-        replace(r, where=None, length=None, repeated=None, types=(s.Name("T", _P),), direction=Direction.IN)
+        replace(
+            r,
+            where=None,
+            length=None,
+            repeated=None,
+            types=(s.Name("T", _P),),
+            direction=Direction.IN,
+        )
         for r in path.relationships
     )
     return s.PathPattern(nodes, relationships, path.name)

@@ -169,8 +169,13 @@ def test_limits_of_a_stream_hold_in_every_thread() -> None:
 
 
 def test_the_seconds_of_one_database() -> None:
-    endless = "UNWIND range(1, 100000) AS x UNWIND range(1, 100000) AS y WITH x + y AS z RETURN count(z)"
-    with gdb.connect(limits={"MAX_SECONDS": 0.001}) as db, pytest.raises(QueryTimeout, match=r"0.001"):
+    endless = (
+        "UNWIND range(1, 100000) AS x UNWIND range(1, 100000) AS y WITH x + y AS z RETURN count(z)"
+    )
+    with (
+        gdb.connect(limits={"MAX_SECONDS": 0.001}) as db,
+        pytest.raises(QueryTimeout, match=r"0.001"),
+    ):
         db.execute(endless)
 
 

@@ -152,7 +152,9 @@ def test_optional_and_counted(db: gdb.Database, edges: list[tuple[int, int, int]
     assert _rows(db, text) == sorted(number.items())
     text = "MATCH (a) WHERE EXISTS { (a)((x)-[:R]->(y)){2,3} } RETURN a.k AS k"
     assert _rows(db, text) == [(k,) for k in range(NODES) if number[k]]
-    text = "MATCH (a) OPTIONAL MATCH (a)((x)-[:R]->(y)){2,3} WITH a, count(x) AS c RETURN a.k AS k, c"
+    text = (
+        "MATCH (a) OPTIONAL MATCH (a)((x)-[:R]->(y)){2,3} WITH a, count(x) AS c RETURN a.k AS k, c"
+    )
     assert _rows(db, text) == sorted(number.items())
     text = "MATCH ((x)-[:R]->(y)){1,2} RETURN 1 AS one LIMIT 3"
     assert len(_rows(db, text)) == 3
@@ -186,7 +188,10 @@ def test_a_single_relationship_is_repeated_as_such(db: gdb.Database) -> None:
         ("MATCH ((x)-->(y)){1,50}, ((z)-->(w)){1,50} RETURN x", "numbers of repetitions"),
         ("MATCH (a)((x)-->(y))(b) RETURN x", "Write how often"),
         ("MATCH (x) MATCH ((x)-->(y)){1,2} RETURN x", "'x' is already the name"),
-        ("MATCH ((x)-->(y) WHERE EXISTS { (x)-->() }){1,2} RETURN x", "inside a pattern that is repeated"),
+        (
+            "MATCH ((x)-->(y) WHERE EXISTS { (x)-->() }){1,2} RETURN x",
+            "inside a pattern that is repeated",
+        ),
         ("MATCH ((x)-->(y)){1,2} RETURN x.k", "a list of nodes has no properties"),
         ("CREATE ((x)-[:R]->(y)){1,2}", "variable length cannot be written"),
         ("MATCH ((a)-->(b) WHERE a.k > 1) RETURN a", "Write it after the pattern"),

@@ -114,7 +114,9 @@ def test_a_statement_comes_before_the_next_is_read() -> None:
 def test_a_long_statement_is_looked_through_a_few_times(monkeypatch: pytest.MonkeyPatch) -> None:
     cuts: list[int] = []
     monkeypatch.setattr(
-        statements, "_cut", lambda text: cuts.append(len(text)) or ([], 0)  # type: ignore[func-returns-value]
+        statements,
+        "_cut",
+        lambda text: cuts.append(len(text)) or ([], 0),  # type: ignore[func-returns-value]
     )
     list(streamed(["';\n"] * 10_000))
     assert sum(cuts) < 4 * 30_000
