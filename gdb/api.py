@@ -40,6 +40,7 @@ def connect(
     create: bool = True,
     match: str = "DIFFERENT EDGES",
     import_root: PathLike | None = None,
+    limits: Mapping[str, float] | None = None,
 ) -> Database:
     """Open a store, or make an empty one.
 
@@ -52,12 +53,14 @@ def connect(
         ELEMENTS", "SUBGRAPHS" or "INDUCED".
     import_root : a folder; `load` and LOAD CSV refuse files that lie outside of it, also by `..` or symbolic links.
         None: any file.
+    limits : limits of `gdb.limits` by name that are others for the queries of this database, as in
+        {"MAX_QUERY_CHARACTERS": 10_000_000}.
 
     Raises
     ------
     NotAStore, CorruptStore, StoreVersionError, StorePermissionError : the folder cannot be opened as a store; or
         NotAStore : `import_root` is no folder.
-    NameProblem : there is no such match mode.
+    NameProblem : there is no such match mode, or limit. TypeProblem, QueryError : a limit is no number from 1.
 
     Examples
     --------
@@ -66,7 +69,14 @@ def connect(
     ...     db.path is None
     True
     """
-    return Database(path, read_only=read_only, create=create, match=match, import_root=import_root)
+    return Database(
+        path,
+        read_only=read_only,
+        create=create,
+        match=match,
+        import_root=import_root,
+        limits=limits,
+    )
 
 
 class Database(Queries):
@@ -83,15 +93,17 @@ class Database(Queries):
         create: bool = True,
         match: str = "DIFFERENT EDGES",
         import_root: PathLike | None = None,
+        limits: Mapping[str, float] | None = None,
     ) -> None:
         from gdb.storage.store import Store
 
+        own = options.own_limits(limits)
         mode, root = options.match_mode(match), options.import_root(import_root)
         self._path = None if path is None else options.folder(path)
         store = Store.open(self._path, create=create and not read_only, read_only=read_only)
         self._store, self._read_only = store, read_only
         self._compactor: Compactor | None = None  # made by the first commit
-        super().__init__(mode, root, Work())
+        super().__init__(mode, root, Work(), limits=own)
 
     @property
     def path(self) -> Path | None:
@@ -268,7 +280,9 @@ class Database(Queries):
         from gdb.held import HeldSnapshot
 
         found = self._work.do(self._snapshot)
-        return HeldSnapshot(found, self._mode, self._import_root, self._work, self._procedures)
+        return HeldSnapshot(
+            found, self._mode, self._import_root, self._work, self._procedures, self._limits
+        )
 
     # ---- changes -----------------------------------------------------------------------------------
 

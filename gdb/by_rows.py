@@ -201,13 +201,13 @@ def plan_lines(
 
 
 def _clause_lines(query: Query) -> list[str]:
-    from gdb.rows.limiting import stop
+    from gdb.rows.limiting import stops
 
     lines: list[str] = []
     for number, clauses in enumerate(query.parts):
         if number:
             lines.append("UNION ALL" if query.all[number - 1] else "UNION")
         lines += [f"  {clause_text(clause)}" for clause in clauses]
-        if any(stop(clauses, k) is not None for k in range(len(clauses))):
+        if any(last is not None for last in stops(clauses)):
             lines.append("no more rows are made than LIMIT takes")
     return lines

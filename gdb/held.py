@@ -39,8 +39,9 @@ class HeldSnapshot(Queries):
         import_root: Path | None,
         work: Work,
         procedures: Mapping[str, Procedure],
+        limits: Mapping[str, float],
     ) -> None:
-        super().__init__(mode, import_root, work, procedures)
+        super().__init__(mode, import_root, work, procedures, limits)
         self._held: Snapshot | None = snapshot
         self._version = snapshot.version
 

@@ -1,10 +1,16 @@
 """Sizes of a query and of its result that gdb refuses to go beyond, so that no text can exhaust the stack or the
 planner, and none a program that asks what others wrote.
 
-Plain numbers of this module: a program may set them (`gdb.limits.MAX_DEPTH = 50`), and they are read at each query.
+Plain numbers of this module: a program may set them (`gdb.limits.MAX_DEPTH = 50`), and they are read at each query. A
+database may have others of its own: `gdb.connect(limits={"MAX_DEPTH": 50})`, `gdbsh --limit MAX_DEPTH=50`.
 """
 
 from __future__ import annotations
+
+from collections.abc import Mapping
+from contextvars import ContextVar
+from types import MappingProxyType
+from typing import Literal, TypeAlias, get_args
 
 from gdb.errors import LimitExceeded
 
@@ -22,16 +28,47 @@ what a query that writes did is undone."""
 MAX_SECONDS: float | None = None
 """Seconds that a query may take which is given no `timeout=` of its own, None for any time."""
 
+Size: TypeAlias = Literal[
+    "MAX_QUERY_CHARACTERS",
+    "MAX_DEPTH",
+    "MAX_EXPRESSION_SIZE",
+    "MAX_PATTERN_VERTICES",
+    "MAX_PATTERN_EDGES",
+    "MAX_RETURN_ITEMS",
+]
+NAMES: tuple[str, ...] = (*get_args(Size), "MAX_ROWS", "MAX_SECONDS")
+NONE: Mapping[str, float] = MappingProxyType({})
+OF_DATABASE: ContextVar[Mapping[str, float]] = ContextVar("limits of a database", default=NONE)
+"""Those that the database of the query that runs has of its own (`gdb.request.Clock` sets it)."""
 
-def check_rows(count: int) -> None:
-    """Refuse a result of so many rows.
+
+def size(name: Size) -> int:
+    """The limit that holds for the query that runs."""
+    found = OF_DATABASE.get().get(name)
+    return globals()[name] if found is None else int(found)
+
+
+def rows() -> int | None:
+    """MAX_ROWS of the query that runs."""
+    found = OF_DATABASE.get().get("MAX_ROWS")
+    return MAX_ROWS if found is None else int(found)
+
+
+def cure(instead: str, name: str) -> str:
+    """What to do about a limit: something else, or raising it."""
+    return f"{instead}, or raise {name}: gdb.limits.{name}, connect(limits=), gdbsh --limit."
+
+
+def check_rows(count: int, most: int | None = None) -> None:
+    """Refuse a result of so many rows. most : the limit, where another thread knows it; None for that of this query.
 
     Raises
     ------
     LimitExceeded : there are more than MAX_ROWS.
     """
-    if MAX_ROWS is not None and count > MAX_ROWS:
+    most = rows() if most is None else most
+    if most is not None and count > most:
         raise LimitExceeded(
-            f"the result has more than {MAX_ROWS:,} rows.",
-            "Use LIMIT, aggregate in the query, or raise gdb.limits.MAX_ROWS.",
+            f"the result has more than {most:,} rows.",
+            cure("Use LIMIT, aggregate in the query", "MAX_ROWS"),
         )

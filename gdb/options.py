@@ -152,15 +152,18 @@ def byte_count(name: str, value: int | str) -> int:
     return int(size)
 
 
-def timeout_seconds(timeout: float | None) -> float | None:
-    """A time limit in seconds, `limits.MAX_SECONDS` where none is given; None for none.
+def timeout_seconds(
+    timeout: float | None, given: Mapping[str, float] = limits.NONE
+) -> float | None:
+    """A time limit in seconds, `MAX_SECONDS` where none is given, of the database or else of `gdb.limits`; None for
+    none.
 
     Raises
     ------
     QueryError, TypeProblem : it is no positive number.
     """
     if timeout is None:
-        return limits.MAX_SECONDS
+        return given.get("MAX_SECONDS", limits.MAX_SECONDS)
     if isinstance(timeout, bool) or not isinstance(timeout, numbers.Real):
         raise TypeProblem(f"timeout= takes seconds, not {type(timeout).__name__}.")
     seconds = float(timeout)
@@ -169,6 +172,30 @@ def timeout_seconds(timeout: float | None) -> float | None:
             f"timeout={timeout!r} is not a time above 0.", "Use seconds, as in timeout=60."
         )
     return None if math.isinf(seconds) else seconds
+
+
+def own_limits(given: Mapping[str, float] | None) -> dict[str, float]:
+    """The limits that a database has of its own.
+
+    Raises
+    ------
+    NameProblem : there is no such limit. TypeProblem, QueryError : it is no number from 1.
+    """
+    if given is not None and not isinstance(given, Mapping):
+        raise TypeProblem(
+            f"limits= takes a dict, not {type(given).__name__}.",
+            'Write it as {"MAX_DEPTH": 200}.',
+        )
+    for name, value in (given or {}).items():
+        one_of("limits", name, limits.NAMES)
+        if isinstance(value, bool) or not isinstance(value, (int, float)):
+            raise TypeProblem(
+                f"the limit {name} is a number, not {type(value).__name__}.",
+                "Give a whole number, or of MAX_SECONDS seconds.",
+            )
+        if not value > 0 or (name != "MAX_SECONDS" and value != int(value)):
+            raise QueryError(f"{value!r} is no limit {name}.", "Give a whole number from 1.")
+    return dict(given or {})
 
 
 def thread_count(threads: int) -> int:

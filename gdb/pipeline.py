@@ -62,7 +62,7 @@ def answer(
     GdbError : SyntaxProblem, NameProblem, TypeProblem, NotSupported, Cancelled, QueryTimeout, OutOfBudget,
         DeviceError.
     """
-    clock = Clock(request.cancel, request.timeout)
+    clock = Clock(request.cancel, request.timeout, request.limits)
     statements = Statements() if statements is None else statements
     snapshot.look()
     with clock:
@@ -80,7 +80,7 @@ def _answer(
     key = _key(request)
     known = statements.find(key, snapshot)
     if known is None:
-        query = clock.step("parse", lambda: statements.texts.parsed(request.text))
+        query = clock.step("parse", lambda: _parsed(request, clock, statements))
         if query.copying is not None:
             from gdb.copying import copied
 
@@ -122,7 +122,7 @@ def on_device(request: Request, snapshot: Snapshot, statements: Statements) -> D
             f"columns on a GPU cannot be had with device={request.device!r}.",
             'Use device="cuda" or "cuda:N", or take the rows on the host: execute().',
         )
-    clock = Clock(request.cancel, request.timeout)
+    clock = Clock(request.cancel, request.timeout, request.limits)
     snapshot.look()
     with clock:
         return _on_device(request, snapshot, statements, clock)
@@ -134,7 +134,7 @@ def _on_device(
     key = _key(request)
     known = statements.find(key, snapshot)
     if known is None:
-        query = clock.step("parse", lambda: _parsed(request))
+        query = clock.step("parse", lambda: _parsed(request, clock, statements))
         understood = _understood(request, query, snapshot, clock)
         if isinstance(understood, str):
             raise NotSupported(
@@ -204,11 +204,11 @@ def _picks(statement: Statement, snapshot: Snapshot) -> list[Pick]:
 
 def explained(request: Request, snapshot: Snapshot) -> str:
     """The plan of a query as text, whether or not it begins with EXPLAIN."""
-    query = _parsed(request)
-    if query.copying is not None:
-        raise NotSupported("COPY has no plan.", "Run it with execute().")
     snapshot.look()
-    with Clock(request.cancel, request.timeout) as clock:
+    with Clock(request.cancel, request.timeout, request.limits) as clock:
+        query = _parsed(request, clock)
+        if query.copying is not None:
+            raise NotSupported("COPY has no plan.", "Run it with execute().")
         understood = _understood(request, query, snapshot, clock)
         if isinstance(understood, str):
             asked = replace(query, explain=True)
@@ -227,17 +227,16 @@ def _key(request: Request) -> Hashable:
     return request.text, flags, frozenset(kinds)
 
 
-def _parsed(request: Request) -> Query:
-    from gdb.language.parser import parse  # here and below: `import gdb` stays light
-
-    return parse(request.text)
+def _parsed(request: Request, clock: Clock, statements: Statements | None = None) -> Query:
+    texts = Statements().texts if statements is None else statements.texts
+    return texts.parsed(request.text, clock.check)
 
 
 def _understood(
     request: Request, query: Query, snapshot: Snapshot, clock: Clock
 ) -> tuple[BoundQuery, Plan] | str:
     """The query as one pattern and its relational tail, and its plan; or why it is none."""
-    from gdb.language.binder import bind
+    from gdb.language.binder import bind  # here and below: `import gdb` stays light
     from gdb.language.checks import check
     from gdb.logical import improved
 
@@ -248,10 +247,12 @@ def _understood(
         return "it is more than MATCH and RETURN"
     try:
         bound = clock.step("bind", lambda: bind(better, snapshot, request.parameters, request.mode))
-        check(query, request.parameters, request.procedures)
+        told = check(query, request.parameters, request.procedures, clock.check)
     except QueryError as refused:
         # rows may do it all the same; where nothing can, their check tells what is wrong
         return f"it does not compile as one pattern: {refused.message}"
+    if told:
+        bound = replace(bound, warnings=(*bound.warnings, *told))
     plan = clock.step("plan", lambda: _planned(request, bound, snapshot))
     return bound, plan
 
@@ -298,8 +299,8 @@ def _checked(
     request: Request, query: Query, statements: Statements, clock: Clock
 ) -> tuple[str, ...]:
     """The warnings of a query. Raises what is wrong with it."""
-    check = partial(statements.texts.checked, query, request.parameters, request.procedures)
-    return clock.step("bind", check)
+    known = (query, request.parameters, request.procedures, clock.check)
+    return clock.step("bind", lambda: statements.texts.checked(*known))
 
 
 def _again(
@@ -313,7 +314,7 @@ def _again(
     knows the place."""
     why = f"over columns it failed: {failed.message}"
     statements = Statements() if statements is None else statements
-    query = statements.texts.parsed(request.text)
+    query = _parsed(request, clock, statements)
     return _by_rows(request, query, snapshot, clock, statements, why, None)
 
 
@@ -427,7 +428,7 @@ def ran(
             if embeddings > AGAIN:
                 from gdb.language.suspects import suspected
 
-                raise suspected(_parsed(request), failed) from None
+                raise suspected(_parsed(request, clock), failed) from None
             return _again(request, snapshot, clock, failed)
     limits.check_rows(len(answer))
     summary = Summary(
@@ -446,9 +447,10 @@ def ran(
 def _most_rows(tail: Tail) -> int | None:
     """How many rows the executor has to give at most; where each is one of the result, one more than it may have is
     enough to refuse it."""
-    if limits.MAX_ROWS is None or tail.direct is None:
+    most = limits.rows()
+    if most is None or tail.direct is None:
         return tail.row_limit
-    refused = limits.MAX_ROWS + 1
+    refused = most + 1
     return refused if tail.row_limit is None else min(refused, tail.row_limit)
 
 

@@ -16,6 +16,7 @@ from gdb import options
 from gdb.closing import Closing
 from gdb.errors import ReadOnlyError
 from gdb.interrupt import Cancel, run_beside
+from gdb.limits import NONE
 from gdb.outcome import Outcome
 from gdb.procedures import ALWAYS, registered
 from gdb.schema import Schema, schema_of
@@ -45,7 +46,7 @@ class Queries(Closing):
     is held (`gdb.held`).
 
     mode : of a MATCH that names none. import_root : where files that LOAD CSV reads must lie, None for any.
-    work : what runs. procedures : what CALL finds.
+    work : what runs. procedures : what CALL finds. limits : see `gdb.limits`, those that are others here.
     """
 
     def __init__(
@@ -54,8 +55,10 @@ class Queries(Closing):
         import_root: Path | None,
         work: Work,
         procedures: Mapping[str, Procedure] = ALWAYS,
+        limits: Mapping[str, float] = NONE,
     ) -> None:
         self._mode, self._import_root, self._work = mode, import_root, work
+        self._limits = limits
         self._statements = Statements()
         self._procedures = procedures
 
@@ -275,10 +278,11 @@ class Queries(Closing):
             device=device,
             threads=options.thread_count(threads),
             memory=options.memory_bytes(memory),
-            timeout=options.timeout_seconds(timeout),
+            timeout=options.timeout_seconds(timeout, self._limits),
             import_root=self._import_root,
             procedures=self._procedures,
             load=self._loads(),
+            limits=self._limits,
         )
 
     def _loads(self) -> Load:

@@ -5,11 +5,13 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Mapping
+from contextvars import Token
 from dataclasses import dataclass, field
 from types import TracebackType
 from typing import TYPE_CHECKING, Self, TypeAlias, TypeVar
 
 from gdb.errors import QueryTimeout
+from gdb.limits import NONE, OF_DATABASE
 from gdb.outcome import Outcome
 from gdb.usage import Usage
 
@@ -34,7 +36,7 @@ class Request:
     memory : bytes, None for no budget. timeout : seconds from the start, None for none.
     import_root : the folder in which files that it reads must lie, None for any.
     procedures : what CALL finds, by name. load : `Database.load`, which COPY is; None where nothing can be loaded.
-    outcome : whether what it wrote is committed.
+    limits : those that the database has of its own. outcome : whether what it wrote is committed.
     """
 
     text: str
@@ -48,6 +50,7 @@ class Request:
     import_root: Path | None = None
     procedures: Mapping[str, Procedure] = field(default_factory=dict)
     load: Load | None = None
+    limits: Mapping[str, float] | None = None
     outcome: Outcome = field(default_factory=Outcome)
 
 
@@ -56,17 +59,21 @@ class Clock:
     """Seconds by step; a deadline and a cancel event, looked at between steps. The steps are in its `with` block, which
     names the timeout that was set in a QueryTimeout: who raises one knows only what is left of it.
 
+    limits : those that the database has of its own, which hold in the block (`gdb.limits`).
     usage : what the steps used; what they waited for machine code is a step of its own, "compile".
     """
 
     cancel: threading.Event
     timeout: float | None
+    limits: Mapping[str, float] | None = None
     begun: float = field(default_factory=time.monotonic)
     seconds: dict[str, float] = field(default_factory=dict)
     usage: Usage = field(default_factory=Usage)
+    _around: Token[Mapping[str, float]] = field(init=False)
 
     def __enter__(self) -> Self:
         self.usage.__enter__()
+        self._around = OF_DATABASE.set(self.limits or NONE)
         return self
 
     def __exit__(
@@ -75,6 +82,7 @@ class Clock:
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
+        OF_DATABASE.reset(self._around)
         self.usage.__exit__(kind, error, traceback)
         if isinstance(error, QueryTimeout) and self.timeout is not None:
             raise self._late() from None

@@ -289,7 +289,7 @@ def _by_part(
     device = executor.choose(plan, request.device).device
     profile = executor.Profile()
     options = options_of(request, clock.left(), profile)
-    rows, lock = 0, threading.Lock()
+    rows, lock, most = 0, threading.Lock(), limits.rows()
 
     def take(some: Embeddings) -> None:
         nonlocal rows
@@ -303,7 +303,7 @@ def _by_part(
         if len(made):
             with lock:
                 rows += len(made)
-            limits.check_rows(rows)
+            limits.check_rows(rows, most)
             pipe.give(ColumnAnswer(made, snapshot))
 
     run = partial(executor.handed_over, plan, snapshot, options, tail.wanted, take)

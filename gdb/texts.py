@@ -4,7 +4,7 @@ transactions."""
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
 from gdb import forks, waiting
@@ -36,8 +36,8 @@ class Texts:
         if self._lock.torn:
             self._forget()
 
-    def parsed(self, text: str) -> Query:
-        """The query that a text is. Raises SyntaxProblem, NotSupported, LimitExceeded as `gdb.language.parser`."""
+    def parsed(self, text: str, pulse: Callable[[], object] = lambda: None) -> Query:
+        """The query that a text is. pulse : called now and then while it is read. Raises as `gdb.language.parser`."""
         from gdb.language.parser import parse  # `import gdb` stays light
 
         with self._lock:
@@ -45,7 +45,7 @@ class Texts:
             if known is not None:
                 self._queries.move_to_end(text)
                 return known
-        query = parse(text)
+        query = parse(text, pulse)
         with self._lock:
             if text not in self._queries:
                 self._queries[text] = query
@@ -61,6 +61,7 @@ class Texts:
         query: Query,
         parameters: Mapping[str, object],
         procedures: Mapping[str, Procedure],
+        pulse: Callable[[], object] = lambda: None,
     ) -> tuple[str, ...]:
         """The warnings of a query. What a check finds depends on the names of the parameters, and with CALL on the
         procedures that there are. Raises as `gdb.language.checks.check`."""
@@ -71,7 +72,7 @@ class Texts:
             known = self._warnings.get(query.text, {}).get(names)
         if known is not None:
             return known
-        found = check(query, parameters, procedures)
+        found = check(query, parameters, procedures, pulse)
         with self._lock:
             calls = "call" in query.text.lower()  # a procedure perhaps, and these come and go
             if self._queries.get(query.text) is query and not calls:

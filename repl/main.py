@@ -8,7 +8,7 @@ import os
 import shlex
 import shutil
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 _GUARD = "in CSV, an apostrophe before texts that spreadsheets would take for formulas"
 FAILED, USAGE, INTERRUPTED = 1, 2, 130  # exit codes; 0 is success
+CHARACTERS = 100_000_000
+"""Of a statement: who types it, or runs a script, may read what they like."""
 
 _EPILOG = """\
 other uses:
@@ -78,6 +80,14 @@ def _shell(words: Sequence[str]) -> int:
     )
     parser.add_argument("--format", choices=[*map(str, Format)], help="default: table")
     parser.add_argument("--guard-formulas", action="store_true", help=_GUARD)
+    parser.add_argument(
+        "--limit",
+        metavar="NAME=NUMBER",
+        action="append",
+        default=[],
+        type=_limit,
+        help="a limit on queries, as in MAX_ROWS=1000; may be repeated (docs/LANGUAGE.md, Limits)",
+    )
     parser.add_argument("--read-only", action="store_true", help="never write to the store")
     _add_import_root(parser)
     parser.add_argument("--version", action="version", version=f"gdbsh {gdb.__version__}")
@@ -87,7 +97,7 @@ def _shell(words: Sequence[str]) -> int:
         parser.error(f"there is too much: {' '.join(others)}. {near}".strip())
 
     from gdb.repl.session import Session
-    from gdb.repl.statements import all_of
+    from gdb.repl.statements import all_of, streamed
 
     store = given.store
     if store and _is_free(Path(store)):  # a mistyped name shall not make a store
@@ -97,7 +107,11 @@ def _shell(words: Sequence[str]) -> int:
             f"Make one: `gdbsh create {quoted}`, or of files `gdbsh load {quoted} FILE...`.",
         )
     with gdb.connect(
-        store, read_only=given.read_only, create=False, import_root=given.import_root
+        store,
+        read_only=given.read_only,
+        create=False,
+        import_root=given.import_root,
+        limits={"MAX_QUERY_CHARACTERS": CHARACTERS, **dict(given.limit)},
     ) as db:
         session = Session(
             db,
@@ -109,7 +123,7 @@ def _shell(words: Sequence[str]) -> int:
         if given.commands is not None:
             return _run(session, [held for text in given.commands for held in all_of(text)])
         if not sys.stdin.isatty():
-            return _run(session, all_of(sys.stdin.read()))
+            return _run(session, streamed(sys.stdin))
         from gdb.repl import shell
 
         session.interactive = True
@@ -127,17 +141,27 @@ def _sizes(db: gdb.Database) -> str:
     return " and ".join(f"{n:,} {what}{'s' * (n != 1)}" for n, what in counts)
 
 
-def _run(session: Session, statements: Sequence[Statement]) -> int:
+def _limit(text: str) -> tuple[str, float]:
+    """A limit by its name, in either case."""
+    name, _, number = text.partition("=")
+    try:
+        return name.strip().upper().replace("-", "_"), float(number.replace("_", ""))
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text!r} is not NAME=NUMBER") from None
+
+
+def _run(session: Session, statements: Iterable[Statement]) -> int:
     """Run statements up to the first that fails."""
     from gdb.repl.commands import perform
 
-    for statement in statements:
+    waiting = iter(statements)
+    for number, statement in enumerate(waiting):
         try:
             perform(session, statement)
         except GdbError as error:
             if not isinstance(error, Cancelled):
                 session.fail(error)
-            if len(statements) > 1:
+            if number or next(waiting, None) is not None:
                 session.err.write(f"(in the statement at line {statement.line}; stopped there)\n")
             if isinstance(error, Cancelled):
                 raise

@@ -9,6 +9,7 @@ what is wrong with an unclosed string.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 # The same quotes and comments as gdb.language.tokens; an unclosed one takes the rest of the text.
@@ -46,6 +47,12 @@ def split(text: str) -> tuple[list[Statement], str]:
     >>> [statement.text for statement in statements], rest
     (["RETURN ';' AS a", '.timer on'], 'RETURN 2')
     """
+    statements, begin = _cut(text)
+    return statements, text[begin:].strip()
+
+
+def _cut(text: str) -> tuple[list[Statement], int]:
+    """The closed statements of a text, and where the next one begins."""
     statements: list[Statement] = []
     line, counted, begin = 1, 0, _after_blank(text, 0)
     while begin < len(text):
@@ -58,7 +65,32 @@ def split(text: str) -> tuple[list[Statement], str]:
             statements.append(Statement(body, line))
         past = end + 1 if text[end : end + 1] == ";" else end
         begin = _after_blank(text, past)
-    return statements, text[begin:].strip()
+    return statements, begin
+
+
+def streamed(lines: Iterable[str]) -> Iterator[Statement]:
+    """As `all_of` of the text that some lines are, each statement soon after the line that closes it."""
+    waiting: list[str] = []
+    first, size, in_vain = (
+        1,
+        0,
+        0,
+    )  # line where what waits begins; its characters, and how many were cut in vain
+    for text in lines:
+        begins = _COMMAND.match(text.lstrip()) or _WORD.match(text.lstrip())
+        waiting.append(text)
+        size += len(text)
+        if size < 2 * in_vain or not (";" in text or (begins and size == len(text))):
+            continue
+        whole = "".join(waiting)
+        statements, begin = _cut(whole)
+        for one in statements:
+            yield Statement(one.text, first + one.line - 1)
+        first += whole.count("\n", 0, begin)
+        waiting, size = [whole[begin:]] if begin < len(whole) else [], len(whole) - begin
+        in_vain = 0 if statements else size
+    for one in all_of("".join(waiting)):
+        yield Statement(one.text, first + one.line - 1)
 
 
 def all_of(text: str) -> list[Statement]:

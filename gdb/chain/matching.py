@@ -58,6 +58,8 @@ def read(builder: Builder, clause: Match) -> Pattern:
     if mode.nodes_differ or mode.distinct or mode.induced:
         raise builder.refuse(clause.place, "this match mode is")
     pattern = pattern_of_match(builder.text, clause, builder.context.mode)
+    if pattern.variants:
+        raise builder.refuse(clause.place, "a pattern that is repeated is")
     check(builder, pattern)
     return pattern
 

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Set
+
 from gdb.language.syntax import LabelTerms
 from gdb.values import times
 from gdb.values.elements import NodeValue, RelationshipValue
 from gdb.values.graph import labels_of, stored
 from gdb.values.kinds import Value
 from gdb.values.naming import refusal
+from gdb.values.problems import ValueProblem
 
 
 def property_of(subject: Value, key: str) -> Value:
@@ -82,13 +85,54 @@ def has_labels(subject: Value, terms: LabelTerms) -> bool | None:
     ------
     ValueProblem : it is neither; or a deleted node.
     """
+    names = _names_of(subject)
+    if names is None:
+        return None
+    return all(any(name.text in names for name in term) for term in terms)
+
+
+def has_named(subject: Value, names: Value, *, any_: bool) -> bool | None:
+    """Whether a node has all or any of the labels, or a relationship the type, that a string or a list names.
+
+    Raises
+    ------
+    ValueProblem : it is neither; or a deleted node; the names are no strings.
+    """
+    asked, there = named(names), _names_of(subject)
+    if asked is None or there is None:
+        return None
+    test = any if any_ else all
+    return test(name in there for name in asked)
+
+
+def named(names: Value) -> list[str] | None:
+    """The labels that a string or a list of strings names; None for null.
+
+    Raises
+    ------
+    ValueProblem : it is anything else, or an empty string.
+    """
+    if names is None:
+        return None
+    several = names if isinstance(names, list) else [names]
+    found: list[str] = []
+    for one in several:
+        if not isinstance(one, str):
+            raise refusal("$(...)", "a string or a list of strings", one)
+        if not one:
+            raise ValueProblem("argument", "a label has at least one character.")
+        found.append(one)
+    return found
+
+
+def _names_of(subject: Value) -> Set[str] | None:
+    """The labels of a node, or the type of a relationship."""
     match subject:
         case None:
             return None
         case NodeValue():
-            names = labels_of(subject)
+            return labels_of(subject)
         case RelationshipValue():
-            names = {subject.type}
+            return {subject.type}
         case _:
             raise refusal(":Label", "a node or a relationship", subject)
-    return all(any(name.text in names for name in term) for term in terms)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from sys import getsizeof
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
 from gdb.errors import NameProblem, SyntaxProblem
 from gdb.language.report import problem
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 Result = TypeVar("Result")
 _LARGE = 256  # characters or items
+Operation: TypeAlias = "Callable[[Value, Value], Value]"
 
 
 def found(call: Call, context: Context) -> Function:
@@ -124,6 +125,26 @@ def _binary(
             return operation(left(row), right(row))
         except ValueProblem as found:
             raise context.located(found, place) from None
+
+    return evaluate
+
+
+def chained(
+    first: Compiled, steps: Sequence[tuple[Operation, Compiled, Place]], context: Context
+) -> Compiled:
+    """The operations of a chain from left to right, each on the value so far and the one of its operand."""
+    if len(steps) == 1:
+        ((operation, operand, place),) = steps
+        return _binary(operation, first, operand, context, place)
+
+    def evaluate(row: Row) -> Value:
+        value = first(row)
+        for operation, operand, place in steps:
+            try:
+                value = operation(value, operand(row))
+            except ValueProblem as found:
+                raise context.located(found, place) from None
+        return value
 
     return evaluate
 

@@ -6,14 +6,17 @@ It is the living definition of what an expression means: plain Python, one row a
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import TypeVar
 
 from gdb.allowance import Allowance, here
 from gdb.errors import InternalError, NameProblem, QueryError
 from gdb.evaluator import access, logic, loops
-from gdb.evaluator.calls import applied, found, measured
+from gdb.evaluator.calls import applied, chained, found, measured
 from gdb.evaluator.context import Compiled, Condition, Context, Subqueries
-from gdb.evaluator.texts import tester
+from gdb.evaluator.texts import normalized, tester
+from gdb.evaluator.type_tests import is_of
+from gdb.language.named_by import HasNamed
 from gdb.language.report import problem
 from gdb.language.suggest import did_you_mean
 from gdb.language.syntax import (
@@ -47,6 +50,7 @@ from gdb.language.syntax import (
     Subquery,
     Variable,
 )
+from gdb.language.value_types import IsNormalized, IsTyped
 from gdb.values import arithmetic, comparison
 from gdb.values.graph import entries
 from gdb.values.kinds import Row, Value
@@ -58,6 +62,7 @@ Result = TypeVar("Result")
 _OPERATIONS: Mapping[str, Callable[[Value, Value], Value]] = {
     "+": arithmetic.add,
     "-": arithmetic.subtract,
+    "||": arithmetic.joined,
     "*": arithmetic.multiply,
     "/": arithmetic.divide,
     "%": arithmetic.remainder,
@@ -123,6 +128,9 @@ class Evaluator:
                 value_of = self._applied(function.apply, place, *arguments)
                 return measured(value_of, f"{function.name}()", self._context.allowance)
             case ListLiteral(items=items):
+                constants = self._constant(expression)
+                if constants is not None:
+                    return lambda row: constants.copy()
                 parts = [self.compiled(item) for item in items]
                 return lambda row: [part(row) for part in parts]
             case MapLiteral(entries=pairs):
@@ -224,8 +232,15 @@ class Evaluator:
                 if negated:
                     return lambda row: inner(row) is not None
                 return lambda row: inner(row) is None
+            case IsTyped(operand=operand, type=type_, negated=negated):
+                inner = self.compiled(operand)
+                return lambda row: is_of(inner(row), type_) is not negated
+            case IsNormalized(operand=operand, form=form, negated=negated, place=place):
+                return self._applied(normalized(form, negated), place, operand)
             case HasLabels(subject=subject, labels=labels, place=place):
                 return self._applied(lambda of: access.has_labels(of, labels), place, subject)
+            case HasNamed(subject=subject, names=names, any=any_, place=place):
+                return self._applied(partial(access.has_named, any_=any_), place, subject, names)
             case Quantified(quantifier=kind, variable=name, list=of, where=where):
                 test = self.condition(where)
                 allowance = self._context.allowance
@@ -253,8 +268,8 @@ class Evaluator:
                 value = self._context.parameters.get(name)
                 return value if isinstance(value, list) else None
             case ListLiteral(items=items):
-                literals = [item for item in items if isinstance(item, Literal)]
-                return [one.value for one in literals] if len(literals) == len(items) else None
+                values: list[Value] = [one.value for one in items if isinstance(one, Literal)]
+                return values if len(values) == len(items) else None
             case _:
                 return None
 
@@ -339,14 +354,13 @@ class Evaluator:
         return measured(value_of, "[..]", self._context.allowance)
 
     def _arithmetic(self, expression: Arithmetic) -> Compiled:
-        """One closure for each operator, from left to right; an error shows what stands to the left of it too."""
-        context, first = self._context, expression.first
-        evaluate = self.compiled(first)
-        for operator, operand in expression.rest:
-            place = first.place.to(operand.place)
-            parts = (evaluate, self.compiled(operand))
-            evaluate = applied(_OPERATIONS[operator], parts, context, place)
-        return evaluate
+        """From left to right, in a loop; an error shows what stands to the left of its operator too."""
+        first = expression.first
+        steps = [
+            (_OPERATIONS[operator], self.compiled(operand), first.place.to(operand.place))
+            for operator, operand in expression.rest
+        ]
+        return chained(self.compiled(first), steps, self._context)
 
     def _negative(self, expression: Negative) -> Compiled:
         match expression.operand:

@@ -1,8 +1,10 @@
-"""STARTS WITH, ENDS WITH, CONTAINS and =~: null where one side is no string."""
+"""STARTS WITH, ENDS WITH, CONTAINS, =~ and IS NORMALIZED: null where one side is no string."""
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Callable
+from typing import Literal as OneOf
 from typing import TypeAlias
 
 from gdb.language.syntax import StringOperator
@@ -23,6 +25,19 @@ def tester(operator: StringOperator) -> Test:
             return _strings(lambda left, right: right in left)
         case StringOperator.MATCHES:
             return _strings(lambda left, right: compiled(right).fits(left))
+
+
+def normalized(
+    form: OneOf["NFC", "NFD", "NFKC", "NFKD"], negated: bool
+) -> Callable[[Value], bool | None]:
+    """What decides text IS [NOT] form NORMALIZED: null of what is no string."""
+
+    def test(value: Value) -> bool | None:
+        if not isinstance(value, str):
+            return None
+        return unicodedata.is_normalized(form, value) is not negated
+
+    return test
 
 
 def _strings(test: Callable[[str, str], bool]) -> Test:

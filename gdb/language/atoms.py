@@ -4,13 +4,19 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from typing import Literal as OneOf
 
+from gdb import limits
+from gdb.errors import SyntaxProblem
 from gdb.language.clauses import Query
 from gdb.language.cursor import Cursor
+from gdb.language.signatures import RANDOM
 from gdb.language.syntax import (
     Call,
     Case,
+    Comparator,
+    Comparison,
     Expression,
     ListComprehension,
     ListLiteral,
@@ -22,11 +28,13 @@ from gdb.language.syntax import (
     PathPattern,
     PatternComprehension,
     PatternTest,
+    Place,
     Property,
     Quantified,
     Reduce,
     Subquery,
     Variable,
+    walk,
 )
 from gdb.language.tokens import Kind, Token
 
@@ -43,11 +51,14 @@ SUBQUERIES: dict[str, OneOf["EXISTS", "COUNT", "COLLECT"]] = {
 }
 SHORTEST = ("SHORTESTPATH", "ALLSHORTESTPATHS")
 LOOSE_WORDS = {"TRUE": True, "FALSE": False, "NULL": None}
+FLOAT_WORDS = {"INF": math.inf, "INFINITY": math.inf, "NAN": math.nan}
+_SIDES = {"BOTH": "btrim", "LEADING": "ltrim", "TRAILING": "rtrim"}
 # A word that cannot begin an expression, so that `WHERE RETURN a` is told at RETURN.
 NO_VALUES = (
     *("MATCH", "WHERE", "RETURN", "ORDER BY", "SKIP", "LIMIT", "WITH", "UNION", "UNWIND"),
     *("AND", "OR", "XOR", "AS"),
 )
+_NO_VALUE_BEGINS = frozenset(word.split()[0] for word in NO_VALUES)
 _NAMES = (Kind.NAME, Kind.QUOTED)
 
 
@@ -59,12 +70,16 @@ class AtomReader(ABC):
 
     def __init__(self, cursor: Cursor) -> None:
         self.cursor = cursor
-        self.depth = 0
+        self.depth, self.deepest = 0, limits.size("MAX_DEPTH")
         self.awaiting: set[int] = set()
 
     @abstractmethod
     def read(self) -> Expression:
         """One expression."""
+
+    @abstractmethod
+    def test_of(self, left: Expression) -> Expression | None:
+        """The comparison or test that begins with an operator at the cursor; None where there is none."""
 
     @abstractmethod
     def path(self, inside_expression: bool = False) -> PathPattern:
@@ -75,28 +90,32 @@ class AtomReader(ABC):
         """The query between the braces of EXISTS { }, the opening one read."""
 
     def atom(self) -> Expression:
-        cursor, start = self.cursor, self.cursor.peek()
-        match start.kind:
+        cursor = self.cursor
+        token, start = cursor.tokens[cursor.at], cursor.at
+        match token.kind:
             case Kind.STRING:
-                cursor.take()
-                return Literal(start.text, start.place)
+                cursor.at += 1
+                return Literal(token.text, Place(cursor.starts[start], cursor.ends[start]))
             case Kind.INTEGER | Kind.FLOAT:
-                return self.number(cursor.take(), start, 1)
+                return self.number(start, 1)
             case Kind.NAME | Kind.QUOTED:
-                return self._named(start)
+                return self._named(token, start)
             case Kind.SIGN:
-                return self._sign(start)
+                return self._sign(token, start)
             case _:
                 raise cursor.unexpected("an expression")
 
-    def number(self, token: Token, start: Token, sign: int) -> Literal:
-        place = start.place.to(token.place)
+    def number(self, start: int, sign: int) -> Literal:
+        """The number that comes next; start : the token of its sign, or itself."""
+        cursor = self.cursor
+        token = cursor.tokens[cursor.at]
+        place = Place(cursor.starts[start], cursor.ends[cursor.at])
+        cursor.at += 1
+        if token.number is not None:
+            return Literal(sign * token.number, place)
         cure = "Use a float such as 1e20, or a string."
         if token.kind is Kind.FLOAT:
-            number = float(token.text)
-            if math.isinf(number):
-                raise self.cursor.error(place, "this number is too large for a float.")
-            return Literal(sign * number, place)
+            raise self.cursor.error(place, "this number is too large for a float.")
         value = sign * int(token.text, 0) if len(token.text) < 100 else 2**64
         if not -(2**63) <= value < 2**63:
             raise self.cursor.error(place, "this number does not fit 64 bits.", cure)
@@ -104,9 +123,9 @@ class AtomReader(ABC):
 
     # ---- signs -----------------------------------------------------------------------------------
 
-    def _sign(self, start: Token) -> Expression:
+    def _sign(self, token: Token, start: int) -> Expression:
         cursor = self.cursor
-        match start.text:
+        match token.sign:
             case "(":
                 if self.pattern_begins():
                     return PatternTest(self.path(inside_expression=True), cursor.since(start))
@@ -144,7 +163,18 @@ class AtomReader(ABC):
             )
             found.append((key, self.read()))
         cursor.expect_sign("}", "or ',' in a property map")
+        if len(found) > 1 and len({key.text for key, _ in found}) < len(found):
+            raise self._twice(found)
         return tuple(found)
+
+    def _twice(self, entries: Sequence[tuple[Name, Expression]]) -> SyntaxProblem:
+        seen: set[str] = set()
+        for key, _ in entries:
+            if key.text in seen:
+                break
+            seen.add(key.text)
+        message = f"the key '{key.text}' stands twice in this map."
+        return self.cursor.error(key.place, message, "Leave one of them out.")
 
     # ---- patterns --------------------------------------------------------------------------------
 
@@ -164,33 +194,38 @@ class AtomReader(ABC):
         tokens = self.cursor.tokens
         first, second, third = (tokens[min(number + k, len(tokens) - 1)] for k in range(3))
         if first.is_sign("<"):
-            return (
-                second.is_sign("-") and _touch(first, second) and self._dashes(number + 1, to=True)
-            )
+            touch = second.is_sign("-") and self._touch(number)
+            return touch and self._dashes(number + 1, to=True)
         return first.is_sign("-") and self._dashes(number, to=third.is_sign(">"))
 
     def _dashes(self, number: int, to: bool) -> bool:
         tokens, closing = self.cursor.tokens, self.cursor.brackets.closing
-        dash, second = tokens[number], tokens[number + 1]
+        second = tokens[number + 1]
         if second.is_sign("["):
             close = closing.get(number + 1)
             return close is not None and tokens[close + 1].is_sign("-")
-        if not second.is_sign("-") or not _touch(dash, second):
+        if not second.is_sign("-") or not self._touch(number):
             return False
         return to or tokens[number + 2].is_sign("(", "{")
 
+    def _touch(self, number: int) -> bool:
+        """Whether nothing stands between a token and the next."""
+        return self.cursor.ends[number] == self.cursor.starts[number + 1]
+
     # ---- lists -----------------------------------------------------------------------------------
 
-    def _list(self, start: Token) -> Expression:
+    def _list(self, start: int) -> Expression:
         """A list, or a comprehension: that has no comma of its own."""
-        cursor, opening = self.cursor, self.cursor.at
+        cursor = self.cursor
         cursor.take()
-        if opening not in cursor.brackets.with_comma:
-            if cursor.peek().kind in _NAMES and cursor.is_word("IN", ahead=1):
-                return self._list_comprehension(start, opening)
-            named = cursor.peek().kind in _NAMES and cursor.is_sign("=", ahead=1)
-            if opening in cursor.brackets.with_bar and (named or self.pattern_begins()):
-                return self._pattern_comprehension(start, opening)
+        first = cursor.tokens[cursor.at]
+        named = first.kind in _NAMES
+        if (named or first.sign == "(") and start not in cursor.brackets.with_comma:
+            if named and cursor.is_word("IN", ahead=1):
+                return self._list_comprehension(start)
+            path = (named and cursor.is_sign("=", ahead=1)) or self.pattern_begins()
+            if start in cursor.brackets.with_bar and path:
+                return self._pattern_comprehension(start)
         items = self.several("]")
         cursor.expect_sign("]", "or ',' in a list")
         return ListLiteral(items, cursor.since(start))
@@ -204,22 +239,22 @@ class AtomReader(ABC):
             items.append(self.read())
         return tuple(items)
 
-    def _list_comprehension(self, start: Token, opening: int) -> Expression:
+    def _list_comprehension(self, start: int) -> Expression:
         cursor = self.cursor
-        self.awaiting.add(opening)
+        self.awaiting.add(start)
         variable, of = self.variable_in()
         where = self.read() if cursor.accept_word("WHERE") else None
-        self.awaiting.discard(opening)
+        self.awaiting.discard(start)
         result = self.read() if cursor.accept_sign("|") else None
         cursor.expect_sign("]", "to close the comprehension")
         return ListComprehension(variable, of, where, result, cursor.since(start))
 
-    def _pattern_comprehension(self, start: Token, opening: int) -> Expression:
+    def _pattern_comprehension(self, start: int) -> Expression:
         cursor = self.cursor
         pattern = self.path(inside_expression=True)
-        self.awaiting.add(opening)
+        self.awaiting.add(start)
         where = self.read() if cursor.accept_word("WHERE") else None
-        self.awaiting.discard(opening)
+        self.awaiting.discard(start)
         cursor.expect_sign("|", "before the result of the comprehension")
         result = self.read()
         cursor.expect_sign("]", "to close the comprehension")
@@ -234,47 +269,79 @@ class AtomReader(ABC):
 
     # ---- words -----------------------------------------------------------------------------------
 
-    def _named(self, start: Token) -> Expression:
+    def _named(self, token: Token, start: int) -> Expression:
         cursor = self.cursor
         following = cursor.peek(1)
-        if start.word in SUBQUERIES and following.is_sign("{"):
-            cursor.take(), cursor.take()
-            return self._subquery(start, SUBQUERIES[start.word])
-        if start.word == "CASE" and _begins_value(following):
+        word = token.word
+        if word in SUBQUERIES and following.sign == "{":
+            cursor.at += 2
+            return self._subquery(start, SUBQUERIES[word])
+        if word == "CASE" and _begins_value(following):
             cursor.take()
             return self._case(start)
-        if self._is_call():
-            return self._called(start)
-        if start.word in LOOSE_WORDS:
+        if following.sign in ("(", ".") and self._is_call():
+            return self._called(token, start)
+        if word in LOOSE_WORDS:
             cursor.take()
-            return Literal(LOOSE_WORDS[start.word], start.place)
-        if cursor.is_word(*NO_VALUES) and not following.is_sign("."):
+            return Literal(LOOSE_WORDS[word], cursor.place(start))
+        if word in FLOAT_WORDS and token.text not in cursor.floats_named:
+            cursor.take()
+            return Literal(FLOAT_WORDS[word], cursor.place(start))
+        if word in _NO_VALUE_BEGINS and cursor.is_word(*NO_VALUES) and following.sign != ".":
             raise cursor.unexpected("an expression")
-        cursor.take()
-        return Variable(start.text, start.place)
+        cursor.at += 1
+        return Variable(token.text, Place(cursor.starts[start], cursor.ends[start]))
 
-    def _subquery(self, start: Token, kind: OneOf["EXISTS", "COUNT", "COLLECT"]) -> Subquery:
+    def _subquery(self, start: int, kind: OneOf["EXISTS", "COUNT", "COLLECT"]) -> Subquery:
         query = self.subquery(kind)
         self.cursor.expect_sign("}", f"to close {kind} {{ }}")
         return Subquery(kind, query, self.cursor.since(start))
 
-    def _case(self, start: Token) -> Case:
+    def _case(self, start: int) -> Case:
         cursor = self.cursor
         subject = None if cursor.is_word("WHEN") else self.read()
         branches: list[tuple[Expression, Expression]] = []
+        tests: list[bool] = []
         while cursor.accept_word("WHEN"):
-            condition = self.read()
+            conditions = [self._when(subject)]
+            while subject is not None and cursor.accept_sign(","):
+                conditions.append(self._when(subject))
             if not cursor.accept_word("THEN"):
                 raise cursor.unexpected("THEN", ["THEN"])
-            branches.append((condition, self.read()))
+            value = self.read()
+            branches += ((condition, value) for condition, _ in conditions)
+            tests += [test for _, test in conditions]
         if not branches:
             raise cursor.unexpected("WHEN", ["WHEN"], "Write CASE WHEN condition THEN value END.")
         default = self.read() if cursor.accept_word("ELSE") else None
         if not cursor.accept_word("END"):
             raise cursor.unexpected("END of CASE", ["WHEN", "ELSE", "END"])
-        return Case(subject, tuple(branches), default, cursor.since(start))
+        place = cursor.since(start)
+        if subject is None or not any(tests):
+            return Case(subject, tuple(branches), default, place)
+        self._check_repeatable(subject)
+        searched = [
+            (when if test else Comparison(Comparator.EQUAL, subject, when, when.place), value)
+            for test, (when, value) in zip(tests, branches, strict=True)
+        ]
+        return Case(None, tuple(searched), default, place)
 
-    def map_projection(self, subject: Variable, start: Token) -> MapProjection:
+    def _when(self, subject: Expression | None) -> tuple[Expression, bool]:
+        """What stands behind WHEN, and whether it is a test of the subject, `> 30` or IS NULL, and no value."""
+        if subject is not None:
+            test = self.test_of(subject)
+            if test is not None:
+                return test, True
+        return self.read(), False
+
+    def _check_repeatable(self, subject: Expression) -> None:
+        """Refuse a subject that would be another value at each WHEN."""
+        for part in walk(subject):
+            if isinstance(part, Call) and part.function.text.lower() in RANDOM:
+                message = "CASE with tests of a random value would draw it anew for each."
+                raise self.cursor.error(part.place, message, "Compute it in a WITH before.")
+
+    def map_projection(self, subject: Variable, start: int) -> MapProjection:
         """subject{.key, .*, name, key: value}"""
         cursor = self.cursor
         cursor.take()
@@ -313,27 +380,31 @@ class AtomReader(ABC):
             found = Name(f"{found.text}.{part.text}", found.place.to(part.place))
         return found
 
-    def _called(self, start: Token) -> Expression:
-        cursor = self.cursor
+    def _called(self, token: Token, start: int) -> Expression:
+        cursor, word = self.cursor, token.word
         opens, inner = cursor.is_sign("(", ahead=1), cursor.peek(2)
         named = opens and inner.kind in _NAMES
-        if start.word in QUANTIFIERS and named and cursor.is_word("IN", ahead=3):
-            return self._quantified(start, QUANTIFIERS[start.word])
-        if start.word == "REDUCE" and named and cursor.is_sign("=", ahead=3):
+        if word in QUANTIFIERS and named and cursor.is_word("IN", ahead=3):
+            return self._quantified(start, QUANTIFIERS[word])
+        if word == "REDUCE" and named and cursor.is_sign("=", ahead=3):
             return self._reduce(start)
-        if start.word in SHORTEST and opens:
+        if word == "REDUCE" and named and cursor.is_word("IN", ahead=3):
+            message = "reduce() begins with a name for the result and its first value."
+            cure = "Write reduce(total = 0, x IN list | total + x)."
+            raise cursor.error(cursor.place(start + 2), message, cure)
+        if word in SHORTEST and opens:
             raise cursor.not_supported(
-                start.place,
-                f"{start.text}() in an expression is",
-                f"Write it in MATCH, as in MATCH p = {start.text}((a)-[*]-(b)).",
+                cursor.place(start),
+                f"{token.text}() in an expression is",
+                f"Write it in MATCH, as in MATCH p = {token.text}((a)-[*]-(b)).",
             )
-        return self._call(start)
+        return self._call(word, start)
 
     def _quantified(
-        self, start: Token, quantifier: OneOf["all", "any", "none", "single"]
+        self, start: int, quantifier: OneOf["all", "any", "none", "single"]
     ) -> Quantified:
         cursor = self.cursor
-        cursor.take(), cursor.take()
+        cursor.at += 2
         variable, of = self.variable_in()
         if not cursor.accept_word("WHERE"):
             raise cursor.unexpected("WHERE", ["WHERE"])
@@ -341,7 +412,7 @@ class AtomReader(ABC):
         cursor.expect_sign(")", f"to close {quantifier}()")
         return Quantified(quantifier, variable, of, where, cursor.since(start))
 
-    def _reduce(self, start: Token) -> Reduce:
+    def _reduce(self, start: int) -> Reduce:
         cursor = self.cursor
         cursor.take()
         opening = cursor.at
@@ -358,25 +429,57 @@ class AtomReader(ABC):
         cursor.expect_sign(")", "to close reduce()")
         return Reduce(total, initial, variable, of, result, cursor.since(start))
 
-    def _call(self, start: Token) -> Expression:
+    def _call(self, word: str, start: int) -> Expression:
         cursor = self.cursor
         function = self.dotted_name("a function")
         cursor.expect_sign("(", "of a function")
         if cursor.accept_sign("*"):
             cursor.expect_sign(")", f"after {function.text}(*")
             return Call(function, (), cursor.since(start), star=True)
-        distinct = cursor.accept_word("DISTINCT") is not None
+        if word == "TRIM" and (found := self._trimmed(function, start)) is not None:
+            return found
+        distinct = cursor.accept_word("DISTINCT")
         arguments = (self.read(),) if distinct and cursor.is_sign(")") else self.several(")")
         cursor.expect_sign(")", f"or ',' in {function.text}()")
-        if start.word == "EXISTS" and len(arguments) == 1:
+        if word == "EXISTS" and len(arguments) == 1:
             only = arguments[0]
             if isinstance(only, PatternTest) and not distinct:
                 return PatternTest(only.pattern, cursor.since(start))
         return Call(function, arguments, cursor.since(start), distinct)
 
+    def _trimmed(self, function: Name, start: int) -> Call | None:
+        """trim([LEADING | TRAILING | BOTH] [characters] FROM text), behind its parenthesis; None where it is the
+        usual form."""
+        cursor = self.cursor
+        side = cursor.peek().word if cursor.is_word(*_SIDES) else ""
+        if side and cursor.peek(1).sign in (",", ")", "."):  # a variable
+            return None
+        if not side and not self._has_from():
+            return None
+        if side:
+            cursor.take()
+        given = () if cursor.is_word("FROM") else (self.read(),)
+        if not cursor.accept_word("FROM"):
+            raise cursor.unexpected("FROM", ["FROM"], "Write trim(BOTH 'x' FROM text).")
+        text = self.read()
+        cursor.expect_sign(")", f"to close {function.text}()")
+        name = Name(_SIDES[side or "BOTH"], function.place)
+        return Call(name, (text, *given), cursor.since(start))
 
-def _touch(left: Token, right: Token) -> bool:
-    return left.place.end == right.place.start
+    def _has_from(self) -> bool:
+        """Whether FROM stands in the parenthesis that was opened last, and in none inside it."""
+        cursor, depth = self.cursor, 0
+        for number in range(cursor.at, len(cursor.tokens)):
+            token = cursor.tokens[number]
+            if token.sign in ("(", "[", "{"):
+                depth += 1
+            elif token.sign in (")", "]", "}"):
+                depth -= 1
+            if depth < 0:
+                return False
+            if token.word == "FROM" and depth == 0 and number > cursor.at:
+                return cursor.tokens[number - 1].sign not in (".", ",")
+        return False
 
 
 def _begins_value(token: Token) -> bool:

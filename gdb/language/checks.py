@@ -28,6 +28,7 @@ from gdb.language.clauses import (
     Clause,
     Create,
     Delete,
+    Finish,
     Foreach,
     LoadCsv,
     Match,
@@ -60,6 +61,7 @@ def check(
     query: Query,
     parameters: Collection[str] | None,
     procedures: Mapping[str, Procedure] | None = None,
+    pulse: Callable[[], object] | None = None,
 ) -> tuple[str, ...]:
     """Check a parsed query; its warnings, one sentence each, with line and column.
 
@@ -67,13 +69,14 @@ def check(
     ----------
     parameters : the names that have a value; None where nobody knows them yet, then any name will do.
     procedures : those that there are; None in the same way.
+    pulse : called now and then while a long query is checked; what it raises ends the check.
 
     Raises
     ------
     NameProblem, TypeProblem, SyntaxProblem : with the place in the query.
     LimitExceeded : it is nested too deeply.
     """
-    return _read(query, parameters, procedures=procedures)[0]
+    return _read(query, parameters, procedures=procedures, pulse=pulse)[0]
 
 
 def columns(query: Query) -> tuple[str, ...]:
@@ -93,9 +96,10 @@ def _read(
     parameters: Collection[str] | None,
     record: list[list[Mapping[str, Known]]] | None = None,
     procedures: Mapping[str, Procedure] | None = None,
+    pulse: Callable[[], object] | None = None,
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """The warnings and the columns of a query."""
-    told = Told(query.text, parameters, _subquery, procedures, query.alone)
+    told = Told(query.text, parameters, _subquery, procedures, query.alone, pulse=pulse)
     outside = Frame(told, {})
     try:
         found = _sides(query, outside, lambda _: outside.after({}), record)
@@ -144,6 +148,8 @@ def _clauses(
 ) -> dict[str, Known]:
     """Check one side; its columns."""
     for k, clause in enumerate(clauses):
+        if frame.told.pulse is not None:
+            frame.told.pulse()
         if record is not None:
             record.append(frame.visible())
         last = k == len(clauses) - 1
@@ -157,7 +163,7 @@ def _clauses(
     end = clauses[-1]
     if isinstance(end, CallProcedure) and gives_rows(end, frame):
         raise _misplaced(end, frame, "the query ends without a result.", "Add RETURN.")
-    if not matched and not isinstance(end, (*WRITING, CallSubquery, CallProcedure)):
+    if not matched and not isinstance(end, (*WRITING, Finish, CallSubquery, CallProcedure)):
         raise _misplaced(end, frame, "the query ends without a result.", "Add RETURN.")
     return {}
 
@@ -277,6 +283,8 @@ def _subquery(subquery: Subquery, frame: Frame) -> Known:
 def _refuse_writing(query: Query, frame: Frame, kind: str) -> None:
     for clauses in query.parts:
         for clause in clauses:
+            if isinstance(clause, Finish):
+                raise _misplaced(clause, frame, f"FINISH ends no {kind} {{ }}.", "Write RETURN.")
             if isinstance(clause, WRITING):
                 raise _misplaced(clause, frame, f"{kind} {{ }} only reads.", "Write before it.")
             if isinstance(clause, CallSubquery):

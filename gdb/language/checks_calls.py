@@ -7,6 +7,7 @@ from typing import TypeGuard
 
 from gdb.errors import NameProblem, SyntaxProblem
 from gdb.language.checks_frame import Frame
+from gdb.language.dialects import instead_of
 from gdb.language.kinds import Known
 from gdb.language.signatures import AGGREGATES, FUNCTIONS, Signature
 from gdb.language.suggest import did_you_mean
@@ -22,23 +23,32 @@ def has_aggregate(expression: Expression) -> bool:
     return any(is_aggregate(part) for part in walk(expression))
 
 
+def called(expression: Call, frame: Frame) -> Signature:
+    """What is called.
+
+    Raises
+    ------
+    NameProblem : there is no such function.
+    """
+    name = expression.function.text
+    signature = AGGREGATES.get(name.lower()) or FUNCTIONS.get(name.lower())
+    if signature is not None:
+        return signature
+    known = [known.name for known in (*AGGREGATES.values(), *FUNCTIONS.values())]
+    message = f"there is no function '{name}'."
+    cure = instead_of(name) or did_you_mean(name, known)
+    raise frame.problem(NameProblem, expression.function.place, "UnknownFunction", message, cure)
+
+
 def check_call(expression: Call, given: Sequence[Known], frame: Frame) -> Known:
     """Check a call whose arguments were checked, and tell what is known of its value.
 
     Raises
     ------
-    NameProblem : there is no such function.
     SyntaxProblem : too many arguments, too few, or DISTINCT or * where it means nothing.
     TypeProblem : the first argument is of a kind that the function never takes.
     """
-    name = expression.function.text
-    signature = AGGREGATES.get(name.lower()) or FUNCTIONS.get(name.lower())
-    if signature is None:
-        known = [known.name for known in (*AGGREGATES.values(), *FUNCTIONS.values())]
-        message, cure = f"there is no function '{name}'.", did_you_mean(name, known)
-        raise frame.problem(
-            NameProblem, expression.function.place, "UnknownFunction", message, cure
-        )
+    signature = called(expression, frame)
     _check_star(expression, signature, frame)
     if not expression.star:
         _check_number(expression, signature, frame)

@@ -7,7 +7,7 @@ from enum import Enum, auto
 
 from gdb.errors import SyntaxProblem
 from gdb.language import checks_patterns as patterns
-from gdb.language.checks_calls import check_call, is_aggregate, refuse_aggregate
+from gdb.language.checks_calls import called, check_call, is_aggregate, refuse_aggregate
 from gdb.language.checks_frame import Frame
 from gdb.language.checks_operators import (
     arithmetic,
@@ -24,6 +24,7 @@ from gdb.language.kinds import (
     INTEGER,
     LIST,
     MAP,
+    NODE,
     NULL,
     RELATIONSHIP,
     STRING,
@@ -33,6 +34,8 @@ from gdb.language.kinds import (
     common,
     list_of,
 )
+from gdb.language.named_by import HasNamed
+from gdb.language.repeated import group_names
 from gdb.language.signatures import RANDOM
 from gdb.language.syntax import (
     Arithmetic,
@@ -68,6 +71,7 @@ from gdb.language.syntax import (
     children,
     walk,
 )
+from gdb.language.value_types import IsNormalized, IsTyped
 
 
 class Aggregates(Enum):
@@ -108,7 +112,10 @@ def known(
                 known(value, frame, aggregates)
             return MAP
         case ListLiteral(items=items):
-            return list_of(common([known(item, frame, aggregates) for item in items]))
+            literals = {type(item.value) for item in items if isinstance(item, Literal)}
+            others = [item for item in items if not isinstance(item, Literal)]
+            several = [known(item, frame, aggregates) for item in others]
+            return list_of(common([*(_OF_LITERAL[kind] for kind in literals), *several]))
         case Call():
             return _call(expression, frame, aggregates)
         case Arithmetic(first=first, rest=rest):
@@ -128,6 +135,10 @@ def known(
         case HasLabels(subject=subject):
             labelled(known(subject, frame, aggregates), subject, frame)
             return BOOLEAN
+        case HasNamed(subject=subject, names=names):
+            labelled(known(subject, frame, aggregates), subject, frame)
+            check_names(names, frame, aggregates)
+            return BOOLEAN
         case Case():
             return _case(expression, frame, aggregates)
         case PatternTest(pattern=pattern, place=place):
@@ -139,7 +150,7 @@ def known(
             return frame.told.subquery(expression, frame)
         case ListComprehension() | Quantified() | Reduce() | PatternComprehension():
             return _with_variable(expression, frame, aggregates)
-        case Comparison() | StringTest() | IsNull():
+        case Comparison() | StringTest() | IsNull() | IsTyped() | IsNormalized():
             result = BOOLEAN
         case MapLiteral():
             result = MAP
@@ -177,6 +188,13 @@ def check_values(part: NodePattern | RelationshipPattern, frame: Frame) -> None:
     """Check the properties of a node or relationship, and its WHERE."""
     for value in patterns.values(part):
         known(value, frame)
+    for names in part.named:
+        check_names(names, frame)
+    if isinstance(part, RelationshipPattern) and part.repeated is not None:
+        frame = frame.inner()  # in it its variables are single
+        for name, is_node in group_names(part):
+            frame.names[name.text] = NODE if is_node else RELATIONSHIP
+        check_patterns([part.repeated], frame)
     if part.where is None:
         return
     if isinstance(part, RelationshipPattern) and part.length and part.variable:
@@ -193,6 +211,17 @@ _OF_LITERAL: dict[type, Known] = {
 }
 
 
+def check_names(
+    names: Expression, frame: Frame, aggregates: Aggregates = Aggregates.NOWHERE
+) -> None:
+    """Check what names labels. Raises as `known`."""
+    value = known(names, frame, aggregates)
+    one = value.items if value.kind is Kind.LIST else value
+    if not one.may_be((Kind.STRING, Kind.LIST)) or (one is not value and one.kind is Kind.LIST):
+        message = f"labels are named by a string or a list of strings, and this is {value}."
+        raise frame.misfit(names.place, message)
+
+
 def _pattern_as_value(expression: PatternTest, frame: Frame) -> SyntaxProblem:
     return frame.problem(
         SyntaxProblem,
@@ -204,16 +233,16 @@ def _pattern_as_value(expression: PatternTest, frame: Frame) -> SyntaxProblem:
 
 
 def _test(pattern: PathPattern, frame: Frame) -> None:
-    patterns.test(pattern, frame)
+    inner = patterns.test(pattern, frame)
     patterns.refuse_parameters([pattern], frame)
-    check_patterns([pattern], frame)
+    check_patterns([pattern], inner)
 
 
 def _call(expression: Call, frame: Frame, aggregates: Aggregates) -> Known:
     if not is_aggregate(expression):
-        result = VALUE
+        called(expression, frame)
         given = [known(argument, frame, aggregates) for argument in expression.arguments]
-        return check_call(expression, given, frame) or result
+        return check_call(expression, given, frame)
     if aggregates is not Aggregates.HERE:
         raise refuse_aggregate(expression, frame, nested=aggregates is Aggregates.INSIDE)
     given = [known(argument, frame, Aggregates.INSIDE) for argument in expression.arguments]

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
 from gdb.errors import NameProblem, QueryError, SyntaxProblem, TypeProblem
+from gdb.language.hidden import is_hidden
 from gdb.language.kinds import Kind, Known
 from gdb.language.report import located, problem
 from gdb.language.suggest import did_you_mean
@@ -23,9 +24,14 @@ OfSubquery: TypeAlias = "Callable[[Subquery, Frame], Known]"
 
 @dataclass(frozen=True, slots=True)
 class Told:
-    """What all of a query shares. parameters : the names that have a value; None where nobody knows them yet.
-    subquery : checks EXISTS, COUNT and COLLECT { }, whose clauses stand inside an expression. procedures : those that
-    there are; None where nobody knows them yet. alone : the clause that is the whole query, where there is one."""
+    """What all of a query shares.
+
+    parameters : the names that have a value; None where nobody knows them yet.
+    subquery : checks EXISTS, COUNT and COLLECT { }, whose clauses stand inside an expression.
+    procedures : those that there are; None where nobody knows them yet.
+    alone : the clause that is the whole query, where there is one.
+    pulse : called now and then; what it raises ends the check.
+    """
 
     text: str
     parameters: Collection[str] | None
@@ -33,6 +39,7 @@ class Told:
     procedures: Mapping[str, Procedure] | None = None
     alone: Clause | None = None
     warnings: list[str] = field(default_factory=list)
+    pulse: Callable[[], object] | None = None
 
 
 @dataclass(slots=True)
@@ -76,7 +83,7 @@ class Frame:
         found: dict[str, Known] = {}
         for frame in reversed(list(self.chain())):
             found.update(frame.names)
-        return found
+        return {name: value for name, value in found.items() if not is_hidden(name)}
 
     def need(self, name: str, place: Place) -> Known:
         """What is known of a variable.

@@ -59,7 +59,10 @@ def with_keys(known: Known, expression: Property | MapProjection, frame: Frame) 
     message = f"{known} has no properties."
     place = expression.subject.place
     if known.kind in (Kind.PATH, Kind.LIST):
-        cure = "Name a node of it." if known.kind is Kind.PATH else "Take an item, as in list[0]."
+        if known.kind is Kind.PATH:
+            cure = "Take its parts: nodes(path), relationships(path)."
+        else:
+            cure = "Take one item, as in list[0].key, or all: [x IN list | x.key]."
         raise frame.misfit(place, message, cure)
     raise frame.problem(TypeProblem, place, "PropertyAccessOnNonMap", message)
 
@@ -94,10 +97,13 @@ def arithmetic(
     frame: Frame,
 ) -> Known:
     """Check one step of a chain, and tell what is known of it. `place` is that of the right operand."""
+    if operator == "||":
+        return _concatenated(left, right, place, expression, frame)
     if operator != "+":
         for known, at in ((left, expression.first.place), (right, place)):
             if not known.may_be((*NUMBERS, *_TIMES)):
-                raise frame.misfit(at, f"{operator} is of numbers, and this is {known}.")
+                message = f"{operator} is of numbers, and this is {known}."
+                raise frame.misfit(at, message, _converted(known))
     if left.kind in _OPEN or right.kind in _OPEN:
         return LIST if operator == "+" and Kind.LIST in (left.kind, right.kind) else VALUE
     if left.kind in NUMBERS and right.kind in NUMBERS:
@@ -118,7 +124,40 @@ def _check_sum(
     for known, other, at in ((left, right, expression.first.place), (right, left, place)):
         truth = known.kind is Kind.BOOLEAN and other.kind is not Kind.STRING
         if truth or known.kind in _NEVER_ADDED:
-            raise frame.misfit(at, f"+ is of numbers, strings and lists, and this is {known}.")
+            message = f"+ is of numbers, strings and lists, and this is {known}."
+            raise frame.misfit(at, message, _converted(known))
+
+
+def _concatenated(
+    left: Known, right: Known, place: Place, expression: Arithmetic, frame: Frame
+) -> Known:
+    """Check a || b, and tell what is known of it: two strings, or two lists."""
+    for known, at in ((left, expression.first.place), (right, place)):
+        if not known.may_be((Kind.STRING, Kind.LIST)):
+            cure = "Write toString() around it, or OR between conditions."
+            cure = "Write OR." if known.kind is Kind.BOOLEAN else cure
+            raise frame.misfit(at, f"|| joins strings or lists, and this is {known}.", cure)
+    if left.kind in _OPEN or right.kind in _OPEN:
+        return VALUE
+    if left.kind is not right.kind:
+        message = f"|| joins two strings or two lists, and here are {left} and {right}."
+        raise frame.misfit(place, message, "Write + to put an item before or behind a list.")
+    return left if left == right else LIST
+
+
+def _converted(known: Known) -> str:
+    """How a number or a string is made of what is none."""
+    match known.kind:
+        case Kind.STRING:
+            return "toInteger() and toFloat() make a number of it."
+        case Kind.BOOLEAN:
+            return "toString() makes a string of it, CASE WHEN ... THEN 1 ELSE 0 END a number."
+        case Kind.NODE | Kind.RELATIONSHIP | Kind.MAP:
+            return "Take a property of it, as in a.key."
+        case Kind.LIST:
+            return "Calculate with its items: [x IN list | x * 2], or reduce()."
+        case _:
+            return ""
 
 
 def _sum(left: Known, right: Known) -> Known:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 
 from gdb.errors import SyntaxProblem
 from gdb.language.checks_frame import Frame
+from gdb.language.hidden import is_hidden
 from gdb.language.kinds import NODE, PATH, RELATIONSHIP, Kind, Known, list_of
+from gdb.language.repeated import group_names
 from gdb.language.syntax import (
     Expression,
     Name,
@@ -32,7 +35,7 @@ def bind(patterns: Sequence[PathPattern], frame: Frame) -> None:
             _node(node, frame)
         for relationship in path.relationships:
             _relationship(relationship, frame, twice)
-            _warn_unbounded(path, relationship, frame)
+            _warn_length(path, relationship, frame)
         if path.name is not None:
             if frame.find(path.name.text) is not None:
                 raise frame.taken(path.name)
@@ -40,21 +43,22 @@ def bind(patterns: Sequence[PathPattern], frame: Frame) -> None:
     refuse_parameters(patterns, frame)
 
 
-def test(pattern: PathPattern, frame: Frame) -> None:
-    """Check a pattern that stands as a condition: it may name only what is there.
+def test(pattern: PathPattern, frame: Frame) -> Frame:
+    """Check a pattern that stands as a condition: it may name only what is there. The frame inside of it.
 
     Raises
     ------
     NameProblem : it names something new.
     """
     for part in parts([pattern]):
-        if part.variable is not None:
+        if part.variable is not None and not is_hidden(part.variable.text):
             frame.need(part.variable.text, part.variable.place)
     inner = frame.inner()
     for node in pattern.nodes:
         _node(node, inner)
     for relationship in pattern.relationships:
         _relationship(relationship, inner, set())
+    return inner
 
 
 def refuse_parameters(patterns: Sequence[PathPattern], frame: Frame) -> None:
@@ -89,9 +93,14 @@ def _node(node: NodePattern, frame: Frame) -> None:
 
 def _relationship(relationship: RelationshipPattern, frame: Frame, twice: set[str]) -> None:
     """`twice` : the relationships that this MATCH named already."""
+    for inner, is_node in group_names(relationship) if relationship.repeated else ():
+        if frame.find(inner.text) is not None:
+            raise frame.taken(inner)
+        frame.names[inner.text] = list_of(NODE) if is_node else RELATIONSHIPS
     name = relationship.variable
     if name is None:
         return
+    _warn_type(relationship, frame)
     one = relationship.length is None
     if name.text in twice:
         message = f"the relationship '{name.text}' stands in the pattern twice."
@@ -119,8 +128,31 @@ def _items_fit(known: Known, wanted: Known) -> bool:
     return known.kind is not Kind.LIST or known.items.may_be((wanted.items.kind,))
 
 
-def _warn_unbounded(path: PathPattern, relationship: RelationshipPattern, frame: Frame) -> None:
+def _warn_type(relationship: RelationshipPattern, frame: Frame) -> None:
+    """Of -[KNOWS]->, where a colon is missing: a variable that is written like a type, and used nowhere."""
+    name = relationship.variable
+    if name is None or relationship.types or relationship.given or relationship.properties:
+        return
+    text = frame.told.text
+    written = text[name.place.start : name.place.end]
+    if len(name.text) < 2 or written != name.text or not name.text.isupper():
+        return
+    if len(re.findall(rf"\b{re.escape(name.text)}\b", text)) == 1:
+        frame.warn(
+            name.place,
+            f"the relationship variable {name.text} is named as a type, and any type matches. "
+            f"If it is the type, write -[:{name.text}]-.",
+        )
+
+
+def _warn_length(path: PathPattern, relationship: RelationshipPattern, frame: Frame) -> None:
     length = relationship.length
+    if length is not None and length.high is not None and length.high < length.low:
+        frame.warn(
+            relationship.place,
+            f"no path has at least {length.low} and at most {length.high} relationships. "
+            f"Write *{length.high}..{length.low}.",
+        )
     if length is not None and length.high is None and path.selector is None:
         frame.warn(
             relationship.place,

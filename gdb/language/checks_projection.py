@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from gdb.errors import SyntaxProblem
+from collections.abc import Mapping
+
+from gdb.errors import SyntaxProblem, TypeProblem
 from gdb.language.checks_calls import has_aggregate, is_aggregate
 from gdb.language.checks_expressions import Aggregates, condition, known
 from gdb.language.checks_frame import Frame
 from gdb.language.checks_grouping import Projected, check_behind, check_items, own_variables
 from gdb.language.clauses import Return, ReturnItem, With
-from gdb.language.kinds import INTEGER, Kind, Known
+from gdb.language.hidden import is_hidden
+from gdb.language.kinds import ELEMENTS, INTEGER, Kind, Known
 from gdb.language.syntax import (
     Expression,
     Literal,
@@ -16,6 +19,7 @@ from gdb.language.syntax import (
     PatternComprehension,
     PatternTest,
     Place,
+    Property,
     Subquery,
     Variable,
     walk,
@@ -32,7 +36,7 @@ def returned(clause: Return, frame: Frame) -> dict[str, Known]:
     SyntaxProblem : RETURN * of nothing, a column twice, an aggregate where none may stand.
     NameProblem, TypeProblem : see `checks_expressions.known`.
     """
-    if clause.everything and not frame.names:
+    if clause.everything and all(map(is_hidden, frame.names)):
         message = "RETURN * has nothing to return: nothing has a name here."
         cure = "Name a node, as in (a), or write RETURN count(*)."
         raise frame.problem(SyntaxProblem, clause.place, "NoVariablesInScope", message, cure)
@@ -73,7 +77,9 @@ def _refuse_shadow(item: ReturnItem, frame: Frame) -> None:
 
 
 def _projected(clause: Return, frame: Frame) -> Projected:
-    columns = dict(frame.names) if clause.everything else {}
+    columns: dict[str, Known] = {}
+    if clause.everything:
+        columns = {name: of for name, of in frame.names.items() if not is_hidden(name)}
     variables = [Variable(name, clause.place) for name in columns]
     for item in clause.items:
         value = known(item.expression, frame, Aggregates.HERE)
@@ -93,6 +99,8 @@ def _projected(clause: Return, frame: Frame) -> Projected:
     if projected.aggregated:
         check_items(items, projected, frame)
     for sort in clause.order:
+        named = {item.name: item.expression for item in clause.items}
+        _check_shadowed(sort.expression, named, projected, frame)
         _sorted_by(sort.expression, projected, frame)
     for word, count in (("SKIP", clause.skip), ("LIMIT", clause.limit)):
         if count is not None:
@@ -105,6 +113,31 @@ def _sorted_by(expression: Expression, projected: Projected, frame: Frame) -> No
     known(expression, frame.inner(projected.columns), aggregates)
     if projected.grouped:
         check_behind(expression, projected, frame)
+
+
+def _check_shadowed(
+    expression: Expression, items: Mapping[str, Expression], projected: Projected, frame: Frame
+) -> None:
+    """Of `RETURN n.age AS n ORDER BY n.name`: behind the projection n is its column, and no node any more.
+
+    Raises
+    ------
+    TypeProblem : the column has no properties.
+    """
+    from gdb.values.temporal_components import PARTS
+
+    for part in walk(expression):
+        if not isinstance(part, Property) or not isinstance(part.subject, Variable):
+            continue
+        name, place = part.subject.name, part.subject.place
+        before, column = frame.names.get(name), projected.columns.get(name)
+        if before is None or column is None or before == column or before.kind not in ELEMENTS:
+            continue
+        message = f"'{name}' is here the column of that name, and no longer {before}."
+        cure = f"Name the column otherwise, as in AS {name}_{part.key.text}."
+        stored = isinstance(items.get(name), Property) and part.key.text not in PARTS
+        if stored or not column.may_be((*ELEMENTS, Kind.MAP, Kind.TEMPORAL, Kind.DURATION)):
+            raise frame.problem(TypeProblem, place, "PropertyAccessOnNonMap", message, cure)
 
 
 def _count(word: str, count: Expression, frame: Frame) -> None:

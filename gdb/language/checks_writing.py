@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from gdb.errors import SyntaxProblem
-from gdb.language.checks_expressions import check_values, known
+from gdb.language.checks_expressions import check_names, check_values, known
 from gdb.language.checks_frame import Frame
 from gdb.language.checks_patterns import parts, refuse_parameters
 from gdb.language.clauses import Delete, Merge, Remove, Set, SetAll, SetItem, SetLabels, SetProperty
 from gdb.language.kinds import ELEMENTS, NODE, PATH, RELATIONSHIP, Kind, Known
+from gdb.language.named_by import HasNamed
 from gdb.language.syntax import (
     Expression,
     HasLabels,
@@ -33,7 +34,10 @@ def create(patterns: Iterable[PathPattern], frame: Frame) -> None:
     ------
     SyntaxProblem : a node or relationship that is there already, or that is not fully said.
     """
-    for path in patterns:
+    for number, path in enumerate(patterns):
+        _refuse_conditions(path, frame)
+        if number % 1024 == 1023 and frame.told.pulse is not None:
+            frame.told.pulse()
         for part in parts([path]):
             check_values(part, frame)
             _bring(part, path, frame)
@@ -44,6 +48,7 @@ def merge(clause: Merge, frame: Frame) -> None:
     """Check MERGE, and add its names; ON CREATE and ON MATCH see them."""
     path = clause.pattern
     refuse_parameters([path], frame)
+    _refuse_conditions(path, frame)
     for part in parts([path]):
         check_values(part, frame)
     for part in parts([path]):
@@ -80,7 +85,13 @@ def _node(node: NodePattern, frame: Frame, alone: bool) -> None:
 
 def _bare(node: NodePattern, text: str) -> bool:
     """Whether a node is nothing but a variable; of an empty map, (n {}), only the text tells."""
-    if node.labels or node.properties or node.given is not None or node.variable is None:
+    if (
+        node.labels
+        or node.named
+        or node.properties
+        or node.given is not None
+        or node.variable is None
+    ):
         return False
     return "{" not in text[node.variable.place.end : node.place.end]
 
@@ -93,7 +104,7 @@ def _relationship(part: RelationshipPattern, frame: Frame, merged: bool) -> None
         message = "a path of variable length cannot be written."
         cure = "Write out each of its relationships."
         raise frame.problem(SyntaxProblem, place, "CreatingVarLength", message, cure)
-    if len(part.types) != 1:
+    if len(part.types) + len(part.named) != 1:
         message = "a relationship that is written has one type."
         cure = "Write it behind a colon, as in -[:KNOWS]->."
         raise frame.problem(SyntaxProblem, place, "NoSingleRelationshipType", message, cure)
@@ -105,14 +116,19 @@ def _relationship(part: RelationshipPattern, frame: Frame, merged: bool) -> None
         frame.names[part.variable.text] = RELATIONSHIP
 
 
+def _refuse_conditions(path: PathPattern, frame: Frame) -> None:
+    for part in parts([path]):
+        if part.where is not None:
+            message = "what is written takes no WHERE in its pattern."
+            if "WHERE" not in frame.told.text[part.place.start : part.place.end].upper():
+                message = "what is written has its labels by name, without ! % and $any."
+            raise frame.problem(SyntaxProblem, part.where.place, "UnexpectedSyntax", message)
+
+
 def _name_path(path: PathPattern, frame: Frame) -> None:
     if path.selector is not None or path.mode is not PathMode.TRAIL:
         message = "a path that is written is not chosen among others."
         raise frame.problem(SyntaxProblem, path.nodes[0].place, "UnexpectedSyntax", message)
-    for part in parts([path]):
-        if part.where is not None:
-            message = "what is written takes no WHERE in its pattern."
-            raise frame.problem(SyntaxProblem, part.where.place, "UnexpectedSyntax", message)
     if path.name is None:
         return
     if frame.find(path.name.text) is not None:
@@ -142,8 +158,10 @@ def set_items(items: Iterable[SetItem], frame: Frame) -> None:
                 if not given.may_be((Kind.MAP, *ELEMENTS)):
                     message = f"the properties are set to a map, and this is {given}."
                     raise frame.misfit(value.place, message, "Write {key: value}.")
-            case SetLabels(variable=variable):
+            case SetLabels(variable=variable, named=named):
                 _labelled(variable, frame)
+                for names in named:
+                    check_names(names, frame)
 
 
 def set_(clause: Set, frame: Frame) -> None:
@@ -152,8 +170,10 @@ def set_(clause: Set, frame: Frame) -> None:
 
 def remove(clause: Remove, frame: Frame) -> None:
     for item in clause.items:
-        if isinstance(item, HasLabels):
+        if isinstance(item, (HasLabels, HasNamed)):
             _labelled(item.subject, frame)
+            if isinstance(item, HasNamed):
+                check_names(item.names, frame)
         else:
             _target(item, frame)
 

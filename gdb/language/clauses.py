@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import Literal, TypeAlias
+from dataclasses import dataclass, field, replace
+from typing import Literal, TypeAlias, TypeVar
 
+from gdb.language.named_by import HasNamed
 from gdb.language.syntax import (
+    Connected,
+    Connective,
     Expression,
     HasLabels,
     Index,
     Name,
+    NodePattern,
     PathPattern,
     Place,
     Property,
+    RelationshipPattern,
     Variable,
 )
 from gdb.query_graph import MatchMode
@@ -95,6 +100,13 @@ class With:
 
 
 @dataclass(frozen=True, slots=True)
+class Finish:
+    """FINISH: the query ends, and gives nothing back."""
+
+    place: Place = field(compare=False)
+
+
+@dataclass(frozen=True, slots=True)
 class CallSubquery:
     """CALL { query }, CALL (a, b) { query }, CALL (*) { query }. imports : the variables that it sees; None where its
     first WITH says so (the older form), ("*",) for all. optional : OPTIONAL CALL."""
@@ -161,11 +173,12 @@ class SetAll:
 
 @dataclass(frozen=True, slots=True)
 class SetLabels:
-    """variable:Label:Label"""
+    """variable:Label:$(expression); named : the expressions."""
 
     variable: Variable
     labels: tuple[Name, ...]
     place: Place = field(compare=False)
+    named: tuple[Expression, ...] = ()
 
 
 SetItem: TypeAlias = SetProperty | SetAll | SetLabels
@@ -181,9 +194,9 @@ class Set:
 
 @dataclass(frozen=True, slots=True)
 class Remove:
-    """REMOVE n.key, n:Label, ...; a HasLabels has one label in each of its terms."""
+    """REMOVE n.key, n:Label, n:$(expression), ...; a HasLabels has one label in each of its terms."""
 
-    items: tuple[Property | Index | HasLabels, ...]
+    items: tuple[Property | Index | HasLabels | HasNamed, ...]
     place: Place = field(compare=False)
 
 
@@ -221,6 +234,7 @@ Clause: TypeAlias = (
     | Unwind
     | With
     | Return
+    | Finish
     | CallSubquery
     | CallProcedure
     | LoadCsv
@@ -282,10 +296,43 @@ class Query:
         if len(self.parts) != 1 or len(self.parts[0]) < 2:
             return None
         *first, last = self.parts[0]
-        matches = tuple(c for c in first if isinstance(c, Match) and not c.optional)
+        matches = tuple(_hoisted(c) for c in first if isinstance(c, Match) and not c.optional)
         if len(matches) < len(first) or not isinstance(last, Return):
             return None
         return Simple(self.text, matches, last, self.explain, self.profile)
+
+
+def _hoisted(match: Match) -> Match:
+    """The same clause with the conditions of its nodes and single relationships behind its patterns."""
+    moved: list[Expression] = []
+    if not any(
+        part.where is not None for path in match.patterns for part in path.nodes
+    ) and not any(part.where is not None for path in match.patterns for part in path.relationships):
+        return match
+
+    def bare(part: Part) -> Part:
+        if part.where is None or (isinstance(part, RelationshipPattern) and part.length):
+            return part
+        moved.append(part.where)
+        return replace(part, where=None)
+
+    patterns = tuple(
+        replace(
+            path,
+            nodes=tuple(map(bare, path.nodes)),
+            relationships=tuple(map(bare, path.relationships)),
+        )
+        for path in match.patterns
+    )
+    if not moved:
+        return match
+    operands = (*moved, *(() if match.where is None else (match.where,)))
+    place = operands[0].place.to(operands[-1].place)
+    whole = operands[0] if len(operands) == 1 else Connected(Connective.AND, operands, place)
+    return replace(match, patterns=patterns, where=whole)
+
+
+Part = TypeVar("Part", NodePattern, RelationshipPattern)
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from gdb.language.clauses import Copy
 from gdb.language.syntax import Name, NodePattern, PathPattern, RelationshipPattern
-from gdb.language.tokens import Token
 from gdb.language.writing import WritingClauses
 from gdb.storage.adjacency import Direction
 
@@ -14,7 +13,7 @@ _CURE = "Write (:Label), or ()-[:TYPE]->(), or FROM at once."
 class CopyStatement(WritingClauses):
     """Reads COPY."""
 
-    def copy(self, start: Token) -> Copy:
+    def copy(self, start: int) -> Copy:
         """From behind its first word."""
         cursor = self.cursor
         pattern = None if cursor.is_word("FROM") else self.path()

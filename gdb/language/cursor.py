@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import cached_property
 
 from gdb.errors import NotSupported, SyntaxProblem
 from gdb.language.report import problem
@@ -10,23 +11,25 @@ from gdb.language.suggest import closest
 from gdb.language.syntax import Name, Place
 from gdb.language.tokens import Kind, Token, tokenize
 
+_BETWEEN_PULSES = 4096
+_FLOATS = ("INF", "INFINITY", "NAN")
+
 
 class Brackets:
     """Which brackets belong together, by the numbers of their tokens.
 
     closing : of an opening bracket the one that closes it, if one does.
-    around : of each token the bracket that it stands in, -1 for none.
+    around : of a `:` the bracket that it stands in, -1 for none.
     with_comma, with_bar : the opening brackets that have a `,` or a `|` in them, outside of inner brackets.
     """
 
     def __init__(self, tokens: Sequence[Token]) -> None:
         self.closing: dict[int, int] = {}
-        self.around: list[int] = []
+        self.around: dict[int, int] = {}
         self.with_comma: set[int] = set()
         self.with_bar: set[int] = set()
         opened = [-1]
         for number, token in enumerate(tokens):
-            self.around.append(opened[-1])
             match token.sign:
                 case "":
                     pass
@@ -38,16 +41,35 @@ class Brackets:
                     self.with_comma.add(opened[-1])
                 case "|":
                     self.with_bar.add(opened[-1])
+                case ":":
+                    self.around[number] = opened[-1]
 
 
 class Cursor:
-    """The tokens of one query and how far they are read."""
+    """The tokens of one query and how far they are read.
 
-    def __init__(self, text: str) -> None:
+    pulse : called now and then while a long text is read; what it raises ends the reading.
+    """
+
+    def __init__(self, text: str, pulse: Callable[[], object] | None = None) -> None:
         self.text = text
-        self.tokens = tokenize(text)
-        self.brackets = Brackets(self.tokens)
+        cut = tokenize(text)
+        self.tokens, self.starts, self.ends = cut.tokens, cut.starts, cut.ends
         self.at = 0  # never behind END
+        self.floats_named: set[str] = set()  # names like Inf that are used as names, so no floats
+        self.pulse = pulse
+        self.next_pulse = _BETWEEN_PULSES if pulse is not None else len(self.tokens)
+
+    @cached_property
+    def brackets(self) -> Brackets:
+        """Made when the first parenthesis or list that may be something else needs it."""
+        return Brackets(self.tokens)
+
+    def beat(self) -> None:
+        """To be called when `at` is beyond `next_pulse`."""
+        if self.pulse is not None:
+            self.pulse()
+            self.next_pulse = self.at + _BETWEEN_PULSES
 
     def peek(self, ahead: int = 0) -> Token:
         """The token `ahead` of the next one; END for ever at the end."""
@@ -63,15 +85,37 @@ class Cursor:
             self.at += 1
         return token
 
-    def since(self, start: Token) -> Place:
-        """From a token to the last one read."""
-        return start.place.to(self.tokens[max(self.at - 1, 0)].place)
+    # ---- places ----------------------------------------------------------------------------------
+
+    def place(self, number: int) -> Place:
+        """Of the token of this number."""
+        return Place(self.starts[number], self.ends[number])
+
+    @property
+    def here(self) -> Place:
+        """Of the next token."""
+        return Place(self.starts[self.at], self.ends[self.at])
+
+    @property
+    def last(self) -> Place:
+        """Of the last token read."""
+        return self.place(max(self.at - 1, 0))
+
+    def since(self, start: int) -> Place:
+        """From token number `start` to the last one read."""
+        return Place(self.starts[start], self.ends[max(self.at - 1, 0)])
+
+    # ---- words and signs -------------------------------------------------------------------------
 
     def is_sign(self, *signs: str, ahead: int = 0) -> bool:
         return self.peek(ahead).sign in signs
 
-    def accept_sign(self, *signs: str) -> Token | None:
-        return self.take() if self.tokens[self.at].sign in signs else None
+    def accept_sign(self, *signs: str) -> bool:
+        """Read a sign if it is one of these."""
+        if self.tokens[self.at].sign not in signs:
+            return False
+        self.at += 1
+        return True
 
     def is_word(self, *words: str, ahead: int = 0) -> bool:
         """Whether the next tokens are one of these words (`"ORDER BY"` is two)."""
@@ -87,28 +131,35 @@ class Cursor:
                     return True
         return False
 
-    def accept_word(self, word: str) -> Token | None:
-        """Read a word (or several, `"ORDER BY"`) if it comes next; its first token."""
-        if not self.tokens[self.at].word or not self.is_word(word):
-            return None
-        first = self.peek()
+    def accept_word(self, word: str) -> bool:
+        """Read a word (or several, `"ORDER BY"`) if it comes next."""
+        first = self.tokens[self.at].word
+        if first == word:
+            self.at += 1
+            return True
+        if not first or not word.startswith(first) or not self.is_word(word):
+            return False
         self.at += word.count(" ") + 1
-        return first
+        return True
 
-    def expect_sign(self, sign: str, where: str, cure: str = "") -> Token:
-        found = self.accept_sign(sign)
-        if found is None:
+    def expect_sign(self, sign: str, where: str, cure: str = "") -> None:
+        if self.tokens[self.at].sign != sign:
             raise self.unexpected(f"'{sign}' {where}", cure=cure)
-        return found
+        self.at += 1
 
     def name(self, what: str) -> Name:
         """A name of the user's."""
-        token = self.peek()
-        if token.kind not in (Kind.NAME, Kind.QUOTED):
+        token = self.tokens[self.at]
+        if token.kind is not Kind.NAME and token.kind is not Kind.QUOTED:
             cure = "Put a name with odd characters in `backquotes`."
             raise self.unexpected(what, cure=cure if token.kind is Kind.STRING else "")
-        self.take()
-        return Name(token.text, token.place)
+        place = Place(self.starts[self.at], self.ends[self.at])
+        self.at += 1
+        if token.word in _FLOATS:
+            self.floats_named.add(token.text)
+        return Name(token.text, place)
+
+    # ---- errors ----------------------------------------------------------------------------------
 
     def unexpected(self, expected: str, words: Sequence[str] = (), cure: str = "") -> SyntaxProblem:
         """The error that the next token is not what is expected; `words` are keywords that it may be meant to be."""
@@ -116,7 +167,7 @@ class Cursor:
         near = closest(token.text, words) if token.kind is Kind.NAME else None
         if near:
             cure = f"Did you mean {near}?"
-        return self.error(token.place, f"expected {expected}, found {shown(token)}.", cure)
+        return self.error(self.here, f"expected {expected}, found {shown(token)}.", cure)
 
     def error(self, place: Place, message: str, cure: str = "") -> SyntaxProblem:
         return problem(SyntaxProblem, self.text, place, message, cure)

@@ -7,13 +7,16 @@ sqlglot's own expression parser is not used: it reads `a + b ^ 2` as `(a + b) ^ 
 
 from __future__ import annotations
 
+import math
 from enum import IntEnum
+from typing import Literal as OneOf
 from typing import get_args
 
 from gdb import limits
-from gdb.errors import LimitExceeded
+from gdb.errors import LimitExceeded, SyntaxProblem
+from gdb.language import dialects
 from gdb.language.atoms import AtomReader
-from gdb.language.labels import label_terms
+from gdb.language.labels import label_expression
 from gdb.language.report import located
 from gdb.language.syntax import (
     Arithmetic,
@@ -23,22 +26,25 @@ from gdb.language.syntax import (
     Connected,
     Connective,
     Expression,
-    HasLabels,
     In,
     Index,
     IsNull,
+    Literal,
     Negative,
     Not,
+    Place,
     Property,
     Slice,
     StringOperator,
     StringTest,
     Variable,
 )
-from gdb.language.tokens import Kind, Token
+from gdb.language.tokens import Kind
+from gdb.language.type_tests import value_type
+from gdb.language.value_types import IsNormalized, IsTyped
 
 OPERATOR_WORDS = (
-    *(*Connective, "NOT", "IN", "IS NULL", "IS NOT NULL"),
+    *(*Connective, "NOT", "IN", "IS NULL", "IS NOT NULL", "IS TYPED", "IS NORMALIZED"),
     *(operator for operator in StringOperator if operator is not StringOperator.MATCHES),
 )
 
@@ -58,7 +64,11 @@ class Level(IntEnum):
     UNARY = 9
 
 
-_ARITHMETIC = {
+_SIGNS = {
+    **dict.fromkeys(("=", "<>", "<", "<=", ">", ">="), Level.COMPARISON),
+    "=~": Level.TEST,
+    "||": Level.ADD,
+    "::": Level.TEST,
     "+": Level.ADD,
     "-": Level.ADD,
     "*": Level.MULTIPLY,
@@ -66,6 +76,20 @@ _ARITHMETIC = {
     "%": Level.MULTIPLY,
     "^": Level.POWER,
 }
+_WORDS = {
+    "OR": Level.OR,
+    "XOR": Level.XOR,
+    "AND": Level.AND,
+    **dict.fromkeys(("NOT", "IN", "IS", "STARTS", "ENDS", "CONTAINS"), Level.TEST),
+}
+_FORMS: dict[str, OneOf["NFC", "NFD", "NFKC", "NFKD"]] = {
+    "NFC": "NFC",
+    "NFD": "NFD",
+    "NFKC": "NFKC",
+    "NFKD": "NFKD",
+}
+_CONSTANT = (Kind.INTEGER, Kind.FLOAT, Kind.STRING)
+_CLOSING = (",", "]", "}", ")")
 _OPERATORS: dict[str, ArithmeticOperator] = {sign: sign for sign in get_args(ArithmeticOperator)}
 
 
@@ -74,45 +98,50 @@ class ExpressionReader(AtomReader):
 
     def read(self, level: Level = Level.OR) -> Expression:
         """One expression whose operators bind at least as tightly as `level`."""
+        cursor = self.cursor
+        start = cursor.at
+        if start > cursor.next_pulse:
+            cursor.beat()
+        token = cursor.tokens[start]
+        if token.kind in _CONSTANT and cursor.tokens[start + 1].sign in _CLOSING:
+            return self.atom()  # as in a long list
         self.depth += 1
-        if self.depth > limits.MAX_DEPTH:
-            message = f"an expression is nested more than {limits.MAX_DEPTH} deep."
-            raise LimitExceeded(
-                located(self.cursor.text, self.cursor.peek().place, message),
-                "Leave out parentheses, split the condition with AND, or raise gdb.limits.MAX_DEPTH.",
-            )
-        start = self.cursor.peek()
+        if self.depth > self.deepest:
+            raise self._too_deep()
         left = self._prefix()
         while (found := self._infix_level()) is not None and found >= level:
             left = self._infix(found, left, start)
         self.depth -= 1
         return left
 
+    def _too_deep(self) -> LimitExceeded:
+        message = f"an expression is nested more than {self.deepest} deep."
+        return LimitExceeded(
+            located(self.cursor.text, self.cursor.here, message),
+            limits.cure("Leave out parentheses, split the condition with AND", "MAX_DEPTH"),
+        )
+
     # ---- operators between operands --------------------------------------------------------------
 
     def _infix_level(self) -> Level | None:
-        token = self.cursor.peek()
-        if token.kind is Kind.SIGN:
-            if token.text in ("=", "<>", "<", "<=", ">", ">="):
-                return Level.COMPARISON
-            if token.text == "=~":
-                return Level.TEST
-            if token.text == "!=":
-                raise self.cursor.error(
-                    token.place, "the language has no operator !=.", "Write <> instead."
-                )
-            return _ARITHMETIC.get(token.text)
-        if token.word in ("OR", "XOR", "AND"):
-            return Level[token.word]
-        if token.word in ("IN", "IS", "STARTS", "ENDS", "CONTAINS") or self._is_not_in():
-            return Level.TEST
-        return None
+        token = self.cursor.tokens[self.cursor.at]
+        if (token.sign or token.word) in dialects.OPERATORS:
+            raise self._no_operator(token.sign or token.word, self.cursor.here)
+        if token.sign:
+            return _SIGNS.get(token.sign)
+        if token.word == "NOT" and not self._is_not_in():
+            return None
+        return _WORDS.get(token.word)
+
+    def _no_operator(self, written: str, place: Place) -> SyntaxProblem:
+        message = f"the language has no operator {written}."
+        return self.cursor.error(place, message, dialects.OPERATORS[written])
 
     def _is_not_in(self) -> bool:
-        """`a NOT IN b`, as SQL has it."""
-        return self.cursor.is_word("NOT IN")
+        """`a NOT IN b`, `a NOT LIKE b`, as SQL has it."""
+        return self.cursor.is_word("NOT IN", "NOT LIKE", "NOT ILIKE", "NOT BETWEEN")
 
-    def _infix(self, level: Level, left: Expression, start: Token) -> Expression:
+    def _infix(self, level: Level, left: Expression, start: int) -> Expression:
         match level:
             case Level.OR | Level.XOR | Level.AND:
                 return self._connected(level, left, start)
@@ -123,26 +152,22 @@ class ExpressionReader(AtomReader):
             case _:
                 return self._arithmetic(level, left, start)
 
-    def _connected(self, level: Level, left: Expression, start: Token) -> Expression:
+    def _connected(self, level: Level, left: Expression, start: int) -> Expression:
         connective = Connective[level.name]
         operands = [left]
         while self.cursor.accept_word(connective):
             operands.append(self.read(Level(level + 1)))
         return Connected(connective, tuple(operands), self.cursor.since(start))
 
-    def _comparisons(self, left: Expression, start: Token) -> Expression:
+    def _comparisons(self, left: Expression, start: int) -> Expression:
         """One comparison, or a chain of them: a < b < c is a < b AND b < c."""
         found: list[Expression] = []
         begin = start
         while self._infix_level() is Level.COMPARISON:
             sign = self.cursor.take()
             if sign.text == "=" and self.cursor.is_sign("="):
-                raise self.cursor.error(
-                    sign.place.to(self.cursor.peek().place),
-                    "the language has no operator ==.",
-                    "Write = instead.",
-                )
-            following = self.cursor.peek()
+                raise self._no_operator("==", self.cursor.last.to(self.cursor.here))
+            following = self.cursor.at
             right = self.read(Level.TEST)
             place = self.cursor.since(begin)
             found.append(Comparison(Comparator(sign.text), left, right, place))
@@ -151,19 +176,24 @@ class ExpressionReader(AtomReader):
             return found[0]
         return Connected(Connective.AND, tuple(found), self.cursor.since(start))
 
-    def _test(self, left: Expression, start: Token) -> Expression:
+    def _test(self, left: Expression, start: int) -> Expression:
         cursor = self.cursor
         if self._is_not_in():
-            place = cursor.take().place.to(cursor.peek().place)
+            cursor.take()
+            if cursor.peek().word in dialects.OPERATORS:
+                raise self._no_operator(cursor.peek().word, cursor.here)
+            place = cursor.last.to(cursor.here)
             raise cursor.error(place, "NOT stands before the whole test.", "Write NOT a IN b.")
         if cursor.accept_word("IN"):
+            if cursor.is_sign("(") and cursor.at in cursor.brackets.with_comma:
+                message = "the list behind IN stands in parentheses."
+                raise cursor.error(cursor.here, message, "Write it in brackets: IN [1, 2].")
             right = self.read(Level.ADD)
             return In(left, right, cursor.since(start))
         if cursor.accept_word("IS"):
-            negated = cursor.accept_word("NOT") is not None
-            if not cursor.accept_word("NULL"):
-                raise cursor.unexpected("NULL or NOT NULL after IS", ["NULL", "NOT NULL"])
-            return IsNull(left, negated, cursor.since(start))
+            return self._is(left, start)
+        if cursor.accept_sign("::"):
+            return self._typed(left, False, start)
         if cursor.accept_sign("=~"):
             return StringTest(
                 StringOperator.MATCHES, left, self.read(Level.ADD), cursor.since(start)
@@ -175,7 +205,37 @@ class ExpressionReader(AtomReader):
         cursor.take()
         raise cursor.unexpected("WITH", ["WITH"], "Write STARTS WITH or ENDS WITH.")
 
-    def _arithmetic(self, level: Level, left: Expression, start: Token) -> Expression:
+    def _is(self, left: Expression, start: int) -> Expression:
+        """Behind IS: [NOT] NULL, [NOT] :: type, [NOT] NORMALIZED."""
+        cursor = self.cursor
+        negated = cursor.accept_word("NOT")
+        if cursor.accept_word("NULL"):
+            return IsNull(left, negated, cursor.since(start))
+        if cursor.accept_sign("::") or cursor.accept_word("TYPED"):
+            return self._typed(left, negated, start)
+        form = _FORMS.get(cursor.peek().word)
+        if form is not None and cursor.is_word("NORMALIZED", ahead=1):
+            cursor.take()
+        if cursor.accept_word("NORMALIZED"):
+            return IsNormalized(left, form or "NFC", negated, cursor.since(start))
+        words = ["NULL", "NOT NULL", "TYPED", "NORMALIZED"]
+        cure = "A label is tested by a:Label, a type by IS :: INTEGER."
+        raise cursor.unexpected("NULL, NOT NULL, :: or NORMALIZED after IS", words, cure)
+
+    def _typed(self, left: Expression, negated: bool, start: int) -> IsTyped:
+        bars = not self.awaiting
+        return IsTyped(left, value_type(self.cursor, bars), negated, self.cursor.since(start))
+
+    def test_of(self, left: Expression) -> Expression | None:
+        start = self.cursor.at
+        match self._infix_level():
+            case Level.COMPARISON:
+                return self._comparisons(left, start)
+            case Level.TEST:
+                return self._test(left, start)
+        return None
+
+    def _arithmetic(self, level: Level, left: Expression, start: int) -> Expression:
         rest: list[tuple[ArithmeticOperator, Expression]] = []
         while self._infix_level() is level:
             operator = _OPERATORS[self.cursor.take().text]
@@ -185,42 +245,53 @@ class ExpressionReader(AtomReader):
     # ---- operands --------------------------------------------------------------------------------
 
     def _prefix(self) -> Expression:
-        cursor, start = self.cursor, self.cursor.peek()
-        if start.word == "NOT":
+        cursor, start = self.cursor, self.cursor.at
+        token = cursor.tokens[start]
+        if token.word == "NOT":
             cursor.take()
             return Not(self.read(Level.NOT), cursor.since(start))
-        if cursor.accept_sign("-"):
-            if cursor.peek().kind in (Kind.INTEGER, Kind.FLOAT):
-                return self._postfix(self.number(cursor.take(), start, -1), start)
+        if token.sign == "-":
+            cursor.take()
+            if cursor.tokens[cursor.at].kind in (Kind.INTEGER, Kind.FLOAT):
+                return self._postfix(self.number(start, -1), start)
+            if cursor.tokens[cursor.at].word in ("INF", "INFINITY"):
+                found = self.atom()
+                if isinstance(found, Literal):
+                    found = Literal(-math.inf, cursor.since(start))
+                    return self._postfix(found, start)
+                cursor.at = start + 1
             return Negative(self.read(Level.UNARY), cursor.since(start))
-        if cursor.accept_sign("+"):
+        if token.sign == "+":
+            cursor.take()
             return self.read(Level.UNARY)
-        return self.operand()
+        return self._postfix(self.atom(), start)
 
     def operand(self) -> Expression:
         """What stands between operators, with .key, [index] and :Label behind it."""
-        start = self.cursor.peek()
+        start = self.cursor.at
         return self._postfix(self.atom(), start)
 
-    def _postfix(self, subject: Expression, start: Token) -> Expression:
+    def _postfix(self, subject: Expression, start: int) -> Expression:
         cursor = self.cursor
         while True:
-            token = cursor.peek()
-            if cursor.accept_sign("."):
-                key = cursor.name("the name of a property after '.'")
-                subject = Property(subject, key, cursor.since(start))
-            elif token.is_sign(":"):
-                bars = cursor.brackets.around[cursor.at] not in self.awaiting
-                labels = label_terms(cursor, bars)
-                subject = HasLabels(subject, labels, cursor.since(start))
-            elif cursor.accept_sign("["):
-                subject = self._index(subject, start)
-            elif token.is_sign("{") and isinstance(subject, Variable):
-                subject = self.map_projection(subject, start)
-            else:
-                return subject
+            match cursor.tokens[cursor.at].sign:
+                case ".":
+                    cursor.take()
+                    key = cursor.name("the name of a property after '.'")
+                    subject = Property(subject, key, cursor.since(start))
+                case ":":
+                    bars = cursor.brackets.around[cursor.at] not in self.awaiting
+                    found = label_expression(self, bars)
+                    subject = found.whole(subject, cursor.since(start))
+                case "[":
+                    cursor.take()
+                    subject = self._index(subject, start)
+                case "{" if isinstance(subject, Variable):
+                    subject = self.map_projection(subject, start)
+                case _:
+                    return subject
 
-    def _index(self, subject: Expression, start: Token) -> Expression:
+    def _index(self, subject: Expression, start: int) -> Expression:
         cursor = self.cursor
         first = None if cursor.is_sign("..") else self.read()
         if cursor.accept_sign(".."):

@@ -70,8 +70,10 @@ def _of_pattern(pattern: PathPattern) -> Iterator[str]:
     for part in parts:
         if part.variable is not None:
             yield part.variable.text
+        if isinstance(part, RelationshipPattern) and part.repeated is not None:
+            yield from _of_pattern(part.repeated)
         inner = [value for _, value in part.properties]
-        inner += [value for value in (part.given, part.where) if value is not None]
+        inner += [value for value in (part.given, part.where, *part.named) if value is not None]
         for expression in inner:
             yield from _of_expression(expression)
 

@@ -7,14 +7,19 @@ is recognised and refused by name.
 
 from __future__ import annotations
 
+import gc
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Literal as OneOf
 
 from gdb.errors import LimitExceeded, SyntaxProblem
+from gdb.language import dialects
 from gdb.language.clauses import (
     WRITING,
     CallProcedure,
     CallSubquery,
     Clause,
+    Finish,
     Match,
     Query,
     Return,
@@ -24,26 +29,25 @@ from gdb.language.copying import CopyStatement
 from gdb.language.cursor import Cursor
 from gdb.language.expressions import OPERATOR_WORDS
 from gdb.language.patterns import PATH_WORDS
-from gdb.language.tokens import Kind, Token
+from gdb.language.syntax import Place
+from gdb.language.tokens import Kind
 
 CLAUSE_WORDS: tuple[str, ...] = (
     *("MATCH", "OPTIONAL MATCH", "UNWIND", "WITH", "RETURN", "CALL", "OPTIONAL CALL", "LOAD CSV"),
+    *("LET", "FILTER", "FINISH"),
     *("CREATE", "INSERT", "MERGE", "SET", "REMOVE", "DELETE", "DETACH DELETE", "FOREACH"),
 )
+_FIRST_WORDS = frozenset(word.split()[0] for word in CLAUSE_WORDS)
 _STARTS = ("EXPLAIN", "PROFILE", "COPY", *CLAUSE_WORDS)
-_REFUSED = {
-    "USE": ("USE is", "Open the other store with gdb.connect()."),
-    "SHOW": ("SHOW is", "CALL dbms.procedures() lists what tells of labels, types and keys."),
-    "FILTER": ("FILTER is", "Write WITH * WHERE."),
-    "LET": ("LET is", "Write WITH *, expression AS name."),
-    "FINISH": ("FINISH is", "Leave it out."),
-    **{word: (f"{word} is", "See Database.load() and db.schema().") for word in ("DROP", "ALTER")},
-}
+_LONG = 100_000
+"""Characters from which on a text is a long one."""
 _ENDS_WITH_RETURN = "A query ends with RETURN: what to give back, as in RETURN count(*)."
 
 
-def parse(text: str) -> Query:
+def parse(text: str, pulse: Callable[[], object] | None = None) -> Query:
     """Read a query.
+
+    pulse : called now and then while a long text is read; what it raises ends the reading.
 
     Raises
     ------
@@ -57,39 +61,56 @@ def parse(text: str) -> Query:
     'n'
     """
     try:
-        return _Parser(Cursor(text)).query()
+        with _collector_resting(len(text) > _LONG):
+            return _Parser(Cursor(text, pulse)).query()
     except RecursionError:
         raise LimitExceeded(
             "the query is nested too deeply.", "Leave out parentheses, or split it."
         ) from None
 
 
+@contextmanager
+def _collector_resting(rests: bool) -> Iterator[None]:
+    """Without the collector of cycles, which a tree has none of: it would look through a growing tree again and again,
+    and take as long as the reading."""
+    rests = rests and gc.isenabled()
+    if rests:
+        gc.disable()
+    try:
+        yield
+    finally:
+        if rests:
+            gc.enable()
+
+
 class _Parser(CopyStatement):
+    def __init__(self, cursor: Cursor) -> None:
+        super().__init__(cursor)
+        self.nexts: list[Place] = []  # of the words NEXT
+
     def query(self) -> Query:
         cursor = self.cursor
-        explain = cursor.accept_word("EXPLAIN") is not None
-        profile = cursor.accept_word("PROFILE") is not None
+        explain = cursor.accept_word("EXPLAIN")
+        profile = cursor.accept_word("PROFILE")
         if (explain and profile) or (profile and cursor.is_word("EXPLAIN")):
             raise cursor.error(
-                cursor.peek().place,
+                cursor.here,
                 "EXPLAIN and PROFILE stand together.",
                 "Write one of them: PROFILE shows the plan as well.",
             )
         if cursor.peek().kind is Kind.END:
-            raise cursor.error(
-                cursor.peek().place, "the query is empty.", "Write MATCH ... RETURN ..."
-            )
-        copying, start = None, cursor.peek()
+            raise cursor.error(cursor.here, "the query is empty.", "Write MATCH ... RETURN ...")
+        copying, start = None, cursor.at
         parts: tuple[tuple[Clause, ...], ...] = ()
         all_: tuple[bool, ...] = ()
         if cursor.accept_word("COPY"):
             copying = self.copy(start)
             if explain or profile:
                 message = "COPY has no plan."
-                raise cursor.error(start.place, message, "Leave out EXPLAIN and PROFILE.")
+                raise cursor.error(cursor.place(start), message, "Leave out EXPLAIN and PROFILE.")
         else:
             parts, all_ = self._parts()
-        ended = cursor.accept_sign(";") is not None
+        ended = cursor.accept_sign(";")
         if cursor.peek().kind is not Kind.END:
             if ended:
                 raise cursor.unexpected("nothing after ';'", cure="Run one query at a time.")
@@ -105,25 +126,32 @@ class _Parser(CopyStatement):
         self, must_return: bool = True
     ) -> tuple[tuple[tuple[Clause, ...], ...], tuple[bool, ...]]:
         """The sides of UNION, and for each UNION whether it is UNION ALL."""
-        cursor = self.cursor
+        cursor, before = self.cursor, len(self.nexts)
         parts = [self._clauses(must_return)]
         all_: list[bool] = []
-        while (union := cursor.accept_word("UNION")) is not None:
-            all_.append(cursor.accept_word("ALL") is not None)
+        while cursor.accept_word("UNION"):
+            union = cursor.last
+            all_.append(cursor.accept_word("ALL"))
             if not all_[-1]:
                 cursor.accept_word("DISTINCT")
             if all_[-1] != all_[0]:
                 raise cursor.error(
-                    union.place, "UNION and UNION ALL stand in one query.", "Use one of them."
+                    union, "UNION and UNION ALL stand in one query.", "Use one of them."
                 )
             parts.append(self._clauses(must_return))
+        if len(parts) > 1 and len(self.nexts) > before:
+            what = "NEXT beside UNION is"
+            raise cursor.not_supported(self.nexts[-1], what, "Put the UNION into CALL { ... }.")
         return tuple(parts), tuple(all_)
 
     def _clauses(self, must_return: bool) -> tuple[Clause, ...]:
         found: list[Clause] = []
         while (clause := self._clause()) is not None:
+            if isinstance(clause, Return) and self.cursor.accept_word("NEXT"):
+                clause = self.carried(clause)
+                self.nexts.append(self.cursor.last)
             found.append(clause)
-            if isinstance(clause, Return):
+            if isinstance(clause, (Return, Finish)):
                 break
         last = found[-1] if found else None
         if not _may_end(last) and (must_return or not isinstance(last, Match)):
@@ -134,7 +162,12 @@ class _Parser(CopyStatement):
 
     def _clause(self) -> Clause | None:
         """The next clause; None where none begins."""
-        cursor, start = self.cursor, self.cursor.peek()
+        cursor, start = self.cursor, self.cursor.at
+        if start > cursor.next_pulse:
+            cursor.beat()
+        word = cursor.tokens[start].word
+        if word not in _FIRST_WORDS:
+            return None
         if cursor.accept_word("MATCH"):
             return self.match(start, optional=False)
         if cursor.accept_word("OPTIONAL MATCH"):
@@ -151,9 +184,15 @@ class _Parser(CopyStatement):
             return self.call_clause(start, optional=True)
         if cursor.accept_word("LOAD CSV"):
             return self.load_csv(start)
+        if cursor.accept_word("LET"):
+            return self.let(start)
+        if cursor.accept_word("FILTER"):
+            return self.filter(start)
+        if cursor.accept_word("FINISH"):
+            return Finish(cursor.last)
         return self._writing_clause(start)
 
-    def _writing_clause(self, start: Token) -> Clause | None:
+    def _writing_clause(self, start: int) -> Clause | None:
         cursor = self.cursor
         if cursor.accept_word("CREATE") or cursor.accept_word("INSERT"):
             return self.create(start)
@@ -172,10 +211,14 @@ class _Parser(CopyStatement):
         return None
 
     def writing_clause(self) -> Clause:
-        clause = self._writing_clause(self.cursor.peek())
+        clause = self._writing_clause(self.cursor.at)
         if clause is None:
             words = ("CREATE", "MERGE", "SET", "REMOVE", "DELETE", "DETACH DELETE", "FOREACH")
-            raise self.cursor.unexpected("a clause that writes, or ')'", words)
+            reads = self.cursor.peek().word in _FIRST_WORDS
+            cure = "Write UNWIND list AS x, and the clauses that read behind it." if reads else ""
+            raise self.cursor.unexpected(
+                "a clause that writes, or ')'", () if reads else words, cure
+            )
         return clause
 
     # ---- queries in braces -----------------------------------------------------------------------
@@ -205,14 +248,19 @@ class _Parser(CopyStatement):
         """What is wrong at the cursor, behind these clauses."""
         cursor, token = self.cursor, self.cursor.peek()
         last = clauses[-1] if clauses else None
-        if token.word in _REFUSED:
-            raise cursor.not_supported(token.place, *_REFUSED[token.word])
+        if token.word in dialects.CLAUSES:
+            raise cursor.not_supported(cursor.here, *dialects.CLAUSES[token.word])
+        if token.sign == ":" and last is None:
+            what = f":{cursor.peek(1).text}, a command of another shell, is"
+            raise cursor.not_supported(cursor.here, what, "Commands of gdbsh begin with a dot.")
         if last is None:
             return cursor.unexpected("a clause such as MATCH", _STARTS)
+        if isinstance(last, Finish):
+            return cursor.unexpected("the end of the query", cure="Nothing follows FINISH.")
         if isinstance(last, Return):
             if token.word in {word.split()[0] for word in CLAUSE_WORDS}:
                 return cursor.error(
-                    token.place, "RETURN ends a query.", "Write WITH where the query goes on."
+                    cursor.here, "RETURN ends a query.", "Write WITH where the query goes on."
                 )
             cure = "Columns are separated by commas; AS names one."
             return cursor.unexpected("the end of the query", _words_after(last), cure)
@@ -227,7 +275,7 @@ class _Parser(CopyStatement):
 
 
 def _may_end(clause: Clause | None) -> bool:
-    return isinstance(clause, (Return, CallSubquery, CallProcedure, *WRITING))
+    return isinstance(clause, (Return, Finish, CallSubquery, CallProcedure, *WRITING))
 
 
 def _words_after(returning: Return) -> tuple[str, ...]:

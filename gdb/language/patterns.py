@@ -2,22 +2,32 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from gdb.language.expressions import ExpressionReader
-from gdb.language.labels import alternatives, label_terms
+from gdb.language.hidden import HIDDEN
+from gdb.language.labels import LabelExpression, label_expression
+from gdb.language.mentions import mentioned, of_pattern
+from gdb.language.quick import quick
 from gdb.language.syntax import (
+    Connected,
+    Connective,
     Expression,
-    LabelTerms,
     Length,
     Name,
     NodePattern,
     PathMode,
     PathPattern,
+    PatternComprehension,
+    PatternTest,
+    Place,
     RelationshipPattern,
     Selector,
+    Subquery,
+    Variable,
+    walk,
 )
-from gdb.language.tokens import Kind, Token
+from gdb.language.tokens import Kind
 from gdb.storage.adjacency import Direction
 
 _NAMES = (Kind.NAME, Kind.QUOTED)
@@ -27,6 +37,7 @@ PATH_WORDS = (
 )
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class _Filling:
     """What stands in the braces of a node or relationship, and the WHERE behind."""
@@ -36,6 +47,13 @@ class _Filling:
     where: Expression | None = None
 
 
+_EMPTY = _Filling()
+_NOWHERE = Place(0, 0)
+_NOBODY = NodePattern(None, (), (), _NOWHERE)
+_ANY_LABELS = LabelExpression((), (), Place(0, 0))
+
+
+@quick
 @dataclass(frozen=True, slots=True)
 class _Bracket:
     """What stands between [ and ]."""
@@ -43,7 +61,23 @@ class _Bracket:
     variable: Name | None = None
     types: tuple[Name, ...] = ()
     length: Length | None = None
-    filling: _Filling = _Filling()
+    filling: _Filling = _EMPTY
+
+
+def both(first: Expression | None, second: Expression | None) -> Expression | None:
+    """first AND second, as far as they are there."""
+    if first is None or second is None:
+        return first or second
+    operands = [
+        operand
+        for part in (first, second)
+        for operand in (
+            part.operands
+            if isinstance(part, Connected) and part.connective is Connective.AND
+            else (part,)
+        )
+    ]
+    return Connected(Connective.AND, tuple(operands), first.place.to(second.place))
 
 
 class PatternReader(ExpressionReader):
@@ -59,6 +93,10 @@ class PatternReader(ExpressionReader):
     def path(self, inside_expression: bool = False) -> PathPattern:
         """One pattern. inside_expression : a minus may follow, which is no relationship."""
         cursor, name = self.cursor, None
+        if cursor.at > cursor.next_pulse:
+            cursor.beat()
+        if cursor.tokens[cursor.at].sign == "(":  # most patterns begin with their first node
+            return PathPattern(*self._chain(inside_expression))
         if cursor.peek().kind in _NAMES and cursor.is_sign("=", ahead=1):
             name = cursor.name("a name for the path")
             cursor.take()
@@ -66,46 +104,137 @@ class PatternReader(ExpressionReader):
             return self._shortest_path(name)
         selector = self._selector()
         mode = self._mode_of_path()
+        start = cursor.at
         nodes, relationships = self._chain(inside_expression)
+        if selector is not None and any(one.repeated for one in relationships):
+            what = "a shortest path through a pattern that is repeated is"
+            instead = (
+                "Repeat a relationship, as in ANY SHORTEST (a)-[:T]->+(b), or ORDER BY length(p)."
+            )
+            raise cursor.not_supported(cursor.place(start), what, instead)
         return PathPattern(nodes, relationships, name, selector, mode)
 
     def _chain(
         self, inside_expression: bool
     ) -> tuple[tuple[NodePattern, ...], tuple[RelationshipPattern, ...]]:
         cursor = self.cursor
-        if cursor.is_sign("(") and cursor.is_sign("(", ahead=1):
-            return self._in_parentheses()
-        nodes, relationships = [self._node()], []
-        while cursor.is_sign("-", "<"):
+        nodes: list[NodePattern] = []
+        relationships: list[RelationshipPattern] = []
+        if self._parenthesis_begins():
+            start = cursor.at
+            first = self._in_parentheses()
+            if not cursor.is_sign("{", "+", "*"):
+                return self._grouped(first, start)
+            nodes.append(self._nobody())
+            relationships.append(self._repeated(first, start))
+            nodes.append(self._node_or_nobody())
+        else:
+            nodes.append(self._node())
+        while (sign := cursor.tokens[cursor.at].sign) in ("-", "<", "("):
+            if sign == "(" and not self._parenthesis_begins():
+                break
             if inside_expression and not self.relationship_begins(cursor.at):
                 break
-            relationships.append(self._relationship())
-            nodes.append(self._node())
+            if sign == "(":
+                start = cursor.at
+                relationships.append(self._repeated(self._in_parentheses(), start))
+                nodes.append(self._node_or_nobody())
+            else:
+                relationships.append(self._relationship())
+                nodes.append(self._node())
         return tuple(nodes), tuple(relationships)
 
-    def _in_parentheses(
-        self,
-    ) -> tuple[tuple[NodePattern, ...], tuple[RelationshipPattern, ...]]:
-        cursor, start = self.cursor, self.cursor.take()
-        found = self._chain(False)
-        if cursor.is_word("WHERE"):
-            raise cursor.not_supported(
-                start.place, "WHERE in a pattern in parentheses is", "Write it after the pattern."
-            )
+    def _parenthesis_begins(self) -> bool:
+        cursor = self.cursor
+        return cursor.tokens[cursor.at].sign == "(" and cursor.tokens[cursor.at + 1].sign == "("
+
+    # ---- patterns in parentheses -----------------------------------------------------------------
+
+    def _in_parentheses(self) -> tuple[PathPattern, Expression | None]:
+        """A pattern in parentheses, and its WHERE."""
+        cursor = self.cursor
+        cursor.take()
+        nodes, relationships = self._chain(False)
+        where = self.read() if cursor.accept_word("WHERE") else None
         cursor.expect_sign(")", "to close the pattern")
-        if cursor.is_sign("{", "+", "*", "-", "<", "("):
-            raise cursor.not_supported(
-                start.place, "repeating a pattern is", "Repeat a relationship, as in -[:T*1..3]->."
-            )
-        return found
+        return PathPattern(nodes, relationships), where
+
+    def _grouped(
+        self, found: tuple[PathPattern, Expression | None], start: int
+    ) -> tuple[tuple[NodePattern, ...], tuple[RelationshipPattern, ...]]:
+        """The pattern of parentheses that nothing repeats."""
+        cursor, (path, where) = self.cursor, found
+        if where is not None:
+            what, instead = "WHERE in a pattern in parentheses is", "Write it after the pattern."
+            raise cursor.not_supported(cursor.place(start), what, instead)
+        if cursor.is_sign("-", "<", "("):
+            what = "a pattern that goes on behind parentheses is"
+            raise cursor.not_supported(cursor.place(start), what, "Leave the parentheses out.")
+        return path.nodes, path.relationships
+
+    def _repeated(
+        self, found: tuple[PathPattern, Expression | None], start: int
+    ) -> RelationshipPattern:
+        """A pattern in parentheses that is repeated; one relationship and nothing else is itself repeated."""
+        cursor, (path, where) = self.cursor, found
+        length = self._quantifier(None)
+        place = cursor.since(start)
+        if length is None:
+            cure = "Write how often behind it, as in ((x)-->(y)){1,3}."
+            raise cursor.error(place, "a pattern in parentheses stands beside another.", cure)
+        plain = all(replace(node, place=_NOWHERE) == _NOBODY for node in path.nodes)
+        if len(path.relationships) == 1 and plain and where is None:
+            (only,) = path.relationships
+            if only.length is None and only.repeated is None:
+                return replace(only, length=length)
+        self._check_repeated(path, where, place)
+        if length.high is None:
+            what = "repeating a pattern any number of times is"
+            instead = "Write a bound, as in {1,10}; a single relationship needs none: -[:T]->+."
+            raise cursor.not_supported(place, what, instead)
+        return RelationshipPattern(
+            *(None, (), (), Direction.ANY, place, length, None, where),
+            repeated=path,
+        )
+
+    def _check_repeated(self, path: PathPattern, where: Expression | None, place: Place) -> None:
+        cursor = self.cursor
+        if not path.relationships:
+            raise cursor.error(place, "a pattern that is repeated has a relationship.")
+        for one in path.relationships:
+            if one.length is not None:
+                what = "a length inside a pattern that is repeated is"
+                raise cursor.not_supported(one.place, what, "Write its relationships out.")
+        own = of_pattern(path)
+        parts: tuple[NodePattern | RelationshipPattern, ...]
+        parts = (*path.nodes, *path.relationships)
+        inner = [value for part in parts for _, value in part.properties]
+        inner += [part.where for part in parts if part.where is not None]
+        inner += [] if where is None else [where]
+        for part in (part for one in inner for part in walk(one)):
+            scoped = isinstance(part, (PatternTest, PatternComprehension, Subquery))
+            if scoped and mentioned(part) & own:
+                what = "a pattern or subquery inside a pattern that is repeated is"
+                raise cursor.not_supported(
+                    part.place, what, "Write it behind, with all() or any()."
+                )
+
+    def _nobody(self) -> NodePattern:
+        return NodePattern(None, (), (), self.cursor.here)
+
+    def _node_or_nobody(self) -> NodePattern:
+        if self.cursor.is_sign("(") and not self._parenthesis_begins():
+            return self._node()
+        return self._nobody()
 
     # ---- which paths -----------------------------------------------------------------------------
 
     def _shortest_path(self, name: Name | None) -> PathPattern:
-        cursor, word = self.cursor, self.cursor.take()
+        cursor, start = self.cursor, self.cursor.at
+        word = cursor.take()
         cursor.take()
         nodes, relationships = self._chain(False)
-        place = word.place.to(cursor.peek().place)
+        place = cursor.place(start).to(cursor.here)
         cursor.expect_sign(")", f"to close {word.text}()")
         if len(relationships) != 1:
             raise cursor.error(
@@ -121,8 +250,6 @@ class PatternReader(ExpressionReader):
     def _selector(self) -> Selector | None:
         """ANY, ANY k, ANY SHORTEST, ALL SHORTEST, SHORTEST k; the word PATHS may follow. ALL alone selects nothing."""
         cursor = self.cursor
-        if not cursor.peek().word:  # most patterns begin with their first node
-            return None
         if cursor.accept_word("ANY SHORTEST"):
             return Selector("SHORTEST")
         if cursor.accept_word("ALL SHORTEST"):
@@ -135,21 +262,19 @@ class PatternReader(ExpressionReader):
         return None
 
     def _count_of_paths(self) -> int:
-        cursor, token = self.cursor, self.cursor.peek()
-        if token.kind is not Kind.INTEGER:
+        cursor = self.cursor
+        if cursor.peek().kind is not Kind.INTEGER:
             return 1
         count = self._whole()
         if count == 0:
-            raise cursor.error(token.place, "a number of paths is 1 or more.")
+            raise cursor.error(cursor.last, "a number of paths is 1 or more.")
         return count
 
     def _mode_of_path(self) -> PathMode:
         """The mode, and the words PATH and PATHS, which say nothing."""
         cursor, mode = self.cursor, PathMode.TRAIL
-        if not cursor.peek().word:
-            return mode
         if cursor.is_word("SIMPLE"):
-            raise cursor.not_supported(cursor.peek().place, "SIMPLE is", "ACYCLIC is near it.")
+            raise cursor.not_supported(cursor.here, "SIMPLE is", "ACYCLIC is near it.")
         for other in PathMode:
             if cursor.accept_word(other):
                 mode = other
@@ -158,25 +283,27 @@ class PatternReader(ExpressionReader):
             cursor.accept_word("PATH")
         if cursor.is_word("GROUP", "GROUPS"):
             raise cursor.not_supported(
-                cursor.peek().place, "GROUPS is", "ALL SHORTEST gives the first group."
+                cursor.here, "GROUPS is", "ALL SHORTEST gives the first group."
             )
         return mode
 
     # ---- nodes -----------------------------------------------------------------------------------
 
     def _node(self) -> NodePattern:
-        cursor = self.cursor
-        start = cursor.expect_sign("(", "of a node", "A node is written (name:Label).")
+        cursor, start = self.cursor, self.cursor.at
+        cursor.expect_sign("(", "of a node", "A node is written (name:Label).")
         variable = self._variable("node", ":", "{", ")", "$")
-        labels: LabelTerms = label_terms(cursor) if cursor.is_sign(":") else ()
-        filling = self._filling()
-        if not cursor.is_sign(")"):
+        labels = label_expression(self) if cursor.is_sign(":") else _ANY_LABELS
+        filling = _EMPTY if cursor.is_sign(")") else self._filling()
+        if not cursor.accept_sign(")"):
             raise cursor.unexpected("')' to close the node", cure=self._node_cure())
-        cursor.take()
         place = cursor.since(start)
-        return NodePattern(
-            variable, labels, filling.properties, place, filling.given, filling.where
-        )
+        where = filling.where
+        if labels.others:
+            variable = variable or Name(f"{HIDDEN}n{start}", place)
+            subject = Variable(variable.text, labels.place)
+            where = both(labels.condition(subject, "node"), where)
+        return NodePattern(variable, labels.terms, filling.properties, place, filling.given, where)
 
     def _node_cure(self) -> str:
         token = self.cursor.peek()
@@ -189,9 +316,14 @@ class PatternReader(ExpressionReader):
     def _variable(self, what: str, *ends: str) -> Name | None:
         """The name, unless one of the signs or WHERE comes first."""
         cursor = self.cursor
-        if cursor.is_sign(*ends):
+        token = cursor.tokens[cursor.at]
+        if token.sign in ends:
             return None
-        if cursor.is_word("WHERE") and not cursor.is_sign(":", ")", "]", "*", ahead=1):
+        if (
+            token.word == "WHERE"
+            and cursor.is_word("WHERE")
+            and not cursor.is_sign(":", ")", "]", "*", ahead=1)
+        ):
             return None
         return cursor.name(f"a name, a label or the end of the {what}")
 
@@ -210,9 +342,8 @@ class PatternReader(ExpressionReader):
     # ---- relationships ---------------------------------------------------------------------------
 
     def _relationship(self) -> RelationshipPattern:
-        cursor = self.cursor
-        start = cursor.peek()
-        arrow_in = cursor.accept_sign("<") is not None
+        cursor, start = self.cursor, self.cursor.at
+        arrow_in = cursor.accept_sign("<")
         cursor.expect_sign("-", "of a relationship", "Write --> or -[r:TYPE]-> between nodes.")
         inside = self._bracket() if cursor.is_sign("[") else _Bracket()
         if not cursor.is_sign("-"):
@@ -220,7 +351,7 @@ class PatternReader(ExpressionReader):
                 "'-' of a relationship", cure="Write --> or -[r:TYPE]->, <-- or --."
             )
         cursor.take()
-        arrow_out = cursor.accept_sign(">") is not None
+        arrow_out = cursor.accept_sign(">")
         place = cursor.since(start)
         length = self._quantifier(inside.length)
         if arrow_in == arrow_out:
@@ -234,26 +365,37 @@ class PatternReader(ExpressionReader):
         )
 
     def _bracket(self) -> _Bracket:
-        cursor = self.cursor
+        cursor, start = self.cursor, self.cursor.at
         cursor.take()
         variable = self._variable("relationship", ":", "{", "]", "*", "$")
-        types: tuple[Name, ...] = ()
-        if cursor.accept_sign(":"):
-            types = alternatives(cursor, "a relationship type")
+        of_type = _ANY_LABELS
+        if cursor.is_sign(":"):
+            of_type = label_expression(self, what="a relationship type")
+        types = self._one_of(of_type) if of_type.terms else ()
         length = self._star() if cursor.is_sign("*") else None
-        if cursor.is_sign("&", ":"):
-            raise cursor.error(
-                cursor.peek().place,
-                "a relationship has one type.",
-                "Write alternatives as [:A|B].",
-            )
         filling = self._filling()
+        if of_type.others:
+            variable = variable or Name(f"{HIDDEN}r{start}", of_type.place)
+            subject = Variable(variable.text, of_type.place)
+            where = both(of_type.condition(subject, "relationship"), filling.where)
+            filling = replace(filling, where=where)
         if not cursor.is_sign("]"):
             named = cursor.peek().kind in _NAMES
             cure = "A type is written with a colon, as in -[r:KNOWS]->." if named else ""
             raise cursor.unexpected("']' to close the relationship", cure=cure)
         cursor.take()
         return _Bracket(variable, types, length, filling)
+
+    def _one_of(self, of_type: LabelExpression) -> tuple[Name, ...]:
+        """The types of which a relationship may have any; none for all."""
+        if not of_type.terms:
+            return ()
+        first, *others = of_type.terms
+        names = set.intersection(*({name.text for name in term} for term in of_type.terms))
+        if not names:
+            message, cure = "a relationship has one type.", "Write alternatives as [:A|B]."
+            raise self.cursor.error(of_type.place, message, cure)
+        return tuple(name for name in first if name.text in names) if others else first
 
     # ---- lengths ---------------------------------------------------------------------------------
 
@@ -264,19 +406,19 @@ class PatternReader(ExpressionReader):
         low = self._whole() if cursor.peek().kind is Kind.INTEGER else None
         if not cursor.accept_sign(".."):
             return Length(1, None) if low is None else Length(low, low)
+        if cursor.is_sign("."):
+            raise cursor.unexpected("the largest length", cure="Write two dots, as in *1..3.")
         high = self._whole() if cursor.peek().kind is Kind.INTEGER else None
         return Length(1 if low is None else low, high)
 
     def _quantifier(self, written: Length | None) -> Length | None:
         """{2}, {1,3}, {,3}, + or * after a relationship."""
-        cursor, start = self.cursor, self.cursor.peek()
-        if not start.is_sign("{", "+", "*"):
+        cursor, start = self.cursor, self.cursor.at
+        sign = cursor.peek().sign
+        if sign not in ("{", "+", "*"):
             return written
-        length = (
-            self._braces()
-            if cursor.take().text == "{"
-            else Length(1 if start.text == "+" else 0, None)
-        )
+        cursor.take()
+        length = self._braces() if sign == "{" else Length(1 if sign == "+" else 0, None)
         if written is not None:
             raise cursor.error(
                 cursor.since(start), "a relationship has two lengths.", "Leave one of them out."
@@ -297,7 +439,6 @@ class PatternReader(ExpressionReader):
         return Length(low, high)
 
     def _whole(self) -> int:
-        token: Token = self.cursor.take()
-        value = self.number(token, token, 1).value
+        value = self.number(self.cursor.at, 1).value
         assert isinstance(value, int)
         return value

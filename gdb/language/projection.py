@@ -18,6 +18,7 @@ from gdb.language import functions
 from gdb.language.clauses import Return, ReturnItem, SortItem
 from gdb.language.columns import EmbeddingColumns, Parameters
 from gdb.language.grouping import GroupedTranslator, Grouping, counts_rows, is_count
+from gdb.language.hidden import is_hidden
 from gdb.language.nodes import exp
 from gdb.language.report import problem
 from gdb.language.resolve import elements, is_id, measure, resolve
@@ -76,7 +77,7 @@ class _Projection:
         if self.returning.everything:
             at = self.scope.text.index("*", self.returning.place.start)
             star = Place(at, at + 1)
-            if not self.scope.names:
+            if all(map(is_hidden, self.scope.names)):
                 raise problem(
                     SyntaxProblem,
                     self.scope.text,
@@ -85,6 +86,8 @@ class _Projection:
                     "Name a node, as in (a), or write RETURN count(*).",
                 )
             for name, element in self.scope.names.items():
+                if is_hidden(name):
+                    continue
                 items.append(ReturnItem(Element(element.kind, element.index, star), None, name))
         for item in self.returning.items:
             measure(item.expression, self.scope.text)

@@ -72,7 +72,7 @@ class ReadingClauses(PatternReader):
 
     # ---- MATCH -----------------------------------------------------------------------------------
 
-    def match(self, start: Token, optional: bool) -> Match:
+    def match(self, start: int, optional: bool) -> Match:
         mode = self._mode()
         patterns = self.patterns()
         where = self.where()
@@ -80,7 +80,7 @@ class ReadingClauses(PatternReader):
 
     def bare_match(self) -> Match:
         """The pattern of EXISTS { (a)-->(b) WHERE ... }, which is a MATCH without the word."""
-        return self.match(self.cursor.peek(), optional=False)
+        return self.match(self.cursor.at, optional=False)
 
     def where(self) -> Expression | None:
         return self.read() if self.cursor.accept_word("WHERE") else None
@@ -103,9 +103,11 @@ class ReadingClauses(PatternReader):
 
     def _refuse_misspelt_mode(self, first: Token, second: Token) -> None:
         """A word before the first node that is nearly a mode."""
-        tries = [(first.text, first.place)]
+        here = self.cursor.here
+        tries = [(first.text, here)]
         if second.kind is Kind.NAME:
-            tries.insert(0, (f"{first.text} {second.text}", first.place.to(second.place)))
+            both = here.to(self.cursor.place(self.cursor.at + 1))
+            tries.insert(0, (f"{first.text} {second.text}", both))
         for written, place in tries:
             near = closest(written, _MODE_WORDS)
             if near:
@@ -114,13 +116,13 @@ class ReadingClauses(PatternReader):
 
     # ---- UNWIND, LOAD CSV ------------------------------------------------------------------------
 
-    def unwind(self, start: Token) -> Unwind:
+    def unwind(self, start: int) -> Unwind:
         of = self.read()
         return Unwind(of, self._alias("UNWIND list"), self.cursor.since(start))
 
-    def load_csv(self, start: Token) -> LoadCsv:
+    def load_csv(self, start: int) -> LoadCsv:
         cursor = self.cursor
-        headers = cursor.accept_word("WITH HEADERS") is not None
+        headers = cursor.accept_word("WITH HEADERS")
         if not cursor.accept_word("FROM"):
             raise cursor.unexpected("FROM", ["FROM", "WITH HEADERS"])
         source = self.read()
@@ -130,7 +132,7 @@ class ReadingClauses(PatternReader):
             token = cursor.take()
             if token.kind is not Kind.STRING or len(token.text) != 1:
                 raise cursor.error(
-                    token.place, "FIELDTERMINATOR takes one character.", "Write ';' or '\\t'."
+                    cursor.last, "FIELDTERMINATOR takes one character.", "Write ';' or '\\t'."
                 )
             terminator = token.text
         return LoadCsv(headers, source, variable, terminator, cursor.since(start))
@@ -142,8 +144,32 @@ class ReadingClauses(PatternReader):
 
     # ---- WITH, RETURN ----------------------------------------------------------------------------
 
-    def with_(self, start: Token) -> With:
-        projection = self.returned(start)
+    def with_(self, start: int) -> With:
+        carried = self.carried(self.returned(start))
+        return With(carried.projection, self.where(), self.cursor.since(start))
+
+    def let(self, start: int) -> With:
+        """LET name = expression, ...: WITH *, expression AS name, ..."""
+        cursor, found = self.cursor, list[ReturnItem]()
+        while not found or cursor.accept_sign(","):
+            name = cursor.name("a name")
+            cursor.expect_sign("=", "behind the name", "Write LET name = expression.")
+            begin = cursor.at
+            expression = self.read()
+            place = cursor.since(begin)
+            found.append(ReturnItem(expression, name, cursor.text[place.start : place.end]))
+        place = cursor.since(start)
+        return With(Return(place, False, True, tuple(found)), None, place)
+
+    def filter(self, start: int) -> With:
+        """FILTER [WHERE] condition: WITH * WHERE condition."""
+        self.cursor.accept_word("WHERE")
+        condition = self.read()
+        place = self.cursor.since(start)
+        return With(Return(place, False, True, ()), condition, place)
+
+    def carried(self, projection: Return) -> With:
+        """What a projection computes for the clauses behind it."""
         for item in projection.items:
             if item.alias is None and not isinstance(item.expression, Variable):
                 raise self.cursor.error(
@@ -151,12 +177,12 @@ class ReadingClauses(PatternReader):
                     "what WITH computes needs a name.",
                     "Write AS and a name behind it.",
                 )
-        return With(projection, self.where(), self.cursor.since(start))
+        return With(projection, None, projection.place)
 
-    def returned(self, start: Token) -> Return:
+    def returned(self, start: int) -> Return:
         """[DISTINCT] items ORDER BY ... SKIP ... LIMIT ..."""
         cursor = self.cursor
-        distinct = cursor.accept_word("DISTINCT") is not None
+        distinct = cursor.accept_word("DISTINCT")
         star, items = self._items()
         order = self._order()
         skip = self._count("SKIP") if cursor.is_word("SKIP", "OFFSET") else None
@@ -171,16 +197,17 @@ class ReadingClauses(PatternReader):
             items.append(self._item())
             while cursor.accept_sign(","):
                 items.append(self._item())
-        if len(items) > limits.MAX_RETURN_ITEMS:
+        most = limits.size("MAX_RETURN_ITEMS")
+        if len(items) > most:
             raise LimitExceeded(
-                f"the query returns more than {limits.MAX_RETURN_ITEMS} columns.",
-                "Return fewer, or raise gdb.limits.MAX_RETURN_ITEMS.",
+                f"the query returns more than {most} columns.",
+                limits.cure("Return fewer", "MAX_RETURN_ITEMS"),
             )
-        return star is not None, tuple(items)
+        return star, tuple(items)
 
     def _item(self) -> ReturnItem:
         cursor = self.cursor
-        start = cursor.peek()
+        start = cursor.at
         expression = self.read()
         place = cursor.since(start)
         alias = cursor.name("the name of a column after AS") if cursor.accept_word("AS") else None
@@ -205,7 +232,7 @@ class ReadingClauses(PatternReader):
             cursor.take()
         nulls_first = None
         if cursor.accept_word("NULLS"):
-            nulls_first = cursor.accept_word("FIRST") is not None
+            nulls_first = cursor.accept_word("FIRST")
             if not nulls_first and not cursor.accept_word("LAST"):
                 raise cursor.unexpected("FIRST or LAST after NULLS", ["FIRST", "LAST"])
         return SortItem(expression, descending, nulls_first)
@@ -214,7 +241,7 @@ class ReadingClauses(PatternReader):
         """The number of SKIP or LIMIT: nothing of a row stands in it."""
         cursor = self.cursor
         cursor.take()
-        start = cursor.peek()
+        start = cursor.at
         found = self.read()
         whole = isinstance(found, Literal) and type(found.value) is int and found.value >= 0
         if (isinstance(found, Literal) and not whole) or _reads_a_row(found):
@@ -227,13 +254,13 @@ class ReadingClauses(PatternReader):
 
     # ---- CALL ------------------------------------------------------------------------------------
 
-    def call_clause(self, start: Token, optional: bool) -> CallSubquery | CallProcedure:
+    def call_clause(self, start: int, optional: bool) -> CallSubquery | CallProcedure:
         cursor = self.cursor
         if cursor.is_sign("{", "("):
             return self._call_subquery(start, optional)
         if optional:
             raise cursor.not_supported(
-                start.place, "OPTIONAL CALL of a procedure is", "Leave OPTIONAL out."
+                cursor.place(start), "OPTIONAL CALL of a procedure is", "Leave OPTIONAL out."
             )
         name = self.dotted_name("the name of a procedure")
         arguments: tuple[Expression, ...] | None = None
@@ -242,12 +269,12 @@ class ReadingClauses(PatternReader):
             cursor.expect_sign(")", f"or ',' in {name.text}()")
         yields, everything, where = None, False, None
         if cursor.accept_word("YIELD"):
-            everything = cursor.accept_sign("*") is not None
+            everything = cursor.accept_sign("*")
             yields = None if everything else self._yields()
             where = self.where()
         return CallProcedure(name, arguments, yields, cursor.since(start), everything, where)
 
-    def _call_subquery(self, start: Token, optional: bool) -> CallSubquery:
+    def _call_subquery(self, start: int, optional: bool) -> CallSubquery:
         cursor = self.cursor
         imports = self._imports() if cursor.is_sign("(") else None
         cursor.expect_sign("{", "of the subquery", "Write CALL (a) { MATCH ... RETURN ... }.")
@@ -255,7 +282,7 @@ class ReadingClauses(PatternReader):
         cursor.expect_sign("}", "to close the subquery")
         if cursor.is_word("IN TRANSACTIONS", "IN CONCURRENT"):
             raise cursor.not_supported(
-                cursor.peek().place, "CALL IN TRANSACTIONS is", "Run several statements."
+                cursor.here, "CALL IN TRANSACTIONS is", "Run several statements."
             )
         return CallSubquery(query, imports, cursor.since(start), optional)
 
@@ -263,9 +290,8 @@ class ReadingClauses(PatternReader):
         cursor = self.cursor
         cursor.take()
         found: list[Name] = []
-        star = cursor.accept_sign("*")
-        if star:
-            found.append(Name("*", star.place))
+        if cursor.accept_sign("*"):
+            found.append(Name("*", cursor.last))
         elif not cursor.is_sign(")"):
             found.append(cursor.name("the name of a variable"))
             while cursor.accept_sign(","):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
+from gdb.language.named_by import HasNamed
 from gdb.language.syntax import (
     Arithmetic,
     Call,
@@ -29,6 +30,7 @@ from gdb.language.syntax import (
     Slice,
     StringTest,
 )
+from gdb.language.value_types import IsNormalized, IsTyped
 
 
 def rebuilt(
@@ -49,8 +51,10 @@ def rebuilt(
     match expression:
         case Property(subject=subject) | HasLabels(subject=subject):
             return replace(expression, subject=inner(subject))
-        case Not(operand=operand) | Negative(operand=operand) | IsNull(operand=operand):
-            return replace(expression, operand=inner(operand))
+        case Not() | Negative() | IsNull() | IsTyped() | IsNormalized():
+            return replace(expression, operand=inner(expression.operand))
+        case HasNamed(subject=subject, names=names):
+            return replace(expression, subject=inner(subject), names=inner(names))
         case ListLiteral(items=items):
             return replace(expression, items=tuple(map(inner, items)))
         case Connected(operands=operands):

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Set
 from gdb.errors import NotSupported
 from gdb.language.clauses import Clause, Match, Query, Return, Simple
 from gdb.language.existence import is_edge_test
+from gdb.language.named_by import HasNamed
 from gdb.language.report import problem
 from gdb.language.resolve import conjuncts
 from gdb.language.syntax import (
@@ -35,6 +36,7 @@ from gdb.language.syntax import (
     Subquery,
     walk,
 )
+from gdb.language.value_types import IsNormalized, IsTyped
 
 _HOPS = "Write each relationship out, one query for each length."
 _PARAMETER = "Pass the list as a $parameter."
@@ -45,6 +47,9 @@ _KINDS: dict[type[Expression], tuple[str, str]] = {
     MapProjection: ("maps as values are", "Return the values as columns."),
     Index: ("taking items or slices of a list is", "Use IN to look into a list."),
     Slice: ("taking items or slices of a list is", "Use IN to look into a list."),
+    IsTyped: ("a test of the type is", "Compare valueType() in Python."),
+    HasNamed: ("a label that a value names is", "Write its name."),
+    IsNormalized: ("IS NORMALIZED is", "Test it in Python."),
     Case: ("CASE is", "Return the parts as columns, or use coalesce()."),
     ListComprehension: ("a list comprehension is", _PARAMETER),
     Reduce: ("reduce() is", _PARAMETER),

@@ -81,22 +81,23 @@ def measure(expression: Expression, text: str) -> None:
     LimitExceeded : see `gdb.limits`.
     """
     waiting, size = [(expression, 1)], 0
+    deepest, largest = limits.size("MAX_DEPTH"), limits.size("MAX_EXPRESSION_SIZE")
     while waiting:
         part, depth = waiting.pop()
         size += 1
         if isinstance(part, Arithmetic):
             depth += len(part.rest)
-        if depth > 2 * limits.MAX_DEPTH:
+        if depth > 2 * deepest:
             message = "an expression has too many operators one after the other."
             raise LimitExceeded(
                 located(text, part.place, message),
-                "Split it, or raise gdb.limits.MAX_DEPTH.",
+                limits.cure("Split it", "MAX_DEPTH"),
             )
-        if size > limits.MAX_EXPRESSION_SIZE:
-            message = f"an expression has more than {limits.MAX_EXPRESSION_SIZE} parts."
+        if size > largest:
+            message = f"an expression has more than {largest} parts."
             raise LimitExceeded(
                 located(text, expression.place, message),
-                "Pass long lists as a $parameter, or raise gdb.limits.MAX_EXPRESSION_SIZE.",
+                limits.cure("Pass long lists as a $parameter", "MAX_EXPRESSION_SIZE"),
             )
         inner = children(part)
         if isinstance(part, ListLiteral):

@@ -287,7 +287,11 @@ class Translator:
         value = self.translate(first)
         for operator, following in rest:
             right = self.translate(following)
-            if operator == "+" and Kind.STRING in (value.kind, right.kind):
+            if operator == "||" and not {value.kind, right.kind} <= {Kind.STRING, Kind.NULL}:
+                raise functions.not_supported(
+                    self.scope.text, place, "|| of lists is", "Return them as columns."
+                )
+            if operator == "||" or (operator == "+" and Kind.STRING in (value.kind, right.kind)):
                 value = self._concatenated(value, right, place, following.place)
             else:
                 self._check_number(value, place, operator)
@@ -403,5 +407,5 @@ def _exact(operator: ArithmeticOperator) -> type[exp.Binary]:
             return exp.Div
         case "%":
             return exp.Mod
-        case "^":
-            raise InternalError("a power is no binary operator of SQL.")
+        case "^" | "||":
+            raise InternalError(f"{operator} is no binary operator of numbers in SQL.")

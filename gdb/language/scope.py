@@ -95,17 +95,17 @@ class Scope:
             at = [self._vertex(node) for node in path.nodes]
             for k, relationship in enumerate(path.relationships):
                 self._edge(relationship, at[k], at[k + 1], clause + number)
-        if len(self.vertices) > limits.MAX_PATTERN_VERTICES:
+        most = limits.size("MAX_PATTERN_VERTICES")
+        if len(self.vertices) > most:
             raise LimitExceeded(
-                f"the pattern has {len(self.vertices)} nodes, more than the limit of "
-                f"{limits.MAX_PATTERN_VERTICES}.",
-                "Match a smaller pattern, or raise gdb.limits.MAX_PATTERN_VERTICES.",
+                f"the pattern has {len(self.vertices)} nodes, more than the limit of {most}.",
+                limits.cure("Match a smaller pattern", "MAX_PATTERN_VERTICES"),
             )
-        if len(self.edges) > limits.MAX_PATTERN_EDGES:
+        most = limits.size("MAX_PATTERN_EDGES")
+        if len(self.edges) > most:
             raise LimitExceeded(
-                f"the pattern has {len(self.edges)} relationships, more than the limit of "
-                f"{limits.MAX_PATTERN_EDGES}.",
-                "Match a smaller pattern, or raise gdb.limits.MAX_PATTERN_EDGES.",
+                f"the pattern has {len(self.edges)} relationships, more than the limit of {most}.",
+                limits.cure("Match a smaller pattern", "MAX_PATTERN_EDGES"),
             )
 
     def _vertex(self, node: NodePattern) -> int:

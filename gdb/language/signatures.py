@@ -139,7 +139,7 @@ AGGREGATES: Mapping[str, Signature] = _by_name(
     iter((Signature("count", 1, 1, INTEGER), Signature("collect", 1, 1, LIST))),
     _several("sum avg min max", 1, 1),
     _several("stDev stDevP", 1, 1, FLOAT),
-    _several("percentileCont percentileDisc", 2, 2),
+    _several("percentileCont percentileDisc percentile_cont percentile_disc", 2, 2),
 )
 RANDOM = frozenset({"rand", "randomuuid"})
 """Functions that give another value for each row; an aggregate over them would mean nothing."""

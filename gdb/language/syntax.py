@@ -13,12 +13,21 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, TypeAlias
 from typing import Literal as OneOf
 
-from gdb.storage.adjacency import Direction
+from gdb.language.named_by import HasNamed
+from gdb.language.pattern_syntax import Length as Length
+from gdb.language.pattern_syntax import NodePattern as NodePattern
+from gdb.language.pattern_syntax import PathMode as PathMode
+from gdb.language.pattern_syntax import PathPattern as PathPattern
+from gdb.language.pattern_syntax import RelationshipPattern as RelationshipPattern
+from gdb.language.pattern_syntax import Selector as Selector
+from gdb.language.quick import quick
+from gdb.language.value_types import IsNormalized, IsTyped
 
 if TYPE_CHECKING:
     from gdb.language.clauses import Query
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class Place:
     """A part of the query's text: characters start (inclusive) to end (exclusive)."""
@@ -31,6 +40,7 @@ class Place:
         return Place(self.start, other.end)
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class Name:
     """A name as the user wrote it, without backquotes."""
@@ -61,7 +71,7 @@ class StringOperator(StrEnum):
     MATCHES = "=~"
 
 
-ArithmeticOperator: TypeAlias = OneOf["+", "-", "*", "/", "%", "^"]
+ArithmeticOperator: TypeAlias = OneOf["+", "-", "||", "*", "/", "%", "^"]
 LabelTerms: TypeAlias = "tuple[tuple[Name, ...], ...]"
 """An AND of ORs: ((A,), (B, C)) is :A&(B|C)."""
 
@@ -69,6 +79,7 @@ LabelTerms: TypeAlias = "tuple[tuple[Name, ...], ...]"
 # ---- expressions --------------------------------------------------------------------------------
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class Literal:
     """A number, string, boolean or null."""
@@ -77,6 +88,7 @@ class Literal:
     place: Place = field(compare=False)
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class Parameter:
     """$name"""
@@ -85,6 +97,7 @@ class Parameter:
     place: Place = field(compare=False)
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class Variable:
     """A name that stands alone: of a node, a relationship, or (in ORDER BY) a column."""
@@ -102,6 +115,7 @@ class Element:
     place: Place = field(compare=False)
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class Property:
     """subject.key"""
@@ -111,6 +125,7 @@ class Property:
     place: Place = field(compare=False)
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class ListLiteral:
     """[item, ...]"""
@@ -119,6 +134,7 @@ class ListLiteral:
     place: Place = field(compare=False)
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class Connected:
     """Two or more operands joined by AND, OR or XOR."""
@@ -136,6 +152,7 @@ class Not:
     place: Place = field(compare=False)
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class Comparison:
     """left = right, and so on; a chain a < b < c is the AND of its comparisons."""
@@ -174,6 +191,7 @@ class IsNull:
     place: Place = field(compare=False)
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class Arithmetic:
     """first, then (operator, operand) from left to right; the operators are of one precedence."""
@@ -200,6 +218,7 @@ class HasLabels:
     place: Place = field(compare=False)
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class Call:
     """function(arguments), function(DISTINCT argument), or count(*) (star, no arguments)."""
@@ -211,9 +230,10 @@ class Call:
     star: bool = False
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class MapLiteral:
-    """{key: value, ...}; of a key that stands twice the last value counts."""
+    """{key: value, ...}; no key stands twice."""
 
     entries: tuple[tuple[Name, Expression], ...]
     place: Place = field(compare=False)
@@ -337,9 +357,12 @@ Expression: TypeAlias = (
     | StringTest
     | In
     | IsNull
+    | IsTyped
+    | IsNormalized
     | Arithmetic
     | Negative
     | HasLabels
+    | HasNamed
     | Call
     | MapLiteral
     | MapProjection
@@ -361,8 +384,10 @@ def children(expression: Expression) -> tuple[Expression, ...]:
     match expression:
         case Property(subject=inner) | HasLabels(subject=inner):
             return (inner,)
-        case Not(operand=inner) | Negative(operand=inner) | IsNull(operand=inner):
-            return (inner,)
+        case Not() | Negative() | IsNull() | IsTyped() | IsNormalized():
+            return (expression.operand,)
+        case HasNamed(subject=left, names=right):
+            return left, right
         case ListLiteral(items=several) | Connected(operands=several) | Call(arguments=several):
             return several
         case Comparison(left=left, right=right) | StringTest(left=left, right=right):
@@ -404,73 +429,8 @@ def walk(expression: Expression) -> Iterator[Expression]:
     while waiting:
         found = waiting.pop()
         yield found
-        inner = children(found)
-        if inner:
-            waiting.extend(reversed(inner))
+        if not isinstance(found, _LEAVES):
+            waiting.extend(reversed(children(found)))
 
 
-# ---- patterns -----------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, slots=True)
-class NodePattern:
-    """(variable:Label {key: value} WHERE where); `given` is a parameter or expression instead of a written map."""
-
-    variable: Name | None
-    labels: LabelTerms
-    properties: tuple[tuple[Name, Expression], ...]
-    place: Place = field(compare=False)
-    given: Expression | None = None
-    where: Expression | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Length:
-    """How many relationships follow each other: * is 1 to any number, *2 two, *1..3, *..5 (from 1), *0..; `high` None
-    has no bound. `{2}`, `{1,3}`, `+` after a relationship are the same."""
-
-    low: int
-    high: int | None
-
-
-@dataclass(frozen=True, slots=True)
-class RelationshipPattern:
-    """-[variable:TYPE*1..3 {key: value} WHERE where]->; `direction` as seen from the node to the left. No length is one
-    relationship; with a length the variable is a list."""
-
-    variable: Name | None
-    types: tuple[Name, ...]
-    properties: tuple[tuple[Name, Expression], ...]
-    direction: Direction
-    place: Place = field(compare=False)
-    length: Length | None = None
-    given: Expression | None = None
-    where: Expression | None = None
-
-
-class PathMode(StrEnum):
-    """What may repeat within one path of variable length."""
-
-    TRAIL = "TRAIL"  # no relationship
-    WALK = "WALK"  # anything may
-    ACYCLIC = "ACYCLIC"  # no node
-
-
-@dataclass(frozen=True, slots=True)
-class Selector:
-    """Which paths between the same two ends: ANY (any one), ALL SHORTEST, SHORTEST count (that many, shortest first).
-    shortestPath(...) is SHORTEST 1, allShortestPaths(...) ALL SHORTEST."""
-
-    kind: OneOf["ANY", "ALL SHORTEST", "SHORTEST"]
-    count: int = 1
-
-
-@dataclass(frozen=True, slots=True)
-class PathPattern:
-    """name = nodes, and the relationships between each and the next: one fewer."""
-
-    nodes: tuple[NodePattern, ...]
-    relationships: tuple[RelationshipPattern, ...]
-    name: Name | None = None
-    selector: Selector | None = None
-    mode: PathMode = PathMode.TRAIL
+_LEAVES = (Literal, Parameter, Variable, Element, PatternTest, Subquery)

@@ -3,13 +3,18 @@
 Not by sqlglot's tokenizer, which would have to be corrected in too many places: there `--` begins a comment and would
 drop `-->(b)`; `{# #}` is a comment and would drop a property map; `n'x'` is one string; `1..3` comes as `1.` `.` `3`;
 some 400 words are keywords. No word is a keyword here: the parser knows where a word means something.
+
+A text may be megabytes long, so nothing here is done for each token in Python: pieces that are written alike share
+one `Token`, and places are computed where they are needed (`cursor.Cursor.place`).
 """
 
 from __future__ import annotations
 
+import math
 import re
 from dataclasses import dataclass
 from enum import StrEnum
+from itertools import accumulate, chain, compress
 
 from gdb import limits
 from gdb.errors import LimitExceeded, SyntaxProblem
@@ -28,73 +33,156 @@ class Kind(StrEnum):
 
 
 # not frozen: a query has many, and a frozen one takes four times as long to make
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class Token:
-    """text : the value of a string or a quoted name; else as written.
+    """What a piece of text is, wherever it stands.
+
+    text : the value of a string or a quoted name; else as written.
     word : a name in upper case, to compare with keywords; "" of anything else.
     sign : the text of a sign; "" of anything else.
+    number : the value of a number, where it is certain to be one of the language; None of anything else.
     """
 
     kind: Kind
     text: str
-    place: Place
     word: str = ""
     sign: str = ""
+    number: int | float | None = None
 
     def is_sign(self, *signs: str) -> bool:
         return self.sign in signs
 
 
-_TOKEN = re.compile(
+@dataclass(frozen=True, slots=True)
+class Tokens:
+    """The tokens of a text, and for each where it begins and ends; the last one is END."""
+
+    tokens: list[Token]
+    starts: list[int]
+    ends: list[int]
+
+
+# A quote or a comment that is not closed takes the rest of the text. A number takes what stands too close behind it.
+_PIECE = re.compile(
     r"""
-    (?P<skipped>(?:\s|//[^\r\n]*|/\*.*?\*/)+)
-    |(?P<string>'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*")
-    |(?P<quoted>`(?:[^`]|``)*`)
-    |(?P<name>[^\W\d]\w*)
-    |(?P<float>[0-9]+\.[0-9]+(?:[eE][+-]?[0-9]+)?|[0-9]+[eE][+-]?[0-9]+|(?<!\.)\.[0-9]+(?:[eE][+-]?[0-9]+)?)
-    |(?P<integer>0[xX][0-9a-fA-F]+|0[oO][0-7]+|[0-9]+)
-    |(?P<sign><=|>=|<>|!=|=~|\+=|\.\.|[()\[\]{},.:;|&!+\-*/%^=<>$])
+    (?:\s|//[^\r\n]*|/\*.*?\*/)+
+    |'[^'\\]*(?:\\.[^'\\]*)*'
+    |"[^"\\]*(?:\\.[^"\\]*)*"
+    |`[^`]*(?:``[^`]*)*`
+    |[^\W\d]\w*
+    |(?<=\$)[0-9]+\w*
+    |(?:[0-9][0-9_]*(?:\.[0-9][0-9_]*)?|(?<!\.)\.[0-9][0-9_]*)(?:[eE][+-]?[0-9]+)?\w*(?:\.(?!\.))?
+    |['"`].*
+    |/\*.*
+    |<=|>=|<>|!=|=~|\+=|\.\.|\|\||&&|::|.
     """,
     re.DOTALL | re.VERBOSE,
 )
-_NAME_BEGINS = re.compile(r"\w+")
+_SIGNS = (*"()[]{},.:;|&!+-*/%^=<>$", "<=", ">=", "<>", "!=", "=~", "+=", "..", "||", "&&", "::")
+_FLOAT = re.compile(
+    r"(?:[0-9]+(?:_[0-9]+)*)?\.[0-9]+(?:_[0-9]+)*(?:[eE][+-]?[0-9]+)?|[0-9]+(?:_[0-9]+)*[eE][+-]?[0-9]+"
+)
+_INTEGER = re.compile(r"0[xX][0-9a-fA-F]+|0[oO][0-7]+|0|[1-9][0-9]*(?:_[0-9]+)*")
+_NAME_BEGINS = re.compile(r"[^\W\d]")
+_BLANK = re.compile(r"\s|//|/\*.*\*/", re.DOTALL)
 _CLOSED = re.compile(
     r"""'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|`(?:[^`]|``)*`|//[^\r\n]*|/\*.*?\*/|(?P<open>['"`]|/\*)""",
     re.DOTALL,
 )
 _ESCAPE = re.compile(r"\\(u[0-9a-fA-F]{4}|U[0-9a-fA-F]{8}|.)", re.DOTALL)
 _ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "f": "\f"} | {c: c for c in "\\'\"`/"}
+_OTHER_QUOTES = dict.fromkeys("\u2018\u2019\u201a\u201b\u2032", "'") | dict.fromkeys(
+    "\u201c\u201d\u201e\u201f\u2033", '"'
+)
+_END = Token(Kind.END, "")
+_WRONG = Token(Kind.END, "?")
+_COMMON: dict[str, Token | None] = {sign: Token(Kind.SIGN, sign, "", sign) for sign in _SIGNS}
+_COMMON |= {" ": None, "\n": None}
 
 
-def tokenize(text: str) -> list[Token]:
+class _Known(dict[str, "Token | None"]):
+    """The tokens of one text, by how they are written; None of blanks and comments."""
+
+    def __missing__(self, piece: str) -> Token | None:
+        found = self[piece] = _token(piece)
+        return found
+
+
+def tokenize(text: str) -> Tokens:
     """The tokens of a query; the last one is END, just behind the last character that means something.
 
     Raises
     ------
-    LimitExceeded : the text is longer than limits.MAX_QUERY_CHARACTERS.
+    LimitExceeded : the text is longer than gdb.limits.MAX_QUERY_CHARACTERS.
     SyntaxProblem : an unclosed string, quoted name or comment; a character or number that the language does not have.
     """
-    if len(text) > limits.MAX_QUERY_CHARACTERS:
+    most = limits.size("MAX_QUERY_CHARACTERS")
+    if len(text) > most:
         raise LimitExceeded(
-            f"the query has {len(text)} characters, more than the limit of {limits.MAX_QUERY_CHARACTERS}.",
-            "Pass long lists as $parameters, or raise gdb.limits.MAX_QUERY_CHARACTERS.",
+            f"the query has {len(text)} characters, more than the limit of {most}.",
+            limits.cure("Pass long lists as $parameters", "MAX_QUERY_CHARACTERS"),
         )
-    _check_closed(text)
-    tokens: list[Token] = []
-    at = end = 0
-    while at < len(text):
-        if text[at] == " ":
-            at += 1
-            continue
-        found = _TOKEN.match(text, at)
-        if found is None:
-            raise _unexpected(text, Place(at, at + 1))
-        at = found.end()
-        if found.lastgroup != "skipped":
-            tokens.append(_token(text, found))
-            end = at
-    tokens.append(Token(Kind.END, "", Place(end, end)))
+    pieces = _PIECE.findall(text)
+    found = list(map(_Known(_COMMON).__getitem__, pieces))
+    ends = list(accumulate(map(len, pieces)))
+    tokens = Tokens(
+        list(compress(found, found)),  # type: ignore[arg-type]  # without None
+        list(compress(chain((0,), ends), found)),
+        list(compress(ends, found)),
+    )
+    if _WRONG in tokens.tokens:
+        _refuse(text, tokens.starts[tokens.tokens.index(_WRONG)])
+    end = tokens.ends[-1] if tokens.ends else 0
+    tokens.tokens.append(_END)
+    tokens.starts.append(end)
+    tokens.ends.append(end)
     return tokens
+
+
+def _token(piece: str) -> Token | None:
+    """What a piece is; _WRONG where the language has no such thing."""
+    first = piece[0]
+    if first in "123456789" and len(piece) < 19 and piece.isdecimal():
+        return Token(Kind.INTEGER, piece, "", "", int(piece))
+    if first in "'\"":
+        value = _unescaped(piece) if len(piece) > 1 and piece[-1] == first else None
+        return _WRONG if value is None else Token(Kind.STRING, value)
+    if first in "0123456789.":
+        return _number(piece)
+    if first == "`":
+        name = piece[1:-1].replace("``", "`")
+        return Token(Kind.QUOTED, name) if name and piece[-1] == "`" else _WRONG
+    if first.isalpha() or _NAME_BEGINS.match(piece):
+        return Token(Kind.NAME, piece, piece.upper())
+    return None if _BLANK.match(piece) else _WRONG
+
+
+def _number(piece: str) -> Token:
+    if _INTEGER.fullmatch(piece):
+        return Token(Kind.INTEGER, piece)
+    if _FLOAT.fullmatch(piece):
+        value = float(piece)
+        return Token(Kind.FLOAT, piece, "", "", None if math.isinf(value) else value)
+    return _WRONG
+
+
+# ---- errors --------------------------------------------------------------------------------------
+
+
+def _refuse(text: str, start: int) -> None:
+    """Raise the error of what begins here, which is no token."""
+    _check_closed(text)
+    found = _PIECE.match(text, start)
+    assert found is not None
+    place, piece = Place(*found.span()), found[0]
+    if piece[0] in "'\"":
+        _check_escapes(text, place)
+    if piece[0] == "`":
+        cure = "Write the name between the backquotes."
+        raise problem(SyntaxProblem, text, place, "a quoted name is empty.", cure)
+    if piece[0] in "0123456789.":
+        raise _no_number(text, place)
+    raise _unexpected(text, place)
 
 
 def _check_closed(text: str) -> None:
@@ -112,6 +200,8 @@ def _check_closed(text: str) -> None:
 def _unexpected(text: str, place: Place) -> SyntaxProblem:
     shown = text[place.start : place.end]
     cure = {"#": "Comments begin with //", "?": "Write parameters as $name."}.get(shown[0], "")
+    if shown[0] in _OTHER_QUOTES:
+        cure = f"This is a quotation mark of printed text: write {_OTHER_QUOTES[shown[0]]}"
     if not shown.isprintable():
         shown = f"U+{ord(shown[0]):04X}"
     return problem(
@@ -119,84 +209,52 @@ def _unexpected(text: str, place: Place) -> SyntaxProblem:
     )
 
 
-def _token(text: str, found: re.Match[str]) -> Token:
-    place, written = Place(*found.span()), found[0]
-    match found.lastgroup:
-        case "sign":
-            return Token(Kind.SIGN, written, place, "", written)
-        case "name":
-            return Token(Kind.NAME, written, place, written.upper())
-        case "string":
-            return Token(Kind.STRING, _unescaped(text, place), place)
-        case "quoted":
-            return Token(Kind.QUOTED, _quoted(text, place), place)
-        case kind:
-            _check_number(text, place)
-            return Token(Kind.FLOAT if kind == "float" else Kind.INTEGER, written, place)
-
-
-def _quoted(text: str, place: Place) -> str:
-    name = text[place.start + 1 : place.end - 1].replace("``", "`")
-    if not name:
-        raise problem(
-            SyntaxProblem,
-            text,
-            place,
-            "a quoted name is empty.",
-            "Write the name between the backquotes.",
-        )
-    return name
-
-
-def _check_number(text: str, place: Place) -> None:
-    """What stands behind a number, and the zeros before it."""
+def _no_number(text: str, place: Place) -> SyntaxProblem:
+    """The error of a number with something behind it, or zeros before it."""
     written = text[place.start : place.end]
-    follows = _NAME_BEGINS.match(text, place.end)
-    if follows:
-        whole = Place(place.start, follows.end())
-        raise problem(
-            SyntaxProblem,
-            text,
-            whole,
-            f"{text[whole.start : whole.end][:40]!r} is neither a number nor a name.",
-            "Names begin with a letter; put other names in `backquotes`.",
-        )
-    named = text.startswith("$", place.start - 1)  # a parameter, of which $0.x is a property
-    if text.startswith(".", place.end) and not (named or text.startswith("..", place.end)):
-        whole = Place(place.start, place.end + 1)
-        shown = text[whole.start : whole.end][:40]
-        raise problem(
-            SyntaxProblem, text, whole, f"{shown!r} is not a number.", "Write 1, 1.0 or 1e3."
-        )
-    if len(written) > 1 and written.isdecimal() and written[0] == "0":
-        raise problem(
-            SyntaxProblem,
-            text,
-            place,
-            f"the number {written[:40]!r} begins with 0.",
-            "Leave the zeros out; an octal number is written 0o17.",
-        )
+    shown = written[:40]
+    if written.isdecimal():
+        message = f"the number {shown!r} begins with 0."
+        cure = "Leave the zeros out; an octal number is written 0o17."
+    elif written.endswith("."):
+        message, cure = f"{shown!r} is not a number.", "Write 1, 1.0 or 1e3."
+    else:
+        message = f"{shown!r} is neither a number nor a name."
+        cure = "Names begin with a letter; put other names in `backquotes`."
+    return problem(SyntaxProblem, text, place, message, cure)
 
 
-def _unescaped(text: str, place: Place) -> str:
-    """The value of a string with its escapes read."""
+# ---- strings -------------------------------------------------------------------------------------
 
-    def value(found: re.Match[str]) -> str:
-        code = found[1]
-        at = place.start + 1 + found.start()
-        if code in _ESCAPES:
-            return _ESCAPES[code]
-        if code[0] in "uU" and len(code) > 1 and _character(int(code[1:], 16)):
-            return chr(int(code[1:], 16))
-        raise problem(
-            SyntaxProblem,
-            text,
-            Place(at, at + len(found[0])),
-            f"a string has no escape {found[0]!r}.",
-            r"Use \n, \t, \r, \b, \f, \', \", \\, \uXXXX or \UXXXXXXXX; a backslash itself is \\",
-        )
 
-    return _ESCAPE.sub(value, text[place.start + 1 : place.end - 1])
+def _unescaped(piece: str) -> str | None:
+    """The value of a string in its quotes; None where it has an escape that there is not."""
+    if "\\" not in piece:
+        return piece[1:-1]
+    if any(_escaped(found) is None for found in _ESCAPE.finditer(piece, 1, len(piece) - 1)):
+        return None
+    return _ESCAPE.sub(lambda found: _escaped(found) or "", piece[1:-1])
+
+
+def _escaped(found: re.Match[str]) -> str | None:
+    code = found[1]
+    if code in _ESCAPES:
+        return _ESCAPES[code]
+    if code[0] in "uU" and len(code) > 1 and _character(int(code[1:], 16)):
+        return chr(int(code[1:], 16))
+    return None
+
+
+def _check_escapes(text: str, place: Place) -> None:
+    for found in _ESCAPE.finditer(text, place.start + 1, place.end - 1):
+        if _escaped(found) is None:
+            raise problem(
+                SyntaxProblem,
+                text,
+                Place(*found.span()),
+                f"a string has no escape {found[0]!r}.",
+                r"Use \n, \t, \r, \b, \f, \', \", \\, \uXXXX or \UXXXXXXXX; a backslash itself is \\",
+            )
 
 
 def _character(code: int) -> bool:

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from dataclasses import replace
+from typing import TypeVar
 
+from gdb.language import dialects
 from gdb.language.clauses import (
     Clause,
     Create,
@@ -17,16 +20,22 @@ from gdb.language.clauses import (
     SetLabels,
     SetProperty,
 )
+from gdb.language.hidden import is_hidden
+from gdb.language.named_by import HasNamed
 from gdb.language.reading import ReadingClauses
 from gdb.language.syntax import (
+    Connected,
+    Connective,
     Expression,
     HasLabels,
     Index,
     Name,
+    NodePattern,
+    PathPattern,
     Property,
+    RelationshipPattern,
     Variable,
 )
-from gdb.language.tokens import Token
 
 
 class WritingClauses(ReadingClauses):
@@ -36,11 +45,23 @@ class WritingClauses(ReadingClauses):
     def writing_clause(self) -> Clause:
         """A clause that may stand in FOREACH."""
 
-    def create(self, start: Token) -> Create:
-        return Create(self.patterns(), self.cursor.since(start))
+    def create(self, start: int) -> Create:
+        cursor = self.cursor
+        refused = dialects.CREATED.get(cursor.tokens[cursor.at].word)
+        if refused is not None and not cursor.is_sign("=", ahead=1):
+            raise cursor.not_supported(cursor.here, *refused)
+        return Create(tuple(map(_created, self.patterns())), cursor.since(start))
 
-    def merge(self, start: Token) -> Merge:
+    def merge(self, start: int) -> Merge:
         cursor, pattern = self.cursor, self.path()
+        parts: tuple[NodePattern | RelationshipPattern, ...]
+        parts = (*pattern.nodes, *pattern.relationships)
+        for part in parts:
+            if isinstance(part.where, HasNamed):
+                instead = "Write its name, or SET n:$(...) behind."
+                raise cursor.not_supported(
+                    part.where.place, "a label by $(...) in MERGE is", instead
+                )
         on_create: list[SetItem] = []
         on_match: list[SetItem] = []
         while cursor.accept_word("ON"):
@@ -54,7 +75,7 @@ class WritingClauses(ReadingClauses):
 
     # ---- SET, REMOVE -----------------------------------------------------------------------------
 
-    def set_(self, start: Token) -> Set:
+    def set_(self, start: int) -> Set:
         items = self._set_items()
         return Set(items, self.cursor.since(start))
 
@@ -65,15 +86,17 @@ class WritingClauses(ReadingClauses):
         return tuple(found)
 
     def _set_item(self) -> SetItem:
-        cursor, start = self.cursor, self.cursor.peek()
+        cursor, start = self.cursor, self.cursor.at
         target = self.operand()
-        if isinstance(target, HasLabels) and isinstance(target.subject, Variable):
-            return SetLabels(target.subject, self._labels(target), cursor.since(start))
+        parts = _of_labels(target)
+        if parts and isinstance(parts[0].subject, Variable):
+            labels, named = self._labels(parts)
+            return SetLabels(parts[0].subject, labels, cursor.since(start), named)
         if isinstance(target, (Property, Index)):
             cursor.expect_sign("=", "of SET", "Write SET n.key = value.")
             return SetProperty(target, self.read(), cursor.since(start))
         if isinstance(target, Variable):
-            add = cursor.accept_sign("+=") is not None
+            add = cursor.accept_sign("+=")
             if not add:
                 cursor.expect_sign("=", "of SET", "Write SET n.key = value, n += map or n:Label.")
             return SetAll(target, self.read(), add, cursor.since(start))
@@ -81,21 +104,35 @@ class WritingClauses(ReadingClauses):
             target.place, "SET takes a property, a variable or labels.", "Write SET n.key = value."
         )
 
-    def _labels(self, test: HasLabels) -> tuple[Name, ...]:
-        for term in test.labels:
-            if len(term) > 1:
-                raise self.cursor.error(
-                    test.place, "a label that is set or removed stands alone.", "Write n:A:B."
-                )
-        return tuple(term[0] for term in test.labels)
+    def _labels(
+        self, parts: tuple[HasLabels | HasNamed, ...]
+    ) -> tuple[tuple[Name, ...], tuple[Expression, ...]]:
+        """The labels to set or remove, and the expressions that name some."""
+        labels: list[Name] = []
+        for part in parts:
+            alone = (
+                all(len(t) == 1 for t in part.labels)
+                if isinstance(part, HasLabels)
+                else not part.any
+            )
+            if not alone:
+                message = "a label that is set or removed stands alone."
+                raise self.cursor.error(part.place, message, "Write n:A:B.")
+            if isinstance(part, HasLabels):
+                labels += (term[0] for term in part.labels)
+        named = tuple(part.names for part in parts if isinstance(part, HasNamed))
+        return tuple(labels), named
 
-    def remove(self, start: Token) -> Remove:
-        found: list[Property | Index | HasLabels] = []
+    def remove(self, start: int) -> Remove:
+        found: list[Property | Index | HasLabels | HasNamed] = []
         while not found or self.cursor.accept_sign(","):
             target = self.operand()
-            if isinstance(target, HasLabels):
-                self._labels(target)
-            if not isinstance(target, (Property, Index, HasLabels)):
+            parts = _of_labels(target)
+            if parts:
+                self._labels(parts)
+                found += parts
+                continue
+            if not isinstance(target, (Property, Index)):
                 raise self.cursor.error(
                     target.place, "REMOVE takes a property or labels.", "Write REMOVE n.key."
                 )
@@ -104,13 +141,13 @@ class WritingClauses(ReadingClauses):
 
     # ---- DELETE, FOREACH -------------------------------------------------------------------------
 
-    def delete(self, start: Token, detach: bool) -> Delete:
+    def delete(self, start: int, detach: bool) -> Delete:
         targets: list[Expression] = [self.read()]
         while self.cursor.accept_sign(","):
             targets.append(self.read())
         return Delete(tuple(targets), detach, self.cursor.since(start))
 
-    def foreach(self, start: Token) -> Foreach:
+    def foreach(self, start: int) -> Foreach:
         cursor, opening = self.cursor, self.cursor.at
         cursor.expect_sign("(", "of FOREACH", "Write FOREACH (x IN list | SET ...).")
         self.awaiting.add(opening)
@@ -122,3 +159,32 @@ class WritingClauses(ReadingClauses):
             clauses.append(self.writing_clause())
         cursor.take()
         return Foreach(variable, of, tuple(clauses), cursor.since(start))
+
+
+def _of_labels(target: Expression) -> tuple[HasLabels | HasNamed, ...]:
+    """The parts of n:A:$(x); none where it is something else."""
+    whole = isinstance(target, Connected) and target.connective is Connective.AND
+    several = target.operands if whole and isinstance(target, Connected) else (target,)
+    found = tuple(part for part in several if isinstance(part, (HasLabels, HasNamed)))
+    return found if len(found) == len(several) else ()
+
+
+def _created(path: PathPattern) -> PathPattern:
+    """The pattern with the labels and types of $(...) as what is to be made, and no condition."""
+    nodes = tuple(_by_names(node) for node in path.nodes)
+    relationships = tuple(_by_names(one) for one in path.relationships)
+    if nodes == path.nodes and relationships == path.relationships:
+        return path
+    return replace(path, nodes=nodes, relationships=relationships)
+
+
+Part = TypeVar("Part", NodePattern, RelationshipPattern)
+
+
+def _by_names(part: Part) -> Part:
+    tests = () if part.where is None else _of_labels(part.where)
+    named = tuple(test.names for test in tests if isinstance(test, HasNamed) and not test.any)
+    if not tests or len(named) < len(tests):
+        return part
+    hidden = part.variable is not None and is_hidden(part.variable.text)
+    return replace(part, variable=None if hidden else part.variable, where=None, named=named)

@@ -26,6 +26,8 @@ def numbers(context: Context, pattern: Pattern, rows: Sequence[Row], *, exact: b
     None where that is not for the executors alone: a path of variable length, several components, a relationship or
     nothing that the rows bind, a condition on more than one element.
     """
+    if pattern.variants:
+        return None
     components = pattern.components()
     if pattern.long or pattern.routes or len(components) > 1:
         return None

@@ -13,23 +13,29 @@ from gdb.language.syntax import walk
 from gdb.rows.projecting import is_aggregate
 
 
-def stop(clauses: Sequence[Clause], start: int) -> int | None:
-    """The place of the clause whose LIMIT the rows of those from `start` on fill, in no order; None where there is
-    none."""
-    for k in range(start, len(clauses)):
-        match clauses[k]:
-            case Match() | Unwind():
-                continue
-            case With(projection=projection) | (Return() as projection):
-                every = [item.expression for item in projection.items]
-                if any(is_aggregate(part) for e in every for part in walk(e)):
-                    return None
-                if projection.distinct or projection.order:
-                    return None
-                if projection.limit is not None:
-                    return k if k > start else None
-                if projection.skip is not None:
-                    return None
-            case _:
-                return None
-    return None
+def stops(clauses: Sequence[Clause]) -> list[int | None]:
+    """For each clause the place of the one behind it whose LIMIT the rows from it on fill, in no order; None where
+    there is none."""
+    found: list[int | None] = []
+    behind: int | None = None  # the LIMIT that rows before the clause last looked at fill
+    for k in range(len(clauses) - 1, -1, -1):
+        ends, limited = _ends(clauses[k])
+        found.append(None if ends else behind)
+        behind = k if limited else found[-1]
+    return found[::-1]
+
+
+def _ends(clause: Clause) -> tuple[bool, bool]:
+    """Whether the rows of a clause lead to no LIMIT behind it, and whether it has a LIMIT that its own rows fill."""
+    match clause:
+        case Match() | Unwind():
+            return False, False
+        case With(projection=projection) | (Return() as projection):
+            every = [item.expression for item in projection.items]
+            grouped = any(is_aggregate(part) for e in every for part in walk(e))
+            if grouped or projection.distinct or projection.order:
+                return True, False
+            limited = projection.limit is not None
+            return limited or projection.skip is not None, limited
+        case _:
+            return True, False

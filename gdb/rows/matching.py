@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
+from operator import itemgetter
 from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
@@ -17,7 +18,7 @@ from gdb.language.syntax import Comparator, Comparison, Expression
 from gdb.rows.batches import Few
 from gdb.rows.component import Table, matched
 from gdb.rows.expand import expanded, labelled
-from gdb.rows.pattern import Component, Condition, Edge, Pattern
+from gdb.rows.pattern import Component, Condition, Edge, Pattern, Variant
 from gdb.rows.seek import seek
 from gdb.rows.subqueries import Prepared
 from gdb.rows.walking import walked
@@ -63,8 +64,25 @@ class Matching:
 
     def extensions(self, rows: Sequence[Row]) -> Iterator[list[Numbered]]:
         """The rows that MATCH makes of some rows, each with the number of the one it extends, in ascending order."""
+        if self.pattern.variants:
+            every = [one for v in self.pattern.variants for one in self._varied(v, rows)]
+            every.sort(key=itemgetter(0))
+            yield every
+            return
         matching = _Matching(self.context, self.pattern, self.known, self.few, self.unbound)
-        return matching.run(rows)
+        yield from matching.run(rows)
+
+    def _varied(self, variant: Variant, rows: Sequence[Row]) -> list[Numbered]:
+        """The rows of a pattern in which repeated ones are written out."""
+        context = self.context
+        matching = _Matching(context, variant.pattern, self.known, None, {})
+        found = [one for some in matching.run(rows) for one in some if variant.completed(one[1])]
+        if not variant.later or not found:
+            return found
+        prepared = Prepared(context, variant.later)
+        tests = [context.evaluator.condition(one) for one in prepared.expressions]
+        prepared.fill([row for _, row in found])
+        return [one for one in found if all(test(one[1]) is True for test in tests)]
 
 
 class _Matching:

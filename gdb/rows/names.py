@@ -10,6 +10,7 @@ from gdb.language.clauses import (
     CallSubquery,
     Clause,
     Create,
+    Finish,
     LoadCsv,
     Match,
     Merge,
@@ -18,6 +19,7 @@ from gdb.language.clauses import (
     Unwind,
     With,
 )
+from gdb.language.repeated import group_names
 from gdb.language.syntax import NodePattern, PathPattern, RelationshipPattern
 from gdb.rows.calling import yielded
 from gdb.rows.projecting import Projection
@@ -37,7 +39,8 @@ def names_after(
             nodes = [part for pattern in patterns for part in pattern.nodes]
             between = [part for pattern in patterns for part in pattern.relationships]
             paths = [pattern.name.text for pattern in patterns if pattern.name is not None]
-            return _joined(names, [*_variables([*nodes, *between]), *paths])
+            groups = [name.text for one in between if one.repeated for name, _ in group_names(one)]
+            return _joined(names, [*_variables([*nodes, *between]), *groups, *paths])
         case Create(patterns=patterns):
             return _joined(names, [name for pattern in patterns for name in _named(pattern)])
         case Merge(pattern=pattern):
@@ -48,6 +51,8 @@ def names_after(
             return (*names, variable.text)
         case With(projection=projection) | (Return() as projection):
             return Projection(context, projection, names).names
+        case Finish():
+            return ()
         case CallSubquery(query=query):
             return _joined(names, returned(context, query, seen(clause, names)))
         case CallProcedure():

@@ -6,13 +6,15 @@ ordinary conditions on those names.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from gdb.errors import NotSupported
+from gdb.language.hidden import HIDDEN as HIDDEN
 from gdb.language.mentions import mentioned
 from gdb.language.rebuild import rebuilt
+from gdb.language.repeated import repeats, unrolled
 from gdb.language.report import problem
 from gdb.language.resolve import conjuncts
 from gdb.language.syntax import (
@@ -51,8 +53,6 @@ _WITH_NAMES = (
     *(ListComprehension, PatternComprehension, PatternTest, Quantified, Reduce, Subquery),
 )
 """Expressions that have names of their own, or that are not looked into."""
-HIDDEN = " "
-"""What the names of anonymous elements begin with."""
 
 
 def visible(row: Row) -> Row:
@@ -134,10 +134,14 @@ class Pattern:
     edges: dict[str, Edge] = field(default_factory=dict)
     routes: list[Route] = field(default_factory=list)
     conditions: list[Condition] = field(default_factory=list)
+    variants: list[Variant] = field(default_factory=list)
 
     @property
     def names(self) -> tuple[str, ...]:
         """What the user named in it, in the order of the text."""
+        if self.variants:
+            several = (name for one in self.variants for name in one.names)
+            return tuple(dict.fromkeys(several))
         named = (*self.vertices, *self.edges, *(route.name for route in self.routes))
         return tuple(name for name in named if not name.startswith(HIDDEN))
 
@@ -177,6 +181,33 @@ class Pattern:
         ]
 
 
+@dataclass(frozen=True, slots=True)
+class Variant:
+    """A pattern in which repeated ones are written out (`gdb.language.repeated`).
+
+    groups : for each group variable the names of its items. same : names that stand for the node of another one.
+    later : conditions that mention these.
+    """
+
+    pattern: Pattern
+    groups: Mapping[str, tuple[str, ...]]
+    same: Mapping[str, str]
+    later: tuple[Expression, ...]
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return (*self.pattern.names, *self.same, *self.groups)
+
+    def completed(self, row: Row) -> bool:
+        """Put the values of its names into a row of the pattern; whether they are those that it had before."""
+        for name, other in self.same.items():
+            if row.setdefault(name, row[other]) is not row[other]:
+                return False
+        for name, items in self.groups.items():
+            row[name] = [row[item] for item in items]
+        return True
+
+
 def pattern_of(
     text: str,
     patterns: Sequence[PathPattern],
@@ -189,12 +220,43 @@ def pattern_of(
     ------
     NotSupported : a path of variable length in a mode that concerns nodes; a selector of a longer pattern.
     """
-    return _Reader(text, mode).read([(0, path) for path in patterns], where)
+    return _pattern(text, [(0, path) for path in patterns], where, mode)
 
 
 def pattern_of_match(text: str, clause: Match, default: MatchMode) -> Pattern:
     """Take a MATCH clause apart. default : its mode where it names none. Raises as `pattern_of`."""
-    return _Reader(text, clause.mode or default).read(clause.numbered, clause.where)
+    return _pattern(text, clause.numbered, clause.where, clause.mode or default)
+
+
+def _pattern(
+    text: str,
+    patterns: Sequence[tuple[int, PathPattern]],
+    where: Expression | None,
+    mode: MatchMode,
+) -> Pattern:
+    every = [path for _, path in patterns]
+    if repeats(every):
+        return _varied(text, every, where, mode)
+    return _Reader(text, mode).read(patterns, where)
+
+
+def _varied(
+    text: str, patterns: Sequence[PathPattern], where: Expression | None, mode: MatchMode
+) -> Pattern:
+    """The pattern of which each number of repetitions is a variant. What WHERE says of group variables, and of nodes
+    that may be another one's, is asked later."""
+    several = unrolled(text, patterns)
+    own = {name for one in several for name in (*one.groups, *one.same)}
+    parts = [] if where is None else list(conjuncts(where))
+    later = tuple(part for part in parts if mentioned(part) & own)
+    early = [part for part in parts if not mentioned(part) & own]
+    variants = []
+    for one in several:
+        reader = _Reader(text, mode)
+        reader.written = [*early, *one.conditions]
+        found = reader.read([(0, path) for path in one.patterns], None)
+        variants.append(Variant(found, one.groups, one.same, (*later, *one.later)))
+    return Pattern(text, mode, variants=variants)
 
 
 class _Reader:

@@ -25,6 +25,7 @@ from gdb.language.clauses import (
     Clause,
     Create,
     Delete,
+    Finish,
     Foreach,
     LoadCsv,
     Match,
@@ -50,7 +51,7 @@ from gdb.rows.batches import (
     held,
     regrouped,
 )
-from gdb.rows.limiting import stop
+from gdb.rows.limiting import stops
 from gdb.rows.matching import Matching, Numbered, extensions
 from gdb.rows.names import names_after, returned, seen
 from gdb.rows.pattern import Pattern, pattern_of, pattern_of_match, visible
@@ -201,9 +202,9 @@ class Runner:
 
     def _clauses(self, clauses: Sequence[Clause], start: Batches) -> Batches:
         rows = Batches(start.names, ([dict(row) for row in part] for part in start.parts))
-        place = 0
+        place, limited = 0, stops(clauses)
         while place < len(clauses):
-            last = stop(clauses, place)
+            last = limited[place]
             if last is None:
                 rows = self._clause(clauses[place], rows)
                 place += 1
@@ -269,6 +270,8 @@ class Runner:
                 return self._project(projection, where, rows)
             case Return():
                 return self._project(clause, None, rows)
+            case Finish():
+                return iter(())
             case CallSubquery():
                 return self._call(clause, rows)
             case Create() | Merge() | Set() | Remove() | Delete() | Foreach():

@@ -7,7 +7,17 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, TypeVar
 
 from gdb.errors import DeletedProblem, SyntaxProblem, TypeProblem
-from gdb.language.clauses import Create, Delete, Merge, Remove, SetAll, SetItem, SetProperty
+from gdb.language.clauses import (
+    Create,
+    Delete,
+    Merge,
+    Remove,
+    SetAll,
+    SetItem,
+    SetLabels,
+    SetProperty,
+)
+from gdb.language.named_by import HasNamed
 from gdb.language.report import problem
 from gdb.language.syntax import (
     Expression,
@@ -22,6 +32,7 @@ from gdb.language.syntax import (
     Variable,
 )
 from gdb.rows.matching import extended
+from gdb.rows.named_labels import names_of
 from gdb.rows.pattern import HIDDEN, Pattern, pattern_of
 from gdb.storage.adjacency import Direction
 from gdb.values.comparison import group_key
@@ -54,6 +65,9 @@ class _Maker:
 
     def __init__(self, context: Context, pattern: PathPattern) -> None:
         self.context, self.pattern = context, pattern
+        parts: tuple[NodePattern | RelationshipPattern, ...]
+        parts = (*pattern.nodes, *pattern.relationships)
+        self.named = {id(part): names_of(context, part.named) for part in parts if part.named}
         self.nodes = [_Properties(context, node) for node in pattern.nodes]
         self.relationships = [_Properties(context, one) for one in pattern.relationships]
 
@@ -81,6 +95,8 @@ class _Maker:
                 )
             return known
         labels = [label.text for term in pattern.labels for label in term]
+        if pattern.named:
+            labels += self.named[id(pattern)](row)
         node = self.context.graph.create_node(labels, self.nodes[k].of(row))
         if name is not None:
             row[name] = node
@@ -90,12 +106,25 @@ class _Maker:
         pattern = self.pattern.relationships[k]
         ends = nodes[k], nodes[k + 1]
         start, end = ends[::-1] if pattern.direction is Direction.IN else ends
-        (type_,) = pattern.types
         properties = self.relationships[k].of(row)
-        made = self.context.graph.create_relationship(type_.text, start, end, properties)
+        made = self.context.graph.create_relationship(
+            self._type(pattern, row), start, end, properties
+        )
         if pattern.variable is not None:
             row[pattern.variable.text] = made
         return made
+
+    def _type(self, pattern: RelationshipPattern, row: Row) -> str:
+        if not pattern.named:
+            (type_,) = pattern.types
+            return type_.text
+        names = self.named[id(pattern)](row)
+        if len(names) != 1:
+            raise problem(
+                *(TypeProblem, self.context.text, pattern.place),
+                f"a relationship that is created has one type, and $(...) names {len(names)}.",
+            )
+        return names[0]
 
 
 class _Properties:
@@ -158,6 +187,8 @@ class _Assignment:
             self.key = None if isinstance(item.target, Property) else compiled(item.target.index)
         else:
             self.subject = compiled(item.variable)
+            if isinstance(item, SetLabels):
+                self.named = names_of(context, item.named)
             if isinstance(item, SetAll):
                 self.value = compiled(item.value)
 
@@ -186,7 +217,8 @@ class _Assignment:
             for name, value in given.items():
                 graph.set_property(element, name, value)
         elif isinstance(element, NodeValue):
-            graph.set_labels(element, [label.text for label in item.labels], ())
+            labels = [label.text for label in item.labels]
+            graph.set_labels(element, labels + self.named(row), ())
         else:
             raise problem(TypeProblem, self.context.text, item.place, "only a node has labels.")
 
@@ -222,9 +254,16 @@ def _storable(context: Context, value: Value, place: Place) -> Value:
 def remove(context: Context, clause: Remove, rows: Sequence[Row]) -> None:
     """REMOVE for each row."""
     compiled = context.evaluator.compiled
-    parts = [(item, compiled(item.subject)) for item in clause.items]
+    parts = [
+        (
+            item,
+            compiled(item.subject),
+            names_of(context, [item.names] if isinstance(item, HasNamed) else []),
+        )
+        for item in clause.items
+    ]
     for row in rows:
-        for item, subject in parts:
+        for item, subject, named in parts:
             element = subject(row)
             if element is None or getattr(element, "deleted", False):
                 continue
@@ -237,6 +276,8 @@ def remove(context: Context, clause: Remove, rows: Sequence[Row]) -> None:
                 case HasLabels(labels=labels) if isinstance(element, NodeValue):
                     names = [name.text for term in labels for name in term]
                     context.graph.set_labels(element, (), names)
+                case HasNamed() if isinstance(element, NodeValue):
+                    context.graph.set_labels(element, (), named(row))
                 case Property(key=key):
                     context.graph.set_property(element, key.text, None)
                 case Index(index=index):

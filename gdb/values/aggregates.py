@@ -271,6 +271,8 @@ _ALL = (
     Aggregate("stDevP", 1, lambda: Deviation("stDevP", 0)),
     Aggregate("percentileCont", 2, lambda: Percentile("percentileCont", between=True)),
     Aggregate("percentileDisc", 2, lambda: Percentile("percentileDisc", between=False)),
+    Aggregate("percentile_cont", 2, lambda: Percentile("percentile_cont", between=True)),
+    Aggregate("percentile_disc", 2, lambda: Percentile("percentile_disc", between=False)),
 )
 AGGREGATES: Mapping[str, Aggregate] = {aggregate.name.lower(): aggregate for aggregate in _ALL}
 """By name in lower case."""

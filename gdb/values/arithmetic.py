@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from gdb.allowance import here
 from gdb.values import times
-from gdb.values.naming import shown
+from gdb.values.naming import kind, shown
 from gdb.values.problems import ValueProblem
 
 if TYPE_CHECKING:
@@ -70,6 +70,19 @@ def _text(left: str, right: str) -> str:
     if len(left) + len(right) > _LARGE:
         here().make(getsizeof(left) + getsizeof(right), "a string that + makes")
     return left + right
+
+
+def joined(a: Value, b: Value) -> Value:
+    """a || b: of two strings, or of two lists."""
+    if a is None or b is None:
+        return None
+    if isinstance(a, str) and isinstance(b, str):
+        return a + b
+    if isinstance(a, list) and isinstance(b, list):
+        return [*a, *b]
+    cure = "Write OR." if isinstance(a, bool) and isinstance(b, bool) else ""
+    cure = cure or "Write toString() around what is no string, or + for an item of a list."
+    raise ValueProblem("type", f"|| does not take {shown(a)} and {shown(b)}.", cure)
 
 
 def subtract(a: Value, b: Value) -> Value:
@@ -172,7 +185,15 @@ def _floats(operator: str, a: Value, b: Value) -> tuple[float, float]:
         and not isinstance(b, bool)
     ):
         return float(a), float(b)
-    raise ValueProblem("type", f"{operator} does not take {shown(a)} and {shown(b)}.")
+    several = {kind(a), kind(b)}
+    cure = ""
+    if "BOOLEAN" in several:
+        cure = "toString() makes a string of a boolean, CASE WHEN ... THEN 1 ELSE 0 END a number."
+    elif "STRING" in several:
+        cure = "toInteger() and toFloat() make a number of a string."
+    elif several & {"NODE", "RELATIONSHIP", "MAP"}:
+        cure = "Take a property, as in a.key."
+    raise ValueProblem("type", f"{operator} does not take {shown(a)} and {shown(b)}.", cure)
 
 
 def _by_zero() -> ValueProblem:

@@ -73,6 +73,18 @@ _OF_LENGTH: _Numbers = {
     "microsecondsOfSecond": lambda length: length % SECOND // 1_000,
     "nanosecondsOfSecond": lambda length: length % SECOND,
 }
+_TABLES = (
+    _OF_DAY,
+    _OF_TIME,
+    _OF_OFFSET,
+    _OF_INSTANT,
+    _OF_MONTHS,
+    _OF_DAYS,
+    _OF_SECONDS,
+    _OF_LENGTH,
+)
+PARTS = frozenset(name for table in _TABLES for name in table) | {"timezone", "offset"}
+"""What may stand behind the dot of a value of some temporal type."""
 
 
 def component(value: Temporal, key: str) -> int | str:

@@ -14,10 +14,12 @@ from hypothesis import strategies as st
 from gdb.errors import QueryError
 from gdb.language import clauses as c
 from gdb.language import syntax as s
+from gdb.language.expression_text import expression_text
 from gdb.language.parser import parse
-from gdb.language.printer import expression_text, printed
+from gdb.language.printer import printed
 from gdb.language.reading import MODES
 from gdb.language.syntax import Place
+from gdb.language.value_types import NAMES, IsNormalized, IsTyped, OneType, ValueType
 from gdb.storage.adjacency import Direction
 from tests.unit.gdb import language_cases as cases
 
@@ -62,7 +64,7 @@ literals = st.builds(
         st.none(),
         st.booleans(),
         st.integers(-(2**63), 2**63 - 1),
-        st.floats(allow_nan=False, allow_infinity=False),
+        st.floats(allow_nan=False),
         st.text(max_size=5),
     ),
     st.just(_P),
@@ -73,12 +75,27 @@ labels = st.lists(st.lists(names, min_size=1, max_size=2).map(tuple), min_size=1
 )
 
 
+value_types = st.recursive(
+    st.builds(
+        lambda name, nullable: ValueType((OneType(name, nullable and name != "NOTHING"),)),
+        st.sampled_from(sorted(set(NAMES.values()))), st.booleans(),
+    ),
+    lambda inner: st.builds(
+        lambda items, nullable, more: ValueType((OneType("LIST", nullable, items), *more.alternatives)),
+        inner, st.booleans(), inner,
+    ),
+    max_leaves=4,
+)  # fmt: skip
+
+
 def _few(strategy: st.SearchStrategy, least: int = 0) -> st.SearchStrategy:
     return st.lists(strategy, min_size=least, max_size=3).map(tuple)
 
 
 def _entries(inner: st.SearchStrategy) -> st.SearchStrategy:
-    return _few(st.tuples(names, inner))
+    return st.lists(st.tuples(names, inner), max_size=3, unique_by=lambda entry: entry[0].text).map(
+        tuple
+    )
 
 
 def _path(inner: st.SearchStrategy, least: int, name: st.SearchStrategy) -> st.SearchStrategy:
@@ -95,25 +112,53 @@ def _path(inner: st.SearchStrategy, least: int, name: st.SearchStrategy) -> st.S
         lambda v, t, f, d, n, w: s.RelationshipPattern(v, t, f[0], d, _P, n, f[1], w),
         st.none() | names, _few(names), filling, st.sampled_from(Direction), lengths, st.none() | inner,
     )  # fmt: skip
+    if least == 0:
+        relationship = relationship | _repeated(node, relationship)
     selectors = st.none() | st.builds(s.Selector, st.sampled_from(["ANY", "SHORTEST"]), st.integers(1, 3)) | st.just(
         s.Selector("ALL SHORTEST")
     )  # fmt: skip
     plain = least > 0  # in an expression
     chain = st.lists(st.tuples(relationship, node), min_size=least, max_size=least + 1)
+
+    def path(first, rest, name_, selector, mode):  # type: ignore[no-untyped-def]
+        several = tuple(r for r, _ in rest)
+        if any(one.repeated for one in several):  # shortest paths are of relationships
+            selector = None
+        return s.PathPattern((first, *(n for _, n in rest)), several, name_, selector, mode)
+
     return st.builds(
-        lambda first, rest, name_, selector, mode: s.PathPattern(
-            (first, *(n for _, n in rest)), tuple(r for r, _ in rest), name_, selector, mode
-        ),
+        path,
         node, chain, name,
         st.none() if plain else selectors,
         st.just(s.PathMode.TRAIL) if plain else st.sampled_from(s.PathMode),
     )  # fmt: skip
 
 
+def _repeated(node: st.SearchStrategy, relationship: st.SearchStrategy) -> st.SearchStrategy:
+    """A pattern in parentheses that is repeated, and more than one relationship alone."""
+    simple = st.none() | variables
+    single = relationship.map(lambda one: replace(one, length=None, where=None, properties=()))
+    bare = node.map(lambda one: replace(one, where=None, properties=()))
+    chain = st.lists(st.tuples(single, bare), min_size=1, max_size=2)
+    inner = st.builds(
+        lambda name, first, rest: s.PathPattern(
+            (replace(first, variable=name), *(n for _, n in rest)), tuple(r for r, _ in rest)
+        ),
+        names, bare, chain,
+    )  # fmt: skip
+    return st.builds(
+        lambda path, where, low, more: s.RelationshipPattern(
+            *(None, (), (), Direction.ANY, _P, s.Length(low, low + more), None, where),
+            repeated=path,
+        ),
+        inner, simple, st.integers(0, 3), st.integers(0, 2),
+    )  # fmt: skip
+
+
 def _larger(inner: st.SearchStrategy) -> st.SearchStrategy:
     none, p = st.none(), st.just(_P)
     optional = none | inner
-    arithmetic = st.sampled_from(["+-", "*/%", "^"]).flatmap(
+    arithmetic = st.sampled_from([["+", "-", "||"], "*/%", "^"]).flatmap(
         lambda signs: st.lists(st.tuples(st.sampled_from(signs), inner), min_size=1, max_size=3)
     )
     projection_entries = _few(st.tuples(names, inner))
@@ -130,6 +175,8 @@ def _larger(inner: st.SearchStrategy) -> st.SearchStrategy:
         st.builds(s.StringTest, st.sampled_from(s.StringOperator), inner, inner, p),
         st.builds(s.In, inner, inner, p),
         st.builds(s.IsNull, inner, st.booleans(), p),
+        st.builds(IsTyped, inner, value_types, st.booleans(), p),
+        st.builds(IsNormalized, inner, st.sampled_from(["NFC", "NFKD"]), st.booleans(), p),
         st.builds(s.Arithmetic, inner, arithmetic.map(tuple), p),
         st.builds(s.Negative, inner, p),
         st.builds(s.HasLabels, inner, labels, p),
@@ -206,7 +253,14 @@ def _made(path: s.PathPattern) -> s.PathPattern:
     """What CREATE and MERGE take."""
     nodes = tuple(replace(node, where=None) for node in path.nodes)
     relationships = tuple(
-        replace(r, where=None, length=None, types=(s.Name("T", _P),), direction=Direction.IN)
+        replace(
+            r,
+            where=None,
+            length=None,
+            repeated=None,
+            types=(s.Name("T", _P),),
+            direction=Direction.IN,
+        )
         for r in path.relationships
     )
     return s.PathPattern(nodes, relationships, path.name)
@@ -281,7 +335,7 @@ def queries(draw: st.DrawFn, deeper: bool = True) -> c.Query:
                 st.just(_P),
                 st.booleans(),
             )
-        return (*draw(_few(inner)), draw(returns | writing))
+        return (*draw(_few(inner)), draw(returns | writing | st.builds(c.Finish, st.just(_P))))
 
     parts = [part() for _ in range(draw(st.integers(1, 2)))]
     all_ = draw(st.booleans())

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import pytest
 
-from gdb.repl.statements import Statement, all_of, is_complete, split
+from gdb.repl import statements
+from gdb.repl.statements import Statement, all_of, is_complete, split, streamed
 
 
 @pytest.mark.parametrize(
@@ -83,3 +86,37 @@ def test_words_that_people_try_first_are_commands() -> None:
     assert all(is_complete(text) for text in ("help", "Exit\n", "quit;", ":help"))
     assert not is_complete("helper")
     assert not is_complete("exit (a)")
+
+
+TEXTS = (
+    "RETURN 1;\nRETURN\n2; RETURN 3\n",
+    "// c ;\n.timer on\nRETURN ';\n;' AS a; exit\nRETURN 1",
+    "RETURN `;\n`;\n\n/* ;\n */ RETURN 2;;\n  .mode csv; help\nRETURN 'open ;\n x;\n",
+    "",
+    "\n\n",
+)
+
+
+@pytest.mark.parametrize("text", TEXTS)
+def test_streamed_statements_are_those_of_the_whole(text: str) -> None:
+    assert list(streamed(text.splitlines(keepends=True))) == all_of(text)
+
+
+def test_a_statement_comes_before_the_next_is_read() -> None:
+    def lines() -> Iterator[str]:
+        yield "RETURN\n"
+        yield "1; RETURN\n"
+        raise AssertionError("a line was read too early")
+
+    assert next(streamed(lines())) == Statement("RETURN\n1", 1)
+
+
+def test_a_long_statement_is_looked_through_a_few_times(monkeypatch: pytest.MonkeyPatch) -> None:
+    cuts: list[int] = []
+    monkeypatch.setattr(
+        statements,
+        "_cut",
+        lambda text: cuts.append(len(text)) or ([], 0),  # type: ignore[func-returns-value]
+    )
+    list(streamed(["';\n"] * 10_000))
+    assert sum(cuts) < 4 * 30_000

@@ -1,0 +1,10 @@
+"""Names that no user writes: of elements that have no name, and of what a query is taken apart into."""
+
+from __future__ import annotations
+
+HIDDEN = " "
+"""What such a name begins with."""
+
+
+def is_hidden(name: str) -> bool:
+    return name.startswith(HIDDEN)
