@@ -74,6 +74,7 @@ bench: $(STAMP) ## measure; writes benchmarks/RESULTS.md (graphs are read from .
 	$(BIN)/python benchmarks/import_time.py --save
 	$(BIN)/python benchmarks/storage.py --save
 	$(BIN)/python benchmarks/transactions.py --save
+	$(BIN)/python benchmarks/statements.py --save $(if $(PEERS),--peer-python $(PEERS))
 	$(BIN)/python benchmarks/truth.py --save
 	$(BIN)/python benchmarks/cold_start.py --save
 	$(BIN)/python benchmarks/query_graphs.py --save

@@ -17,19 +17,18 @@ import numpy as np
 from gdb.errors import ChangeRefused
 from gdb.executor import lookup
 from gdb.language.report import refused
-from gdb.rows.stored import columns_of, from_store
+from gdb.rows.stored import columns_of
+from gdb.rows.stored_nodes import Batch, StoredNode, records
 from gdb.storage.adjacency import Direction
 from gdb.storage.model import I64, U32, Column, Kind
 from gdb.values.elements import NodeValue, RelationshipValue
 
 if TYPE_CHECKING:
     from gdb.language.syntax import Place
-    from gdb.storage.slices import Slice
     from gdb.storage.snapshot import Snapshot
     from gdb.storage.transaction import Changes
-    from gdb.values.kinds import Row, Value
+    from gdb.values.kinds import Value
 
-_AS_STORED = ("int64", "float64", "bool", "string")
 _DETACH = "Delete them first, or write DETACH DELETE."
 
 
@@ -96,13 +95,10 @@ class Graph:
         for number in np.unique(groups).tolist():
             group = snapshot.groups[number]
             labels, space, at = group.labels, group.id_space, np.flatnonzero(groups == number)
-            columns = {
-                key: lookup.vertex_property(snapshot, vids[at], key, kind)
-                for key, kind in sorted(group.keys.items())
-            }
-            records, own = _records(columns, len(at)), vids[at].tolist()
-            for place, vid, properties in zip(at.tolist(), own, records, strict=True):
-                node = NodeValue(ids[place], set(labels), properties, space)
+            batch = Batch(snapshot, number, vids[at])
+            for place, vid in zip(at.tolist(), batch.vids.tolist(), strict=True):
+                node = StoredNode(ids[place], set(labels), space, batch)
+                batch.nodes.append(node)
                 self._nodes[vid], self._vids[node] = node, vid
 
     def relationships(self, eids: I64) -> list[RelationshipValue]:
@@ -124,7 +120,7 @@ class Graph:
                 key: lookup.edge_property(snapshot, distinct[new], key, kind)
                 for key, kind in sorted(type_.keys.items())
             }
-            for k, properties in zip(fresh, _records(columns, len(fresh)), strict=True):
+            for k, properties in zip(fresh, records(columns, len(fresh)), strict=True):
                 place = int(at[k])
                 one = RelationshipValue(
                     int(distinct[place]),
@@ -184,14 +180,16 @@ class Graph:
 
     def set_property(self, element: NodeValue | RelationshipValue, key: str, value: Value) -> None:
         """Set a property; null takes it away."""
-        there = key in element.properties
         if value is None:
-            if not there:
+            if key not in element.properties:
                 return
             del element.properties[key]
             self.effects.properties_removed += 1
         else:
-            element.properties[key] = value
+            if isinstance(element, StoredNode):
+                element.assign(key, value)
+            else:
+                element.properties[key] = value
             self.effects.properties_set += 1
         if isinstance(element, NodeValue):
             if element in self._vids:
@@ -405,15 +403,3 @@ def space_of_new(spaces: Mapping[str, Kind]) -> str:
     """
     names = chain(("", "_created"), (f"_created{k}" for k in count(2)))
     return next(name for name in names if spaces.get(name, "int64") == "int64")
-
-
-def _records(columns: Mapping[str, Slice | None], count: int) -> list[Row]:
-    """Columns turned into `count` dicts, nulls left out."""
-    records: list[Row] = [{} for _ in range(count)]
-    for key, column in columns.items():
-        values = [] if column is None else column.to_list()
-        convert = None if column is None or column.column.kind in _AS_STORED else from_store
-        for record, value in zip(records, values, strict=False):
-            if value is not None:
-                record[key] = value if convert is None else convert(value)  # type: ignore[assignment]
-    return records
