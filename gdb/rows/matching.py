@@ -366,7 +366,10 @@ class _Matching:
 
 
 def _pieces(at: I64, of: I64, chunk: int) -> Iterator[tuple[I64, I64]]:
-    """The same numbers of both, at most `chunk` at a time."""
+    """The same numbers of both, at most `chunk` at a time, those of `at` ascending."""
+    if len(at) > 1 and np.any(at[1:] < at[:-1]):  # found type by type, or value by value
+        order = np.argsort(at, kind="stable")
+        at, of = at[order], of[order]
     for start in range(0, max(len(at), 1), chunk):
         yield at[start : start + chunk], of[start : start + chunk]
 
