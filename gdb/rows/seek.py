@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 class Seek:
     """Rows, each once for every way to name the nodes.
 
-    rows : i64[k], their places. vids : by the pattern's name, u32[k] each. answered : the conditions that this is.
+    rows : i64[k], their places, ascending. vids : by the pattern's name, u32[k] each. answered : the conditions that this is.
     """
 
     rows: I64
@@ -196,6 +196,9 @@ class _Seeking:
             vids = {other: column[kept] for other, column in vids.items()}
             vids[name] = mine
         answered = [answer.equality.condition for several in chosen.values() for answer in several]
+        if len(at) > 1 and np.any(at[1:] < at[:-1]):
+            order = np.argsort(at, kind="stable")
+            at, vids = at[order], {name: column[order] for name, column in vids.items()}
         return Seek(at, vids, tuple(answered))
 
     def _groups(self, vertex: str) -> list[int]:
