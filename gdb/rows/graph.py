@@ -14,12 +14,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from gdb.allowance import here
 from gdb.errors import ChangeRefused
 from gdb.executor import lookup
 from gdb.language.report import refused
 from gdb.rows.stored import columns_of, from_store
 from gdb.storage.model import I64, U32, Column, Kind
 from gdb.values.elements import NodeValue, RelationshipValue
+from gdb.values.sizes import size_of
 
 if TYPE_CHECKING:
     from gdb.language.syntax import Place
@@ -28,6 +30,7 @@ if TYPE_CHECKING:
     from gdb.storage.transaction import Changes
     from gdb.values.kinds import Row, Value
 
+_ELEMENT = 500  # bytes of a node or relationship, without its properties
 _DETACH = "Delete them first, or write DETACH DELETE."
 
 
@@ -97,10 +100,12 @@ class Graph:
                 key: lookup.vertex_property(snapshot, vids[at], key, kind)
                 for key, kind in sorted(group.keys.items())
             }
-            for place, properties in zip(at.tolist(), _records(columns, len(at)), strict=True):
+            records = _records(columns, len(at))
+            for place, properties in zip(at.tolist(), records, strict=True):
                 node = NodeValue(ids[place], set(group.labels), properties, group.id_space)
                 vid = int(vids[place])
                 self._nodes[vid], self._vids[node] = node, vid
+            _count(records, "nodes")
 
     def relationships(self, eids: I64) -> list[RelationshipValue]:
         """One object per edge id."""
@@ -121,7 +126,9 @@ class Graph:
                 key: lookup.edge_property(snapshot, distinct[new], key, kind)
                 for key, kind in sorted(type_.keys.items())
             }
-            for k, properties in zip(fresh, _records(columns, len(fresh)), strict=True):
+            records = _records(columns, len(fresh))
+            _count(records, "relationships")
+            for k, properties in zip(fresh, records, strict=True):
                 place = int(at[k])
                 one = RelationshipValue(
                     int(distinct[place]),
@@ -392,6 +399,13 @@ def space_of_new(spaces: Mapping[str, Kind]) -> str:
     """
     names = chain(("", "_created"), (f"_created{k}" for k in count(2)))
     return next(name for name in names if spaces.get(name, "int64") == "int64")
+
+
+def _count(records: list[Row], what: str) -> None:
+    """Account for elements with these properties, which the graph keeps as long as the query runs."""
+    allowance = here()
+    allowance.keep(_ELEMENT * len(records) + size_of(records), what)
+    allowance.tick(4 * len(records))
 
 
 def _records(columns: Mapping[str, Slice | None], count: int) -> list[Row]:
