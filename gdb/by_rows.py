@@ -11,7 +11,7 @@ from gdb import garbage
 from gdb.allowance import Allowance
 from gdb.errors import LimitExceeded, ReadOnlyError
 from gdb.language.printer import clause_text
-from gdb.options import import_memory
+from gdb.options import half_of_memory
 from gdb.result import Result, Row, RowAnswer
 from gdb.summary import Summary, sentence, spent_lines
 from gdb.values.sizes import Growing
@@ -52,7 +52,7 @@ def answered(
     from gdb.rows.run import answered as rows_of
     from gdb.rows.run import writes
 
-    memory = import_memory(None) if request.memory is None else request.memory
+    memory = half_of_memory() if request.memory is None else request.memory
     allowance = Allowance(memory, clock.deadline, request.cancel)
 
     def run(snapshot: Snapshot, changes: Changes | None) -> tuple[Answer, Context, list[Row]]:

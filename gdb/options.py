@@ -10,6 +10,7 @@ import re
 from collections.abc import Collection, Hashable, Mapping, Sequence
 from contextlib import suppress
 from datetime import date, datetime, time, timedelta
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
@@ -112,8 +113,12 @@ def memory_bytes(memory: int | str | None) -> int | None:
 def import_memory(memory: int | str | None) -> int:
     """The memory that an import or a compaction may take, in bytes; None for half of what the machine, or the control
     group of the process, has."""
-    if memory is not None:
-        return byte_count("memory", memory)
+    return half_of_memory() if memory is None else byte_count("memory", memory)
+
+
+@cache
+def half_of_memory() -> int:
+    """Bytes: half of what the machine, or the control group of the process, had when this was first called."""
     most = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     with suppress(OSError, ValueError):  # there is no such group, or it has no limit
         most = min(most, int(_GROUP_LIMIT.read_text(encoding="ascii")))

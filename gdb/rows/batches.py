@@ -88,8 +88,7 @@ def gathered(allowance: Allowance, parts: Iterable[list[Row]], pile: Pile) -> li
     level = allowance.made
     rows: list[Row] = []
     for part in parts:
-        for row in part:
-            pile.row(row)
+        pile.batch(part, allowance.made - level)
         rows += part
         allowance.tick(len(part))
         allowance.made = level
@@ -116,12 +115,12 @@ def regrouped(allowance: Allowance, parts: Parts, size: int) -> Parts:
     pile = Pile(allowance, "rows that are matched together")
     try:
         rows: list[Row] = []
+        level = allowance.made
         for part in parts:
             if not rows and len(part) >= size:
                 yield part
                 continue
-            for row in part:
-                pile.row(row)
+            pile.batch(part, allowance.made - level)
             rows += part
             if len(rows) >= size:
                 yield rows
@@ -146,11 +145,11 @@ class Replayed:
         at = 0
         while True:
             if at == len(self._known):
+                level = self._allowance.made
                 part = next(self._parts, None)
                 if part is None:
                     return
-                for row in part:
-                    self._pile.row(row)
+                self._pile.batch(part, self._allowance.made - level)
                 self._known.append(part)
             yield [dict(row) for row in self._known[at]]
             at += 1

@@ -18,7 +18,7 @@ from gdb.errors import ChangeRefused
 from gdb.executor import lookup
 from gdb.language.report import refused
 from gdb.rows.stored import columns_of
-from gdb.rows.stored_nodes import Batch, StoredNode, records
+from gdb.rows.stored_nodes import Batch, StoredNode, counted, records
 from gdb.storage.adjacency import Direction
 from gdb.storage.model import I64, U32, Column, Kind
 from gdb.values.elements import NodeValue, RelationshipValue
@@ -100,6 +100,7 @@ class Graph:
                 node = StoredNode(ids[place], set(labels), space, batch)
                 batch.nodes.append(node)
                 self._nodes[vid], self._vids[node] = node, vid
+            counted(len(batch.nodes), [], "nodes")
 
     def relationships(self, eids: I64) -> list[RelationshipValue]:
         """One object per edge id."""
@@ -120,7 +121,9 @@ class Graph:
                 key: lookup.edge_property(snapshot, distinct[new], key, kind)
                 for key, kind in sorted(type_.keys.items())
             }
-            for k, properties in zip(fresh, records(columns, len(fresh)), strict=True):
+            made_of = records(columns, len(fresh))
+            counted(len(fresh), made_of, "relationships")
+            for k, properties in zip(fresh, made_of, strict=True):
                 place = int(at[k])
                 one = RelationshipValue(
                     int(distinct[place]),

@@ -16,13 +16,13 @@ from gdb.language.clauses import Return, ReturnItem, SortItem
 from gdb.language.rebuild import rebuilt
 from gdb.language.report import problem
 from gdb.language.syntax import Call, Expression, Name, Variable, walk
-from gdb.rows.batches import MOST, ROW, Parts
+from gdb.rows.batches import MOST, Parts
 from gdb.rows.pattern import HIDDEN
 from gdb.rows.subqueries import compiled
 from gdb.values.aggregates import AGGREGATES, KEY, Gathering
 from gdb.values.comparison import Key, group_key, sort_key
 from gdb.values.problems import ValueProblem
-from gdb.values.sizes import POINTER, Growing, Pile
+from gdb.values.sizes import Growing, Pile
 from gdb.values.sorting import in_order
 
 if TYPE_CHECKING:
@@ -206,18 +206,12 @@ class Projection:
         most = None if stop is None else 2 * stop + MOST
         level = allowance.made
         for found in parts:
-            for row, before, keys in found:
-                pile.row(row)
-                pile.several(before.values(), ROW)
-                pile.several(keys, POINTER * len(keys))
+            pile.batch(found, allowance.made - level)
             kept += found
             if most is not None and len(kept) > most:
                 kept = self._ordered(kept)[:stop]
                 pile.clear()
-                for row, before, keys in kept:
-                    pile.row(row)
-                    pile.several(before.values(), ROW)
-                    pile.several(keys, POINTER * len(keys))
+                pile.batch(kept, 0)
             allowance.made = level
         kept = self._ordered(kept)
         for start in range(0, len(kept), MOST):

@@ -60,7 +60,7 @@ from gdb.rows.projecting import enough as needed
 from gdb.rows.subqueries import Prepared
 from gdb.values.aggregates import KEY
 from gdb.values.comparison import group_key
-from gdb.values.sizes import POINTER, Pile
+from gdb.values.sizes import Pile
 from gdb.values.temporal_clock import clock_at
 
 if TYPE_CHECKING:
@@ -70,7 +70,6 @@ if TYPE_CHECKING:
 
 FIRST, TIMES_MORE = 256, 8
 """Where LIMIT is to be filled, the embeddings that a MATCH finds at first, and how many times more after that."""
-_TUPLE = 40  # bytes of a row of the result, without its values
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,10 +123,9 @@ def _answer(allowance: Allowance, found: Batches) -> list[tuple[Value, ...]]:
     level = allowance.made
     rows: list[tuple[Value, ...]] = []
     for part in found.parts:
-        for row in part:
-            one = tuple([row[name] for name in found.names])
-            pile.several(one, _TUPLE + POINTER * len(one))
-            rows.append(one)
+        some = [tuple([row[name] for name in found.names]) for row in part]
+        pile.batch(some, allowance.made - level)
+        rows += some
         allowance.tick(len(part))
         allowance.made = level
         limits.check_rows(len(rows))

@@ -44,7 +44,8 @@ if TYPE_CHECKING:
 class Seek:
     """Rows, each once for every way to name the nodes.
 
-    rows : i64[k], their places, ascending. vids : by the pattern's name, u32[k] each. answered : the conditions that this is.
+    rows : i64[k], their places, ascending. vids : by the pattern's name, u32[k] each. answered : the conditions that
+        this is.
     """
 
     rows: I64

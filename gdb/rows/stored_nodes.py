@@ -9,9 +9,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
+from gdb.allowance import here
 from gdb.executor import lookup
 from gdb.rows.stored import from_store
 from gdb.values.elements import NodeValue
+from gdb.values.sizes import size_of
 
 if TYPE_CHECKING:
     from gdb.storage.adjacency import U32
@@ -19,6 +21,7 @@ if TYPE_CHECKING:
     from gdb.storage.snapshot import Snapshot
     from gdb.values.kinds import Row, Value
 
+_ELEMENT = 500  # bytes of a node or relationship, without its properties
 _AS_STORED = ("int64", "float64", "bool", "string")
 
 
@@ -38,7 +41,9 @@ class Batch:
             key: lookup.vertex_property(self.snapshot, self.vids, key, kind)
             for key, kind in sorted(keys.items())
         }
-        for node, properties in zip(self.nodes, records(columns, len(self.nodes)), strict=True):
+        every = records(columns, len(self.nodes))
+        counted(0, every, "properties of nodes")
+        for node, properties in zip(self.nodes, every, strict=True):
             node.load(properties)
 
 
@@ -70,6 +75,13 @@ class StoredNode(NodeValue):
     def assign(self, key: str, value: Value) -> None:
         """Set a property; nothing is read for it."""
         self._known[key] = value
+
+
+def counted(elements: int, properties: list[Row], what: str) -> None:
+    """Account for so many elements and for properties, which the graph keeps as long as the query runs."""
+    allowance = here()
+    allowance.keep(_ELEMENT * elements + size_of(properties), what)
+    allowance.tick(4 * max(elements, len(properties)))
 
 
 def records(columns: Mapping[str, Slice | None], count: int) -> list[Row]:

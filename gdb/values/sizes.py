@@ -57,6 +57,7 @@ def size_of(value: Value | Sequence[object]) -> int:
 class _Large:
     """Something large. times : how often there may be one like it; 1 once it was seen in two places."""
 
+    value: object
     size: int
     times: int
 
@@ -91,7 +92,7 @@ def _known(value: object, large: dict[int, _Large], size: int, times: int) -> bo
     """Note something large; whether it was noted before."""
     one = large.get(id(value))
     if one is None:
-        large[id(value)] = _Large(size, times)
+        large[id(value)] = _Large(value, size, times)
         return False
     one.times = 1
     return True
@@ -120,34 +121,52 @@ class Pile:
         self._large: dict[int, object] = {}  # by id, which lasts as long as the object is held
         self.size = 0
 
-    def add(self, value: Value, more: int = POINTER) -> None:
+    def add(self, value: Value | Sequence[object], more: int = POINTER) -> None:
         """Count a value, and `more` for its place. Raises OutOfBudget."""
-        flat = _FLAT.get(type(value))
-        if flat is not None:
-            self.count(flat + more)
-            return
-        size = size_of(value)
-        if size >= LARGE:
-            if id(value) in self._large:
-                size = 0
-            else:
-                self._large[id(value)] = value
-        self.count(size + more)
+        size = _FLAT.get(type(value))
+        self.count((sum(self._new(value)) if size is None else size) + more)
+
+    def _new(self, value: Value | Sequence[object]) -> tuple[int, int]:
+        """Bytes of what is small in a value, and of what is large and was not counted before."""
+        if isinstance(value, str) and len(value) < LARGE // 4:
+            return sys.getsizeof(value), 0
+        large: dict[int, _Large] = {}
+        small, found = _walk(value, _SAMPLED, 1, large), 0
+        for key, one in large.items():
+            if key in self._large:
+                continue
+            found += one.size * one.times
+            if one.times == 1:
+                self._large[key] = one.value
+        return small, found
 
     def row(self, row: Row) -> None:
         """Count a row and its values. Raises OutOfBudget."""
         self.several(row.values(), _MAP)
 
+    def batch(self, rows: list[Row] | Sequence[tuple[object, ...]], made: int) -> None:
+        """Count rows. Of their small values some are looked at; what is large was made for these rows, or is counted
+        where it is kept. Raises OutOfBudget.
+
+        made : bytes of the large values that were made for these rows; where they are many, all rows are looked at.
+        """
+        some = rows[:: max(1, len(rows) // _SAMPLED)] if made <= _SLACK else rows
+        if some:
+            sizes = [self._new(row) for row in some]
+            small = sum(one for one, _ in sizes) * len(rows) // len(some)
+            self.count(small + sum(one for _, one in sizes) + POINTER * len(rows))
+
     def several(self, values: Iterable[Value], more: int) -> None:
         """Count some values, and `more` for what they stand in. Raises OutOfBudget."""
-        size = more
+        size, flat = more, _FLAT.get
         for value in values:
-            flat = _FLAT.get(type(value))
-            if flat is None:
+            one = flat(type(value))
+            if one is None:
                 self.add(value)
             else:
-                size += flat
-        self.count(size)
+                size += one
+        self.size += size
+        self._allowance.keep(size, self._what)
 
     def count(self, size: int) -> None:
         """Count bytes. Raises OutOfBudget."""
