@@ -107,7 +107,8 @@ def main(line: list[str] | None = None) -> int:
                         found[name, size] = one
     header = ("", "system", *(f"{size:,} nodes" for size in sizes))
     body = (
-        "Statements of one row: median milliseconds, each a durable commit; batches: rows a second.\n\n"
+        "Statements of one row: median milliseconds, each a durable commit; batches: rows a second. "
+        f"A system is stopped after {arguments.limit:.0f} s at each size: what it did not reach, or has not, is -.\n\n"
         f"{results.table(header, lines(found, sizes))}"
     )
     if absent:

@@ -280,7 +280,12 @@ def _with_id(
 def _with_properties(scope: Scope, groups: Sequence[int], conditions: Sequence[Expression]) -> I64:
     """One evaluation for all groups that answer alike to every label test among the conditions."""
     from gdb.executor.predicates import matching_vertices, tested_vertices  # ids take none of it
+    from gdb.language.equalities import looked_up
     from gdb.language.masking import masked
+
+    named = looked_up(scope, groups, conditions)
+    if named is not None:
+        return named
 
     tests = [part for c in conditions for part in walk(c) if isinstance(part, HasLabels)]
     classes: dict[tuple[bool, ...], list[int]] = {}

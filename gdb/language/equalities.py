@@ -1,0 +1,88 @@
+"""Conditions that a property of a vertex equals a constant, or one of several: looked up by value, as those with values
+of rows are (`gdb.rows.seek`)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from gdb.language.syntax import (
+    Comparator,
+    Comparison,
+    Element,
+    Expression,
+    In,
+    ListLiteral,
+    Literal,
+    Name,
+    Negative,
+    Parameter,
+    Property,
+)
+from gdb.language.types import Kind
+from gdb.storage.value_index import Wanted
+
+if TYPE_CHECKING:
+    from gdb.language.scope import Scope
+    from gdb.storage.adjacency import I64
+
+_PLAIN = (Kind.INTEGER, Kind.FLOAT, Kind.STRING, Kind.BOOLEAN)
+
+
+def looked_up(scope: Scope, groups: Sequence[int], conditions: Sequence[Expression]) -> I64 | None:
+    """The vids of some groups that satisfy all conditions, ascending; None where one of these is no equality.
+
+    Raises
+    ------
+    TypeProblem, NotSupported : a property is of several types that have no common one.
+    """
+    found: I64 | None = None
+    for condition in conditions:
+        sides = _sides(condition, scope)
+        if sides is None:
+            return None
+        element, key, values = sides
+        if scope.property_type(element, key).kind not in _PLAIN:
+            return None
+        both = scope.snapshot.holders(groups, key.text, Wanted(values))
+        if both is None:
+            return None
+        vids = np.unique(both[1]).astype(np.int64)
+        found = vids if found is None else np.intersect1d(found, vids, assume_unique=True)
+    return found
+
+
+def _sides(condition: Expression, scope: Scope) -> tuple[Element, Name, list[object]] | None:
+    """A property of an element, and the constants that it may equal."""
+    match condition:
+        case Comparison(operator=Comparator.EQUAL, left=left, right=right):
+            subject, other = (left, right) if isinstance(left, Property) else (right, left)
+            values = _constants((other,), scope)
+        case In(item=subject, list=ListLiteral(items=items)):
+            values = _constants(items, scope)
+        case In(item=subject, list=Parameter(name=name, place=place)):
+            several = scope.parameter(name, place)
+            values = list(several) if isinstance(several, (list, tuple)) else None
+        case _:
+            return None
+    match subject:
+        case Property(subject=Element(kind="vertex") as element, key=key) if values is not None:
+            return element, key, values
+    return None
+
+
+def _constants(parts: Sequence[Expression], scope: Scope) -> list[object] | None:
+    found: list[object] = []
+    for part in parts:
+        match part:
+            case Literal(value=value):
+                found.append(value)
+            case Parameter(name=name, place=place):
+                found.append(scope.parameter(name, place))
+            case Negative(operand=Literal(value=int() | float() as value)) if value is not True:
+                found.append(-value)
+            case _:
+                return None
+    return found
