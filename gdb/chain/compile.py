@@ -17,9 +17,9 @@ from gdb.chain.steps import Chain
 from gdb.chain.translate import ChainTranslator
 from gdb.errors import LimitExceeded, NotSupported
 from gdb.executor.tail import Output
+from gdb.functions.types import NULL, Kind, Type, written
 from gdb.language.clauses import CallSubquery, Clause, Match, Query, Return, Unwind, With
 from gdb.language.report import problem
-from gdb.language.types import NULL, Kind, Type, written
 
 if TYPE_CHECKING:
     from gdb.executor.tail import Value

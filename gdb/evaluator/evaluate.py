@@ -49,6 +49,7 @@ from gdb.language.syntax import (
 from gdb.values import arithmetic, comparison
 from gdb.values.graph import entries
 from gdb.values.kinds import Row, Value
+from gdb.values.lists import coalesce
 from gdb.values.naming import shown
 from gdb.values.problems import ValueProblem
 
@@ -114,8 +115,8 @@ class Evaluator:
                 return self._arithmetic(expression)
             case Negative():
                 return self._negative(expression)
-            case Call(arguments=arguments, place=place):
-                return self._applied(found(expression, self._context).apply, place, *arguments)
+            case Call():
+                return self._call(expression)
             case ListLiteral(items=items):
                 parts = [self.compiled(item) for item in items]
                 return lambda row: [part(row) for part in parts]
@@ -249,6 +250,12 @@ class Evaluator:
 
     def _items(self, values: Expression) -> loops.ListOf:
         return loops.items(self.compiled(values), self._context, values.place)
+
+    def _call(self, expression: Call) -> Compiled:
+        function = found(expression, self._context)
+        if function.apply is coalesce:
+            return loops.first_there([self.compiled(part) for part in expression.arguments])
+        return self._applied(function.apply, expression.place, *expression.arguments)
 
     def _parameter(self, expression: Parameter) -> Compiled:
         name, parameters = expression.name, self._context.parameters

@@ -6,7 +6,7 @@ beyond the item.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, TypeAlias
 from typing import Literal as OneOf
 
@@ -90,5 +90,18 @@ def reduction(
             inner[total], inner[name] = value, item
             value = result(inner)
         return value
+
+    return evaluate
+
+
+def first_there(values: Sequence[Compiled]) -> Compiled:
+    """coalesce(): what stands behind the first value that is not null is not evaluated."""
+
+    def evaluate(row: Row) -> Value:
+        for value in values:
+            found = value(row)
+            if found is not None:
+                return found
+        return None
 
     return evaluate

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from gdb.errors import SyntaxProblem
+from gdb.functions.kinds import NODE, PATH, RELATIONSHIP, Kind, Known, list_of
 from gdb.language.checks_frame import Frame
-from gdb.language.kinds import NODE, PATH, RELATIONSHIP, Kind, Known, list_of
 from gdb.language.syntax import (
     Expression,
     Name,

@@ -20,11 +20,11 @@ from gdb.language.canonical import canonical, numbered
 from gdb.language.columns import EmbeddingColumns, Parameters
 from gdb.language.mentions import mentioned
 from gdb.language.resolve import elements, resolve
-from gdb.language.scalar import Translator
 from gdb.language.scope import Edge as ScopeEdge
 from gdb.language.scope import Scope
 from gdb.language.scope import Vertex as ScopeVertex
 from gdb.language.syntax import Element, Expression, Name, Variable
+from gdb.language.translator import Translator
 from gdb.query_graph import QueryEdge, QueryGraph, QueryVertex
 from gdb.row_graph import started
 from gdb.rows.pattern import Component, Condition, Edge, Pattern

@@ -11,18 +11,20 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from gdb.errors import TypeProblem
+from gdb.functions.library import AGGREGATES
+from gdb.language.aggregation import is_aggregate
 from gdb.language.clauses import Return, ReturnItem, SortItem
 from gdb.language.rebuild import rebuilt
 from gdb.language.report import problem
 from gdb.language.syntax import Call, Expression, Name, Variable, walk
 from gdb.rows.pattern import HIDDEN
 from gdb.rows.subqueries import compiled
-from gdb.values.aggregates import AGGREGATES, Gathering
 from gdb.values.comparison import Key, group_key, sort_key
 from gdb.values.problems import ValueProblem
 
 if TYPE_CHECKING:
     from gdb.rows.context import Context
+    from gdb.values.aggregates import Gathering
     from gdb.values.kinds import Row, Value
 
 
@@ -33,11 +35,6 @@ class Projected:
 
     names: tuple[str, ...]
     rows: list[tuple[Row, Row]]
-
-
-def is_aggregate(expression: Expression) -> bool:
-    """Whether an expression is a call of an aggregate."""
-    return isinstance(expression, Call) and expression.function.text.lower() in AGGREGATES
 
 
 def projected(
@@ -113,7 +110,7 @@ class _Projection:
         aggregates: list[Call] = []
 
         def hidden(part: Expression) -> Expression | None:
-            if not is_aggregate(part) or not isinstance(part, Call):
+            if not is_aggregate(part):
                 return None
             if part not in aggregates:
                 aggregates.append(part)

@@ -6,8 +6,7 @@ An aggregate is made once for each group; `add` takes the values of a row, `resu
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Hashable, Mapping
-from dataclasses import dataclass
+from collections.abc import Hashable
 from fractions import Fraction
 from typing import TYPE_CHECKING, Protocol
 
@@ -29,20 +28,6 @@ class Gathering(Protocol):
         ...
 
     def result(self) -> Value: ...
-
-
-@dataclass(frozen=True, slots=True)
-class Aggregate:
-    """name : as messages write it. arguments : how many it takes. begin : makes one for a group."""
-
-    name: str
-    arguments: int
-    begin: Callable[[], Gathering]
-
-    def over(self, distinct: bool) -> Gathering:
-        """A new one for a group; with `distinct` each value counts once."""
-        gathering = self.begin()
-        return Distinct(gathering) if distinct else gathering
 
 
 class Distinct:
@@ -137,7 +122,7 @@ class Sum:
                 raise ValueProblem("type", "sum() does not take numbers and durations together.")
             return self._time
         if self._floats:
-            return total([*self._floats, float(self._whole)])
+            return total([*self._floats, *floats_of(self._whole)])
         return in_range(self._whole)  # what happens on the way may be larger
 
     def mean(self) -> Value:
@@ -147,7 +132,7 @@ class Sum:
         if self._time is not None:
             return times.divide(self.result(), self.count)
         if self._floats:
-            return total([*self._floats, float(self._whole)]) / self.count
+            return total([*self._floats, *floats_of(self._whole)]) / self.count
         return float(Fraction(self._whole, self.count))
 
 
@@ -165,11 +150,37 @@ class Average:
 
 
 def total(numbers: list[float]) -> float:
-    """The sum, rounded once; as IEEE 754 has it where infinity or NaN take part or it grows too large."""
+    """The sum, rounded once, so that the order of the numbers is nothing to it; infinity where it grows too large, NaN
+    of opposite infinities.
+
+    Examples
+    --------
+    >>> total([0.1] * 10), total([1e16, 1.0, -1e16]), total([1e308, 1e308, -1e308])
+    (1.0, 1.0, 1e+308)
+    """
     try:
         return math.fsum(numbers)
-    except (OverflowError, ValueError):
-        return sum(numbers)
+    except ValueError:  # both infinities
+        return math.nan
+    except OverflowError:  # on the way, perhaps not in the end
+        pass
+    infinite = [number for number in numbers if not math.isfinite(number)]
+    if infinite:
+        return sum(infinite)
+    exact = sum(map(Fraction, numbers), Fraction())
+    try:
+        return float(exact)
+    except OverflowError:
+        return math.inf if exact > 0 else -math.inf
+
+
+def floats_of(whole: int, unit: int = 1) -> list[float]:
+    """Floats whose exact sum is whole / unit; unit is a power of two."""
+    parts: list[float] = []
+    while whole:
+        parts.append(whole / unit)
+        whole -= int(Fraction(parts[-1]) * unit)
+    return parts
 
 
 class Deviation:
@@ -231,19 +242,3 @@ def _number(name: str, value: Value) -> int | float:
     if isinstance(value, (int, float)) and not isinstance(value, bool):
         return value
     raise refusal(f"{name}()", "numbers", value)
-
-
-_ALL = (
-    Aggregate("count", 1, Count),
-    Aggregate("collect", 1, Collect),
-    Aggregate("sum", 1, Sum),
-    Aggregate("avg", 1, Average),
-    Aggregate("min", 1, lambda: Extreme(largest=False)),
-    Aggregate("max", 1, lambda: Extreme(largest=True)),
-    Aggregate("stDev", 1, lambda: Deviation("stDev", 1)),
-    Aggregate("stDevP", 1, lambda: Deviation("stDevP", 0)),
-    Aggregate("percentileCont", 2, lambda: Percentile("percentileCont", between=True)),
-    Aggregate("percentileDisc", 2, lambda: Percentile("percentileDisc", between=False)),
-)
-AGGREGATES: Mapping[str, Aggregate] = {aggregate.name.lower(): aggregate for aggregate in _ALL}
-"""By name in lower case."""

@@ -8,11 +8,10 @@ import re
 import pytest
 
 from gdb.errors import SyntaxProblem
+from gdb.functions.library import AGGREGATES, FUNCTIONS
 from gdb.language.parser import CLAUSE_WORDS, parse
 from gdb.language.printer import printed
 from gdb.language.reading import MODES
-from gdb.values.aggregates import AGGREGATES
-from gdb.values.library import FUNCTIONS
 from tests import language_doc as doc
 from tests.language_doc import Call, Example
 
