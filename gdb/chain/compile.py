@@ -58,7 +58,7 @@ def _compiled(builder: Builder, query: Query) -> Chain:
     else:
         sql, types = _united(builder, query, found)
     outputs = tuple(
-        Output(name, _KINDS.get(type_.kind, "value"))
+        Output(name, _KINDS.get(type_.kind, "value"), Kind.DURATION in (type_.kind, type_.item))
         for name, type_ in zip(first.names, types, strict=True)
     )
     builder.scope.warn_of_unknown_names()

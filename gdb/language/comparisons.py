@@ -24,6 +24,7 @@ from gdb.functions.types import (
     call,
     cast,
     is_null,
+    joined,
     negated,
     null_or_false,
     null_or_true,
@@ -170,6 +171,11 @@ def _as_kind(kind: Kind, value: Value) -> list[Value]:
     elif kind is Kind.FLOAT and isinstance(value, int):
         return [float(value)] if float(value) == value else []
     return [value]
+
+
+def any_of(tests: Sequence[Typed]) -> Typed:
+    """Whether one of several tests is true."""
+    return Typed(joined(exp.Or, [test.sql for test in tests]), BOOLEAN)
 
 
 def within(item: Typed, items: Typed) -> exp.Expr:

@@ -10,7 +10,7 @@ from dataclasses import replace
 
 from gdb.errors import SyntaxProblem
 from gdb.functions.nodes import exp
-from gdb.functions.types import Typed, written
+from gdb.functions.types import INTEGER, Typed, written
 from gdb.language.aggregation import counts_rows, is_aggregate
 from gdb.language.canonical import canonical
 from gdb.language.report import problem
@@ -59,7 +59,10 @@ class Grouping:
         self.others = self.others or not counts_rows(expression)
         key = self.text(expression)
         if key not in self.aggregates:
-            typed = self.inner.gathered(expression)
+            if counts_rows(expression):  # and reads no element for it
+                typed = Typed(exp.Count(this=exp.Star()), INTEGER)
+            else:
+                typed = self.inner.gathered(expression)
             self._gathers |= any(typed.sql.find_all(exp.Func))
             name = f"a{len(self._aggregates)}"
             self._aggregates.append(f"{written(typed.sql, last=True)} AS {name}")

@@ -33,6 +33,7 @@ from gdb.functions.types import (
     Typed,
     call,
     cast,
+    in_columns,
     is_null,
     joined,
     negated,
@@ -42,7 +43,7 @@ from gdb.functions.types import (
 )
 from gdb.language import temporal
 from gdb.language.columns import Columns, Parameters
-from gdb.language.comparisons import compare, null, within, within_values
+from gdb.language.comparisons import any_of, compare, null, within, within_values
 from gdb.language.constants import NotConstant, constant
 from gdb.language.refusals import refused
 from gdb.language.report import problem
@@ -293,6 +294,8 @@ class Translator:
             raise self.refuse(test.place, "looking for a list in a list is")
         if values is not None and all(map(_has_column, values)):
             return within_values(item, values, self.parameters.add)
+        if isinstance(test.list, ListLiteral):
+            return any_of([self._same(item, part) for part in test.list.items])
         items = self.translate(test.list)
         if items.is_null:
             return null()
@@ -301,6 +304,13 @@ class Translator:
                 test.list.place, f"IN takes a list, and this is {items.kind}.", "Write [a, b]."
             )
         return Typed(within(item, items), BOOLEAN)
+
+    def _same(self, item: Typed, part: Expression) -> Typed:
+        other = self.translate(part)
+        if other.kind is Kind.LIST:
+            raise self.refuse(part.place, "a list inside a list is")
+        again = Typed(item.sql.copy(), item.type, item.constant)
+        return compare(Comparator.EQUAL, again, other)
 
     def _constant_list(self, expression: Expression) -> Sequence[Value] | None:
         """The values of a list that is known before the query runs."""
@@ -490,7 +500,8 @@ class Translator:
 def _has_column(value: Value) -> bool:
     if isinstance(value, timedelta):
         return abs(length_of(value)) < 1 << 63
-    return value is None or isinstance(value, (bool, int, float, str, date))
+    plain = value is None or isinstance(value, (bool, int, float, str, date))
+    return plain and in_columns(value)  # a datetime with a zone is a date, too
 
 
 def _matches(text: str, pattern: str) -> bool:

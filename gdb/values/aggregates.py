@@ -199,7 +199,7 @@ class Deviation:
         if count < 2:
             return 0.0
         mean = total(self._numbers) / count
-        squares = total([(number - mean) ** 2 for number in self._numbers])
+        squares = total([(number - mean) * (number - mean) for number in self._numbers])
         return math.sqrt(squares / (count - self._less))
 
 

@@ -73,7 +73,7 @@ def test_functions(db: Database, name: str) -> None:
     if one.least <= 1:
         for kind in corpus.KINDS:
             runner.check(Subject(f"{one.name}(n.x)", (kind,), {}))
-    if one.least <= 2 and (one.most is None or one.most >= 2):
+    if one.most is None or one.most >= 2:
         second = one.signature.parameters[min(1, len(one.signature.parameters) - 1)]
         others = {label for kind in second.takes for label in _LABELS.get(kind, ("Any",))} | {"Int"}
         first = {
@@ -81,16 +81,18 @@ def test_functions(db: Database, name: str) -> None:
             for kind in one.signature.parameters[0].takes
             for label in _LABELS.get(kind, ("Any",))
         }
-        for kind in sorted(first):
+        for kind in sorted(first) if one.least <= 2 else ():
             for other in sorted(others):
-                runner.check(Subject(f"{one.name}(n.x, m.x)", (kind, other), {}))
+                text = f"{one.name}(n.x, m.x)"
+                runner.check(Subject(text, (kind, other), {}), everywhere=kind == other)
     if one.most is not None and one.most >= 3:
         third = one.signature.parameters[2]
         for given in (value for kind in third.takes for value in _THIRD[kind]):
             for kind in sorted(first):
                 for other in sorted(others):
                     text = f"{one.name}(n.x, m.x, $third)"
-                    runner.check(Subject(text, (kind, other), {"third": given}))
+                    subject = Subject(text, (kind, other), {"third": given})
+                    runner.check(subject, everywhere=False)
     finished(runner, "functions")
 
 
@@ -115,6 +117,9 @@ _UNARY = (
 )
 
 
+_LISTS = ("Ints", "Floats", "Strings", "Bools")
+
+
 @pytest.mark.parametrize("text", _UNARY)
 def test_operators_of_one(db: Database, text: str) -> None:
     runner = Runner(db)
@@ -128,8 +133,10 @@ def test_operators_of_two(db: Database, operator: str) -> None:
     runner = Runner(db)
     for kind in corpus.KINDS:
         for other in corpus.KINDS:
-            if "Any" not in (kind, other) or kind == other:
-                runner.check(Subject(f"n.x {operator} m.x", (kind, other), {}))
+            listed = kind in _LISTS and other in _LISTS
+            if ("Any" not in (kind, other) and not listed) or kind == other:
+                like = kind == other or {kind, other} == {"Int", "Float"}
+                runner.check(Subject(f"n.x {operator} m.x", (kind, other), {}), everywhere=like)
     finished(runner, "operators")
 
 
@@ -147,7 +154,7 @@ def test_parameters_and_constants(db: Database, kind: str) -> None:
             "n.x IN [$v]",
             "toString($v)",
         ):
-            runner.check(Subject(text, (kind,), {"v": value}))
+            runner.check(Subject(text, (kind,), {"v": value}), everywhere=False)
         assert k < 100
     finished(runner, "operators")
 
@@ -162,7 +169,7 @@ def test_aggregates(db: Database, name: str, distinct: str) -> None:
     runner = Runner(db)
     more = ", 0.3" if one.signature.least == 2 else ""
     for kind in corpus.KINDS:
-        for last in range(len(corpus.values(kind)) + 1):
+        for last in range(0, len(corpus.values(kind)) + 1, 2):
             _check_aggregate(runner, f"{one.name}({distinct}n.x{more})", name, kind, last)
     finished(runner, "aggregates")
 
@@ -195,6 +202,8 @@ def _check_aggregate(runner: Runner, text: str, name: str, kind: str, last: int)
 
 
 def _alike(found: object, meant: object, name: str) -> bool:
+    if name in ("min", "max") and found == meant == 0.0:
+        return type(found) is type(meant)  # 0.0 and -0.0 are equal: either may be the first
     if name == "collect" and isinstance(found, list) and isinstance(meant, list):
         return len(found) == len(meant) and same(sorted(found, key=repr), sorted(meant, key=repr))
     return same(found, meant)
