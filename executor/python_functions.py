@@ -71,7 +71,7 @@ def _called(function: PythonFunction) -> Callable[..., Any]:
         if floats:
             if isinstance(found, list):
                 return ["nan" if item != item else item for item in found]
-            return found if found == found else "nan"
+            return found if found == found else "nan"  # None == None
         return found
 
     names = [f"a{number}" for number in range(len(function.takes))]

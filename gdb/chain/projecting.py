@@ -194,6 +194,8 @@ class _Projection:
         if not count:  # aggregates of null alone leave none, and there is one row all the same
             written_.append(f"count(*) AS {builder.fresh('a')}")
         relation, source = looked_up(builder, relation, columns)
+        if translator.before:
+            source = f"(SELECT *, {', '.join(translator.before)} FROM {source})"
         sql = f"SELECT {', '.join(written_)} FROM {source}"
         if count:
             sql += f" GROUP BY {', '.join(str(k + 1) for k in range(count))}"

@@ -11,9 +11,9 @@ from collections.abc import Callable
 
 from gdb.executor.python_functions import NOT_IN_COLUMNS
 from gdb.functions.by_python import called
-from gdb.functions.function import aggregate
+from gdb.functions.function import GatheredSql, aggregate
 from gdb.functions.nodes import exp
-from gdb.functions.pieces import all_of, chosen, compared, number, or_nothing, string
+from gdb.functions.pieces import all_of, chosen, compared, number, or_nothing
 from gdb.functions.types import (
     FLOAT,
     INTEGER,
@@ -27,7 +27,6 @@ from gdb.functions.types import (
     cast,
     is_null,
     negated,
-    operand,
     sql_type,
 )
 from gdb.values import aggregates as of
@@ -83,76 +82,60 @@ def _extreme(name: str) -> Callable[[Typed, bool], Typed | None]:
 
 # ---- sums ------------------------------------------------------------------------------------------
 
-_STEP = 60  # bits of each of the two whole numbers behind the point
-_UNIT = float(1 << _STEP)
+_BITS = 100  # behind the point
+_UNIT = float(1 << _BITS)
 _WHOLE_TO = float(1 << 62)
 _HALF = 1 << 53  # whole numbers to here are floats
-_WIDE = 1 << 45
 
 
-def exact_total(whole: int, high: int, low: int, rest: list[float] | None) -> float:
-    """The sum of the parts and of what has none, rounded once. high, low : in units of 2**-60 and 2**-120."""
-    scaled, unit = (((whole << _STEP) + high) << _STEP) + low, 1 << 2 * _STEP
+def _exact(whole: int | None, parts: int | None, rest: list[float] | None) -> float | None:
+    """The sum of what was taken apart and of what was not, rounded once; None of nothing. parts : in units of
+    2**-100."""
+    if whole is None and rest is None:
+        return None
+    scaled, unit = ((whole or 0) << _BITS) + (parts or 0), 1 << _BITS
     if not rest:
         return scaled / unit  # of two integers: rounded once
     return of.total([*rest, *of.floats_of(scaled, unit)])
 
 
-def _total(value: Typed, distinct: bool) -> exp.Expr:
-    """The sum of floats, of which there is at least one."""
+def _exact_sum(whole: int | None, parts: int | None, rest: list[float] | None) -> float:
+    found = _exact(whole, parts, rest)
+    if found is None:  # the sum is the integer 0, and a column has one type
+        raise ValueError(NOT_IN_COLUMNS)
+    return found
+
+
+def _exact_mean(
+    whole: int | None, parts: int | None, rest: list[float] | None, count: int
+) -> float | None:
+    found = _exact(whole, parts, rest)
+    return None if found is None else found / count
+
+
+def _parts(value: exp.Expr, distinct: bool) -> list[exp.Expr]:
+    """The sums of the whole parts of floats, and of what is behind their points; and a list of those that do not fit:
+    too large, too small, or no number."""
     if distinct:
-        nothing = [cast(number(0), "HUGEINT") for _ in range(3)]
-        return _by_python(*nothing, _listed(value, distinct))
-    x = operand(value.sql)
-    whole = call("trunc", x.copy())
-    behind = _scaled(x, whole)
-    high = call("trunc", behind.copy())
-    further = _scaled(behind, high)
-    low = call("trunc", further.copy())
+        nothing = [cast(exp.Null(), "HUGEINT") for _ in range(2)]
+        listed = exp.Distinct(expressions=[value.copy()])
+        return [*nothing, _where(call("list", listed), _there(value))]
+    whole = call("trunc", value.copy())
+    behind = exp.Paren(this=exp.Sub(this=value.copy(), expression=whole.copy()))
+    part = exp.Paren(this=exp.Mul(this=behind, expression=number(_UNIT)))
     fits = all_of(
-        compared(exp.LT, call("abs", x.copy()), number(_WHOLE_TO)), compared(exp.EQ, further, low)
+        compared(exp.LT, call("abs", value.copy()), number(_WHOLE_TO)),
+        compared(exp.EQ, part, call("trunc", part.copy())),
     )
-    parts = [
-        call("coalesce", _where(call("sum", cast(part.copy(), "BIGINT")), fits.copy()), number(0))
-        for part in (whole, high, low)
+    # DuckDB makes integers also of those that the filter leaves out
+    sums = [
+        cast(_where(call("sum", cast(of_all, to, attempt=True)), fits.copy()), "HUGEINT")
+        for of_all, to in ((whole, "BIGINT"), (part, "HUGEINT"))
     ]
-    parts = [cast(part, "HUGEINT") for part in parts]
-    rest = _where(call("list", x.copy()), negated(fits))
-    small = all_of(
-        compared(exp.EQ, parts[2], number(0)),
-        is_null(rest.copy()),
-        compared(exp.LT, call("abs", parts[0].copy()), number(_WIDE)),
-        compared(exp.LT, call("abs", parts[1].copy()), number(1 << 98)),
-    )
-    return chosen((small, _rounded(parts[0], parts[1])), default=_by_python(*parts, rest))
+    return [*sums, _where(call("list", value.copy()), negated(fits))]
 
 
-def _scaled(value: exp.Expr, whole: exp.Expr) -> exp.Expr:
-    """What is behind the point, times 2**60; without rounding."""
-    part = exp.Paren(this=exp.Sub(this=operand(value.copy()), expression=whole.copy()))
-    return exp.Paren(this=exp.Mul(this=part, expression=number(_UNIT)))
-
-
-def _rounded(whole: exp.Expr, high: exp.Expr) -> exp.Expr:
-    """whole + high / 2**60, rounded once: by the sum of two floats, each of them exact."""
-    scaled = exp.Mul(this=operand(whole.copy()), expression=cast(number(1 << _STEP), "HUGEINT"))
-    units = exp.Paren(this=exp.Add(this=exp.Paren(this=scaled), expression=operand(high.copy())))
-    half = cast(number(_HALF), "HUGEINT")
-    upper = exp.Paren(this=exp.IntDiv(this=units, expression=half))
-    back = exp.Paren(this=exp.Mul(this=upper.copy(), expression=half.copy()))
-    lower = exp.Paren(this=exp.Sub(this=units.copy(), expression=back))
-    large = exp.Mul(this=cast(upper.copy(), "DOUBLE"), expression=number(float(_HALF)))
-    both = exp.Paren(this=exp.Add(this=exp.Paren(this=large), expression=cast(lower, "DOUBLE")))
-    return exp.Div(this=both, expression=number(_UNIT))
-
-
-def _by_python(*arguments: exp.Expr) -> exp.Expr:
-    takes = ("HUGEINT", "HUGEINT", "HUGEINT", "DOUBLE[]")
-    return called("exact_total", exact_total, takes, "DOUBLE", arguments, nulls=True)
-
-
-def _number_of(value: Typed, distinct: bool) -> exp.Expr:
-    return _aggregated("count", value.sql.copy(), distinct)
+_TAKES = ("HUGEINT", "HUGEINT", "DOUBLE[]")
 
 
 def _sum(value: Typed, distinct: bool) -> Typed | None:
@@ -163,14 +146,12 @@ def _sum(value: Typed, distinct: bool) -> Typed | None:
         return Typed(call("coalesce", total, number(0)), INTEGER)
     if value.kind is not Kind.FLOAT:
         return None
-    # of no value at all the sum is the integer 0, and a column has one type
-    nothing = compared(exp.EQ, _number_of(value, distinct), number(0))
-    refusal = call("error", string(NOT_IN_COLUMNS))
-    return Typed(chosen((nothing, refusal), default=_total(value, distinct)), FLOAT)
+    parts = _parts(value.sql, distinct)
+    return Typed(called("exact_sum", _exact_sum, _TAKES, "DOUBLE", parts, nulls=True), FLOAT)
 
 
-def exact_mean(total: int, count: int) -> float:
-    """Of integers, rounded once."""
+def _mean_of_integers(total: int, count: int) -> float:
+    """Rounded once."""
     return total / count
 
 
@@ -179,18 +160,17 @@ def _average(value: Typed, distinct: bool) -> Typed | None:
         return Typed(exp.Null(), NULL)
     if value.kind not in NUMBERS:
         return None
-    count = _number_of(value, distinct)
-    nothing = compared(exp.EQ, count, number(0))
-    divisor = cast(count.copy(), "DOUBLE")
+    count = _aggregated("count", value.sql.copy(), distinct)
     if value.kind is Kind.FLOAT:
-        mean: exp.Expr = exp.Div(this=operand(_total(value, distinct)), expression=divisor)
-        return Typed(chosen((nothing, exp.Null()), default=mean), FLOAT)
+        takes, parts = (*_TAKES, "BIGINT"), [*_parts(value.sql, distinct), count]
+        return Typed(called("exact_mean", _exact_mean, takes, "DOUBLE", parts, nulls=True), FLOAT)
     total = cast(_aggregated("sum", value.sql.copy(), distinct), "HUGEINT")
     small = compared(exp.LTE, call("abs", total.copy()), number(_HALF))
-    mean = exp.Div(this=cast(total.copy(), "DOUBLE"), expression=divisor)
+    both = cast(total.copy(), "DOUBLE"), call("nullif", cast(count.copy(), "DOUBLE"), number(0.0))
+    mean = exp.Div(this=both[0], expression=both[1])
     given = ("HUGEINT", "BIGINT")
-    large = called("exact_mean", exact_mean, given, "DOUBLE", (total, count.copy()))
-    return Typed(chosen((nothing, exp.Null()), (small, mean), default=large), FLOAT)
+    large = called("mean_of_integers", _mean_of_integers, given, "DOUBLE", (total, count))
+    return Typed(chosen((small, mean), default=large), FLOAT)
 
 
 # ---- deviations ------------------------------------------------------------------------------------
@@ -216,6 +196,30 @@ def _deviation(name: str, less: int) -> Callable[[Typed, bool], Typed | None]:
     return make
 
 
+def _percentile(name: str, between: bool) -> GatheredSql:
+    """The percentile is known before the query runs: that of the first row, which columns do not have."""
+
+    def of_list(values: list[Value], percentile: Value, rows: int) -> Value:
+        gathering = of.Percentile(name, between)
+        for value in values or ([None] if rows else []):
+            gathering.add(value, percentile)
+        return gathering.result()
+
+    def make(value: Typed, distinct: bool, percentile: Typed) -> Typed | None:
+        if value.kind not in NUMBERS or percentile.kind not in NUMBERS:
+            return None
+        if percentile.constant is None:
+            return None
+        type_, result = Type(Kind.LIST, value.kind), FLOAT if between else value.type
+        given = call("coalesce", _listed(value, distinct), or_nothing(type_))
+        takes = (sql_type(type_), sql_type(percentile.type), "BIGINT")
+        arguments = (given, percentile.sql, exp.Count(this=exp.Star()))
+        full = f"{name}_{value.kind.name}_{percentile.kind.name}"
+        return Typed(called(full, of_list, takes, sql_type(result), arguments), result)
+
+    return make
+
+
 ROWS = (
     aggregate(
         "count(value :: ANY) :: INTEGER",
@@ -225,13 +229,18 @@ ROWS = (
     ),
     aggregate("collect(value :: ANY) :: LIST", of.Collect, "a list of them", _collect),
     aggregate(
-        "sum(value :: NUMBER | DURATION) :: ANY", of.Sum, "their sum, rounded once; 0 of none", _sum
+        "sum(value :: NUMBER | DURATION) :: ANY",
+        of.Sum,
+        "their sum, rounded once; 0 of none",
+        _sum,
+        repeated=True,
     ),
     aggregate(
         "avg(value :: NUMBER | DURATION) :: ANY",
         of.Average,
         "their mean, a float; null of none",
         _average,
+        repeated=True,
     ),
     aggregate(
         "min(value :: ANY) :: ANY",
@@ -263,11 +272,13 @@ ROWS = (
         "percentileCont(value :: NUMBER, percentile :: NUMBER) :: ANY",
         lambda: of.Percentile("percentileCont", between=True),
         "the value at a percentile from 0 to 1, between two where it lies there",
+        _percentile("percentileCont", between=True),
     ),
     aggregate(
         "percentileDisc(value :: NUMBER, percentile :: NUMBER) :: ANY",
         lambda: of.Percentile("percentileDisc", between=False),
         "the value at a percentile from 0 to 1, one of those that there are",
+        _percentile("percentileDisc", between=False),
     ),
 )
 """One row an aggregate."""

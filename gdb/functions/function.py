@@ -186,7 +186,7 @@ class Aggregate:
 
     begin : makes one for a group; what it gathers is what the aggregate means.
     sql : of its argument and whether each value counts once; None where it has none for values of this type.
-    repeats : whether it shows how often a value occurs.
+    repeats : whether it shows how often a value occurs. repeated : its SQL has the argument several times.
     """
 
     signature: Signature
@@ -194,6 +194,7 @@ class Aggregate:
     doc: str
     sql: GatheredSql | None = None
     repeats: bool = True
+    repeated: bool = False
 
     @property
     def name(self) -> str:
@@ -216,6 +217,7 @@ def aggregate(
     sql: GatheredSql | None = None,
     *,
     repeats: bool = True,
+    repeated: bool = False,
 ) -> Aggregate:
     """A row."""
-    return Aggregate(Signature.of(signature), begin, doc, sql, repeats)
+    return Aggregate(Signature.of(signature), begin, doc, sql, repeats, repeated)

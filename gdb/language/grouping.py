@@ -76,6 +76,8 @@ class Grouping:
 
     def select(self, source: str) -> str:
         """The SELECT over `source` (FROM and WHERE); keys are grouped by their position."""
+        if self.inner.before:
+            source = f"FROM (SELECT *, {', '.join(self.inner.before)} {source}) AS prepared"
         columns = [*self._keys, *self._aggregates]
         if not self._keys and not self._gathers:
             # aggregates of null leave none in the SQL, and there is one row all the same

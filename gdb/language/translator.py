@@ -40,6 +40,7 @@ from gdb.functions.types import (
     operand,
     sql_type,
     type_of,
+    written,
 )
 from gdb.language import temporal
 from gdb.language.columns import Columns, Parameters
@@ -95,6 +96,7 @@ class Translator:
     """Translates resolved expressions over some columns.
 
     names : columns that variables stand for.
+    before : what the rows that are gathered must have as well, each AS v0, v1, ...
     """
 
     def __init__(
@@ -108,6 +110,7 @@ class Translator:
         self.columns = columns
         self.parameters = parameters
         self._names = names or {}
+        self.before: list[str] = []
 
     def condition(self, expression: Expression) -> exp.Expr:
         """An expression that must be a boolean, as in WHERE.
@@ -481,10 +484,20 @@ class Translator:
             message = f"{row.name}() takes {takes}."
             raise problem(SyntaxProblem, self.scope.text, expression.place, message)
         arguments = [self.translate(argument) for argument in expression.arguments]
+        if row.repeated and not isinstance(arguments[0].sql, exp.Column):
+            arguments[0] = self.named(arguments[0])
         found = over_columns.gathered(row, arguments, expression.distinct)
         if found is None:
             raise self.refuse(expression.place, f"{row.name}() of {arguments[0].kind} is")
         return found
+
+    def named(self, value: Typed) -> Typed:
+        """A value as a column, where its SQL is to be written several times: computed before the rows are gathered."""
+        name = f"v{len(self.before)}"
+        if value.is_null:
+            return value
+        self.before.append(f"{written(value.sql, last=True)} AS {name}")
+        return Typed(exp.column(name), value.type)
 
     # ---- refusals --------------------------------------------------------------------------------
 

@@ -17,8 +17,8 @@ from gdb.values.temporal_text import (
 
 LARGE = 1 << 53
 
-# One label each, whose property x has all of these values and null: a column of one type, but for the last, whose values
-# no column has.
+# One label each, whose property x has all of these values and null: a column of one type, but for the last, whose
+# values no column has.
 CORPUS: dict[str, list[object]] = {
     "Int": [0, 1, -1, 2, 7, 63, LARGE, LARGE + 1, (1 << 63) - 1, -(1 << 63)],
     "Float": [

@@ -96,9 +96,10 @@ class Runner:
         meant = Definition(subject)
         self.turn += 1
         ways = ("", "WITH * ", "rows") if everywhere else ("", "WITH * ")[self.turn % 2 :][:1]
+        before = self.by_columns
         for way in ways:
             self._returned(subject, meant, way)
-        if meant.values and everywhere:
+        if meant.values and everywhere and (self.by_columns > before or subject.kinds == ("Any",)):
             self._written(subject, meant)
             self._tested(subject, meant)
 
@@ -150,7 +151,7 @@ class Runner:
     # ---- conditions ------------------------------------------------------------------------------
 
     def _tested(self, subject: Subject, meant: Definition) -> None:
-        """As a condition: pushed into candidates, behind WITH, in EXISTS. It is compared with some of its own values."""
+        """As a condition: pushed into candidates, behind WITH, in EXISTS; compared with one of its own values."""
         good, where = self._good(subject, meant)
         where = where.replace("WHERE ", "") + "AND " if where else ""
         distinct = {repr(value): value for value in meant.values.values() if value is not None}
