@@ -94,6 +94,7 @@ class Runner:
     def check(self, subject: Subject, everywhere: bool = True) -> None:
         """Compare the ways with the definition: all of them, or one of those over columns, each in its turn."""
         meant = Definition(subject)
+        everywhere = everywhere and any(value is not None for value in meant.values.values())
         self.turn += 1
         ways = ("", "WITH * ", "rows") if everywhere else ("", "WITH * ")[self.turn % 2 :][:1]
         before = self.by_columns

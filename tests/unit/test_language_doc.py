@@ -36,7 +36,14 @@ def test_update() -> None:
     text = TEXT
     for (start, end), shown in sorted(found, reverse=True):
         text = text[:start] + shown + text[end:]
+    text = doc.ALL_FUNCTIONS.sub(lambda _: doc.all_functions(), text)
     doc.LANGUAGE.write_text(text, encoding="utf-8")
+
+
+def test_the_functions_are_those_of_the_registry() -> None:
+    found = doc.ALL_FUNCTIONS.search(TEXT)
+    assert found is not None
+    assert found.group() == doc.all_functions()
 
 
 @pytest.mark.parametrize("example", EXAMPLES, ids=str)
