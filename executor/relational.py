@@ -7,6 +7,7 @@ makes it when needed and removes it.
 
 from __future__ import annotations
 
+import atexit
 import re
 import threading
 import time
@@ -26,11 +27,13 @@ from gdb.errors import (
     Cancelled,
     GdbError,
     InternalError,
+    NotSupported,
     OutOfBudget,
     QueryTimeout,
     RunError,
     TypeProblem,
 )
+from gdb.executor import python_functions
 from gdb.executor.arrow import Array, ArrowStream, read_stream
 from gdb.once import PerProcess
 from gdb.storage import scratch_folder
@@ -79,9 +82,10 @@ def query(
     Cancelled, QueryTimeout, OutOfBudget, RunError : never with the SQL in the message.
     TypeProblem, ArithmeticProblem, ArgumentProblem : a value cannot be used; without a place, which SQL has not.
     """
-    connection = _connect(memory)
+    connection, functions = _connect(memory)
     try:
         with _errors_of_ours(cancel):
+            functions.need(sql)
             for name, data in relations.items():
                 connection.register(name, data)
             run = lambda: _read(connection.sql(sql, params=dict(parameters)))  # noqa: E731
@@ -99,7 +103,7 @@ class Session:
     def __init__(
         self, memory: int | None, cancel: threading.Event | None, deadline: float | None
     ) -> None:
-        self._connection, self._memory = _connect(memory), memory
+        (self._connection, self._functions), self._memory = _connect(memory), memory
         self._cancel, self._deadline = cancel, deadline
         self._views: set[str] = set()
 
@@ -112,6 +116,7 @@ class Session:
     def table(self, name: str, sql: str, parameters: Mapping[str, Value]) -> None:
         """Make a temporary table of a SELECT. name : generated, never the user's."""
         text = f"CREATE TEMP TABLE {name} AS {sql}"
+        self._functions.need(sql)
         values = dict(parameters) or None
         self._run(lambda: self._connection.execute(text, values))
 
@@ -159,6 +164,7 @@ class Session:
     def answer(self, sql: str, parameters: Mapping[str, Value]) -> Array:
         """Run a SELECT, as `query`."""
         values = dict(parameters)
+        self._functions.need(sql)
         return self._run(lambda: _read(self._connection.sql(sql, params=values)))
 
     def _run(self, work: Callable[[], T]) -> T:
@@ -166,9 +172,10 @@ class Session:
             return _stoppable(work, self._connection.interrupt, self._cancel, self._deadline)
 
 
-def _connect(memory: int | None) -> duckdb.DuckDBPyConnection:
+def _connect(memory: int | None) -> tuple[duckdb.DuckDBPyConnection, _Functions]:
     if memory is not None:
-        return _open({"memory_limit": f"{max(memory, 1 << 20)}B"})
+        own = _open({"memory_limit": f"{max(memory, 1 << 20)}B"})
+        return own, _Functions(own)
     return _shared.connection()
 
 
@@ -195,6 +202,28 @@ def _read(relation: duckdb.DuckDBPyRelation) -> Array:
         return read_stream(_typed(relation))
 
 
+class _Functions:
+    """The functions of Python that one DuckDB knows. They belong to the connection that it was opened by, for they go
+    when that is closed."""
+
+    def __init__(self, database: duckdb.DuckDBPyConnection) -> None:
+        self._database = database
+        self._known: frozenset[str] = frozenset()
+        self._lock = waiting.Lock()
+
+    def need(self, sql: str) -> None:
+        """Make known what a text calls."""
+        missing = python_functions.mentioned(sql) - self._known
+        if missing:
+            with self._lock:
+                missing -= self._known
+                python_functions.make_known(missing, self._database)
+                self._known |= missing
+
+    def __len__(self) -> int:
+        return len(self._known)
+
+
 class _Shared:
     """The DuckDB of this process, for queries without a budget of their own: starting one takes some 30 ms, a second
     connection to it some 30 us.
@@ -205,19 +234,22 @@ class _Shared:
 
     def __init__(self) -> None:
         self._database: duckdb.DuckDBPyConnection | None = None
+        self._functions: _Functions | None = None
         self._used = 0  # connections
         self._lock = waiting.Lock()
         forks.watch(self)
         forks.watch_before(self)
+        atexit.register(self.forking)  # DuckDB complains of functions of Python that outlive it
 
-    def connection(self) -> duckdb.DuckDBPyConnection:
-        """A connection, to be given back."""
+    def connection(self) -> tuple[duckdb.DuckDBPyConnection, _Functions]:
+        """A connection, to be given back, and the functions that it knows."""
         with self._lock:
-            if self._database is None:
+            if self._database is None or self._functions is None:
                 self._database = _open({})
+                self._functions = _Functions(self._database)
             found = self._database.cursor()
             self._used += 1
-            return found
+            return found, self._functions
 
     def give_back(self, connection: duckdb.DuckDBPyConnection) -> None:
         try:
@@ -230,12 +262,12 @@ class _Shared:
         with self._lock:
             if self._database is not None and not self._used:
                 self._database.close()
-                self._database = None
+                self._database = self._functions = None
 
     def forked(self) -> None:
         if self._database is not None:
             forks.leak(self._database)
-        self._database, self._used = None, 0
+        self._database, self._functions, self._used = None, None, 0
 
 
 _shared = _Shared()
@@ -336,6 +368,8 @@ def _translated(error: duckdb.Error, cancel: threading.Event | None) -> GdbError
             "Give a larger memory=, or return fewer rows or columns.",
         )
     text = _friendly(str(error).partition("\n")[0].partition(": ")[2])
+    if python_functions.NOT_IN_COLUMNS in text:
+        return NotSupported("a value of the query has no column.", "It runs over rows.")
     if "ivision by zero" in text:
         return ArithmeticProblem(
             "an integer is divided by zero.",

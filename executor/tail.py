@@ -220,7 +220,7 @@ def finish(
     if len(parts) > 1:
         relation = arrow.chunks_array([chunk for one in parts for chunk in one.iter_chunks()])
     if tail.direct is not None:
-        return TailResult(tail.outputs, _told_durations(relation, tail.outputs))
+        return TailResult(tail.outputs, with_durations(relation, tail.outputs))
     if tail.tally is not None:
         return TailResult(tail.outputs, _tallied(parts, tail.tally, numbers))
     from gdb.executor.relational import query
@@ -240,10 +240,10 @@ def finish(
         cancel=cancel,
         deadline=deadline,
     )
-    return TailResult(tail.outputs, _told_durations(table, tail.outputs))
+    return TailResult(tail.outputs, with_durations(table, tail.outputs))
 
 
-def _told_durations(table: Array, outputs: Sequence[Output]) -> Array:
+def with_durations(table: Array, outputs: Sequence[Output]) -> Array:
     """The table with its microseconds called durations."""
     if not any(output.durations for output in outputs):
         return table

@@ -425,7 +425,7 @@ def ran(
                 ),
             )
         except QueryError as failed:
-            if embeddings > AGAIN:
+            if embeddings > AGAIN and not isinstance(failed, NotSupported):
                 from gdb.language.suspects import suspected
 
                 raise suspected(_parsed(request, clock), failed) from None

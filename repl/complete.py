@@ -38,24 +38,6 @@ KEYWORDS = (
     ),
     *("REPEATABLE ELEMENTS", "SUBGRAPHS", "INDUCED"),
 )
-FUNCTIONS = (
-    *(
-        "count",
-        "sum",
-        "avg",
-        "min",
-        "max",
-        "collect",
-        "id",
-        "elementId",
-        "labels",
-        "type",
-        "coalesce",
-        "abs",
-    ),
-    *("sign", "ceil", "floor", "sqrt", "toUpper", "toLower", "trim", "size", "toString"),
-    *("date", "datetime", "localdatetime", "duration"),
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,8 +116,10 @@ def _expected(before: str, word: str, names: Names) -> tuple[Iterable[str], str]
         return map(quoted, names.keys), "property"
     if not word or bracket == "{":
         return (), ""
+    from gdb.functions.library import NAMES  # many modules: the shell starts without them
+
     variables = {one or other for one, other in _VARIABLE.findall(before)}
-    return [*sorted(variables), *KEYWORDS, *(name + "(" for name in FUNCTIONS)], ""
+    return [*sorted(variables), *KEYWORDS, *(name + "(" for name in NAMES)], ""
 
 
 def _matching(word: str, found: Iterable[str], kind: str) -> list[Candidate]:

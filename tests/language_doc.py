@@ -18,6 +18,7 @@ from pathlib import Path
 
 import gdb
 from gdb.errors import GdbError
+from gdb.functions.library import AGGREGATES, SECTIONS
 from gdb.values import times
 from gdb.values.temporal_python import from_python
 
@@ -141,3 +142,19 @@ def escaped(text: str) -> str:
 
 def unescaped(text: str) -> str:
     return text.replace("\\|", "|")
+
+
+def all_functions() -> str:
+    """The tables of all functions and aggregates, as the registry has them."""
+    sections = (("Aggregates", tuple(AGGREGATES.values())), *SECTIONS)
+    lines: list[str] = []
+    for title, rows in sections:
+        lines += [f"| {title[0].lower()}{title[1:]} | |", "|---|---|"]
+        for row in rows:
+            signature = row.signature.text.replace("|", "\\|")
+            lines.append(f"| `{signature}` | {row.doc} |")
+        lines.append("")
+    return "\n".join(lines).rstrip()
+
+
+ALL_FUNCTIONS = re.compile(r"(?<=### All functions\n\n).*?(?=\n\n## )", re.DOTALL)

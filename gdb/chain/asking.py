@@ -13,6 +13,8 @@ from gdb.chain.liveness import Demand
 from gdb.chain.relation import Builder, Held, Relation, selected
 from gdb.chain.steps import Found
 from gdb.chain.translate import ChainTranslator
+from gdb.functions.types import BOOLEAN, INTEGER
+from gdb.language.aggregation import has_aggregate
 from gdb.language.clauses import Match, Return
 from gdb.language.mentions import of_pattern, of_query
 from gdb.language.rebuild import rebuilt
@@ -27,7 +29,6 @@ from gdb.language.syntax import (
     Variable,
     walk,
 )
-from gdb.language.types import BOOLEAN, INTEGER
 from gdb.logical.merge_matches import one_pattern
 from gdb.rows.component import pushable
 from gdb.rows.pattern import Condition
@@ -184,8 +185,6 @@ class Asked:
 
 def _plain(clause: Return) -> bool:
     """Whether RETURN gives a row for each row."""
-    from gdb.language.functions import has_aggregate
-
     if clause.distinct or clause.skip is not None or clause.limit is not None:
         return False
     return not any(has_aggregate(item.expression) for item in clause.items)

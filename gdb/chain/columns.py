@@ -9,10 +9,7 @@ from sqlglot import exp
 from gdb.chain.relation import Builder, Held, Relation
 from gdb.chain.steps import Looked
 from gdb.executor.tail import ColumnRef
-from gdb.language.columns import STORE_KIND, What
-from gdb.language.scope import has_labels
-from gdb.language.syntax import Element, LabelTerms, Name, Place
-from gdb.language.types import (
+from gdb.functions.types import (
     BOOLEAN,
     NODE,
     NULL,
@@ -24,6 +21,9 @@ from gdb.language.types import (
     call,
     joined,
 )
+from gdb.language.columns import STORE_KIND, What
+from gdb.language.scope import has_labels
+from gdb.language.syntax import Element, LabelTerms, Name, Place
 from gdb.storage.model import Kind as StoreKind
 
 
@@ -63,20 +63,10 @@ class RelationColumns:
         return Typed(exp.column(self.held[element].column), type_)
 
     def property(self, element: Element, key: Name) -> Typed:
-        type_ = self.scope.property_type(element, key)
+        type_ = self.scope.column_type(element, key)
         if type_ == NULL:
             return Typed(exp.Null(), NULL)
-        if Kind.DURATION in (type_.kind, type_.item):
-            raise self.builder.refuse(key.place, "a duration is")
-        if type_.kind is Kind.FLOAT and self._widened(element, key.text):
-            raise self.builder.refuse(
-                key.place, f"{key.text}, here an integer and there a float, is"
-            )
         return Typed(self._column(element, "property", key.text, STORE_KIND[type_]), type_)
-
-    def _widened(self, element: Element, key: str) -> bool:
-        """Whether some of the floats are integers in the store."""
-        return len(self.scope.stored_kinds(element, key)) > 1
 
     def identity(self, element: Element, place: Place) -> Typed:
         type_ = self.scope.id_type(element, place)

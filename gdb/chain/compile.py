@@ -17,9 +17,9 @@ from gdb.chain.steps import Chain
 from gdb.chain.translate import ChainTranslator
 from gdb.errors import LimitExceeded, NotSupported
 from gdb.executor.tail import Output
+from gdb.functions.types import NULL, Kind, Type, written
 from gdb.language.clauses import CallSubquery, Clause, Match, Query, Return, Unwind, With
 from gdb.language.report import problem
-from gdb.language.types import NULL, Kind, Type, written
 
 if TYPE_CHECKING:
     from gdb.executor.tail import Value
@@ -58,7 +58,7 @@ def _compiled(builder: Builder, query: Query) -> Chain:
     else:
         sql, types = _united(builder, query, found)
     outputs = tuple(
-        Output(name, _KINDS.get(type_.kind, "value"))
+        Output(name, _KINDS.get(type_.kind, "value"), Kind.DURATION in (type_.kind, type_.item))
         for name, type_ in zip(first.names, types, strict=True)
     )
     builder.scope.warn_of_unknown_names()

@@ -6,12 +6,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from gdb.language.aggregation import is_aggregate
 from gdb.language.clauses import CallSubquery, Clause, Match, Query, Return, Unwind, With
 from gdb.language.mentions import mentioned, of_pattern, of_query
 from gdb.language.rebuild import rebuilt
 from gdb.language.resolve import properties
 from gdb.language.syntax import Call, Expression, Literal, Variable, walk
-from gdb.rows.projecting import is_aggregate
 
 _WEIGHED = ("count", "sum", "min", "max")
 """The aggregates that take a row which stands for several."""

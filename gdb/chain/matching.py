@@ -16,6 +16,7 @@ from gdb.chain.steps import Found, Sought
 from gdb.chain.translate import ChainTranslator
 from gdb.errors import QueryError
 from gdb.executor.tail import ColumnRef
+from gdb.functions.types import INTEGER, NODE, RELATIONSHIP, Kind
 from gdb.language.columns import STORE_KIND
 from gdb.language.existence import is_edge_test
 from gdb.language.resolve import properties
@@ -30,7 +31,6 @@ from gdb.language.syntax import (
     RelationshipPattern,
     Variable,
 )
-from gdb.language.types import INTEGER, NODE, RELATIONSHIP, Kind
 from gdb.rows.component import pushable
 from gdb.rows.pattern import HIDDEN, Component, Condition, Pattern, pattern_of_match
 from gdb.storage.adjacency import Direction

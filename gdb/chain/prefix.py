@@ -27,11 +27,11 @@ from gdb.errors import (
     QueryError,
     QueryTimeout,
 )
+from gdb.functions.types import Kind
+from gdb.language.aggregation import is_aggregate
 from gdb.language.clauses import Clause, Match, Query, Return, ReturnItem, Unwind, With
 from gdb.language.syntax import Name, Variable, walk
-from gdb.language.types import Kind
 from gdb.rows.batches import MOST, Batches
-from gdb.rows.projecting import is_aggregate
 from gdb.rows.values import taken
 
 if TYPE_CHECKING:

@@ -13,6 +13,8 @@ from gdb.chain.asking import Asked, asks
 from gdb.chain.columns import RelationColumns, looked_up
 from gdb.chain.relation import Builder, Held, Relation, selected
 from gdb.chain.translate import ChainTranslator
+from gdb.functions.types import SCALARS, Kind, Typed, written
+from gdb.language.aggregation import is_aggregate
 from gdb.language.clauses import Return, ReturnItem, SortItem
 from gdb.language.rebuild import rebuilt
 from gdb.language.syntax import (
@@ -25,9 +27,7 @@ from gdb.language.syntax import (
     Variable,
     walk,
 )
-from gdb.language.types import SCALARS, Kind, Typed, written
 from gdb.rows.pattern import HIDDEN
-from gdb.rows.projecting import is_aggregate
 
 
 def projected(
@@ -194,6 +194,8 @@ class _Projection:
         if not count:  # aggregates of null alone leave none, and there is one row all the same
             written_.append(f"count(*) AS {builder.fresh('a')}")
         relation, source = looked_up(builder, relation, columns)
+        if translator.before:
+            source = f"(SELECT *, {', '.join(translator.before)} FROM {source})"
         sql = f"SELECT {', '.join(written_)} FROM {source}"
         if count:
             sql += f" GROUP BY {', '.join(str(k + 1) for k in range(count))}"

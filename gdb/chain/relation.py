@@ -16,9 +16,9 @@ from gdb.language.scope import Scope
 
 if TYPE_CHECKING:
     from gdb.executor.tail import Value
+    from gdb.functions.types import Type
     from gdb.language.columns import What
     from gdb.language.syntax import Element, Place
-    from gdb.language.types import Type
     from gdb.rows.context import Context
 
 

@@ -18,7 +18,7 @@ from gdb.executor import arrow
 from gdb.executor import run as executor
 from gdb.executor.embeddings import Embeddings, Wanted, unbound_edges
 from gdb.executor.relational import Session
-from gdb.executor.tail import ColumnRef, TailResult, gather
+from gdb.executor.tail import ColumnRef, TailResult, gather, with_durations
 from gdb.row_graph import started
 from gdb.rows.component import question
 
@@ -60,7 +60,7 @@ def ran(context: Context, chain: Chain, memory: int | None, profile: bool = Fals
         begin = time.monotonic()
         table = session.answer(chain.sql, chain.parameters)
         run.tell(f"answer: {len(table):,} rows", begin)
-    return Ran(TailResult(chain.outputs, table), run.lines or [])
+    return Ran(TailResult(chain.outputs, with_durations(table, chain.outputs)), run.lines or [])
 
 
 def _shown(step: Made | Found | Walked | Looked) -> str:

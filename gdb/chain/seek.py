@@ -16,8 +16,8 @@ from gdb.chain.relation import UNIT, Builder, Relation
 from gdb.chain.steps import Made, Sought
 from gdb.chain.translate import ChainTranslator
 from gdb.errors import QueryError
+from gdb.functions.types import Kind, written
 from gdb.language.mentions import mentioned
-from gdb.language.types import Kind, written
 from gdb.rows.seek import Equality, equality
 from gdb.storage.value_index import Wanted
 

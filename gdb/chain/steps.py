@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 if TYPE_CHECKING:
     from gdb.executor.tail import ColumnRef, Output, Value
-    from gdb.language.types import Type
+    from gdb.functions.types import Type
     from gdb.rows.pattern import Component, Condition, Edge, Pattern
 
 

@@ -7,18 +7,17 @@ from sys import getsizeof
 from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
 from gdb.errors import NameProblem, SyntaxProblem
+from gdb.functions.library import AGGREGATES, FUNCTIONS, NAMES
 from gdb.language.report import problem
 from gdb.language.suggest import did_you_mean
-from gdb.values.aggregates import AGGREGATES
-from gdb.values.library import FUNCTIONS
 from gdb.values.problems import ValueProblem
 from gdb.values.sizes import POINTER
 
 if TYPE_CHECKING:
     from gdb.allowance import Allowance
     from gdb.evaluator.context import Compiled, Context
+    from gdb.functions.function import Function
     from gdb.language.syntax import Call, Place
-    from gdb.values.function import Function
     from gdb.values.kinds import Row, Value
 
 Result = TypeVar("Result")
@@ -45,8 +44,7 @@ def found(call: Call, context: Context) -> Function:
         )
     function = FUNCTIONS.get(name.lower())
     if function is None:
-        known = [one.name for one in FUNCTIONS.values()] + [*AGGREGATES]
-        cure = did_you_mean(name, known) or "The handbook lists the functions."
+        cure = did_you_mean(name, NAMES) or "The handbook lists the functions."
         raise problem(
             NameProblem, text, call.function.place, f"there is no function '{name}'.", cure
         )

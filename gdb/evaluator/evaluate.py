@@ -54,6 +54,7 @@ from gdb.language.value_types import IsNormalized, IsTyped
 from gdb.values import arithmetic, comparison
 from gdb.values.graph import entries
 from gdb.values.kinds import Row, Value
+from gdb.values.lists import coalesce
 from gdb.values.naming import shown
 from gdb.values.numbers import integers
 from gdb.values.problems import ValueProblem
@@ -123,10 +124,8 @@ class Evaluator:
                 return self._arithmetic(expression)
             case Negative():
                 return self._negative(expression)
-            case Call(arguments=arguments, place=place):
-                function = found(expression, self._context)
-                value_of = self._applied(function.apply, place, *arguments)
-                return measured(value_of, f"{function.name}()", self._context.allowance)
+            case Call():
+                return self._call(expression)
             case ListLiteral(items=items):
                 constants = self._constant(expression)
                 if constants is not None:
@@ -314,6 +313,13 @@ class Evaluator:
                 raise context.located(found, place) from None
 
         return evaluate
+
+    def _call(self, expression: Call) -> Compiled:
+        function = found(expression, self._context)
+        if function.apply is coalesce:
+            return loops.first_there([self.compiled(part) for part in expression.arguments])
+        value_of = self._applied(function.apply, expression.place, *expression.arguments)
+        return measured(value_of, f"{function.name}()", self._context.allowance)
 
     def _parameter(self, expression: Parameter) -> Compiled:
         name, parameters = expression.name, self._context.parameters

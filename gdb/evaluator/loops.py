@@ -112,3 +112,16 @@ def reduction(
         return value
 
     return evaluate
+
+
+def first_there(values: Sequence[Compiled]) -> Compiled:
+    """coalesce(): what stands behind the first value that is not null is not evaluated."""
+
+    def evaluate(row: Row) -> Value:
+        for value in values:
+            found = value(row)
+            if found is not None:
+                return found
+        return None
+
+    return evaluate

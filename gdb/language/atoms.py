@@ -9,9 +9,9 @@ from typing import Literal as OneOf
 
 from gdb import limits
 from gdb.errors import SyntaxProblem
+from gdb.functions.library import RANDOM
 from gdb.language.clauses import Query
 from gdb.language.cursor import Cursor
-from gdb.language.signatures import RANDOM
 from gdb.language.syntax import (
     Call,
     Case,

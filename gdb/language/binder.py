@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Literal
 
 from gdb.errors import LimitExceeded, NotSupported, SyntaxProblem
 from gdb.executor.tail import Tail, same
-from gdb.language import functions, pushdown, question
+from gdb.language import pushdown, question
+from gdb.language.aggregation import is_aggregate
 from gdb.language.canonical import canonical, numbered
 from gdb.language.clauses import Match, Query, Simple
 from gdb.language.compared import Compared
@@ -310,7 +311,7 @@ def _check(scope: Scope, condition: Expression) -> None:
     for part in walk(condition):
         if isinstance(part, HasLabels):
             scope.tests.append(part)
-        if functions.is_aggregate(part):
+        if is_aggregate(part):
             raise problem(
                 SyntaxProblem,
                 scope.text,

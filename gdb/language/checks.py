@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from gdb.errors import LimitExceeded, SyntaxProblem
+from gdb.functions.kinds import BOOLEAN, INTEGER, MAP, STRING, Kind, Known, list_of
 from gdb.language import checks_patterns, checks_writing
 from gdb.language.checks_expressions import check_patterns, condition, known
 from gdb.language.checks_frame import Frame, Told
@@ -40,7 +41,6 @@ from gdb.language.clauses import (
     Unwind,
     With,
 )
-from gdb.language.kinds import BOOLEAN, INTEGER, MAP, STRING, Kind, Known, list_of
 from gdb.language.procedures import Procedure
 from gdb.language.syntax import Name, Subquery, Variable
 

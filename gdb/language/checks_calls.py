@@ -3,27 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TypeGuard
 
 from gdb.errors import NameProblem, SyntaxProblem
+from gdb.functions.function import Aggregate, Function
+from gdb.functions.kinds import Known
+from gdb.functions.library import AGGREGATES, FUNCTIONS, NAMES
 from gdb.language.checks_frame import Frame
 from gdb.language.dialects import instead_of
-from gdb.language.kinds import Known
-from gdb.language.signatures import AGGREGATES, FUNCTIONS, Signature
 from gdb.language.suggest import did_you_mean
-from gdb.language.syntax import Call, Expression, walk
+from gdb.language.syntax import Call
 
 
-def is_aggregate(expression: Expression) -> TypeGuard[Call]:
-    return isinstance(expression, Call) and expression.function.text.lower() in AGGREGATES
-
-
-def has_aggregate(expression: Expression) -> bool:
-    """Whether an aggregate stands anywhere in the expression; what a subquery in it does is its own."""
-    return any(is_aggregate(part) for part in walk(expression))
-
-
-def called(expression: Call, frame: Frame) -> Signature:
+def called(expression: Call, frame: Frame) -> Function | Aggregate:
     """What is called.
 
     Raises
@@ -31,12 +22,11 @@ def called(expression: Call, frame: Frame) -> Signature:
     NameProblem : there is no such function.
     """
     name = expression.function.text
-    signature = AGGREGATES.get(name.lower()) or FUNCTIONS.get(name.lower())
-    if signature is not None:
-        return signature
-    known = [known.name for known in (*AGGREGATES.values(), *FUNCTIONS.values())]
+    row = AGGREGATES.get(name.lower()) or FUNCTIONS.get(name.lower())
+    if row is not None:
+        return row
     message = f"there is no function '{name}'."
-    cure = instead_of(name) or did_you_mean(name, known)
+    cure = instead_of(name) or did_you_mean(name, NAMES)
     raise frame.problem(NameProblem, expression.function.place, "UnknownFunction", message, cure)
 
 
@@ -48,16 +38,16 @@ def check_call(expression: Call, given: Sequence[Known], frame: Frame) -> Known:
     SyntaxProblem : too many arguments, too few, or DISTINCT or * where it means nothing.
     TypeProblem : the first argument is of a kind that the function never takes.
     """
-    signature = called(expression, frame)
-    _check_star(expression, signature, frame)
+    row = called(expression, frame)
+    _check_star(expression, row, frame)
     if not expression.star:
-        _check_number(expression, signature, frame)
-    if signature.takes and not given[0].may_be(signature.takes):
+        _check_number(expression, row, frame)
+    if row.takes and not given[0].may_be(row.takes):
         raise frame.misfit(
             expression.arguments[0].place,
-            f"{signature.name}() takes {' or '.join(signature.takes)}, and this is {given[0]}.",
+            f"{row.name}() takes {' or '.join(row.takes)}, and this is {given[0]}.",
         )
-    return signature.result
+    return row.signature.result
 
 
 def refuse_aggregate(expression: Call, frame: Frame, nested: bool) -> SyntaxProblem:
@@ -72,8 +62,8 @@ def refuse_aggregate(expression: Call, frame: Frame, nested: bool) -> SyntaxProb
     return frame.problem(SyntaxProblem, expression.place, "InvalidAggregation", message, cure)
 
 
-def _check_star(expression: Call, signature: Signature, frame: Frame) -> None:
-    name = signature.name
+def _check_star(expression: Call, row: Function | Aggregate, frame: Frame) -> None:
+    name = row.name
     if expression.star and name != "count":
         message = f"{name}() takes no *."
     elif expression.distinct and name.lower() not in AGGREGATES:
@@ -83,8 +73,8 @@ def _check_star(expression: Call, signature: Signature, frame: Frame) -> None:
     raise frame.problem(SyntaxProblem, expression.place, "UnexpectedSyntax", message)
 
 
-def _check_number(expression: Call, signature: Signature, frame: Frame) -> None:
-    number, least, most = len(expression.arguments), signature.least, signature.most
+def _check_number(expression: Call, row: Function | Aggregate, frame: Frame) -> None:
+    number, least, most = len(expression.arguments), row.signature.least, row.signature.most
     if number >= least and (most is None or number <= most):
         return
     if most is None:
@@ -92,5 +82,5 @@ def _check_number(expression: Call, signature: Signature, frame: Frame) -> None:
     else:
         takes = str(least) if least == most else f"{least} to {most}"
     values = "value" if takes == "1" else "values"
-    message = f"{signature.name}() takes {takes} {values}, not {number}."
+    message = f"{row.name}() takes {takes} {values}, not {number}."
     raise frame.problem(SyntaxProblem, expression.place, "InvalidNumberOfArguments", message)

@@ -6,19 +6,7 @@ from collections.abc import Sequence
 from enum import Enum, auto
 
 from gdb.errors import SyntaxProblem
-from gdb.language import checks_patterns as patterns
-from gdb.language.checks_calls import called, check_call, is_aggregate, refuse_aggregate
-from gdb.language.checks_frame import Frame
-from gdb.language.checks_operators import (
-    arithmetic,
-    boolean,
-    index,
-    labelled,
-    listed,
-    negative,
-    with_keys,
-)
-from gdb.language.kinds import (
+from gdb.functions.kinds import (
     BOOLEAN,
     FLOAT,
     INTEGER,
@@ -34,9 +22,22 @@ from gdb.language.kinds import (
     common,
     list_of,
 )
+from gdb.functions.library import FUNCTIONS
+from gdb.language import checks_patterns as patterns
+from gdb.language.aggregation import is_aggregate
+from gdb.language.checks_calls import called, check_call, refuse_aggregate
+from gdb.language.checks_frame import Frame
+from gdb.language.checks_operators import (
+    arithmetic,
+    boolean,
+    index,
+    labelled,
+    listed,
+    negative,
+    with_keys,
+)
 from gdb.language.named_by import HasNamed
 from gdb.language.repeated import group_names
-from gdb.language.signatures import RANDOM
 from gdb.language.syntax import (
     Arithmetic,
     Call,
@@ -256,8 +257,9 @@ def _call(expression: Call, frame: Frame, aggregates: Aggregates) -> Known:
 
 def _refuse_random(argument: Expression, frame: Frame) -> None:
     for part in walk(argument):
-        if isinstance(part, Call) and part.function.text.lower() in RANDOM:
-            message = f"{part.function.text}() gives another value for each row, so no aggregate takes it."
+        row = FUNCTIONS.get(part.function.text.lower()) if isinstance(part, Call) else None
+        if row is not None and row.varies:
+            message = f"{row.name}() gives another value for each row, so no aggregate takes it."
             cure = "Compute it in a WITH before."
             raise frame.problem(SyntaxProblem, part.place, "NonConstantExpression", message, cure)
 

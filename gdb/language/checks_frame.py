@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
 from gdb.errors import NameProblem, QueryError, SyntaxProblem, TypeProblem
+from gdb.functions.kinds import Kind, Known
 from gdb.language.hidden import is_hidden
-from gdb.language.kinds import Kind, Known
 from gdb.language.report import located, problem
 from gdb.language.suggest import did_you_mean
 from gdb.language.syntax import Name, Parameter, Place

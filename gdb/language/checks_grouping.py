@@ -10,11 +10,12 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from gdb.errors import NameProblem, QueryError, SyntaxProblem
-from gdb.language.checks_calls import has_aggregate, is_aggregate, refuse_aggregate
+from gdb.functions.kinds import VALUE, Known
+from gdb.language.aggregation import has_aggregate, is_aggregate
+from gdb.language.checks_calls import refuse_aggregate
 from gdb.language.checks_expressions import condition, known
 from gdb.language.checks_frame import Frame
 from gdb.language.checks_patterns import parts
-from gdb.language.kinds import VALUE, Known
 from gdb.language.syntax import (
     Arithmetic,
     Comparison,

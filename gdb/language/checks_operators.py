@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from gdb.errors import TypeProblem
-from gdb.language.checks_frame import Frame
-from gdb.language.kinds import (
+from gdb.functions.kinds import (
     ELEMENTS,
     FLOAT,
     INTEGER,
@@ -15,6 +14,7 @@ from gdb.language.kinds import (
     Kind,
     Known,
 )
+from gdb.language.checks_frame import Frame
 from gdb.language.syntax import (
     Arithmetic,
     ArithmeticOperator,

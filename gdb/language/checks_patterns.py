@@ -6,9 +6,9 @@ import re
 from collections.abc import Iterator, Sequence
 
 from gdb.errors import SyntaxProblem
+from gdb.functions.kinds import NODE, PATH, RELATIONSHIP, Kind, Known, list_of
 from gdb.language.checks_frame import Frame
 from gdb.language.hidden import is_hidden
-from gdb.language.kinds import NODE, PATH, RELATIONSHIP, Kind, Known, list_of
 from gdb.language.repeated import group_names
 from gdb.language.syntax import (
     Expression,

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from gdb.errors import NameProblem, SyntaxProblem
+from gdb.functions.kinds import VALUE, Known
 from gdb.language.checks_expressions import condition, known
 from gdb.language.checks_frame import Frame
 from gdb.language.clauses import CallProcedure
-from gdb.language.kinds import VALUE, Known
 from gdb.language.procedures import Signature
 from gdb.language.suggest import did_you_mean
 from gdb.language.syntax import Expression, Parameter

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from gdb.errors import SyntaxProblem
+from gdb.functions.kinds import ELEMENTS, NODE, PATH, RELATIONSHIP, Kind, Known
 from gdb.language.checks_expressions import check_names, check_values, known
 from gdb.language.checks_frame import Frame
 from gdb.language.checks_patterns import parts, refuse_parameters
 from gdb.language.clauses import Delete, Merge, Remove, Set, SetAll, SetItem, SetLabels, SetProperty
-from gdb.language.kinds import ELEMENTS, NODE, PATH, RELATIONSHIP, Kind, Known
 from gdb.language.named_by import HasNamed
 from gdb.language.syntax import (
     Expression,

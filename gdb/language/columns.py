@@ -12,10 +12,8 @@ from typing import Literal as OneOf
 
 from gdb.errors import InternalError
 from gdb.executor.tail import ColumnRef
-from gdb.language.nodes import exp
-from gdb.language.scope import Scope, has_labels
-from gdb.language.syntax import Element, LabelTerms, Name, Place
-from gdb.language.types import (
+from gdb.functions.nodes import exp
+from gdb.functions.types import (
     BOOLEAN,
     NODE,
     NULL,
@@ -30,6 +28,8 @@ from gdb.language.types import (
     joined,
     sql_type,
 )
+from gdb.language.scope import Scope, has_labels
+from gdb.language.syntax import Element, LabelTerms, Name, Place
 from gdb.storage.temporal import length_of
 
 if TYPE_CHECKING:
@@ -112,7 +112,7 @@ class EmbeddingColumns:
         return Typed(self._column(element, "element"), type_)
 
     def property(self, element: Element, key: Name) -> Typed:
-        type_ = self.scope.property_type(element, key)
+        type_ = self.scope.column_type(element, key)
         if type_ == NULL:
             return Typed(exp.Null(), NULL)
         column = self._column(element, "property", key.text, STORE_KIND[type_])
@@ -144,7 +144,7 @@ class ElementColumns:
     """Property columns c0, c1, ... of one element, whose labels or type are known beforehand.
 
     names : the labels of the vertex (all that the condition asks for are in or out alike), or the edge's one type.
-    casts : the columns may come in another type than the query means (one key, several types of it).
+    casts : a column may come without a type: nothing in some part of the elements has the key.
     """
 
     def __init__(
@@ -161,7 +161,7 @@ class ElementColumns:
         raise InternalError("a condition on one element asks for the element itself.")
 
     def property(self, element: Element, key: Name) -> Typed:
-        type_ = self.scope.property_type(element, key)
+        type_ = self.scope.column_type(element, key)
         if type_ == NULL:
             return Typed(exp.Null(), NULL)
         name = self._columns.setdefault(key.text, f"c{len(self._columns)}")

@@ -15,6 +15,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from gdb.executor.plan import Compare
+from gdb.functions.types import NUMBERS, Kind
 from gdb.language.compared_values import LARGEST, Side, pair
 from gdb.language.resolve import is_id
 from gdb.language.scope import Scope
@@ -32,7 +33,6 @@ from gdb.language.syntax import (
     Parameter,
     Property,
 )
-from gdb.language.types import NUMBERS, Kind
 from gdb.values import arithmetic
 from gdb.values.duration import DAY, Duration
 from gdb.values.problems import ValueProblem

@@ -17,9 +17,9 @@ import numpy.typing as npt
 
 from gdb import waiting
 from gdb.executor.plan import MISSING
+from gdb.functions.types import Kind
 from gdb.language.scope import Scope
 from gdb.language.syntax import Element, Name
-from gdb.language.types import Kind
 from gdb.once import MadeOnce
 from gdb.storage.adjacency import I64
 from gdb.storage.model import Column

@@ -11,9 +11,9 @@ from collections.abc import Callable, Sequence
 from functools import cache
 from typing import TYPE_CHECKING
 
-from gdb.language.nodes import exp
-from gdb.language.syntax import Comparator
-from gdb.language.types import (
+from gdb.functions.nodes import exp
+from gdb.functions.pieces import all_of, chosen, compared, number
+from gdb.functions.types import (
     BOOLEAN,
     NUMBERS,
     SCALARS,
@@ -31,10 +31,12 @@ from gdb.language.types import (
     operand,
     type_of,
 )
+from gdb.language.syntax import Comparator
 
 if TYPE_CHECKING:
     from gdb.executor.tail import Value
 
+_LEAST = -(1 << 63)
 _EXACT = 1 << 53  # whole numbers below this are floats, and no others are rounded to them
 
 
@@ -144,8 +146,7 @@ def within_values(
         return Typed(exp.false(), BOOLEAN)
     if item.is_null:
         return null()
-    same = [value for value in values if value is not None and _alike_value(item.kind, value)]
-    same = [value for value in same if not (isinstance(value, float) and math.isnan(value))]
+    same = [found for value in values for found in _as_kind(item.kind, value)]
     missing = any(value is None for value in values)
     if not same:
         return null() if missing else Typed(null_or_false(item.sql), BOOLEAN)
@@ -156,28 +157,59 @@ def within_values(
     return Typed(exp.In(this=operand(item.sql), query=query), BOOLEAN)
 
 
-def _alike_value(kind: Kind, value: Value) -> bool:
-    type_ = type_of(value)
-    return type_ is not None and type_.kind in SCALARS and alike(kind, type_.kind, True)
-
-
-def within_list(item: Typed, items: Typed) -> Typed:
-    """item IN a list that is computed or a property; such lists hold no nulls."""
-    if items.is_null:
-        return null()
-    assert items.type.item is not None
-    empty = exp.EQ(this=call("len", items.sql.copy()), expression=exp.Literal.number(0))
-    found: exp.Expr = call("list_contains", items.sql.copy(), item.sql)
-    if not _never_nan(item):
-        nan = call("isnan", item.sql.copy())
-        found = exp.And(this=found, expression=negated(nan))
-    if item.is_null:
-        found = exp.Null()
-    elif not alike(item.kind, items.type.item, True):
-        found = null_or_false(item.sql, items.sql)
-    return Typed(exp.Case(ifs=[exp.If(this=empty, true=exp.false())], default=found), BOOLEAN)
+def _as_kind(kind: Kind, value: Value) -> list[Value]:
+    """The value of this kind that is equal to a constant, if there is one: 2.0 is 2, and 2**53 + 1 no float."""
+    type_ = None if value is None else type_of(value)
+    if type_ is None or type_.kind not in SCALARS or not alike(kind, type_.kind, True):
+        return []
+    if isinstance(value, float):
+        if math.isnan(value):
+            return []
+        if kind is Kind.INTEGER:
+            whole = int(value) if math.isfinite(value) and value == int(value) else None
+            return [] if whole is None or not _LEAST <= whole < -_LEAST else [whole]
+    elif kind is Kind.FLOAT and isinstance(value, int):
+        return [float(value)] if float(value) == value else []
+    return [value]
 
 
 def any_of(tests: Sequence[Typed]) -> Typed:
     """Whether one of several tests is true."""
     return Typed(joined(exp.Or, [test.sql for test in tests]), BOOLEAN)
+
+
+def within(item: Typed, items: Typed) -> exp.Expr:
+    """item IN a list that is a column or computed, and may hold nulls."""
+    held = items.type.item
+    assert held is not None
+    empty = compared(exp.EQ, call("len", items.sql.copy()), number(0))
+    branches = [(is_null(items.sql.copy()), exp.Null()), (empty, exp.false())]
+    if item.is_null or held is Kind.NULL:
+        return chosen(*branches, default=exp.Null())
+    branches.append((is_null(item.sql.copy()), exp.Null()))
+    if alike(item.kind, held, True):
+        branches.append((_listed(item, items, held), exp.true()))
+    fewer = compared(exp.LT, call("list_count", items.sql.copy()), call("len", items.sql.copy()))
+    return chosen(*branches, (fewer, exp.Null()), default=exp.false())
+
+
+def _listed(item: Typed, items: Typed, held: Kind) -> exp.Expr:
+    """Whether the item, of a kind like the list's, stands in it: a number as the list's kind of number, where there is
+    one that equals it."""
+    if item.kind is Kind.INTEGER and held is Kind.FLOAT:
+        near = cast(item.sql.copy(), "DOUBLE")
+        same = compared(exp.EQ, cast(near, "HUGEINT"), cast(item.sql.copy(), "HUGEINT"))
+        there = call("list_contains", items.sql.copy(), near.copy())
+    elif item.kind is Kind.FLOAT and held is Kind.INTEGER:
+        whole = cast(item.sql.copy(), "BIGINT", attempt=True)
+        same = all_of(
+            compared(exp.EQ, call("trunc", item.sql.copy()), item.sql),
+            compared(exp.LT, call("abs", item.sql.copy()), number(-float(_LEAST))),
+        )
+        there = call("list_contains", items.sql.copy(), whole)
+    else:
+        there = call("list_contains", items.sql.copy(), item.sql.copy())
+        if _never_nan(item):
+            return there
+        same = negated(call("isnan", item.sql.copy()))
+    return chosen((same, there), default=exp.false())

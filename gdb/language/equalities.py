@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from gdb.functions.types import Kind
 from gdb.language.syntax import (
     Comparator,
     Comparison,
@@ -21,7 +22,6 @@ from gdb.language.syntax import (
     Parameter,
     Property,
 )
-from gdb.language.types import Kind
 from gdb.storage.value_index import Wanted
 
 if TYPE_CHECKING:

@@ -7,14 +7,13 @@ in ORDER BY, must be made of keys, of constants, of aggregates, or belong to a n
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TypeGuard
 
 from gdb.errors import SyntaxProblem
-from gdb.language import functions
+from gdb.functions.nodes import exp
+from gdb.functions.types import INTEGER, Typed, written
+from gdb.language.aggregation import counts_rows, is_aggregate
 from gdb.language.canonical import canonical
-from gdb.language.nodes import exp
 from gdb.language.report import problem
-from gdb.language.scalar import Translator
 from gdb.language.syntax import (
     Arithmetic,
     Call,
@@ -25,7 +24,7 @@ from gdb.language.syntax import (
     Place,
     Property,
 )
-from gdb.language.types import Typed, written
+from gdb.language.translator import Translator
 
 
 class Grouping:
@@ -57,20 +56,14 @@ class Grouping:
 
     def aggregate(self, expression: Call) -> Typed:
         """An aggregate column, made once for each text."""
-        inner, text = self.inner, self.inner.scope.text
-        argument = None
-        if not counts_rows(expression):
-            self.others = True
-            if expression.star or len(expression.arguments) != 1:
-                name = expression.function.text
-                raise problem(
-                    SyntaxProblem, text, expression.place, f"{name}() takes one value.", ""
-                )
-            argument = inner.translate(expression.arguments[0])
+        self.others = self.others or not counts_rows(expression)
         key = self.text(expression)
         if key not in self.aggregates:
-            typed = functions.aggregate(expression, argument, text)
-            self._gathers |= argument is None or not argument.is_null or is_count(expression)
+            if counts_rows(expression):  # and reads no element for it
+                typed = Typed(exp.Count(this=exp.Star()), INTEGER)
+            else:
+                typed = self.inner.gathered(expression)
+            self._gathers |= any(typed.sql.find_all(exp.Func))
             name = f"a{len(self._aggregates)}"
             self._aggregates.append(f"{written(typed.sql, last=True)} AS {name}")
             self.aggregates[key] = Typed(exp.column(name), typed.type)
@@ -83,6 +76,8 @@ class Grouping:
 
     def select(self, source: str) -> str:
         """The SELECT over `source` (FROM and WHERE); keys are grouped by their position."""
+        if self.inner.before:
+            source = f"FROM (SELECT *, {', '.join(self.inner.before)} {source}) AS prepared"
         columns = [*self._keys, *self._aggregates]
         if not self._keys and not self._gathers:
             # aggregates of null leave none in the SQL, and there is one row all the same
@@ -102,7 +97,7 @@ class GroupedTranslator(Translator):
         self.grouping = grouping
 
     def translate(self, expression: Expression) -> Typed:
-        if functions.is_aggregate(expression) and isinstance(expression, Call):
+        if is_aggregate(expression):
             return self.grouping.aggregate(expression)
         if not isinstance(expression, Element):  # an element would be looked up a second time
             known = self.grouping.keys.get(_safe_text(self.grouping, expression))
@@ -167,21 +162,6 @@ class _GroupedColumns:
         return self.grouping.carry(
             f"{self.grouping.text(element)}:{len(self.grouping.keys)}", typed
         )
-
-
-def is_count(expression: Expression) -> TypeGuard[Call]:
-    """count of anything."""
-    return isinstance(expression, Call) and expression.function.text.lower() == "count"
-
-
-def counts_rows(expression: Expression) -> bool:
-    """count(*), or count of a node or relationship, which is never null."""
-    if not is_count(expression):
-        return False
-    arguments = expression.arguments
-    if expression.star:
-        return True
-    return not expression.distinct and len(arguments) == 1 and isinstance(arguments[0], Element)
 
 
 def _again(typed: Typed) -> Typed:

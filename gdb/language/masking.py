@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from gdb.executor import masks
 from gdb.executor.masks import Both, Either, Fixed, Negated, Test
+from gdb.functions.types import Kind, alike
+from gdb.language.constants import NotConstant, constant
 from gdb.language.scope import Scope, has_labels
 from gdb.language.syntax import (
     Call,
@@ -33,21 +35,13 @@ from gdb.language.syntax import (
     StringOperator,
     StringTest,
 )
-from gdb.language.temporal import ZONE
-from gdb.language.types import Kind, alike
 from gdb.storage import temporal
 
 if TYPE_CHECKING:
     from gdb.executor.tail import Value
-    from gdb.storage.model import Kind as StoreKind
 
 _INTEGERS = range(-(1 << 63), 1 << 63)
 _MOST_TEXTS = 16  # of an IN; DuckDB makes a hash table of more
-_MADE: dict[str, tuple[StoreKind, Kind]] = {
-    "date": ("date", Kind.DATE),
-    "localdatetime": ("datetime", Kind.DATETIME),
-    "duration": ("duration", Kind.DURATION),
-}
 
 _OPERATORS: dict[Comparator, masks.Operator] = {
     Comparator.EQUAL: "=",
@@ -148,27 +142,11 @@ def _side(expression: Expression, scope: Scope) -> Side | None:
             return _fixed(scope.parameter(name, place))
         case Negative(operand=Literal(value=int() | float() as value)) if value is not True:
             return None if isinstance(value, bool) else _fixed(-value)
-        case Call(function=function, arguments=(only,), distinct=False, star=False):
-            made = _MADE.get(function.text.lower())
-            return None if made is None else _time(made, _side(only, scope))
-    return None
-
-
-def _time(made: tuple[StoreKind, Kind], given: Side | None) -> Side | None:
-    """date(x) and so on, of a text that is known and right."""
-    kind, wanted = made
-    match given:
-        case (Fixed(kind="string", value=bytes() as text), _):
-            written = text.decode()
-            if kind == "datetime" and ZONE.search(written):
-                return None  # localdatetime() refuses it, with its place
+        case Call():
             try:
-                found = _fixed(temporal.parse(written, kind))
-            except ValueError:
+                return _fixed(constant(expression, scope))
+            except NotConstant:
                 return None
-            return found
-        case (Fixed(), found_kind) if found_kind is wanted:
-            return given
     return None
 
 

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
 from gdb.errors import SyntaxProblem
-from gdb.language.kinds import VALUE, Kind, Known
+from gdb.functions.kinds import VALUE, Kind, Known
 from gdb.values.duration import Duration
 from gdb.values.elements import NodeValue, PathValue, RelationshipValue
 

@@ -14,15 +14,21 @@ from typing import Literal as OneOf
 
 from gdb.errors import SyntaxProblem, TypeProblem
 from gdb.executor.tail import NUMBER, ColumnRef, Output, Tail
-from gdb.language import functions
+from gdb.functions.nodes import exp
+from gdb.functions.types import Kind, Typed, joined, written
+from gdb.language.aggregation import (
+    counts_rows,
+    has_aggregate,
+    ignores_repeats,
+    is_aggregate,
+    is_count,
+)
 from gdb.language.clauses import Return, ReturnItem, SortItem
 from gdb.language.columns import EmbeddingColumns, Parameters
-from gdb.language.grouping import GroupedTranslator, Grouping, counts_rows, is_count
+from gdb.language.grouping import GroupedTranslator, Grouping
 from gdb.language.hidden import is_hidden
-from gdb.language.nodes import exp
 from gdb.language.report import problem
 from gdb.language.resolve import elements, is_id, measure, resolve
-from gdb.language.scalar import Translator
 from gdb.language.scope import Scope
 from gdb.language.syntax import (
     Element,
@@ -33,7 +39,7 @@ from gdb.language.syntax import (
     Variable,
     walk,
 )
-from gdb.language.types import Kind, Typed, joined, written
+from gdb.language.translator import Translator
 
 NEGATIVE = "NegativeIntegerArgument"  # the standard's name of the error
 
@@ -60,9 +66,7 @@ class _Projection:
         self.items = self._items()
         self.order = [self._sorted_by(item) for item in returning.order]
         sorts = [item.expression for item in self.order]
-        aggregates = any(
-            functions.has_aggregate(e) for e in [*(i.expression for i in self.items), *sorts]
-        )
+        aggregates = any(has_aggregate(e) for e in [*(i.expression for i in self.items), *sorts])
         self.grouping = aggregates or returning.distinct
         self.skip = self._number(returning.skip, "SKIP")
         self.limit = self._number(returning.limit, "LIMIT")
@@ -147,7 +151,7 @@ class _Projection:
         grouping = Grouping(self.over_embeddings) if self.grouping else None
         if grouping is not None:
             for item in self.items:
-                if not functions.has_aggregate(item.expression):
+                if not has_aggregate(item.expression):
                     grouping.add_key(item.expression)
             translator = GroupedTranslator(grouping)
         items = [translator.translate(item.expression) for item in self.items]
@@ -208,9 +212,7 @@ class _Projection:
     def _check_outputs(self, items: Sequence[Typed]) -> None:
         for item, typed in zip(self.items, items, strict=True):
             if typed.type.item in (Kind.NODE, Kind.RELATIONSHIP):
-                raise functions.not_supported(
-                    self.scope.text, item.expression.place, "a list of nodes is", "Return id()s."
-                )
+                raise self.over_embeddings.refuse(item.expression.place, "a list of nodes is")
 
     # ---- what the executor is told ---------------------------------------------------------------
 
@@ -238,14 +240,11 @@ class _Projection:
         occurs shows nowhere."""
         of = {(ref.element, ref.index) for ref in refs}
         items = [item.expression for item in self.items]
-        aggregates = [part for item in items for part in walk(item) if functions.is_aggregate(part)]
+        aggregates = [part for item in items for part in walk(item) if is_aggregate(part)]
         aggregates += [
-            part
-            for item in self.order
-            for part in walk(item.expression)
-            if functions.is_aggregate(part)
+            part for item in self.order for part in walk(item.expression) if is_aggregate(part)
         ]
-        repeats_show = not all(functions.ignores_repeats(part) for part in aggregates)
+        repeats_show = not all(ignores_repeats(part) for part in aggregates)
         if not self.grouping or repeats_show or len(of) != 1:
             return None
         element, index = of.pop()
@@ -260,7 +259,7 @@ class _Projection:
         expressions = [item.expression for item in self.items]
         if self.grouping:
             # DISTINCT of what tells the values of one vertex apart, and of anything else that belongs to it
-            plain = once is not None and not any(map(functions.has_aggregate, expressions))
+            plain = once is not None and not any(map(has_aggregate, expressions))
             if not plain or not any(map(self._tells_apart, expressions)):
                 return None
             items = [self.over_embeddings.translate(expression) for expression in expressions]
@@ -277,7 +276,7 @@ class _Projection:
             return None
         numbers = tuple(counts_rows(item.expression) for item in self.items)
         keys = [i.expression for i, n in zip(self.items, numbers, strict=True) if not n]
-        if not any(numbers) or not keys or any(map(functions.has_aggregate, keys)):
+        if not any(numbers) or not keys or any(map(has_aggregate, keys)):
             return None
         translated = [self.over_embeddings.translate(key) for key in keys]
         plain = all(isinstance(key.sql, exp.Column) for key in translated)

@@ -14,13 +14,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from gdb.language import functions
+from gdb.functions.nodes import exp
+from gdb.functions.types import joined, written
+from gdb.language.aggregation import is_aggregate
 from gdb.language.canonical import canonical, conjunction
 from gdb.language.columns import ElementColumns, Parameters
 from gdb.language.existence import EdgeTest, with_edge
-from gdb.language.nodes import exp
 from gdb.language.resolve import elements, is_id, parameters
-from gdb.language.scalar import Translator
 from gdb.language.scope import Scope, has_labels
 from gdb.language.syntax import (
     Arithmetic,
@@ -38,7 +38,7 @@ from gdb.language.syntax import (
     children,
     walk,
 )
-from gdb.language.types import joined, written
+from gdb.language.translator import Translator
 
 if TYPE_CHECKING:
     from gdb.executor.tail import Value
@@ -129,7 +129,7 @@ def _on_properties(condition: Expression) -> bool:
                 name = function.text.lower()
                 if name == "type" and arguments and isinstance(arguments[0], Element):
                     continue
-                if functions.is_aggregate(part):
+                if is_aggregate(part):
                     return False
             case Arithmetic(rest=rest):
                 if any(sign in "/%" and not _safe_divisor(right) for sign, right in rest):

@@ -12,10 +12,8 @@ from gdb.language.report import problem
 from gdb.language.resolve import conjuncts
 from gdb.language.syntax import (
     Call,
-    Case,
     Comparison,
     Expression,
-    Index,
     ListComprehension,
     Literal,
     MapLiteral,
@@ -30,9 +28,6 @@ from gdb.language.syntax import (
     Quantified,
     Reduce,
     RelationshipPattern,
-    Slice,
-    StringOperator,
-    StringTest,
     Subquery,
     walk,
 )
@@ -45,12 +40,9 @@ _ONE_MATCH = "Write all patterns in one MATCH, separated by commas, and RETURN."
 _KINDS: dict[type[Expression], tuple[str, str]] = {
     MapLiteral: ("maps as values are", "Return the values as columns."),
     MapProjection: ("maps as values are", "Return the values as columns."),
-    Index: ("taking items or slices of a list is", "Use IN to look into a list."),
-    Slice: ("taking items or slices of a list is", "Use IN to look into a list."),
     IsTyped: ("a test of the type is", "Compare valueType() in Python."),
     HasNamed: ("a label that a value names is", "Write its name."),
     IsNormalized: ("IS NORMALIZED is", "Test it in Python."),
-    Case: ("CASE is", "Return the parts as columns, or use coalesce()."),
     ListComprehension: ("a list comprehension is", _PARAMETER),
     Reduce: ("reduce() is", _PARAMETER),
     PatternComprehension: ("a pattern inside an expression is", _IN_MATCH),
@@ -123,8 +115,6 @@ def check_expression(
 def refused(part: Expression) -> tuple[str, str] | None:
     """What the part is, and what to write instead; None if it can be translated."""
     match part:
-        case StringTest(operator=StringOperator.MATCHES):
-            return "a regular expression is", "Use STARTS WITH, ENDS WITH or CONTAINS."
         case Subquery(kind=kind):
             instead = "Write its pattern in MATCH, with RETURN DISTINCT or count(DISTINCT ...)."
             return f"{kind} {{ }} is", instead

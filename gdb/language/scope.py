@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from gdb import limits
 from gdb.errors import LimitExceeded, NameProblem, NotSupported, SyntaxProblem, TypeProblem
+from gdb.functions.types import INTEGER, NULL, OF_STORE, STRING, Kind, Type, common_kind, in_columns
 from gdb.language.clauses import Match
 from gdb.language.report import located, problem
 from gdb.language.suggest import did_you_mean
@@ -25,7 +26,6 @@ from gdb.language.syntax import (
     RelationshipPattern,
     Variable,
 )
-from gdb.language.types import INTEGER, NULL, OF_STORE, STRING, Type, common_kind, in_columns
 from gdb.storage.adjacency import Direction
 
 if TYPE_CHECKING:
@@ -264,6 +264,20 @@ class Scope:
         if place not in self._types:
             self._types[place] = self._property_type(element, key)
         return self._types[place]
+
+    def column_type(self, element: Element, key: Name) -> Type:
+        """The type of a property as one column.
+
+        Raises
+        ------
+        NotSupported : it is an integer here and a float there: a column would make floats of all.
+        TypeProblem, NotSupported : as `property_type`.
+        """
+        type_ = self.property_type(element, key)
+        if type_.kind is Kind.FLOAT and len(self.stored_kinds(element, key.text)) > 1:
+            message = f"{key.text}, here an integer and there a float, is not covered over columns."
+            raise problem(NotSupported, self.text, key.place, message)
+        return type_
 
     def _property_type(self, element: Element, key: Name) -> Type:
         parts = self._parts(element)

@@ -80,12 +80,25 @@ LabelTerms: TypeAlias = "tuple[tuple[Name, ...], ...]"
 
 
 @quick
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Literal:
-    """A number, string, boolean or null."""
+    """A number, string, boolean or null. Two are equal where they are of one type as well: 2 is not 2.0, nor 1 true,
+    nor 0.0 -0.0."""
 
     value: int | float | bool | str | None
-    place: Place = field(compare=False)
+    place: Place
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Literal) and self._key() == other._key()
+
+    def __hash__(self) -> int:
+        return hash(self._key())
+
+    def _key(self) -> tuple[object, ...]:
+        value = self.value
+        if isinstance(value, float):  # -0.0 == 0.0, and NaN is not NaN
+            return float, repr(value)
+        return type(value), value
 
 
 @quick

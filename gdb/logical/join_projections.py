@@ -62,7 +62,7 @@ def _one(first: Return, last: Return) -> Return | None:
 
 
 def _groups(clause: Return) -> bool:
-    from gdb.language.functions import has_aggregate
+    from gdb.language.aggregation import has_aggregate
 
     return clause.distinct or any(has_aggregate(item.expression) for item in clause.items)
 

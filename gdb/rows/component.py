@@ -22,11 +22,11 @@ from gdb.language.mentions import mentioned
 from gdb.language.pushdown import Conditions
 from gdb.language.question import Asked, asked, candidates_of, edge_of, soon_listed, vertex_of
 from gdb.language.resolve import elements, resolve
-from gdb.language.scalar import Translator
 from gdb.language.scope import Edge as ScopeEdge
 from gdb.language.scope import Scope
 from gdb.language.scope import Vertex as ScopeVertex
 from gdb.language.syntax import Element, Expression, Name, Variable
+from gdb.language.translator import Translator
 from gdb.query_graph import QueryGraph
 from gdb.row_graph import started
 from gdb.rows.pattern import Component, Condition, Edge, Pattern

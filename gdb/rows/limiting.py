@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from gdb.language.aggregation import is_aggregate
 from gdb.language.clauses import Clause, Match, Return, Unwind, With
 from gdb.language.syntax import walk
-from gdb.rows.projecting import is_aggregate
 
 
 def stops(clauses: Sequence[Clause]) -> list[int | None]:

@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING
 
 from gdb.allowance import paced
 from gdb.errors import TypeProblem
+from gdb.functions.library import AGGREGATES
+from gdb.language.aggregation import is_aggregate
 from gdb.language.clauses import Return, ReturnItem, SortItem
 from gdb.language.rebuild import rebuilt
 from gdb.language.report import problem
@@ -19,7 +21,7 @@ from gdb.language.syntax import Call, Expression, Name, Variable, walk
 from gdb.rows.batches import MOST, Parts
 from gdb.rows.pattern import HIDDEN
 from gdb.rows.subqueries import compiled
-from gdb.values.aggregates import AGGREGATES, KEY, Gathering
+from gdb.values.aggregates import KEY, Gathering
 from gdb.values.comparison import Key, group_key, sort_key
 from gdb.values.problems import ValueProblem
 from gdb.values.sizes import Growing, Pile
@@ -27,15 +29,11 @@ from gdb.values.sorting import in_order
 
 if TYPE_CHECKING:
     from gdb.rows.context import Context
+    from gdb.values.aggregates import Gathering
     from gdb.values.kinds import Row, Value
 
 
 _GROUP, _STATE = 200, 160  # bytes of a group, and of an aggregate in it, without what they keep
-
-
-def is_aggregate(expression: Expression) -> bool:
-    """Whether an expression is a call of an aggregate."""
-    return isinstance(expression, Call) and expression.function.text.lower() in AGGREGATES
 
 
 def enough(context: Context, projection: Return) -> int:
@@ -112,7 +110,7 @@ class Projection:
         aggregates: list[Call] = []
 
         def hidden(part: Expression) -> Expression | None:
-            if not is_aggregate(part) or not isinstance(part, Call):
+            if not is_aggregate(part):
                 return None
             if part not in aggregates:
                 aggregates.append(part)

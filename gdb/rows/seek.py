@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from gdb.errors import GdbError
+from gdb.functions.library import RANDOM
 from gdb.language.mentions import mentioned
 from gdb.language.scope import has_labels
-from gdb.language.signatures import RANDOM
 from gdb.language.syntax import (
     Call,
     Comparator,

@@ -6,8 +6,7 @@ An aggregate is made once for each group; `add` takes the values of a row, `resu
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Hashable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Hashable, Iterable, Sequence
 from fractions import Fraction
 from itertools import chain
 from typing import TYPE_CHECKING, Protocol
@@ -38,20 +37,6 @@ class Gathering(Protocol):
         ...
 
     def result(self) -> Value: ...
-
-
-@dataclass(frozen=True, slots=True)
-class Aggregate:
-    """name : as messages write it. arguments : how many it takes. begin : makes one for a group."""
-
-    name: str
-    arguments: int
-    begin: Callable[[], Gathering]
-
-    def over(self, distinct: bool) -> Gathering:
-        """A new one for a group; with `distinct` each value counts once."""
-        gathering = self.begin()
-        return Distinct(gathering) if distinct else gathering
 
 
 class Distinct:
@@ -150,7 +135,7 @@ class Sum:
                 raise ValueProblem("type", "sum() does not take numbers and durations together.")
             return self._time
         if self._floats:
-            return total(self._floats, float(self._whole))
+            return total(self._floats, floats_of(self._whole))
         return in_range(self._whole)  # what happens on the way may be larger
 
     def mean(self) -> Value:
@@ -160,7 +145,7 @@ class Sum:
         if self._time is not None:
             return times.divide(self.result(), self.count)
         if self._floats:
-            return total(self._floats, float(self._whole)) / self.count
+            return total(self._floats, floats_of(self._whole)) / self.count
         return float(Fraction(self._whole, self.count))
 
 
@@ -190,13 +175,39 @@ class Numbers(list["int | float"]):
         super().append(number)
 
 
-def total(numbers: Sequence[float], more: float = 0.0) -> float:
-    """The sum, rounded once; as IEEE 754 has it where infinity or NaN take part or it grows too large."""
-    every = chain(paced(numbers, len(numbers)), (more,))
+def total(numbers: Sequence[float], more: Sequence[float] = ()) -> float:
+    """The sum, rounded once, so that the order of the numbers is nothing to it; infinity where it grows too large, NaN
+    of opposite infinities. more : further numbers.
+
+    Examples
+    --------
+    >>> total([0.1] * 10), total([1e16, 1.0, -1e16]), total([1e308, 1e308, -1e308])
+    (1.0, 1.0, 1e+308)
+    """
+    every: Iterable[float] = chain(paced(numbers, len(numbers)), more)
     try:
         return math.fsum(every)
-    except (OverflowError, ValueError):
-        return sum(chain(numbers, (more,)))
+    except ValueError:  # both infinities
+        return math.nan
+    except OverflowError:  # on the way, perhaps not in the end
+        pass
+    infinite = [number for number in numbers if not math.isfinite(number)]
+    if infinite:
+        return sum(infinite)
+    exact = sum(map(Fraction, chain(paced(numbers, len(numbers)), more)), Fraction())
+    try:
+        return float(exact)
+    except OverflowError:
+        return math.inf if exact > 0 else -math.inf
+
+
+def floats_of(whole: int, unit: int = 1) -> list[float]:
+    """Floats whose exact sum is whole / unit; unit is a power of two."""
+    parts: list[float] = []
+    while whole:
+        parts.append(whole / unit)
+        whole -= int(Fraction(parts[-1]) * unit)
+    return parts
 
 
 class Deviation:
@@ -215,7 +226,7 @@ class Deviation:
         if count < 2:
             return 0.0
         mean = total(self._numbers) / count
-        squares = total([(number - mean) ** 2 for number in self._numbers])
+        squares = total([(number - mean) * (number - mean) for number in self._numbers])
         return math.sqrt(squares / (count - self._less))
 
 
@@ -258,21 +269,3 @@ def _number(name: str, value: Value) -> int | float:
     if isinstance(value, (int, float)) and not isinstance(value, bool):
         return value
     raise refusal(f"{name}()", "numbers", value)
-
-
-_ALL = (
-    Aggregate("count", 1, Count),
-    Aggregate("collect", 1, Collect),
-    Aggregate("sum", 1, Sum),
-    Aggregate("avg", 1, Average),
-    Aggregate("min", 1, lambda: Extreme(largest=False)),
-    Aggregate("max", 1, lambda: Extreme(largest=True)),
-    Aggregate("stDev", 1, lambda: Deviation("stDev", 1)),
-    Aggregate("stDevP", 1, lambda: Deviation("stDevP", 0)),
-    Aggregate("percentileCont", 2, lambda: Percentile("percentileCont", between=True)),
-    Aggregate("percentileDisc", 2, lambda: Percentile("percentileDisc", between=False)),
-    Aggregate("percentile_cont", 2, lambda: Percentile("percentile_cont", between=True)),
-    Aggregate("percentile_disc", 2, lambda: Percentile("percentile_disc", between=False)),
-)
-AGGREGATES: Mapping[str, Aggregate] = {aggregate.name.lower(): aggregate for aggregate in _ALL}
-"""By name in lower case."""

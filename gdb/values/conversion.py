@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 
 from gdb.allowance import here, paced
 from gdb.values import times
+from gdb.values.arguments import items
 from gdb.values.arithmetic import HIGHEST, as_text, in_range
-from gdb.values.function import Function, items, strict
 from gdb.values.naming import refusal
 from gdb.values.problems import ValueProblem
 
@@ -92,30 +92,25 @@ def to_boolean(value: Value) -> Value:
             raise refusal("toBoolean()", "a boolean, a string or an integer", value)
 
 
-def _three(name: str, convert: Callable[[Value], Value]) -> tuple[Function, ...]:
-    """The function itself, ...OrNull, ...List."""
+def or_null(convert: Callable[[Value], Value]) -> Callable[[Value], Value]:
+    """The form ...OrNull of a conversion: null for what it refuses."""
 
-    def or_null(value: Value) -> Value:
+    def converted(value: Value) -> Value:
         try:
             return None if value is None else convert(value)
         except ValueProblem:
             return None
 
-    def of_list(values: Value) -> Value:
-        given = items(f"{name}List", values)
-        here().make(_ITEM * len(given), f"{name}List()")
-        return [or_null(value) for value in paced(given, len(given))]
-
-    return (
-        strict(name, 1, 1, convert),
-        strict(f"{name}OrNull", 1, 1, or_null),
-        strict(f"{name}List", 1, 1, of_list),
-    )
+    return converted
 
 
-FUNCTIONS = (
-    *_three("toInteger", to_integer),
-    *_three("toFloat", to_float),
-    *_three("toString", to_string),
-    *_three("toBoolean", to_boolean),
-)
+def of_list(name: str, convert: Callable[[Value], Value]) -> Callable[[Value], Value]:
+    """The form ...List of a conversion: item by item, null for what it refuses. name : of this form."""
+    each = or_null(convert)
+
+    def converted(values: Value) -> Value:
+        given = items(name, values)
+        here().make(_ITEM * len(given), f"{name}()")
+        return [each(value) for value in paced(given, len(given))]
+
+    return converted

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import decimal
 import math
-import random
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from gdb.allowance import here
-from gdb.values.arithmetic import in_range, power, remainder
-from gdb.values.function import Function, integer, strict, string
+from gdb.values.arguments import integer, string
+from gdb.values.arithmetic import in_range
 from gdb.values.naming import refusal
 from gdb.values.problems import ValueProblem
 
@@ -24,8 +23,8 @@ def _number(name: str, value: Value) -> int | float:
     raise refusal(f"{name}()", "a number", value)
 
 
-def _of_float(name: str, compute: Callable[[float], float]) -> Function:
-    """A function from float to float."""
+def of_float(name: str, compute: Callable[[float], float]) -> Callable[[Value], Value]:
+    """A function from float to float, as one from a number to a float."""
 
     def apply(value: Value) -> Value:
         number = float(_number(name, value))
@@ -36,33 +35,40 @@ def _of_float(name: str, compute: Callable[[float], float]) -> Function:
         except ValueError:  # outside of what the function is defined for
             return math.nan
 
-    return strict(name, 1, 1, apply)
+    return apply
 
 
-def _abs(value: Value) -> Value:
+def absolute(value: Value) -> Value:
     number = abs(_number("abs", value))
     return in_range(number) if isinstance(number, int) else number
 
 
-def _sign(value: Value) -> Value:
+def sign(value: Value) -> Value:
     number = _number("sign", value)
     return (number > 0) - (number < 0)
 
 
-def _is_nan(value: Value) -> Value:
+def is_nan(value: Value) -> Value:
     return math.isnan(_number("isNaN", value))
 
 
-def _whole(round_: Callable[[float], int]) -> Callable[[float], float]:
+def whole(round_: Callable[[float], int]) -> Callable[[float], float]:
     """ceil and floor; infinity stays what it is."""
     return lambda number: float(round_(number)) if math.isfinite(number) else number
 
 
-def _logarithm(log: Callable[[float], float]) -> Callable[[float], float]:
+def logarithm(log: Callable[[float], float]) -> Callable[[float], float]:
     return lambda number: log(number) if number else -math.inf
 
 
-def _cotangent(number: float) -> float:
+def hyperbolic_sine(number: float) -> float:
+    try:
+        return math.sinh(number)
+    except OverflowError:
+        return math.copysign(math.inf, number)
+
+
+def cotangent(number: float) -> float:
     tangent = math.tan(number)
     return 1.0 / tangent if tangent else math.inf
 
@@ -81,7 +87,7 @@ _MODES = {
 _DIGITS = 400  # more than any float has on either side of the point
 
 
-def _round(value: Value, precision: Value = 0, mode: Value = None) -> Value:
+def rounded(value: Value, precision: Value = 0, mode: Value = None) -> Value:
     number = float(_number("round", value))
     digits = integer("round", precision)
     if not math.isfinite(number) or digits > _DIGITS:
@@ -105,7 +111,7 @@ def _mode(mode: Value) -> str:
     return _MODES[name]
 
 
-def _atan2(y: Value, x: Value) -> Value:
+def atan2(y: Value, x: Value) -> Value:
     return math.atan2(_number("atan2", y), _number("atan2", x))
 
 
@@ -138,7 +144,7 @@ def integers(start: Value, stop: Value, step: Value = 1) -> range | None:
     return numbers
 
 
-def _range(start: Value, stop: Value, step: Value = 1) -> Value:
+def integer_list(start: Value, stop: Value, step: Value = 1) -> Value:
     """start, start + step, ... up to stop, inclusive."""
     numbers = integers(start, stop, step)
     if numbers is None:
@@ -156,39 +162,3 @@ def _bound(value: Value) -> int:
         return value
     problem = refusal("range()", "integers", value)
     raise ValueProblem("argument", problem.message)
-
-
-FUNCTIONS = (
-    strict("abs", 1, 1, _abs),
-    strict("sign", 1, 1, _sign),
-    strict("isNaN", 1, 1, _is_nan),
-    strict("round", 1, 3, _round),
-    strict("range", 2, 3, _range),
-    strict("atan2", 2, 2, _atan2),
-    strict("power", 2, 2, power),
-    strict("mod", 2, 2, remainder),
-    _of_float("ceil", _whole(math.ceil)),
-    _of_float("ceiling", _whole(math.ceil)),
-    _of_float("floor", _whole(math.floor)),
-    _of_float("sqrt", math.sqrt),
-    _of_float("exp", math.exp),
-    _of_float("log", _logarithm(math.log)),
-    _of_float("ln", _logarithm(math.log)),
-    _of_float("log10", _logarithm(math.log10)),
-    _of_float("sin", math.sin),
-    _of_float("cos", math.cos),
-    _of_float("tan", math.tan),
-    _of_float("cot", _cotangent),
-    _of_float("asin", math.asin),
-    _of_float("acos", math.acos),
-    _of_float("atan", math.atan),
-    _of_float("sinh", math.sinh),
-    _of_float("cosh", math.cosh),
-    _of_float("tanh", math.tanh),
-    _of_float("degrees", math.degrees),
-    _of_float("radians", math.radians),
-    _of_float("haversin", lambda number: (1.0 - math.cos(number)) / 2.0),
-    Function("e", 0, 0, lambda: math.e),
-    Function("pi", 0, 0, lambda: math.pi),
-    Function("rand", 0, 0, random.random),
-)

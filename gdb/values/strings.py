@@ -8,7 +8,7 @@ from sys import getsizeof
 from typing import TYPE_CHECKING
 
 from gdb.allowance import here
-from gdb.values.function import Function, natural, strict, string
+from gdb.values.arguments import natural, string
 from gdb.values.naming import refusal
 from gdb.values.problems import ValueProblem
 
@@ -20,27 +20,28 @@ _LARGE = 1024  # characters
 _PART = 66  # bytes of a short string in a list
 
 
-def _of_string(name: str, compute: Callable[[str], Value]) -> Function:
-    return strict(name, 1, 1, lambda value: compute(string(name, value)))
+def of_string(name: str, compute: Callable[[str], Value]) -> Callable[[Value], Value]:
+    """A function of a string as one of a value."""
+    return lambda value: compute(string(name, value))
 
 
-def _left(text: Value, length: Value) -> Value:
+def left(text: Value, length: Value) -> Value:
     return string("left", text)[: natural("left", length)]
 
 
-def _right(text: Value, length: Value) -> Value:
+def right(text: Value, length: Value) -> Value:
     characters, count = string("right", text), natural("right", length)
     return characters[max(0, len(characters) - count) :]
 
 
-def _substring(text: Value, start: Value, length: Value = None) -> Value:
+def substring(text: Value, start: Value, length: Value = None) -> Value:
     characters, first = string("substring", text), natural("substring", start)
     if length is None:
         return characters[first:]
     return characters[first : first + natural("substring", length)]
 
 
-def _replace(text: Value, search: Value, by: Value) -> Value:
+def replace(text: Value, search: Value, by: Value) -> Value:
     characters, old, new = (string("replace", one) for one in (text, search, by))
     if len(new) > len(old) and len(characters) * (len(new) + 1) > _LARGE:
         size = len(characters) + characters.count(old) * (len(new) - len(old))
@@ -55,7 +56,7 @@ def _width(text: str) -> int:
     return getsizeof(text) // len(text) if len(text) > 99 else 4
 
 
-def _split(text: Value, delimiter: Value) -> Value:
+def split(text: Value, delimiter: Value) -> Value:
     """The parts between the delimiters; an empty delimiter parts all characters. Several may be given in a list."""
     given = delimiter if isinstance(delimiter, list) else [delimiter]
     delimiters = [string("split", one) for one in given]
@@ -69,19 +70,19 @@ def _split(text: Value, delimiter: Value) -> Value:
     return list(parts)
 
 
-def _trim(name: str, trimmed: Callable[[str, str | None], str]) -> Function:
+def trim(name: str, trimmed: Callable[[str, str | None], str]) -> Callable[..., Value]:
     """trim and its like: white space, or the characters given."""
 
     def apply(text: Value, characters: Value = None) -> Value:
         return trimmed(string(name, text), None if characters is None else string(name, characters))
 
-    return strict(name, 1, 2, apply)
+    return apply
 
 
 _FORMS = ("NFC", "NFD", "NFKC", "NFKD")
 
 
-def _normalize(text: Value, form: Value = "NFC") -> Value:
+def normalize(text: Value, form: Value = "NFC") -> Value:
     characters, asked = string("normalize", text), string("normalize", form).upper()
     match asked:
         case "NFC" | "NFD" | "NFKC" | "NFKD":
@@ -92,37 +93,12 @@ def _normalize(text: Value, form: Value = "NFC") -> Value:
             )
 
 
-def _length(name: str) -> Function:
-    return _of_string(name, len)
+def part(name: str, test: Callable[[str, str], bool]) -> Callable[..., Value]:
+    """contains() and its like."""
 
+    def apply(text: Value, within: Value) -> Value:
+        if not isinstance(text, str) or not isinstance(within, str):
+            raise refusal(f"{name}()", "two strings", within if isinstance(text, str) else text)
+        return test(text, within)
 
-def _part(name: str, test: Callable[[str, str], bool]) -> Function:
-    def apply(text: Value, part: Value) -> Value:
-        if not isinstance(text, str) or not isinstance(part, str):
-            raise refusal(f"{name}()", "two strings", part if isinstance(text, str) else text)
-        return test(text, part)
-
-    return strict(name, 2, 2, apply)
-
-
-FUNCTIONS = (
-    strict("left", 2, 2, _left),
-    strict("right", 2, 2, _right),
-    strict("substring", 2, 3, _substring),
-    strict("replace", 3, 3, _replace),
-    strict("split", 2, 2, _split),
-    strict("normalize", 1, 2, _normalize),
-    _trim("trim", str.strip),
-    _trim("btrim", str.strip),
-    _trim("ltrim", str.lstrip),
-    _trim("rtrim", str.rstrip),
-    _of_string("toUpper", str.upper),
-    _of_string("upper", str.upper),
-    _of_string("toLower", str.lower),
-    _of_string("lower", str.lower),
-    _length("char_length"),
-    _length("character_length"),
-    _part("contains", lambda text, part: part in text),
-    _part("startsWith", str.startswith),
-    _part("endsWith", str.endswith),
-)
+    return apply

@@ -1,9 +1,8 @@
-"""The temporal functions of the language by their names."""
+"""The temporal functions of the language, each for the kinds of temporal values that have it."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from gdb.values.duration import Duration
@@ -17,9 +16,8 @@ from gdb.values.temporal import (
     Temporal,
     Time,
 )
-from gdb.values.temporal_between import between, in_days, in_months, in_seconds
 from gdb.values.temporal_clock import real_instant, statement_instant, transaction_instant
-from gdb.values.temporal_make import KINDS, UTC, Kind, described, make, make_duration, present
+from gdb.values.temporal_make import UTC, Kind, described, make, present
 from gdb.values.temporal_truncate import truncate
 from gdb.values.zones import zone_of
 
@@ -27,41 +25,34 @@ if TYPE_CHECKING:
     from gdb.values.kinds import Value
 
 
-@dataclass(frozen=True, slots=True)
-class TemporalFunction:
-    """name : as the language writes it. least, most : how many arguments it takes. apply : to that many; null where an
-    argument is. Raises ValueProblem."""
-
-    name: str
-    least: int
-    most: int
-    apply: Callable[..., Value]
-
-
-_CLOCKS: dict[str, Callable[[], int]] = {
+CLOCKS: dict[str, Callable[[], int]] = {
     "transaction": transaction_instant,
     "statement": statement_instant,
     "realtime": real_instant,
 }
 
 
-def _constructor(kind: Kind) -> TemporalFunction:
+def constructor(kind: Kind) -> Callable[..., Temporal]:
+    """date() and its like: of the present, or of a value."""
+
     def apply(*given: Value) -> Temporal:
         return make(kind, given[0]) if given else present(kind, statement_instant())
 
-    return _function(kind.name, 0, 1, apply)
+    return apply
 
 
-def _clock(kind: Kind, name: str, clock: Callable[[], int]) -> TemporalFunction:
+def clock(kind: Kind, read: Callable[[], int]) -> Callable[..., Temporal]:
+    """date.statement() and its like, in a zone."""
+
     def apply(*given: Value) -> Temporal:
         zone = zone_of(_text(given[0], "A timezone")) if given else UTC
-        return present(kind, clock(), zone)
+        return present(kind, read(), zone)
 
-    return _function(f"{kind.name}.{name}", 0, 1, apply)
+    return apply
 
 
-def _truncation(kind: Kind) -> TemporalFunction:
-    """Without a value, of the present; without a map, with no part changed."""
+def truncation(kind: Kind) -> Callable[..., Temporal]:
+    """date.truncate() and its like: without a value, of the present; without a map, with no part changed."""
 
     def apply(*given: Value) -> Temporal:
         unit = _text(given[0], "A unit")
@@ -71,34 +62,21 @@ def _truncation(kind: Kind) -> TemporalFunction:
             raise ValueProblem("argument", f"The parts to change are {described(changes)}, no map.")
         return truncate(kind, unit, value, changes)
 
-    return _function(f"{kind.name}.truncate", 1, 3, apply)
+    return apply
 
 
-def _distance(name: str, measure: Callable[[Instant, Instant], Duration]) -> TemporalFunction:
-    def apply(*given: Value) -> Temporal:
-        return measure(_instant(given[0]), _instant(given[1]))
-
-    return _function(f"duration.{name}", 2, 2, apply)
+def distance(measure: Callable[[Instant, Instant], Duration]) -> Callable[..., Temporal]:
+    """duration.between() and its like."""
+    return lambda one, other: measure(_instant(one), _instant(other))
 
 
-def _duration(*given: Value) -> Temporal:
-    return make_duration(given[0])
-
-
-def _from_epoch(*given: Value) -> Temporal:
+def from_epoch(*given: Value) -> Temporal:
     seconds, nanoseconds = _integer(given[0]), _integer(given[1]) if len(given) > 1 else 0
     return DateTime.of_instant(seconds * 1_000_000_000 + nanoseconds, UTC)
 
 
-def _from_epoch_millis(*given: Value) -> Temporal:
+def from_epoch_millis(*given: Value) -> Temporal:
     return DateTime.of_instant(_integer(given[0]) * 1_000_000, UTC)
-
-
-def _function(name: str, least: int, most: int, apply: Callable[..., Temporal]) -> TemporalFunction:
-    def of_null(*given: Value) -> Value:
-        return None if any(value is None for value in given) else apply(*given)
-
-    return TemporalFunction(name, least, most, of_null)
 
 
 def _instant(value: Value) -> Instant:
@@ -119,21 +97,3 @@ def _integer(value: Value) -> int:
     if isinstance(value, int) and not isinstance(value, bool):
         return value
     raise ValueProblem("argument", f"A time since 1970 is {described(value)}.", "Give an integer.")
-
-
-_FUNCTIONS = (
-    *(_constructor(kind) for kind in KINDS),
-    *(_clock(kind, name, clock) for kind in KINDS for name, clock in _CLOCKS.items()),
-    *(_truncation(kind) for kind in KINDS),
-    _function("duration", 1, 1, _duration),
-    _distance("between", between),
-    _distance("inMonths", in_months),
-    _distance("inDays", in_days),
-    _distance("inSeconds", in_seconds),
-    _function("datetime.fromepoch", 1, 2, _from_epoch),
-    _function("datetime.fromepochmillis", 1, 1, _from_epoch_millis),
-)
-TEMPORAL_FUNCTIONS: Mapping[str, TemporalFunction] = {
-    function.name.lower(): function for function in _FUNCTIONS
-}
-"""By their names in lower case: the language does not tell the cases of a function's name apart."""

@@ -59,7 +59,8 @@ def from_python(value: object) -> Value:
 
 def to_python(value: Value) -> object:
     """The value of Python, also within lists and maps, where Python has one that is exactly the same: of microseconds
-    and the years 1 to 9999. Otherwise the value itself, and so a Duration always, for a timedelta has no months."""
+    and the years 1 to 9999, and of a Duration seconds alone, for a timedelta tells them from neither days nor months.
+    Otherwise the value itself."""
     match value:
         case list():
             return [to_python(item) for item in value]
@@ -75,6 +76,11 @@ def to_python(value: Value) -> object:
             return _local(days, nanoseconds)
         case DateTime(days, nanoseconds) if _fits(days, nanoseconds):
             return _to_datetime(value)
+        case Duration(months=0, days=0, seconds=seconds, nanoseconds=rest) if rest % 1_000 == 0:
+            try:
+                return python.timedelta(0, seconds, rest // 1_000)
+            except OverflowError:  # longer than Python has
+                return value
         case _:
             return value
 

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from random import Random
 
-from gdb.language.signatures import AGGREGATES, FUNCTIONS
+from gdb.functions.library import AGGREGATES, FUNCTIONS
 
 LABELS = ("Person", "Admin", "City", "Nobody")
 TYPES = ("KNOWS", "LIVES_IN", "HATES")

@@ -8,11 +8,10 @@ import re
 import pytest
 
 from gdb.errors import SyntaxProblem
+from gdb.functions.library import AGGREGATES, FUNCTIONS
 from gdb.language.parser import CLAUSE_WORDS, parse
 from gdb.language.printer import printed
 from gdb.language.reading import MODES
-from gdb.values.aggregates import AGGREGATES
-from gdb.values.library import FUNCTIONS
 from tests import language_doc as doc
 from tests.language_doc import Call, Example
 
@@ -37,7 +36,14 @@ def test_update() -> None:
     text = TEXT
     for (start, end), shown in sorted(found, reverse=True):
         text = text[:start] + shown + text[end:]
+    text = doc.ALL_FUNCTIONS.sub(lambda _: doc.all_functions(), text)
     doc.LANGUAGE.write_text(text, encoding="utf-8")
+
+
+def test_the_functions_are_those_of_the_registry() -> None:
+    found = doc.ALL_FUNCTIONS.search(TEXT)
+    assert found is not None
+    assert found.group() == doc.all_functions()
 
 
 @pytest.mark.parametrize("example", EXAMPLES, ids=str)

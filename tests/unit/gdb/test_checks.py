@@ -9,12 +9,11 @@ import pytest
 import gdb
 from gdb import by_chain
 from gdb.errors import LimitExceeded, NameProblem, QueryError, SyntaxProblem, TypeProblem
+from gdb.functions.kinds import BOOLEAN, INTEGER, LIST, NODE, RELATIONSHIP, STRING, VALUE, list_of
 from gdb.language.checks import check, columns, scopes
 from gdb.language.clauses import Return
-from gdb.language.kinds import BOOLEAN, INTEGER, LIST, NODE, RELATIONSHIP, STRING, VALUE, list_of
 from gdb.language.parser import parse
 from gdb.language.procedures import Procedure, signature
-from gdb.language.signatures import AGGREGATES, FUNCTIONS
 from gdb.language.syntax import Expression, Not
 
 PROCEDURES = {
@@ -347,11 +346,3 @@ def test_scopes() -> None:
 def test_what_the_text_tells_of_a_value(text: str, expected: object) -> None:
     (part,) = scopes(parse(f"WITH {text} AS x RETURN x")).before
     assert part[1]["x"] == expected
-
-
-def test_the_signatures_are_those_of_the_library() -> None:
-    library = pytest.importorskip("gdb.values.library")
-    known = {name: (f.least, f.most) for name, f in library.FUNCTIONS.items()}
-    ours = {name: (f.least, f.most) for name, f in FUNCTIONS.items()}
-    assert known.items() <= ours.items()
-    assert not AGGREGATES.keys() & ours.keys()

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import gdb
+from gdb.errors import NotSupported
 from gdb.evaluator import Evaluator
 from gdb.executor import masks, predicates
 from gdb.executor.masks import Compared, Fixed, Test, Text, Within
@@ -20,6 +21,7 @@ from gdb.language.binder import BoundQuery, bind
 from gdb.language.parser import parse
 from gdb.query_graph import DIFFERENT_EDGES
 from gdb.rows.stored import from_store
+from gdb.storage.adjacency import U32
 from gdb.storage.build import write_graph
 from gdb.storage.model import (
     Column,
@@ -70,7 +72,7 @@ FLAGS = [True, False]
 VALUES: Mapping[str, list[PropertyValue]] = {
     "i": list(INTEGERS),
     "f": list(FLOATS),
-    "m": [x for x in INTEGERS if abs(x) < BIG],  # DuckDB gets floats where another group has them
+    "m": list(INTEGERS),  # and floats in another group, so that it has no one column
     "s": list(TEXTS),
     "b": list(FLAGS),
     "d": list(DAYS),
@@ -129,10 +131,7 @@ class Conditions:
             case 0:
                 return f"{name} IS {pick(['', 'NOT '])}NULL"
             case 1 if key != "z":
-                # DuckDB makes floats of integers beside floats in a list
                 items = [self.value(key) for _ in range(self.chance.choice([0, 1, 2, 6]))]
-                items = [x for x in items if not isinstance(x, float) or abs(x) < BIG]
-                items = [x for x in items if not isinstance(x, int) or abs(x) < BIG]
                 return f"{name} IN {self.parameter([*items, *pick([[], [None]])])}"  # type: ignore[list-item]
             case 2 if key in OF_NUMBERS:
                 return f"{name} {pick(OF_ORDER)} a.{pick(OF_NUMBERS)}"
@@ -182,6 +181,13 @@ def nodes(snapshot: Snapshot) -> list[NodeValue]:
     return [found[vid] for vid in sorted(found)]
 
 
+def allowed(text: str, graph: Snapshot, values: Mapping[str, Value]) -> U32 | None:
+    try:
+        return bound(text, graph, values).graph.vertices[0].allowed
+    except NotSupported:
+        return None
+
+
 def test_vertices(
     snapshot: tuple[random.Random, Snapshot], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -194,28 +200,27 @@ def test_vertices(
         monkeypatch.setattr(
             masking, "masked", lambda *given: tests.append(compiled(*given)) or tests[-1]
         )
-        by_numpy = bound(text, graph, made.values).graph.vertices[0].allowed
+        by_numpy = allowed(text, graph, made.values)
         monkeypatch.setattr(masking, "masked", lambda *_: None)
-        by_duckdb = bound(text, graph, made.values).graph.vertices[0].allowed
+        by_duckdb = allowed(text, graph, made.values)
         where = parse(text).simple
         assert where is not None
         assert where.matches[0].where is not None
         values = {key: from_store(value) for key, value in made.values.items()}  # type: ignore[arg-type]
         evaluated = Evaluator(text, values, None).compiled(where.matches[0].where)
         by_evaluator = [vid for vid, node in enumerate(every) if evaluated({"a": node}) is True]
-        if by_numpy is None or by_duckdb is None:  # a label alone is no condition on properties
-            continue
-        assert by_numpy.tolist() == by_evaluator, (text, made.values)
-        assert by_duckdb.tolist() == by_evaluator, (text, made.values)
+        # a label alone is no condition on properties, and a.m has no column
+        assert by_numpy is None or by_numpy.tolist() == by_evaluator, (text, made.values)
+        assert by_duckdb is None or by_duckdb.tolist() == by_evaluator, (text, made.values)
     assert sum(test is None for test in tests) < len(tests) / 20
 
 
 WAYS = [
     ("a.i > -2 AND a.s STARTS WITH 'a'", True),
     ("a.d = date('2020-02-29') OR a.t < localdatetime('2020-02-29T01:02:03')", True),
-    ("a.u = duration('P3D') AND a.b", True),
+    ("a.u = duration('PT72H') AND a.b", True),
     ("a.i IN [1, null, 1.0] OR a.nothing = 1", True),
-    ("a.i + 1 > 2", False),
+    ("a.f + 1 > 2", False),
     ("size(a.s) = 2", False),
     ("a.s < a.s", False),
     ("a.i > 0 XOR a.b", False),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+import re
 from collections.abc import Callable, Iterator
 from datetime import UTC, date, datetime, time, timedelta, timezone
 from typing import cast
@@ -15,7 +16,7 @@ from hypothesis import strategies as st
 
 import gdb
 from gdb import Database
-from gdb.errors import TypeProblem
+from gdb.errors import NotSupported, TypeProblem
 from gdb.executor.tail import Value
 from gdb.language.binder import bind
 from gdb.language.parser import parse
@@ -100,15 +101,21 @@ OPERATORS: dict[str, Callable[[Value, Value], bool]] = {
 @pytest.mark.parametrize("sign", OPERATORS)
 @pytest.mark.parametrize("key", LISTS)
 def test_comparisons_before_matching_and_after(db: Database, key: str, sign: str) -> None:
-    """With a parameter and with a literal, pushed down and between two elements: as Python compares."""
+    """With a parameter and with a literal, pushed down and between two elements: as Python compares; but durations,
+    which have no order."""
+    ordered = key != "length" or sign in ("=", "<>")
     function = {"day": "date", "at": "localdatetime", "length": "duration"}[key]
     for given_value in {value for value in LISTS[key] if value is not None}:
         expected = [
             number
             for number, value in enumerate(LISTS[key])
-            if value is not None and OPERATORS[sign](value, given_value)
+            if value is not None and ordered and OPERATORS[sign](value, given_value)
         ]
-        written = f"{function}('{text_of(given_value)}')"
+        shown = text_of(given_value)
+        if isinstance(given_value, timedelta):  # days would be a part of its own
+            seconds, rest = divmod(abs(given_value) // timedelta(microseconds=1), 10**6)
+            shown = f"PT{'-' * (given_value < timedelta())}{seconds}.{rest:06}S"
+        written = f"{function}('{shown}')"
         for other in ("$x", written):
             text = f"MATCH (n) WHERE n.{key} {sign} {other} RETURN id(n)"
             found = db.execute(text, {"x": given_value})
@@ -117,6 +124,7 @@ def test_comparisons_before_matching_and_after(db: Database, key: str, sign: str
         (a, b)
         for a, b in zip(range(5), [1, 2, 3, 4, 0], strict=True)
         if None not in (LISTS[key][a], LISTS[key][b])
+        and ordered
         and OPERATORS[sign](LISTS[key][a], LISTS[key][b])
     ]
     text = f"MATCH (a)-->(b) WHERE a.{key} {sign} b.{key} RETURN id(a), id(b)"
@@ -166,7 +174,7 @@ def test_functions(db: Database) -> None:
             None,
             "2000-01-01",
             "2000-01-01T10:00:00.5",
-            "P1DT2H",
+            "PT26H",
             date(2000, 1, 1),
         )
     ]
@@ -175,27 +183,24 @@ def test_functions(db: Database) -> None:
 @pytest.mark.parametrize(
     ("expression", "says"),
     [
-        ("date('2000-02-30')", "column 23: '2000-02-30' is no date"),
-        ("localdatetime('10:00')", "'10:00' is no datetime"),
-        ("localdatetime('2000-01-01T10:00Z')", "'2000-01-01T10:00Z' is no datetime"),
-        ("localdatetime('2000-01-01T10:00-01')", "is no datetime"),
-        ("duration('P1M')", "'P1M' is no duration. .* months and years have no fixed length"),
-        (
-            "date(5)",
-            "takes a text that stands in the query or a date or a datetime, and this is an",
-        ),
-        ("date(toString(n.day))", "this is a string of the graph"),
-        ("duration(n.day)", "or a duration, and this is a date"),
-        ("n.day + 1", "takes numbers, or two strings, and this is a date"),
-        ("-n.length", "takes numbers, and this is a duration"),
-        ("sum(n.length)", "takes numbers, and this is a duration"),
-        ("abs(n.at)", "and this is a datetime"),
-        ("[n.day, n.at]", "of one type"),
+        ("date('2000-02-30')", "column 18: date() of a string"),
+        ("localdatetime('10:00')", "localdatetime() of a string"),
+        ("duration('P1M')", "a parameter of this kind"),
+        ("duration('P1D')", "a parameter of this kind"),
+        ("datetime('2000-01-01')", "a parameter of this kind"),
+        ("date(5)", "date() of an integer"),
+        ("date(toString(n.day))", "date() of a string"),
+        ("duration(n.day)", "duration() of a date"),
+        ("n.day + 1", "+ of a date"),
+        ("-n.length", "- of a duration"),
+        ("sum(n.length)", "sum() of a duration"),
+        ("abs(n.at)", "abs() of a datetime"),
+        ("[n.day, n.at]", "of several types"),
     ],
 )
 def test_what_duckdb_is_not_asked(db: Database, expression: str, says: str) -> None:
     query = parse(f"MATCH (n) RETURN {expression}")
-    with pytest.raises(TypeProblem, match=says):
+    with pytest.raises(NotSupported, match=re.escape(says)):
         bind(query, db._store.snapshot(), {}, DIFFERENT_EDGES)
 
 

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from gdb.language import functions
+from gdb.functions import library
 from gdb.repl import shell
-from gdb.repl.complete import FUNCTIONS, Names, complete
+from gdb.repl.complete import Names, complete
 
 FILES = ("a.csv", "my file.csv", "my folder/", "it's.csv")
 NAMES = Names(
@@ -96,6 +96,10 @@ def test_files_are_listed_as_they_were_begun(
     assert shell._listed("none/") == []
 
 
-def test_the_functions_are_those_of_the_language() -> None:
-    known = functions.AGGREGATES | {"datetime", *functions._ARGUMENTS}
-    assert {name.lower() for name in FUNCTIONS} == known
+def test_every_function_is_completed() -> None:
+    for name in library.NAMES:
+        found = {
+            one.text: one.kind
+            for one in complete(f"RETURN {name[: max(1, len(name) - 1)]}", Names())
+        }
+        assert found[f"{name}("] == "function"

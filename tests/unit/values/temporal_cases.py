@@ -11,12 +11,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from gdb.functions.library import FUNCTIONS
 from gdb.values.kinds import Value
 from gdb.values.temporal import TEMPORAL_TYPES, Temporal
 from gdb.values.temporal_between import add, divide, multiply, subtract
 from gdb.values.temporal_clock import clock_at
 from gdb.values.temporal_components import component
-from gdb.values.temporal_functions import TEMPORAL_FUNCTIONS
 
 _TOKEN = re.compile(
     r"\s*(?:(?P<number>\d+(?:\.\d+)?)|'(?P<text>[^']*)'|(?P<name>[A-Za-z_][\w]*)|(?P<sign><=|>=|<>|.))"
@@ -206,7 +206,7 @@ class _Parser:
         given = self._until(")")
         if name == "toString":
             return str(given[0])
-        function = TEMPORAL_FUNCTIONS[name.lower()]
+        function = FUNCTIONS[name.lower()]
         assert function.least <= len(given) <= function.most
         return function.apply(*given)
 

@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from gdb.values.aggregates import AGGREGATES
+from gdb.functions.library import AGGREGATES
 from gdb.values.arithmetic import HIGHEST
 from gdb.values.problems import ValueProblem
 

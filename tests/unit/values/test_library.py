@@ -4,8 +4,8 @@ import math
 
 import pytest
 
+from gdb.functions.library import FUNCTIONS
 from gdb.values.elements import NodeValue, PathValue, RelationshipValue
-from gdb.values.library import FUNCTIONS
 from gdb.values.problems import EntityDeleted, ValueProblem
 from gdb.values.temporal_clock import clock_at
 

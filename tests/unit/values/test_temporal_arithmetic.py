@@ -8,12 +8,12 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
+from gdb.functions.library import FUNCTIONS
 from gdb.values.duration import Duration
 from gdb.values.kinds import Value
 from gdb.values.problems import ValueProblem
 from gdb.values.temporal import Date, Instant, LocalDateTime, LocalTime
 from gdb.values.temporal_between import add, between, divide, in_seconds, multiply, subtract
-from gdb.values.temporal_functions import TEMPORAL_FUNCTIONS
 from gdb.values.temporal_python import from_python, to_python
 from tests.unit.values.temporal_cases import evaluate
 from tests.unit.values.temporal_strategies import dates, datetimes, durations, local_datetimes
@@ -158,7 +158,7 @@ def test_truncation_is_the_first_day_that_python_says(day: python.date, unit: st
         "week": day - python.timedelta(day.weekday()),
         "day": day,
     }[unit]
-    assert TEMPORAL_FUNCTIONS["date.truncate"].apply(unit, from_python(day)) == from_python(first)
+    assert FUNCTIONS["date.truncate"].apply(unit, from_python(day)) == from_python(first)
 
 
 UNITS = ["millennium", "century", "decade", "year", "weekYear", "quarter", "month", "week", "day"]
@@ -167,7 +167,7 @@ UNITS = ["millennium", "century", "decade", "year", "weekYear", "quarter", "mont
 @given(dates, st.sampled_from(UNITS))
 def test_truncation_stays_and_goes_back(value: Date, unit: str) -> None:
     assume(abs(value.days) < 10**8)
-    apply = TEMPORAL_FUNCTIONS["date.truncate"].apply
+    apply = FUNCTIONS["date.truncate"].apply
     first: Value = apply(unit, value)
     assert isinstance(first, Date)
     assert first <= value

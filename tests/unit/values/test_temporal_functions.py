@@ -10,16 +10,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from gdb.functions import of_times
+from gdb.functions.library import FUNCTIONS
 from gdb.values.duration import Duration
 from gdb.values.problems import ValueProblem
 from gdb.values.temporal import DateTime, Temporal
 from gdb.values.temporal_clock import clock_at
 from gdb.values.temporal_components import component
-from gdb.values.temporal_functions import TEMPORAL_FUNCTIONS
 from gdb.values.temporal_python import from_python
 from gdb.values.temporal_text import parse_datetime, parse_duration, parse_time
 from tests.unit.values.temporal_cases import evaluate
 
+TEMPORAL = {row.name.lower(): row for row in of_times.ROWS}
 KINDS = ("date", "localtime", "time", "localdatetime", "datetime")
 NOON = 1_600_000_000_000_000_000 - 1_600_000_000 % 86_400 * 1_000_000_000 + 12 * 3600 * 10**9
 
@@ -27,21 +29,21 @@ NOON = 1_600_000_000_000_000_000 - 1_600_000_000 % 86_400 * 1_000_000_000 + 12 *
 def test_the_registry_is_whole() -> None:
     for kind in KINDS:
         for name in ("", ".truncate", ".transaction", ".statement", ".realtime"):
-            assert TEMPORAL_FUNCTIONS[kind + name].name == kind + name
-    assert TEMPORAL_FUNCTIONS["duration.inmonths"].name == "duration.inMonths"
-    assert len(TEMPORAL_FUNCTIONS) == 5 * 5 + 1 + 4 + 2
+            assert FUNCTIONS[kind + name].name == kind + name
+    assert FUNCTIONS["duration.inmonths"].name == "duration.inMonths"
+    assert len(TEMPORAL) == 5 * 5 + 1 + 4 + 2
 
 
-@pytest.mark.parametrize("name", sorted(TEMPORAL_FUNCTIONS))
+@pytest.mark.parametrize("name", sorted(TEMPORAL))
 def test_null_gives_null(name: str) -> None:
-    function = TEMPORAL_FUNCTIONS[name]
+    function = FUNCTIONS[name]
     for count in range(max(function.least, 1), function.most + 1):
         assert function.apply(*[None] * count) is None
 
 
 def test_the_present_stands_still_within_a_statement() -> None:
     with clock_at(NOON, NOON - 1):
-        shown = [str(TEMPORAL_FUNCTIONS[kind].apply()) for kind in KINDS]
+        shown = [str(FUNCTIONS[kind].apply()) for kind in KINDS]
         assert shown == ["2020-09-13", "12:00", "12:00Z", "2020-09-13T12:00", "2020-09-13T12:00Z"]
         assert str(evaluate("localtime.transaction()", {})) == "11:59:59.999999999"
         assert str(evaluate("time.statement('+02:00')", {})) == "14:00+02:00"

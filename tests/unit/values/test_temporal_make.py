@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from gdb.functions.library import FUNCTIONS
 from gdb.values.kinds import Value
 from gdb.values.problems import ValueProblem
-from gdb.values.temporal_functions import TEMPORAL_FUNCTIONS
 from tests.unit.values.temporal_cases import evaluate
 
 EPOCH = python.date(1970, 1, 1).toordinal()
@@ -120,12 +120,12 @@ def test_a_refusal_says_what_is_wrong() -> None:
 @pytest.mark.parametrize("count", [float("nan"), float("inf")])
 def test_a_duration_of_no_number_is_refused(count: float) -> None:
     with pytest.raises(ValueProblem):
-        TEMPORAL_FUNCTIONS["duration"].apply({"days": count})
+        FUNCTIONS["duration"].apply({"days": count})
 
 
 @given(st.dates())
 def test_dates_are_made_as_python_makes_them(day: python.date) -> None:
-    date = TEMPORAL_FUNCTIONS["date"].apply
+    date = FUNCTIONS["date"].apply
     year, week, weekday = day.isocalendar()
     parts: list[dict[str, Value]] = [
         {"year": day.year, "month": day.month, "day": day.day},

@@ -77,7 +77,10 @@ def test_a_timedelta_is_seconds(value: python.timedelta) -> None:
         LocalDateTime(0, 1),
         DateTime(0, 1),
         DateTime(10**8),
-        Duration(0, 0, 1),
+        Duration(0, 1),
+        Duration(1),
+        Duration(0, 0, 1, 1),
+        Duration(0, 0, 10**15),
     ],
 )
 def test_what_python_cannot_hold_stays(value: Temporal) -> None:
@@ -114,3 +117,9 @@ def test_what_the_language_has_not_is_refused(value: object) -> None:
     with pytest.raises(ValueProblem) as refused:
         from_python(value)
     assert refused.value.kind == "type"
+
+
+def test_a_duration_of_seconds_is_a_timedelta() -> None:
+    value = Duration(0, 0, -108_000, 1_000)
+    assert to_python(value) == python.timedelta(hours=-30, microseconds=1)
+    assert from_python(to_python(value)) == value

@@ -4,11 +4,10 @@ from itertools import pairwise
 
 import pytest
 
+from gdb.functions.library import AGGREGATES, FUNCTIONS
 from gdb.values import arithmetic, times
-from gdb.values.aggregates import AGGREGATES
 from gdb.values.comparison import equal, group_key, less, sort_key
 from gdb.values.conversion import to_string
-from gdb.values.library import FUNCTIONS
 from gdb.values.naming import value_type
 from gdb.values.problems import ValueProblem
 

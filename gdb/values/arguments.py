@@ -1,41 +1,14 @@
-"""What a function of the language is, and how it takes its arguments."""
+"""How a function takes its arguments: each of its type, or a problem that names the function."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING
 
 from gdb.values.naming import refusal
 from gdb.values.problems import ValueProblem
 
 if TYPE_CHECKING:
     from gdb.values.kinds import Value
-
-Apply: TypeAlias = "Callable[..., Value]"
-
-
-@dataclass(frozen=True, slots=True)
-class Function:
-    """A function. name : as messages write it. least, most : how many arguments it takes; most None has no bound.
-    apply : its value for these arguments, which come one by one; raises ValueProblem."""
-
-    name: str
-    least: int
-    most: int | None
-    apply: Apply
-
-
-def strict(name: str, least: int, most: int, apply: Apply) -> Function:
-    """A function that is null where any of its arguments is."""
-
-    def applied(*arguments: Value) -> Value:
-        for argument in arguments:
-            if argument is None:
-                return None
-        return apply(*arguments)
-
-    return Function(name, least, most, applied)
 
 
 def string(name: str, value: Value) -> str:

@@ -13,7 +13,7 @@ from enum import StrEnum
 from functools import cache
 from typing import TYPE_CHECKING
 
-from gdb.language.nodes import exp
+from gdb.functions.nodes import exp
 
 if TYPE_CHECKING:
     from gdb.executor.tail import Value
@@ -153,8 +153,9 @@ def type_of(value: Value) -> Type | None:
             return DURATION
         case Sequence():
             kinds = {t.kind if (t := type_of(item)) else Kind.LIST for item in value} - {Kind.NULL}
-            common = common_kind(kinds)
-            return Type(Kind.LIST, common) if common is not None else None
+            if len(kinds) > 1 or not kinds <= set(SCALARS):
+                return None
+            return Type(Kind.LIST, kinds.pop() if kinds else Kind.NULL)
     return None
 
 
@@ -169,10 +170,10 @@ def common_kind(kinds: Sequence[Kind] | set[Kind]) -> Kind | None:
 
 
 def alike(left: Kind, right: Kind, equality: bool) -> bool:
-    """Whether values of two kinds can be compared: for equality, or for order."""
+    """Whether values of two kinds can be compared: for equality, or for order, which durations have not."""
     if left in NUMBERS and right in NUMBERS:
         return True
-    return left is right and (equality or left in SCALARS)
+    return left is right and (equality or (left in SCALARS and left is not Kind.DURATION))
 
 
 # ---- SQL nodes ----------------------------------------------------------------------------------

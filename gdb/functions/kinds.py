@@ -1,6 +1,7 @@
 """What the text of a query alone tells of a value: its kind, for the checks before anything runs.
 
-`gdb.language.types` knows more, of a query whose properties were looked up in a store; here a property may be anything.
+`gdb.functions.types` knows more, of a query whose properties were looked up in a store; here a
+property may be anything.
 """
 
 from __future__ import annotations

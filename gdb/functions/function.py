@@ -1,0 +1,223 @@
+"""What a function or an aggregate of the language is: one row says all that any room knows of it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeAlias
+
+from gdb.functions import kinds
+from gdb.functions.kinds import Kind, Known
+from gdb.values.aggregates import Distinct, Gathering
+
+if TYPE_CHECKING:
+    from gdb.functions.nodes import exp
+    from gdb.functions.types import Typed
+    from gdb.values.kinds import Value
+
+Apply: TypeAlias = "Callable[..., Value]"
+"""The meaning: the value for these arguments, which come one by one. Raises ValueProblem."""
+
+
+@dataclass(frozen=True, slots=True)
+class Guarded:
+    """SQL that is the function where `test` is true; where it is false, the Python definition is called for that row.
+
+    test : null only where an argument is null.
+    """
+
+    test: exp.Expr
+    value: Typed
+
+
+Made: TypeAlias = "Typed | Guarded | None"
+ToSql: TypeAlias = "Callable[..., Made]"
+"""SQL for arguments of which none is null throughout; None where it has none for values of these types."""
+
+GatheredSql: TypeAlias = "Callable[..., Typed | None]"
+"""SQL of an aggregate: of its argument, whether each value counts once, and further arguments."""
+
+_KINDS: dict[str, Known] = {
+    "ANY": kinds.VALUE,
+    "BOOLEAN": kinds.BOOLEAN,
+    "DURATION": kinds.DURATION,
+    "FLOAT": kinds.FLOAT,
+    "INTEGER": kinds.INTEGER,
+    "LIST": kinds.LIST,
+    "MAP": kinds.MAP,
+    "NODE": kinds.NODE,
+    "PATH": kinds.PATH,
+    "RELATIONSHIP": kinds.RELATIONSHIP,
+    "STRING": kinds.STRING,
+    "TEMPORAL": kinds.TEMPORAL,
+}
+_SIGNATURE = re.compile(r"([\w.]+)\((.*)\) :: (.+)")
+_LIST = re.compile(r"LIST<(.+)>")
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """name, takes : as the signature has them. optional : it may be left out."""
+
+    name: str
+    takes: tuple[Kind, ...]
+    optional: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Signature:
+    """name : as messages write it. least, most : how many arguments; most None has no bound. result : what is known of
+    the value."""
+
+    text: str
+    name: str
+    parameters: tuple[Parameter, ...]
+    least: int
+    most: int | None
+    result: Known
+
+    @classmethod
+    def of(cls, text: str) -> Signature:
+        """Read a signature.
+
+        Examples
+        --------
+        >>> one = Signature.of("left(text :: STRING, length? :: INTEGER) :: STRING")
+        >>> one.name, one.least, one.most, str(one.result)
+        ('left', 1, 2, 'a string')
+        """
+        found = _SIGNATURE.fullmatch(text)
+        assert found is not None, text
+        name, inside, result = found.groups()
+        written = [part for part in inside.split(", ") if part]
+        several = written[-1:] == ["..."]
+        parameters = tuple(_parameter(part) for part in written if part != "...")
+        least = sum(not one.optional for one in parameters)
+        most = None if several else len(parameters)
+        return cls(text, name, parameters, least, most, _known(result))
+
+
+def _parameter(text: str) -> Parameter:
+    name, _, takes = text.partition(" :: ")
+    several = tuple(known.kind for part in takes.split(" | ") for known in _one_of(part))
+    return Parameter(name.removesuffix("?"), several, name.endswith("?"))
+
+
+def _one_of(text: str) -> tuple[Known, ...]:
+    return (kinds.INTEGER, kinds.FLOAT) if text == "NUMBER" else (_known(text),)
+
+
+def _known(text: str) -> Known:
+    inner = _LIST.fullmatch(text)
+    if inner is not None:
+        return kinds.list_of(_known(inner[1]))
+    return kinds.VALUE if text == "NUMBER" else _KINDS[text]
+
+
+@dataclass(frozen=True, slots=True)
+class Function:
+    """A function that takes values and gives one.
+
+    apply : its Python definition, which is what it means.
+    doc : one line for people.
+    sql : what columns have for it (`gdb.functions.columns`); None: nothing but the Python definition.
+    strict : it is null where any argument is, and `sql` never gets one.
+    checked : a first argument of another kind is refused before the query runs.
+    varies : it gives another value each time, so an aggregate over it would mean nothing.
+    """
+
+    signature: Signature
+    apply: Apply
+    doc: str
+    sql: ToSql | None = None
+    strict: bool = True
+    checked: bool = False
+    varies: bool = False
+
+    @property
+    def name(self) -> str:
+        return self.signature.name
+
+    @property
+    def least(self) -> int:
+        return self.signature.least
+
+    @property
+    def most(self) -> int | None:
+        return self.signature.most
+
+    @property
+    def takes(self) -> tuple[Kind, ...]:
+        """The kinds of the first argument; empty where only running tells."""
+        return self.signature.parameters[0].takes if self.checked else ()
+
+
+def function(
+    signature: str,
+    apply: Apply,
+    doc: str,
+    sql: ToSql | None = None,
+    *,
+    strict: bool = True,
+    checked: bool = False,
+    varies: bool = False,
+) -> Function:
+    """A row. strict : `apply` never gets a null either."""
+    made = null_of_null(apply) if strict else apply
+    return Function(Signature.of(signature), made, doc, sql, strict, checked, varies)
+
+
+def null_of_null(apply: Apply) -> Apply:
+    """The function that is null where any of its arguments is."""
+
+    def applied(*arguments: Value) -> Value:
+        for argument in arguments:
+            if argument is None:
+                return None
+        return apply(*arguments)
+
+    return applied
+
+
+@dataclass(frozen=True, slots=True)
+class Aggregate:
+    """What gathers the values of a group's rows.
+
+    begin : makes one for a group; what it gathers is what the aggregate means.
+    sql : of its argument and whether each value counts once; None where it has none for values of this type.
+    repeats : whether it shows how often a value occurs. repeated : its SQL has the argument several times.
+    """
+
+    signature: Signature
+    begin: Callable[[], Gathering]
+    doc: str
+    sql: GatheredSql | None = None
+    repeats: bool = True
+    repeated: bool = False
+
+    @property
+    def name(self) -> str:
+        return self.signature.name
+
+    @property
+    def takes(self) -> tuple[Kind, ...]:
+        return ()
+
+    def over(self, distinct: bool) -> Gathering:
+        """A new one for a group; with `distinct` each value counts once."""
+        gathering = self.begin()
+        return Distinct(gathering) if distinct else gathering
+
+
+def aggregate(
+    signature: str,
+    begin: Callable[[], Gathering],
+    doc: str,
+    sql: GatheredSql | None = None,
+    *,
+    repeats: bool = True,
+    repeated: bool = False,
+) -> Aggregate:
+    """A row."""
+    return Aggregate(Signature.of(signature), begin, doc, sql, repeats, repeated)

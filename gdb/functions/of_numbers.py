@@ -1,0 +1,187 @@
+"""The functions of numbers. Where mathematics has no result they give NaN or infinity, as IEEE 754 does.
+
+Python's `math` and DuckDB call the same functions of the C library. A guard keeps DuckDB to what neither makes an error
+of, and to what both say alike.
+"""
+
+from __future__ import annotations
+
+import math
+import random
+from collections.abc import Callable
+
+from gdb.functions.arithmetic import Operator, calculated
+from gdb.functions.function import Function, Guarded, Made, ToSql, function
+from gdb.functions.nodes import exp
+from gdb.functions.pieces import all_of, chosen, compared, number
+from gdb.functions.types import (
+    BOOLEAN,
+    FLOAT,
+    INTEGER,
+    NUMBERS,
+    Kind,
+    Typed,
+    call,
+    cast,
+    null_or_false,
+    operand,
+)
+from gdb.values import numbers
+from gdb.values.arithmetic import power, remainder
+
+
+def _float(value: Typed) -> exp.Expr:
+    """A copy of a number as a float."""
+    return value.sql.copy() if value.kind is Kind.FLOAT else cast(value.sql.copy(), "DOUBLE")
+
+
+def _of_number(make: Callable[[Typed], Made]) -> ToSql:
+    return lambda value: make(value) if value.kind in NUMBERS else None
+
+
+def _called(name: str, low: float = -math.inf, high: float = math.inf) -> ToSql:
+    """A function of C between two bounds, which are not among its arguments where they are infinite."""
+
+    def make(value: Typed) -> Made:
+        of = _float(value)
+        tests = [
+            compared(exp.GT if math.isinf(low) else exp.GTE, of, number(low)),
+            compared(exp.LT if math.isinf(high) else exp.LTE, of, number(high)),
+        ]
+        return Guarded(all_of(*tests), Typed(call(name, of), FLOAT))
+
+    return _of_number(make)
+
+
+def _plus_zero(value: exp.Expr) -> exp.Expr:
+    """The number itself, 0.0 for -0.0: it was an integer on the way."""
+    return exp.Add(this=operand(value), expression=number(0.0))
+
+
+def _whole(name: str) -> ToSql:
+    def make(value: Typed) -> Made:
+        return Typed(_plus_zero(call(name, _float(value))), FLOAT)
+
+    return _of_number(make)
+
+
+def _times(factor: float) -> ToSql:
+    def make(value: Typed) -> Made:
+        return Typed(exp.Mul(this=operand(_float(value)), expression=number(factor)), FLOAT)
+
+    return _of_number(make)
+
+
+def _sign(value: Typed) -> Made:
+    sign = cast(call("sign", value.sql.copy()), "BIGINT")
+    if value.kind is Kind.INTEGER:
+        return Typed(sign, INTEGER)
+    nan = exp.If(this=call("isnan", value.sql.copy()), true=number(0))
+    return Typed(exp.Case(ifs=[nan], default=sign), INTEGER)
+
+
+def _round(value: Typed, precision: Typed | None = None, mode: Typed | None = None) -> Made:
+    """Half goes up. With digits it is decimal, which only Python has."""
+    if value.kind not in NUMBERS or precision is not None or mode is not None:
+        return None
+    of = _float(value)
+    below = call("floor", of.copy())
+    part = exp.Sub(this=operand(of.copy()), expression=below.copy())
+    up = compared(exp.GTE, part, number(0.5))
+    above = exp.Add(this=below.copy(), expression=number(1.0))
+    return Guarded(
+        call("isfinite", of), Typed(_plus_zero(chosen((up, above), default=below)), FLOAT)
+    )
+
+
+def _nan(value: Typed) -> Made:
+    if value.kind is Kind.INTEGER:
+        return Typed(null_or_false(value.sql), BOOLEAN)
+    return Typed(call("isnan", value.sql), BOOLEAN)
+
+
+def _atan2(y: Typed, x: Typed) -> Made:
+    if y.kind not in NUMBERS or x.kind not in NUMBERS:
+        return None
+    return Typed(call("atan2", _float(y), _float(x)), FLOAT)
+
+
+def _calculated(operator: Operator) -> ToSql:
+    def make(left: Typed, right: Typed) -> Made:
+        both = left.kind in NUMBERS and right.kind in NUMBERS
+        return calculated(operator, left, right) if both else None
+
+    return make
+
+
+def _of_float(
+    name: str, compute: Callable[[float], float], doc: str, sql: ToSql | None = None
+) -> Function:
+    signature = f"{name}(number :: NUMBER) :: FLOAT"
+    return function(signature, numbers.of_float(name, compute), doc, sql)
+
+
+_log, _log10 = numbers.logarithm(math.log), numbers.logarithm(math.log10)
+_LEAST = 5e-324  # above 0
+_UP, _DOWN = numbers.whole(math.ceil), numbers.whole(math.floor)
+_EXP = (-700.0, 700.0)
+ROWS = (
+    function(
+        "abs(number :: NUMBER) :: NUMBER",
+        numbers.absolute,
+        "without its sign",
+        _of_number(lambda value: Typed(call("abs", value.sql), value.type)),
+    ),
+    function("sign(number :: NUMBER) :: INTEGER", numbers.sign, "-1, 0 or 1", _of_number(_sign)),
+    function(
+        "isNaN(number :: NUMBER) :: BOOLEAN",
+        numbers.is_nan,
+        "whether it is no number at all",
+        _of_number(_nan),
+    ),
+    function(
+        "round(number :: NUMBER, digits? :: INTEGER, mode? :: STRING) :: FLOAT",
+        numbers.rounded,
+        "to a whole number or so many digits, half up or as the mode says",
+        _round,
+    ),
+    function(
+        "atan2(y :: NUMBER, x :: NUMBER) :: FLOAT",
+        numbers.atan2,
+        "the angle of a point, in radians",
+        _atan2,
+    ),
+    function(
+        "power(base :: NUMBER, exponent :: NUMBER) :: FLOAT",
+        *(power, "as base ^ exponent", _calculated("^")),
+    ),
+    function(
+        "mod(number :: NUMBER, by :: NUMBER) :: NUMBER",
+        *(remainder, "as number % by", _calculated("%")),
+    ),
+    _of_float("ceil", _UP, "the next whole number that is not less", _whole("ceil")),
+    _of_float("ceiling", _UP, "the next whole number that is not less", _whole("ceil")),
+    _of_float("floor", _DOWN, "the next whole number that is not more", _whole("floor")),
+    _of_float("sqrt", math.sqrt, "the square root", _called("sqrt", 0.0)),
+    _of_float("exp", math.exp, "e to this power", _called("exp", *_EXP)),
+    _of_float("log", _log, "the logarithm to the base e", _called("ln", _LEAST)),
+    _of_float("ln", _log, "the logarithm to the base e", _called("ln", _LEAST)),
+    _of_float("log10", _log10, "the logarithm to the base 10", _called("log10", _LEAST)),
+    _of_float("sin", math.sin, "the sine", _called("sin")),
+    _of_float("cos", math.cos, "the cosine", _called("cos")),
+    _of_float("tan", math.tan, "the tangent", _called("tan")),
+    _of_float("cot", numbers.cotangent, "the cotangent"),
+    _of_float("asin", math.asin, "the angle of a sine, in radians", _called("asin", -1.0, 1.0)),
+    _of_float("acos", math.acos, "the angle of a cosine, in radians", _called("acos", -1.0, 1.0)),
+    _of_float("atan", math.atan, "the angle of a tangent, in radians", _called("atan")),
+    _of_float("sinh", numbers.hyperbolic_sine, "the hyperbolic sine", _called("sinh", *_EXP)),
+    _of_float("cosh", math.cosh, "the hyperbolic cosine", _called("cosh", *_EXP)),
+    _of_float("tanh", math.tanh, "the hyperbolic tangent", _called("tanh")),
+    _of_float("degrees", math.degrees, "radians as degrees", _times(180.0 / math.pi)),
+    _of_float("radians", math.radians, "degrees as radians", _times(math.pi / 180.0)),
+    _of_float("haversin", lambda number: (1.0 - math.cos(number)) / 2.0, "half of 1 - cos(number)"),
+    function("e() :: FLOAT", lambda: math.e, "the base of the natural logarithm"),
+    function("pi() :: FLOAT", lambda: math.pi, "the half circle in radians"),
+    function("rand() :: FLOAT", random.random, "from 0 to 1, another for each row", varies=True),
+)
+"""One row a function."""

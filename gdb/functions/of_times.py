@@ -1,0 +1,71 @@
+"""The functions of dates, times and durations. Of their SQL `gdb.language.temporal` has what columns can hold."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from gdb.functions.function import Function, function
+from gdb.values import temporal_functions as of
+from gdb.values.temporal_between import between, in_days, in_months, in_seconds
+from gdb.values.temporal_make import KINDS, Kind, make_duration
+
+_SHOWN = {
+    "date": "a date",
+    "time": "a time with an offset",
+    "localtime": "a time of no zone",
+    "localdatetime": "a date and time of no zone",
+    "datetime": "a date and time of a zone",
+}
+_DISTANCES = (
+    ("between", between, "in months, days and seconds"),
+    ("inMonths", in_months, "in whole months"),
+    ("inDays", in_days, "in whole days"),
+    ("inSeconds", in_seconds, "in seconds"),
+)
+
+
+def _of_kind(kind: Kind) -> Iterator[Function]:
+    """A constructor, with its dotted forms."""
+    name, shown = kind.name, _SHOWN[kind.name]
+    yield function(
+        f"{name}(value? :: ANY) :: TEMPORAL",
+        of.constructor(kind),
+        f"{shown}: of a text, a map of its parts, another time, or of the present",
+    )
+    for clock, read in of.CLOCKS.items():
+        yield function(
+            f"{name}.{clock}(zone? :: STRING) :: TEMPORAL",
+            of.clock(kind, read),
+            f"the present as {shown}, by the clock of the {clock}",
+        )
+    yield function(
+        f"{name}.truncate(unit :: STRING, value? :: TEMPORAL, parts? :: MAP) :: TEMPORAL",
+        of.truncation(kind),
+        f"the begin of the unit as {shown}, with some parts changed",
+    )
+
+
+ROWS = (
+    *(row for kind in KINDS for row in _of_kind(kind)),
+    function(
+        "datetime.fromepoch(seconds :: INTEGER, nanoseconds? :: INTEGER) :: TEMPORAL",
+        of.from_epoch,
+        "so long after 1970-01-01",
+    ),
+    function(
+        "datetime.fromepochmillis(milliseconds :: INTEGER) :: TEMPORAL",
+        of.from_epoch_millis,
+        "so long after 1970-01-01",
+    ),
+    function(
+        "duration(value :: ANY) :: DURATION", make_duration, "of a text or a map of its parts"
+    ),
+    *(
+        function(
+            f"duration.{name}(from :: TEMPORAL, to :: TEMPORAL) :: DURATION",
+            *(of.distance(measure), f"from one time to another, {unit}"),
+        )
+        for name, measure, unit in _DISTANCES
+    ),
+)
+"""One row a function."""

@@ -1,0 +1,244 @@
+"""The functions of any value, conversions, and the functions of lists."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from gdb.functions.function import Function, Guarded, Made, ToSql, function
+from gdb.functions.nodes import exp
+from gdb.functions.pieces import all_of, compared, null_where, number, slice_of, strict_kind, string
+from gdb.functions.types import (
+    BOOLEAN,
+    FLOAT,
+    INTEGER,
+    NULL,
+    NUMBERS,
+    SCALARS,
+    STRING,
+    Kind,
+    Type,
+    Typed,
+    call,
+    cast,
+    is_null,
+    negated,
+)
+from gdb.values import conversion, lists, numbers
+from gdb.values.kinds import Value
+from gdb.values.naming import value_type
+
+# ---- any value -----------------------------------------------------------------------------------
+
+
+def _coalesce(*values: Typed) -> Made:
+    given = [value for value in values if not value.is_null]
+    if not given:
+        return Typed(exp.Null(), NULL)
+    if strict_kind(values) is None or len({value.type for value in given}) > 1:
+        return None  # a column has one type
+    if not (given[0].kind in SCALARS or given[0].kind is Kind.LIST):
+        return None
+    return Typed(call("coalesce", *(value.sql for value in given)), given[0].type)
+
+
+def _exists(value: Typed) -> Made:
+    if value.is_null:
+        return Typed(exp.false(), BOOLEAN)
+    return Typed(negated(is_null(value.sql)), BOOLEAN)
+
+
+# ---- conversion ----------------------------------------------------------------------------------
+
+_WHOLE = r"^[+-]?[0-9]{1,18}$"
+
+
+def _to_integer(value: Typed) -> Made:
+    if value.kind is Kind.INTEGER:
+        return value
+    if value.kind is Kind.FLOAT:
+        nan = exp.If(this=call("isnan", value.sql.copy()), true=exp.Null())
+        whole = cast(call("trunc", value.sql), "BIGINT")
+        return Typed(exp.Case(ifs=[nan], default=whole), INTEGER)
+    if value.kind is Kind.STRING:
+        plain = call("regexp_matches", value.sql.copy(), string(_WHOLE))
+        return Guarded(plain, Typed(cast(value.sql, "BIGINT", attempt=True), INTEGER))
+    return None
+
+
+def _to_float(value: Typed) -> Made:
+    return Typed(cast(value.sql, "DOUBLE"), FLOAT) if value.kind in NUMBERS else None
+
+
+def _to_string(value: Typed) -> Made:
+    if value.kind is Kind.STRING:
+        return value
+    text = cast(value.sql, "VARCHAR")
+    if value.kind in (Kind.INTEGER, Kind.BOOLEAN, Kind.DATE):
+        return Typed(text, STRING)
+    if value.kind is Kind.DATETIME:  # seconds that are 0 are left out
+        dashed = call("replace", text, string(" "), string("T"))
+        return Typed(call("regexp_replace", dashed, string(":00$"), string("")), STRING)
+    return None
+
+
+def _to_boolean(value: Typed) -> Made:
+    if value.kind is Kind.BOOLEAN:
+        return value
+    if value.kind is Kind.INTEGER:
+        return Typed(compared(exp.NEQ, value.sql, number(0)), BOOLEAN)
+    return None
+
+
+def _three(
+    name: str, kind: str, convert: Callable[[Value], Value], doc: str, sql: ToSql
+) -> tuple[Function, ...]:
+    """The function itself, ...OrNull, ...List."""
+    return (
+        function(f"{name}(value :: ANY) :: {kind}", convert, doc, sql),
+        function(
+            f"{name}OrNull(value :: ANY) :: {kind}",
+            conversion.or_null(convert),
+            f"{name}, and null instead of an error",
+        ),
+        function(
+            f"{name}List(values :: LIST) :: LIST<{kind}>",
+            conversion.of_list(f"{name}List", convert),
+            f"{name} item by item, and null instead of an error",
+        ),
+    )
+
+
+# ---- lists ---------------------------------------------------------------------------------------
+
+
+def _item(value: Typed) -> Type:
+    return Type(value.type.item or Kind.NULL)
+
+
+def _end(place: int) -> ToSql:
+    def make(value: Typed) -> Made:
+        if value.kind is not Kind.LIST:
+            return None
+        if _item(value) == NULL:
+            return Typed(exp.Null(), NULL)
+        return Typed(call("list_extract", value.sql, number(place)), _item(value))
+
+    return make
+
+
+def _tail(value: Typed) -> Made:
+    if value.kind is not Kind.LIST:
+        return None
+    return Typed(slice_of(value.sql, number(1), None), value.type)
+
+
+def _reverse(value: Typed) -> Made:
+    return Typed(call("list_reverse", value.sql), value.type) if value.kind is Kind.LIST else None
+
+
+def _size(value: Typed) -> Made:
+    """In code points, as Python counts; DuckDB's len() counts what one sees as one character as one."""
+    if value.kind is Kind.STRING:
+        return Typed(call("length", value.sql), INTEGER)
+    return Typed(call("len", value.sql), INTEGER) if value.kind is Kind.LIST else None
+
+
+def _is_empty(value: Typed) -> Made:
+    found = _size(value)
+    if not isinstance(found, Typed):
+        return None
+    return Typed(compared(exp.EQ, found.sql, number(0)), BOOLEAN)
+
+
+def _range(start: Typed, stop: Typed, step: Typed | None = None) -> Made:
+    given = [start, stop] if step is None else [start, stop, step]
+    if any(part.kind is not Kind.INTEGER for part in given):
+        return None
+    made = call("generate_series", *(part.sql.copy() for part in given))
+    found = Typed(null_where([part.sql for part in given], made), Type(Kind.LIST, Kind.INTEGER))
+    # a step of 0 is an error, and so is a list that is too long
+    stride = number(1) if step is None else step.sql
+    span = exp.Sub(
+        this=cast(stop.sql.copy(), "DOUBLE"), expression=cast(start.sql.copy(), "DOUBLE")
+    )
+    length = exp.Div(this=exp.Paren(this=span), expression=cast(stride.copy(), "DOUBLE"))
+    short = compared(exp.LT, length, number(float(numbers.LONGEST_RANGE)))
+    return Guarded(all_of(compared(exp.NEQ, stride, number(0)), short), found)
+
+
+ROWS = (
+    function(
+        "coalesce(value :: ANY, ...) :: ANY",
+        lists.coalesce,
+        "the first value that is not null; those behind it are not evaluated",
+        _coalesce,
+        strict=False,
+    ),
+    function(
+        "nullIf(value :: ANY, other :: ANY) :: ANY",
+        lists.null_if,
+        "null where both are equal, else the first",
+        strict=False,
+    ),
+    function(
+        "exists(value :: ANY) :: BOOLEAN",
+        lambda value: value is not None,
+        "whether it is not null; of a pattern whether it is found",
+        _exists,
+        strict=False,
+    ),
+    function("valueType(value :: ANY) :: STRING", value_type, "the name of its type", strict=False),
+    function(
+        "timestamp() :: INTEGER",
+        lists.timestamp,
+        "milliseconds since 1970, the same in the whole query",
+    ),
+    function(
+        "randomUUID() :: STRING", lists.random_uuid, "a string, another each time", varies=True
+    ),
+    *_three(
+        *("toInteger", "INTEGER", conversion.to_integer),
+        *("of a number without its fraction; null of a string that is no number", _to_integer),
+    ),
+    *_three(
+        *("toFloat", "FLOAT", conversion.to_float),
+        *("a number as a float; null of a string that is no number", _to_float),
+    ),
+    *_three(
+        *("toString", "STRING", conversion.to_string),
+        *("a number, boolean or time as text", _to_string),
+    ),
+    *_three(
+        *("toBoolean", "BOOLEAN", conversion.to_boolean),
+        *("of 'true' and 'false', else null; of an integer whether it is not 0", _to_boolean),
+    ),
+    function(
+        "size(of :: STRING | LIST) :: INTEGER",
+        lists.size,
+        "the number of items, or of characters",
+        _size,
+        checked=True,
+    ),
+    function(
+        "isEmpty(of :: STRING | LIST | MAP) :: BOOLEAN",
+        lists.is_empty,
+        "whether nothing is in it",
+        _is_empty,
+    ),
+    function("head(values :: LIST) :: ANY", lists.head, "the first item, null of none", _end(1)),
+    function("last(values :: LIST) :: ANY", lists.last, "the last item, null of none", _end(-1)),
+    function("tail(values :: LIST) :: LIST", lists.tail, "all items but the first", _tail),
+    function(
+        "reverse(of :: STRING | LIST) :: ANY",
+        lists.reversed_,
+        "from the end to the begin",
+        _reverse,
+    ),
+    function(
+        "range(first :: INTEGER, last :: INTEGER, step? :: INTEGER) :: LIST<INTEGER>",
+        numbers.integer_list,
+        "the integers from the first to the last, both in it",
+        _range,
+    ),
+)
+"""One row a function."""

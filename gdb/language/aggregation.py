@@ -1,0 +1,37 @@
+"""Which parts of an expression are aggregates, and what may be left out because of that."""
+
+from __future__ import annotations
+
+from typing import TypeGuard
+
+from gdb.functions.library import AGGREGATES
+from gdb.language.syntax import Call, Element, Expression, walk
+
+
+def is_aggregate(expression: Expression) -> TypeGuard[Call]:
+    return isinstance(expression, Call) and expression.function.text.lower() in AGGREGATES
+
+
+def has_aggregate(expression: Expression) -> bool:
+    """Whether an aggregate occurs anywhere in the expression; what a subquery in it does is its own."""
+    return any(is_aggregate(part) for part in walk(expression))
+
+
+def ignores_repeats(expression: Call) -> bool:
+    """Whether an aggregate is the same however often each value occurs."""
+    return expression.distinct or not AGGREGATES[expression.function.text.lower()].repeats
+
+
+def is_count(expression: Expression) -> TypeGuard[Call]:
+    """count of anything."""
+    return isinstance(expression, Call) and expression.function.text.lower() == "count"
+
+
+def counts_rows(expression: Expression) -> bool:
+    """count(*), or count of a node or relationship, which is never null."""
+    if not is_count(expression):
+        return False
+    arguments = expression.arguments
+    if expression.star:
+        return True
+    return not expression.distinct and len(arguments) == 1 and isinstance(arguments[0], Element)

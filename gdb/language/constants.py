@@ -1,0 +1,62 @@
+"""Calls of functions whose arguments are known before the query runs: their value is, too, by the Python definition."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, cast
+
+from gdb.functions.library import FUNCTIONS
+from gdb.language.scope import Scope
+from gdb.language.syntax import (
+    Call,
+    Expression,
+    ListLiteral,
+    Literal,
+    MapLiteral,
+    Negative,
+    Parameter,
+)
+from gdb.values import arithmetic
+from gdb.values.problems import ValueProblem
+from gdb.values.temporal_python import from_python, to_python
+
+if TYPE_CHECKING:
+    from gdb.executor.tail import Value as Given
+    from gdb.values.kinds import Value
+
+
+class NotConstant(Exception):
+    """An expression that depends on the row, on the time, or on chance, or that fails, as the row will tell."""
+
+
+def constant(expression: Expression, scope: Scope) -> Given:
+    """The value, as a parameter would have it.
+
+    Raises
+    ------
+    NotConstant : it is none. NameProblem, NotSupported : of a parameter.
+    """
+    try:
+        return cast("Given", to_python(_value(expression, scope)))
+    except ValueProblem:
+        raise NotConstant from None
+
+
+def _value(expression: Expression, scope: Scope) -> Value:
+    match expression:
+        case Literal(value=value):
+            return value
+        case Parameter(name=name, place=place):
+            return from_python(scope.parameter(name, place))
+        case Negative(operand=operand):
+            return arithmetic.negate(_value(operand, scope))
+        case ListLiteral(items=items):
+            return [_value(item, scope) for item in items]
+        case MapLiteral(entries=entries):
+            return {key.text: _value(part, scope) for key, part in entries}
+        case Call(function=function, arguments=arguments, star=False, distinct=False):
+            row = FUNCTIONS.get(function.text.lower())
+            if row is None or row.varies or not arguments or "." in row.name:
+                raise NotConstant
+            return row.apply(*[_value(argument, scope) for argument in arguments])
+        case _:
+            raise NotConstant

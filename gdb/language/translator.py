@@ -1,0 +1,525 @@
+"""Typed translation: an expression of the language becomes SQL for DuckDB, with the type of its values.
+
+The one translation of expressions, wherever they stand: in RETURN of one pattern, in conditions on one element, between
+the clauses of a chain. It takes what DuckDB gives exactly as the reference evaluator does (`gdb.evaluator`), and
+refuses the rest with its place, upon which it runs over rows. Values of the user travel as parameters; names never
+leave this room.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import date, timedelta
+from itertools import islice
+from typing import TYPE_CHECKING
+
+from gdb.errors import NotSupported, SyntaxProblem, TypeProblem
+from gdb.functions import columns as over_columns
+from gdb.functions.arithmetic import Operator, calculated, unrewritten
+from gdb.functions.by_python import called, of_row
+from gdb.functions.library import AGGREGATES, FUNCTIONS
+from gdb.functions.nodes import exp
+from gdb.functions.pieces import item_at, slice_of, strict_kind
+from gdb.functions.types import (
+    BOOLEAN,
+    INTEGER,
+    NULL,
+    NUMBERS,
+    SCALARS,
+    STRING,
+    Constant,
+    Kind,
+    Type,
+    Typed,
+    call,
+    cast,
+    in_columns,
+    is_null,
+    joined,
+    negated,
+    operand,
+    sql_type,
+    type_of,
+    written,
+)
+from gdb.language import temporal
+from gdb.language.columns import Columns, Parameters
+from gdb.language.comparisons import any_of, compare, null, within, within_values
+from gdb.language.constants import NotConstant, constant
+from gdb.language.refusals import refused
+from gdb.language.report import problem
+from gdb.language.scope import Scope
+from gdb.language.syntax import (
+    Arithmetic,
+    Call,
+    Case,
+    Comparator,
+    Comparison,
+    Connected,
+    Connective,
+    Element,
+    Expression,
+    HasLabels,
+    In,
+    Index,
+    IsNull,
+    ListLiteral,
+    Literal,
+    Negative,
+    Not,
+    Parameter,
+    Place,
+    Property,
+    Slice,
+    StringOperator,
+    StringTest,
+    Variable,
+)
+from gdb.storage.temporal import length_of
+from gdb.values.regex import compiled
+
+if TYPE_CHECKING:
+    from gdb.executor.tail import Value
+
+_STRING_TESTS = {
+    StringOperator.STARTS_WITH: "starts_with",
+    StringOperator.ENDS_WITH: "suffix",
+    StringOperator.CONTAINS: "contains",
+}
+OF_ELEMENTS = ("id", "elementid", "labels", "type")
+"""The functions whose SQL is a column of the store."""
+_LARGEST = 10_000
+"""Nodes of SQL: some operands are written several times, those inside them more often."""
+
+
+class Translator:
+    """Translates resolved expressions over some columns.
+
+    names : columns that variables stand for.
+    before : what the rows that are gathered must have as well, each AS v0, v1, ...
+    """
+
+    def __init__(
+        self,
+        scope: Scope,
+        columns: Columns,
+        parameters: Parameters,
+        names: Mapping[str, Typed] | None = None,
+    ) -> None:
+        self.scope = scope
+        self.columns = columns
+        self.parameters = parameters
+        self._names = names or {}
+        self.before: list[str] = []
+
+    def condition(self, expression: Expression) -> exp.Expr:
+        """An expression that must be a boolean, as in WHERE.
+
+        Raises
+        ------
+        TypeProblem : it is none.
+        """
+        return self._boolean(expression, "WHERE").sql
+
+    def translate(self, expression: Expression) -> Typed:
+        """SQL and type of an expression.
+
+        Raises
+        ------
+        NotSupported, TypeProblem, NameProblem, SyntaxProblem : with the place.
+        """
+        match expression:
+            case Literal(value=value):
+                return self._constant(value)
+            case Parameter(name=name, place=place):
+                return self._given(self.scope.parameter(name, place), place)
+            case Variable(name=name, place=place):
+                return self._variable(name, place)
+            case Element():
+                return self.columns.element(expression)
+            case Property(subject=subject, key=key):
+                return self.columns.property(self._element(subject, "a property"), key)
+            case _:
+                found = self._compound(expression)
+        if sum(1 for _ in islice(found.sql.walk(), _LARGEST)) == _LARGEST:
+            raise self.refuse(expression.place, "so large an expression is")
+        return found
+
+    def _compound(self, expression: Expression) -> Typed:
+        match expression:
+            case HasLabels(subject=subject, labels=labels):
+                element = self._element(subject, "a label")
+                return self.columns.has_labels(element, labels)
+            case IsNull(operand=inner, negated=negated_):
+                value = self.translate(inner)
+                test = exp.true() if value.is_null else is_null(value.sql)
+                return Typed(negated(test) if negated_ else test, BOOLEAN)
+            case Not(operand=inner):
+                return Typed(negated(self._boolean(inner, "NOT").sql), BOOLEAN)
+            case Connected():
+                return self._connected(expression)
+            case Comparison():
+                return self._comparison(expression)
+            case StringTest():
+                return self._string_test(expression)
+            case In():
+                return self._in(expression)
+            case Arithmetic():
+                return self._arithmetic(expression)
+            case Negative(operand=inner):
+                return self._negative(inner)
+            case ListLiteral():
+                return self._list(expression)
+            case Case():
+                return self._case(expression)
+            case Index():
+                return self._index(expression)
+            case Slice():
+                return self._slice(expression)
+            case Call():
+                return self._call(expression)
+            case _:
+                what = refused(expression)
+                raise self.refuse(expression.place, what[0] if what else "this expression is")
+
+    # ---- values ----------------------------------------------------------------------------------
+
+    def _constant(self, value: Value) -> Typed:
+        type_ = type_of(value)
+        assert type_ is not None, "a literal is a list."
+        if type_ == NULL:
+            return Typed(exp.Null(), NULL, Constant(None))
+        return Typed(self.parameters.add(value, type_), type_, Constant(value))
+
+    def _given(self, value: Value, place: Place) -> Typed:
+        """The value of a parameter."""
+        items = value if isinstance(value, (list, tuple)) else [value]
+        known = all(map(_has_column, items))
+        type_ = type_of(value) if known else None
+        if type_ is None:
+            raise self.refuse(place, "a parameter of this kind is")
+        return self._constant(value)
+
+    def _variable(self, name: str, place: Place) -> Typed:
+        known = self._names.get(name)
+        if known is None:
+            raise self.refuse(place, f"'{name}' as a name of its own is")
+        return Typed(known.sql.copy(), known.type)
+
+    def _element(self, subject: Expression, what: str) -> Element:
+        if isinstance(subject, Element):
+            return subject
+        raise self.type_problem(
+            subject.place, f"only a node or a relationship has {what}.", "Name one before the sign."
+        )
+
+    def _list(self, expression: ListLiteral) -> Typed:
+        items = [self.translate(item) for item in expression.items]
+        kind = self._one_kind(items, expression.place)
+        if kind not in (*SCALARS, Kind.NULL):
+            raise self.refuse(expression.place, f"a list of which an item is {kind} is")
+        type_ = Type(Kind.LIST, kind)
+        return Typed(cast(exp.Array(expressions=[i.sql for i in items]), sql_type(type_)), type_)
+
+    def _one_kind(self, values: Sequence[Typed], place: Place) -> Kind:
+        """The one kind of some values, nulls aside: an integer is no float here, as it would become one."""
+        kind = strict_kind(values)
+        if kind is None:
+            raise self.refuse(place, "a value that may be of several types is")
+        return kind
+
+    def _case(self, expression: Case) -> Typed:
+        values = [self.translate(value) for _, value in expression.branches]
+        if expression.default is not None:
+            values.append(self.translate(expression.default))
+        kind = self._one_kind(values, expression.place)
+        types = {value.type for value in values if not value.is_null}
+        if len(types) > 1 or kind in (Kind.NODE, Kind.RELATIONSHIP):
+            raise self.refuse(expression.place, f"CASE that gives {kind} is")
+        tests = [self._when(expression, when) for when, _ in expression.branches]
+        ifs = [exp.If(this=t, true=v.sql) for t, v in zip(tests, values, strict=False)]
+        default = values[-1].sql if expression.default is not None else exp.Null()
+        return Typed(exp.Case(ifs=ifs, default=default), types.pop() if types else NULL)
+
+    def _when(self, expression: Case, when: Expression) -> exp.Expr:
+        if expression.subject is None:
+            return self._boolean(when, "CASE").sql
+        left, right = self.translate(expression.subject), self.translate(when)
+        if Kind.LIST in (left.kind, right.kind):
+            raise self.refuse(when.place, "CASE of a list is")
+        return compare(Comparator.EQUAL, left, right).sql
+
+    # ---- booleans --------------------------------------------------------------------------------
+
+    def _boolean(self, expression: Expression, operator: str) -> Typed:
+        value = self.translate(expression)
+        if value.kind not in (Kind.BOOLEAN, Kind.NULL):
+            cure = "Compare it with something, as in x > 0."
+            if value.kind in (Kind.NODE, Kind.RELATIONSHIP):
+                cure = "Ask for a property, a label or IS NOT NULL."
+            raise self.type_problem(
+                expression.place, f"{operator} takes a boolean, and this is {value.kind}.", cure
+            )
+        return value
+
+    def _connected(self, expression: Connected) -> Typed:
+        name = expression.connective
+        parts = [self._boolean(part, name).sql for part in expression.operands]
+        if name is Connective.AND:
+            return Typed(joined(exp.And, parts), BOOLEAN)
+        if name is Connective.OR:
+            return Typed(joined(exp.Or, parts), BOOLEAN)
+        sql = parts[0]
+        for part in parts[1:]:
+            sql = exp.NEQ(this=operand(sql), expression=operand(part))  # null where one is null
+        return Typed(sql, BOOLEAN)
+
+    def _comparison(self, comparison: Comparison) -> Typed:
+        left, right = self.translate(comparison.left), self.translate(comparison.right)
+        if Kind.LIST in (left.kind, right.kind):
+            raise self.refuse(comparison.place, "comparing lists is")
+        return compare(comparison.operator, unrewritten(left), unrewritten(right))
+
+    def _string_test(self, test: StringTest) -> Typed:
+        left, right = self.translate(test.left), self.translate(test.right)
+        if left.kind is not Kind.STRING or right.kind is not Kind.STRING:
+            return null()  # openCypher: null for what is no string
+        if test.operator is StringOperator.MATCHES:
+            takes = ("VARCHAR", "VARCHAR")
+            sql = called("matches", _matches, takes, "BOOLEAN", (left.sql, right.sql))
+            return Typed(sql, BOOLEAN)
+        return Typed(call(_STRING_TESTS[test.operator], left.sql, right.sql), BOOLEAN)
+
+    def _in(self, test: In) -> Typed:
+        values = self._constant_list(test.list)
+        item = self.translate(test.item)
+        if item.kind is Kind.LIST:
+            raise self.refuse(test.place, "looking for a list in a list is")
+        if values is not None and all(map(_has_column, values)):
+            return within_values(item, values, self.parameters.add)
+        if isinstance(test.list, ListLiteral):
+            return any_of([self._same(item, part) for part in test.list.items])
+        items = self.translate(test.list)
+        if items.is_null:
+            return null()
+        if items.kind is not Kind.LIST:
+            raise self.type_problem(
+                test.list.place, f"IN takes a list, and this is {items.kind}.", "Write [a, b]."
+            )
+        return Typed(within(item, items), BOOLEAN)
+
+    def _same(self, item: Typed, part: Expression) -> Typed:
+        other = self.translate(part)
+        if other.kind is Kind.LIST:
+            raise self.refuse(part.place, "a list inside a list is")
+        again = Typed(item.sql.copy(), item.type, item.constant)
+        return compare(Comparator.EQUAL, again, other)
+
+    def _constant_list(self, expression: Expression) -> Sequence[Value] | None:
+        """The values of a list that is known before the query runs."""
+        if isinstance(expression, Parameter):
+            value = self.scope.parameter(expression.name, expression.place)
+            # what is no list is translated, and refused by its type
+            return value if isinstance(value, (list, tuple)) else None
+        if not isinstance(expression, ListLiteral):
+            return None
+        found: list[Value] = []
+        for item in expression.items:
+            if isinstance(item, Literal):
+                found.append(item.value)
+            elif isinstance(item, Parameter):
+                found.append(self.scope.parameter(item.name, item.place))
+            else:
+                return None
+        return found
+
+    # ---- lists -----------------------------------------------------------------------------------
+
+    def _index(self, expression: Index) -> Typed:
+        subject, index = self.translate(expression.subject), self.translate(expression.index)
+        if subject.is_null and index.kind in (Kind.INTEGER, Kind.NULL):
+            return Typed(exp.Null(), NULL)
+        if subject.kind is not Kind.LIST or index.kind not in (Kind.INTEGER, Kind.NULL):
+            raise self.refuse(expression.place, "an index of anything but a list is")
+        item = subject.type.item
+        if item in (None, Kind.NULL) or index.is_null:
+            return Typed(exp.Null(), NULL)
+        return Typed(item_at(subject.sql, index.sql), Type(item or Kind.NULL))
+
+    def _slice(self, expression: Slice) -> Typed:
+        subject = self.translate(expression.subject)
+        given = (expression.start, expression.stop)
+        bounds = [None if part is None else self.translate(part) for part in given]
+        kinds = {bound.kind for bound in bounds if bound is not None}
+        if subject.is_null or Kind.NULL in kinds:
+            return Typed(exp.Null(), NULL)
+        if subject.kind is not Kind.LIST or not kinds <= {Kind.INTEGER}:
+            raise self.refuse(expression.place, "a slice of anything but a list is")
+        start, stop = (None if bound is None else bound.sql for bound in bounds)
+        return Typed(slice_of(subject.sql, start, stop), subject.type)
+
+    # ---- numbers ---------------------------------------------------------------------------------
+
+    def _negative(self, inner: Expression) -> Typed:
+        if isinstance(inner, Literal) and inner.value == 1 << 63 and type(inner.value) is int:
+            return self._constant(-inner.value)  # whose positive does not fit
+        value = self.translate(inner)
+        self._check_number(value, inner.place, "-")
+        return value if value.is_null else Typed(exp.Neg(this=operand(value.sql)), value.type)
+
+    def _arithmetic(self, expression: Arithmetic) -> Typed:
+        place = expression.first.place
+        value = self.translate(expression.first)
+        for operator, following in expression.rest:
+            right = self.translate(following)
+            if operator == "||":
+                if not {value.kind, right.kind} <= {Kind.STRING, Kind.NULL}:
+                    raise self.refuse(place, "|| of lists is")
+                value = self._concatenated(value, right, place.to(following.place))
+            elif operator == "+" and Kind.STRING in (value.kind, right.kind):
+                value = self._concatenated(value, right, place.to(following.place))
+            else:
+                self._check_number(value, place, operator)
+                self._check_number(right, following.place, operator)
+                value = calculated(operator, value, right)
+            place = place.to(following.place)
+        return value
+
+    def _check_number(self, value: Typed, place: Place, operator: Operator) -> None:
+        if not (value.kind in NUMBERS or value.is_null):
+            raise self.refuse(place, f"{operator} of {value.kind} is")
+
+    def _concatenated(self, left: Typed, right: Typed, place: Place) -> Typed:
+        if left.is_null or right.is_null:
+            return Typed(exp.Null(), NULL)
+        parts = []
+        for side in (left, right):
+            if side.kind is Kind.FLOAT:
+                text = of_row(FUNCTIONS["tostring"], [side])
+                assert text is not None
+                parts.append(text.sql)
+            elif side.kind in (Kind.STRING, Kind.INTEGER):
+                plain = side.kind is Kind.STRING
+                parts.append(operand(side.sql) if plain else cast(side.sql, "VARCHAR"))
+            else:
+                raise self.refuse(place, f"+ of a string and {side.kind} is")
+        return Typed(exp.DPipe(this=parts[0], expression=parts[1]), STRING)
+
+    # ---- functions -------------------------------------------------------------------------------
+
+    def _call(self, expression: Call) -> Typed:
+        name, place = expression.function.text.lower(), expression.place
+        if name in AGGREGATES:
+            return self.aggregate(expression)
+        row = FUNCTIONS.get(name)
+        count = len(expression.arguments)
+        if row is None or expression.star or expression.distinct or count < row.least:
+            raise self.refuse(place, f"{expression.function.text}() like this is")
+        if row.most is not None and count > row.most:
+            raise self.refuse(place, f"{expression.function.text}() of so many values is")
+        if name in OF_ELEMENTS:
+            return self._of_element(expression, name)
+        try:
+            known = constant(expression, self.scope)
+        except NotConstant:
+            pass
+        else:
+            return self._given(known, place)
+        arguments = [self.translate(argument) for argument in expression.arguments]
+        found = temporal.made(name, arguments) or over_columns.applied(row, arguments)
+        if found is None:
+            kinds = ", ".join(argument.kind for argument in arguments)
+            raise self.refuse(place, f"{row.name}() of {kinds or 'nothing'} is")
+        return found
+
+    def _of_element(self, expression: Call, name: str) -> Typed:
+        subject = expression.arguments[0]
+        wanted = {"labels": "vertex", "type": "edge"}.get(name)
+        if isinstance(subject, Literal) and subject.value is None:
+            return Typed(exp.Null(), NULL)
+        if not isinstance(subject, Element) or wanted not in (None, subject.kind):
+            takes = {"labels": "a node", "type": "a relationship"}.get(
+                name, "a node or a relationship"
+            )
+            shown = expression.function.text
+            raise self.type_problem(expression.place, f"{shown}() takes {takes} of the pattern.")
+        if name == "elementid":
+            return self._element_id(subject, expression.place)
+        if name == "id":
+            return self.columns.identity(subject, expression.place)
+        return self.columns.labels(subject) if name == "labels" else self.columns.type(subject)
+
+    def _element_id(self, element: Element, place: Place) -> Typed:
+        """The id as a text, behind the id space that all candidates have."""
+        text = cast(self.columns.identity(element, place).sql, "VARCHAR")
+        if element.kind == "vertex":
+            groups = self.scope.snapshot.groups
+            spaces = {groups[k].id_space for k in self.scope.groups(element.index)}
+            if len(spaces) > 1:
+                raise self.refuse(place, "elementId() of nodes of several id spaces is")
+            for space in filter(None, spaces):
+                text = exp.DPipe(this=self.parameters.add(f"{space}:", STRING), expression=text)
+        return Typed(text, STRING)
+
+    # ---- aggregates ------------------------------------------------------------------------------
+
+    def aggregate(self, expression: Call) -> Typed:
+        """An aggregate, where rows are not gathered."""
+        raise problem(
+            SyntaxProblem,
+            self.scope.text,
+            expression.place,
+            f"{expression.function.text}() is only allowed in RETURN and ORDER BY, and not inside another aggregate.",
+        )
+
+    def gathered(self, expression: Call) -> Typed:
+        """SQL of an aggregate of these rows.
+
+        Raises
+        ------
+        NotSupported, TypeProblem, NameProblem, SyntaxProblem : with the place.
+        """
+        row = AGGREGATES[expression.function.text.lower()]
+        if expression.star:
+            return Typed(exp.Count(this=exp.Star()), INTEGER)
+        count = len(expression.arguments)
+        if count != row.signature.least:
+            takes = "one value" if row.signature.least == 1 else "two values"
+            message = f"{row.name}() takes {takes}."
+            raise problem(SyntaxProblem, self.scope.text, expression.place, message)
+        arguments = [self.translate(argument) for argument in expression.arguments]
+        if row.repeated and not isinstance(arguments[0].sql, exp.Column):
+            arguments[0] = self.named(arguments[0])
+        found = over_columns.gathered(row, arguments, expression.distinct)
+        if found is None:
+            raise self.refuse(expression.place, f"{row.name}() of {arguments[0].kind} is")
+        return found
+
+    def named(self, value: Typed) -> Typed:
+        """A value as a column, where its SQL is to be written several times: computed before the rows are gathered."""
+        name = f"v{len(self.before)}"
+        if value.is_null:
+            return value
+        self.before.append(f"{written(value.sql, last=True)} AS {name}")
+        return Typed(exp.column(name), value.type)
+
+    # ---- refusals --------------------------------------------------------------------------------
+
+    def refuse(self, place: Place, what: str) -> NotSupported:
+        """Why a part of the query is not for columns."""
+        message = f"{what} not covered over columns."
+        return problem(NotSupported, self.scope.text, place, message)
+
+    def type_problem(self, place: Place, message: str, cure: str = "") -> TypeProblem:
+        return problem(TypeProblem, self.scope.text, place, message, cure)
+
+
+def _has_column(value: Value) -> bool:
+    if isinstance(value, timedelta):
+        return abs(length_of(value)) < 1 << 63
+    plain = value is None or isinstance(value, (bool, int, float, str, date))
+    return plain and in_columns(value)  # a datetime with a zone is a date, too
+
+
+def _matches(text: str, pattern: str) -> bool:
+    return compiled(pattern).fits(text)

@@ -1,0 +1,82 @@
+"""Every aggregate, over groups of every type and size."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+
+from gdb import Database
+from gdb.functions.library import AGGREGATES
+from gdb.values.temporal_python import to_python
+from tests.conformance import corpus
+from tests.conformance.ways import Runner, columns, same
+
+CELLS = 3_000
+
+
+@pytest.mark.parametrize("distinct", ["", "DISTINCT "])
+@pytest.mark.parametrize("name", sorted(AGGREGATES))
+def test_aggregates(runner: Runner, name: str, distinct: str) -> None:
+    one = AGGREGATES[name]
+    more = ", 0.3" if one.signature.least == 2 else ""
+    for kind in corpus.KINDS:
+        for last in range(0, len(corpus.values(kind)) + 1, 2):
+            _check_aggregate(runner, f"{one.name}({distinct}n.x{more})", name, kind, last)
+
+
+def _check_aggregate(runner: Runner, text: str, name: str, kind: str, last: int) -> None:
+    """Over the first values of a label: none, one, ... all; and over each alone."""
+    values = corpus.values(kind)[:last]
+    gathering = AGGREGATES[name].over("DISTINCT" in text)
+    try:
+        for value in values:
+            gathering.add(value, *([0.3] if ", 0.3" in text else []))
+        meant = gathering.result()
+    except Exception as error:  # the class of a query's error is not that of a value's
+        meant = error
+    for way, form in (
+        ("", "MATCH (n:{}) WHERE n.k < $last RETURN {}"),
+        ("WITH", "MATCH (n:{}) WHERE n.k < $last WITH n RETURN {}"),
+    ):
+        for small in (True, False):
+            query = form.format(kind, text)
+            if way == "" and not small:
+                continue
+            found = runner._run(query, {"last": last}, small)
+            runner.cells += 1
+            if isinstance(meant, Exception):
+                if not isinstance(found, Exception):
+                    runner._differs(f"{query} {last}", found, meant)
+            elif isinstance(found, Exception) or not _alike(found[0][0], to_python(meant), name):
+                runner._differs(f"{query} {last}", found, meant)
+
+
+def _alike(found: object, meant: object, name: str) -> bool:
+    if name in ("min", "max") and found == meant == 0.0:
+        return type(found) is type(meant)  # 0.0 and -0.0 are equal: either may be the first
+    if name == "collect" and isinstance(found, list) and isinstance(meant, list):
+        return len(found) == len(meant) and same(sorted(found, key=repr), sorted(meant, key=repr))
+    return same(found, meant)
+
+
+def test_sums_do_not_depend_on_the_order_or_the_way(filled: Database) -> None:
+    hard = [0.1] * 10 + [1e16, 1.0, -1e16, 1e-30, 1e300, -1e300, 3.3, 2.0**62, -(2.0**62), 5e-324]
+    for numbers in (hard, hard[::-1], sorted(hard)):
+        with columns():
+            for text in (
+                "UNWIND $l AS x RETURN sum(x), avg(x)",
+                "UNWIND $l AS x WITH x RETURN sum(x), avg(x)",
+            ):
+                total = math.fsum(hard)
+                assert filled.execute(text, {"l": numbers}).fetchall() == [
+                    (total, total / len(hard))
+                ]
+
+
+def test_there_are_many(runs: list[Runner]) -> None:
+    """Of a run of the whole file; it stands last."""
+    print(
+        f"{sum(one.cells for one in runs):,} cells, {sum(one.by_columns for one in runs):,} rows of columns"
+    )
+    assert sum(one.cells for one in runs) > CELLS

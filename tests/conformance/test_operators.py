@@ -1,0 +1,93 @@
+"""Every operator, over values of every type and of pairs of types; parameters and constants."""
+
+from __future__ import annotations
+
+import pytest
+
+import gdb
+from tests.conformance import corpus
+from tests.conformance.ways import Runner, Subject, columns, same
+
+CELLS = 30_000
+_BINARY = (
+    *("+", "-", "*", "/", "%", "^", "=", "<>", "<", "<=", ">", ">=", "AND", "OR", "XOR", "IN"),
+    *("STARTS WITH", "ENDS WITH", "CONTAINS", "=~"),
+)
+_UNARY = (
+    *("-n.x", "NOT n.x", "n.x IS NULL", "n.x IS NOT NULL", "[n.x, n.x]", "[n.x, null]", "n.x[0]"),
+    *("n.x[-1]", "n.x[1..]", "n.x[..-1]", "CASE WHEN n.x IS NULL THEN 1 ELSE 2 END", "n.x.year"),
+    *("CASE n.x WHEN 1 THEN 'one' WHEN 'a' THEN 'a' WHEN true THEN 'yes' END", "'a' + n.x"),
+    *("[n.x, 2.5]", "coalesce(n.x, 2.5)", "coalesce(n.x, 1/0)", "n.x IN [1, 2.5, null]"),
+    *("n.x + 9223372036854775807 > 3", "9223372036854775807 - n.x >= 3", "n.x * 2 < 5"),
+    *("n.x IN [9007199254740992, 0.5]", "n.x IN [9007199254740993.0]", "n.x < 2", "n.x >= 0.5"),
+    *("n.x = 9007199254740992.0", "n.x <> 9007199254740993", "n.x = 'a'", "n.x STARTS WITH 'a'"),
+    *("n.x = date('2024-02-29')", "n.x < localdatetime('2024-02-29T12:31')", "n.x =~ '.*'"),
+    *("n.x = duration('PT30H')", "n.x = duration('P1DT6H')", "n.x < duration('P2D')"),
+    *("n.x IN [duration('P1DT6H')]", "n.x IN [date('2024-02-29'), 1]", "[x IN n.x | x]"),
+    *("n.x =~ 'a.c'", "n.x =~ '(?i)A.*'", "abs(n.x) % 2 = 1", "toUpper(trim(n.x)) = 'A B'"),
+)
+
+
+_PAIRED = {"Int", "Float", "String", "Bool", "Date", "Length", "Ints"}
+"""The labels of which each is paired with each; the others only with themselves."""
+
+
+@pytest.mark.parametrize("text", _UNARY)
+def test_operators_of_one(runner: Runner, text: str) -> None:
+    for kind in corpus.KINDS:
+        runner.check(Subject(text, (kind,), {}))
+
+
+@pytest.mark.parametrize("operator", _BINARY)
+def test_operators_of_two(runner: Runner, operator: str) -> None:
+    for kind in corpus.KINDS:
+        for other in corpus.KINDS:
+            if kind == other or {kind, other} <= _PAIRED:
+                like = kind == other or {kind, other} == {"Int", "Float"}
+                runner.check(Subject(f"n.x {operator} m.x", (kind, other), {}), everywhere=like)
+
+
+@pytest.mark.parametrize("kind", corpus.KINDS)
+def test_parameters_and_constants(runner: Runner, kind: str) -> None:
+    """A value of a parameter is what the property of the same value is."""
+    for k, value in enumerate(corpus.CORPUS[kind]):
+        for text in (
+            "$v",
+            "[$v]",
+            "n.x = $v",
+            "n.x < $v",
+            "$v IN [n.x]",
+            "n.x IN [$v]",
+            "toString($v)",
+        ):
+            runner.check(Subject(text, (kind,), {"v": value}), everywhere=False)
+        assert k < 100
+
+
+def test_an_integer_here_and_a_float_there() -> None:
+    """A key that has two types keeps both, in every way."""
+    with gdb.connect() as db:
+        db.execute(
+            "CREATE (:One {k: 1, v: 9007199254740993}), (:Two {k: 2, v: 2.5}), (:Two {k: 3, v: 4.0})"
+        )
+        meant = [(1, 9007199254740993), (2, 2.5), (3, 4.0)]
+        with columns():
+            for more in ("", "WITH n "):
+                text = f"MATCH (n:One|Two) {more}RETURN n.k, n.v ORDER BY n.k"
+                assert all(map(same, db.execute(text).fetchall(), meant))
+                halves = db.execute(
+                    f"MATCH (n:One|Two) {more}WHERE n.v / 2 = 2 RETURN n.k"
+                ).fetchall()
+                assert halves == [(3,)]
+                found = db.execute(
+                    f"MATCH (n:One|Two) {more}WHERE n.v = 9007199254740992 RETURN n.k"
+                )
+                assert found.fetchall() == []
+
+
+def test_there_are_many(runs: list[Runner]) -> None:
+    """Of a run of the whole file; it stands last."""
+    print(
+        f"{sum(one.cells for one in runs):,} cells, {sum(one.by_columns for one in runs):,} rows of columns"
+    )
+    assert sum(one.cells for one in runs) > CELLS
