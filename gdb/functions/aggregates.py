@@ -280,5 +280,17 @@ ROWS = (
         "the value at a percentile from 0 to 1, one of those that there are",
         _percentile("percentileDisc", between=False),
     ),
+    aggregate(
+        "percentile_cont(value :: NUMBER, percentile :: NUMBER) :: ANY",
+        lambda: of.Percentile("percentile_cont", between=True),
+        "the value at a percentile from 0 to 1, between two where it lies there",
+        _percentile("percentile_cont", between=True),
+    ),
+    aggregate(
+        "percentile_disc(value :: NUMBER, percentile :: NUMBER) :: ANY",
+        lambda: of.Percentile("percentile_disc", between=False),
+        "the value at a percentile from 0 to 1, one of those that there are",
+        _percentile("percentile_disc", between=False),
+    ),
 )
 """One row an aggregate."""
