@@ -70,6 +70,17 @@ class SmallSnapshot:
     def edge_column(self, type: str, key: str) -> Column | None:
         return Column.from_list([7, 8, 9]) if (type, key) == ("KNOWS", "since") else None
 
+    def vertex_values(
+        self, group: int, key: str | None, rows: npt.NDArray[np.int64]
+    ) -> Column | None:
+        column = self.id_column(group) if key is None else self.vertex_column(group, key)
+        return None if column is None else column.take(rows)
+
+    def edge_values(self, type: str, key: str, eids: npt.NDArray[np.int64]) -> Column | None:
+        first = next(one.first_eid for one in self.edge_types if one.name == type)
+        column = self.edge_column(type, key)
+        return None if column is None else column.take(eids - first)
+
     def id_column(self, group: int) -> Column:
         return Column.from_list(
             [
