@@ -39,6 +39,9 @@ if TYPE_CHECKING:
     from gdb.rows.pattern import Component, Condition, Pattern
     from gdb.values.kinds import Row, Value
 
+FEW = 4
+"""Vertices for each row up to which a value names them: matching goes on from these, wherever the pattern begins."""
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Seek:
@@ -145,15 +148,10 @@ def seek(
         if (found := equality(condition, free, reach)) is not None
         and mentioned(found.value) & frozenset(reach) <= frozenset(bound)
     ]
-    if (
-        component.edges
-    ):  # what is the same for all rows restricts candidates, of all vertices at once
-        equalities = [one for one in equalities if mentioned(one.value) & frozenset(reach)]
     if not equalities or not rows:
         return None
-    return _Seeking(context, pattern, component, rows, len(free) < len(component.vertices)).run(
-        equalities
-    )
+    held = len(free) < len(component.vertices)
+    return _Seeking(context, pattern, component, rows, held, reach).run(equalities)
 
 
 class _Seeking:
@@ -164,28 +162,24 @@ class _Seeking:
         component: Component,
         rows: Sequence[Row],
         held: bool,
+        reach: Collection[str],
     ) -> None:
         self.context, self.rows, self.pattern = context, rows, pattern
-        self.component, self.held = component, held
+        self.component, self.held, self.reach = component, held, frozenset(reach)
         self.snapshot = context.graph.snapshot
 
     def run(self, equalities: Sequence[Equality]) -> Seek | None:
-        """By keys every vertex that has one; else by another property, the best, one vertex."""
+        """By what names few vertices every vertex that has such; else by another property, the best, one vertex."""
+        asked = [one for one in equalities if not self.held or self._by_key(one)]
+        answers = [answer for one in asked if (answer := self._answer(one)) is not None]
         chosen: dict[str, list[_Answer]] = {}
-        keys = {id(one) for one in equalities if self._by_key(one)}
-        for one in equalities:
-            if id(one) in keys and (answer := self._answer(one)) is not None:
-                chosen.setdefault(one.vertex, []).append(answer)
+        for answer in answers:
+            if answer.pairs <= FEW * len(self.rows):
+                chosen.setdefault(answer.equality.vertex, []).append(answer)
         if not chosen and not self.held:
-            found = [
-                answer
-                for one in equalities
-                if id(one) not in keys and (answer := self._answer(one)) is not None
-            ]
-            found = [answer for answer in found if self._worth(answer)]
+            found = [answer for answer in answers if self._worth(answer)]
             if found:
-                best = min(found, key=lambda answer: answer.pairs)
-                vertex = best.equality.vertex
+                vertex = min(found, key=lambda answer: answer.pairs).equality.vertex
                 chosen[vertex] = [answer for answer in found if answer.equality.vertex == vertex]
         if not chosen:
             return None
@@ -214,9 +208,12 @@ class _Seeking:
         return all(self.snapshot.is_id(group, one.key) for group in self._groups(one.vertex))
 
     def _worth(self, answer: _Answer) -> bool:
-        """Whether to go on from the pairs costs no more than to list the vertices would."""
+        """Whether to go on from the pairs costs no more than to list the vertices would. A value that is the same for
+        all rows of a component with edges restricts candidates there, those of all vertices at once."""
         if not self.component.edges:
             return True
+        if not mentioned(answer.equality.value) & self.reach:
+            return False
         groups = self._groups(answer.equality.vertex)
         listed = sum(self.snapshot.groups[group].count for group in groups)
         return answer.pairs <= len(self.rows) + listed

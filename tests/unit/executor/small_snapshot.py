@@ -77,8 +77,8 @@ class SmallSnapshot:
         return None if column is None else column.take(rows)
 
     def edge_values(self, type: str, key: str, eids: npt.NDArray[np.int64]) -> Column | None:
-        column = self.edge_column(type, key)
         first = next(one.first_eid for one in self.edge_types if one.name == type)
+        column = self.edge_column(type, key)
         return None if column is None else column.take(eids - first)
 
     def id_column(self, group: int) -> Column:

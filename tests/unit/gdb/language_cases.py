@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from pathlib import Path
-from typing import ClassVar, cast
+from typing import cast
 
 import numpy as np
+import numpy.typing as npt
 
 from gdb import query_graph
 from gdb.errors import NotSupported
@@ -24,9 +25,12 @@ from gdb.language.canonical import canonical, labels_text
 from gdb.language.clauses import Query, Simple
 from gdb.language.printer import printed
 from gdb.language.syntax import Expression, Name, PathPattern
+from gdb.storage import value_index
 from gdb.storage.adjacency import Adjacency, Direction
-from gdb.storage.model import I64, Column
+from gdb.storage.model import I64
 from gdb.storage.snapshot import Snapshot
+from gdb.storage.value_index import Wanted
+from gdb.storage.vid_ranges import vids_at
 from tests.small_graph import SmallGraph
 from tests.unit.executor.small_snapshot import SmallSnapshot
 
@@ -171,23 +175,26 @@ def _inside(
 
 
 class NamedSnapshot(SmallSnapshot):
-    """The small snapshot with what the binder needs beyond predicates and tails; `age` is a float everywhere, for a
-    column has one type."""
+    """The small snapshot with what the binder asks beyond predicates and tails."""
 
-    groups = (
-        replace(SmallSnapshot.groups[0], keys={"age": "float64", "name": "string"}),
-        SmallSnapshot.groups[1],
-    )
-    columns: ClassVar = {
-        **SmallSnapshot.columns,
-        (0, "age"): Column.from_list([10.0, None, 30.0, 40.0]),
-    }
     labels = ("Admin", "Person")
     vertex_count = 6
     edge_count = 5
 
     def find_many(self, ids: list[int | str], id_space: str = "") -> I64:
         return np.array([self.ids.index(i) if i in self.ids else -1 for i in ids], np.int64)
+
+    def holders(
+        self, groups: Iterable[int], key: str, wanted: Wanted
+    ) -> tuple[I64, npt.NDArray[np.uint32]]:
+        places, vids = [np.zeros(0, np.int64)], [np.zeros(0, np.uint32)]
+        for group in groups:
+            column = self.vertex_column(group, key)
+            if column is not None:
+                at, rows = value_index.found(column, wanted, None)
+                places.append(at)
+                vids.append(vids_at(self.groups[group].ranges, rows))
+        return np.concatenate(places), np.concatenate(vids)
 
     def adjacency(self, types: tuple[str, ...], direction: Direction) -> Adjacency:
         ends = [(("KNOWS", "LIKES")[k > 2], k, k + 1) for k in range(5)]
