@@ -297,9 +297,7 @@ def _hoisted(match: Match) -> Match:
     moved: list[Expression] = []
     if not any(
         part.where is not None for path in match.patterns for part in path.nodes
-    ) and not any(
-        part.where is not None for path in match.patterns for part in path.relationships
-    ):
+    ) and not any(part.where is not None for path in match.patterns for part in path.relationships):
         return match
 
     def bare(part: Part) -> Part:
