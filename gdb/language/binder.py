@@ -17,6 +17,7 @@ from gdb.language.canonical import canonical, numbered
 from gdb.language.clauses import Match, Query, Simple
 from gdb.language.compared import Compared, compared
 from gdb.language.existence import EdgeTest, edge_test, told_apart
+from gdb.language.hidden import is_hidden
 from gdb.language.projection import project
 from gdb.language.pushdown import Conditions
 from gdb.language.refusals import check, refuse_clauses
@@ -356,10 +357,15 @@ def _vertex(scope: Scope, index: int, pushed: Mapping[Element, Conditions]) -> Q
     labels = {tuple(sorted({name.text for name in term})) for term in vertex.labels}
     conditions = pushed.get(element)
     if conditions is None:
-        return QueryVertex(vertex.name, tuple(sorted(labels)))
+        return QueryVertex(_shown(vertex.name), tuple(sorted(labels)))
     allowed = pushdown.allowed_vertices(scope, element, conditions)
     text = pushdown.predicate(scope, conditions)
-    return QueryVertex(vertex.name, tuple(sorted(labels)), allowed, text)
+    return QueryVertex(_shown(vertex.name), tuple(sorted(labels)), allowed, text)
+
+
+def _shown(name: str | None) -> str | None:
+    """The name that EXPLAIN shows."""
+    return None if name is None or is_hidden(name) else name
 
 
 def _edge(
@@ -374,6 +380,15 @@ def _edge(
         allowed = pushdown.allowed_edges(scope, element, conditions)
         text = pushdown.predicate(scope, conditions)
     return QueryEdge(
-        *(edge.source, edge.target, types, edge.direction, edge.name, wanted, allowed, text),
+        *(
+            edge.source,
+            edge.target,
+            types,
+            edge.direction,
+            _shown(edge.name),
+            wanted,
+            allowed,
+            text,
+        ),
         clause=edge.clause,
     )
