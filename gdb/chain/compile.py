@@ -9,7 +9,7 @@ from typing import Literal as OneOf
 
 from gdb.chain.asking import Asked
 from gdb.chain.columns import RelationColumns, looked_up
-from gdb.chain.liveness import demanded, pruned
+from gdb.chain.liveness import demands, pruned
 from gdb.chain.matching import matched
 from gdb.chain.projecting import projected
 from gdb.chain.relation import UNIT, Builder, Held, Relation, selected
@@ -98,8 +98,8 @@ def _clauses(builder: Builder, clauses: Sequence[Clause], start: Relation) -> Re
     """The relation that some clauses, of which the last is RETURN, make of one."""
     relation, clauses = start, pruned(clauses)
     builder.all_needed()
-    for k, clause in enumerate(clauses):
-        demand = demanded(clauses[k + 1 :])
+    for clause, demand in zip(clauses, demands(clauses), strict=True):
+        builder.context.pulse()
         match clause:
             case Match():
                 relation = matched(builder, relation, clause, demand)

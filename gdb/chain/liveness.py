@@ -36,23 +36,39 @@ class Demand:
     once: bool = False
 
 
-def demanded(clauses: Sequence[Clause]) -> Demand:
-    """What some clauses ask of the rows before them."""
+def demands(clauses: Sequence[Clause]) -> list[Demand]:
+    """For each clause what those behind it ask of its rows. That is said by the clauses up to the next one that
+    projects, behind which other names stand, and by the next one that puts equal rows together or leaves rows out."""
+    found: list[Demand] = []
+    end, equals = len(clauses), (False, False)
+    for k in range(len(clauses) - 1, -1, -1):
+        found.append(_demanded(clauses[k + 1 : end + 1], equals))
+        projection = _projection(clauses[k])
+        if projection is not None:
+            end, equals = k, _of_equals(projection, equals)
+    return found[::-1]
+
+
+def _demanded(clauses: Sequence[Clause], equals: tuple[bool, bool]) -> Demand:
     live = _live(clauses)
     if live is None:
         return Demand(None, wishes=_wishes(clauses))
     present = live - of_query(Query("", (tuple(_without_counts(clauses)),)))
-    return Demand(live, present, _wishes(clauses), *_of_equals(clauses))
+    return Demand(live, present, _wishes(clauses), *equals)
 
 
 def pruned(clauses: Sequence[Clause]) -> list[Clause]:
     """The clauses, in which WITH passes nothing on that nobody asks for."""
     found: list[Clause] = []
+    behind: list[Clause] = []  # up to the next one that projects, the last one first
     for clause in reversed(clauses):
         if isinstance(clause, With):
-            clause = _pruned(clause, _live(found))
-        found.insert(0, clause)
-    return found
+            clause = _pruned(clause, _live(behind[::-1]))
+        if _projection(clause) is not None:
+            behind = []
+        behind.append(clause)
+        found.append(clause)
+    return found[::-1]
 
 
 def named(clause: Match) -> frozenset[str]:
@@ -126,21 +142,17 @@ def _without_counts(clauses: Sequence[Clause]) -> list[Clause]:
     return found
 
 
-def _of_equals(clauses: Sequence[Clause]) -> tuple[bool, bool]:
+def _of_equals(projection: Return, behind: tuple[bool, bool]) -> tuple[bool, bool]:
     """Whether equal rows end in an aggregate that takes them together, or in DISTINCT, before any is given out or left
-    out; and whether it does not matter there how many they are."""
-    for clause in clauses:
-        projection = _projection(clause)
-        if projection is None:
-            continue
-        calls = [p for e in _parts(projection) for p in walk(e) if is_aggregate(p)]
-        if calls:
-            return all(map(_weighed, calls)), all(map(_of_kinds, calls))
-        if projection.distinct:
-            return True, True
-        if projection.skip is not None or projection.limit is not None:
-            return False, False
-    return False, False
+    out; and whether it does not matter there how many they are. behind : the same of the clauses behind."""
+    calls = [p for e in _parts(projection) for p in walk(e) if is_aggregate(p)]
+    if calls:
+        return all(map(_weighed, calls)), all(map(_of_kinds, calls))
+    if projection.distinct:
+        return True, True
+    if projection.skip is not None or projection.limit is not None:
+        return False, False
+    return behind
 
 
 def _weighed(call: Expression) -> bool:

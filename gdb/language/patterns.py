@@ -133,7 +133,7 @@ class PatternReader(ExpressionReader):
         while (sign := cursor.tokens[cursor.at].sign) in ("-", "<", "("):
             if sign == "(" and not self._parenthesis_begins():
                 break
-            if inside_expression and not self.relationship_begins(cursor.at):
+            if inside_expression and sign != "(" and not self.relationship_begins(cursor.at):
                 break
             if sign == "(":
                 start = cursor.at

@@ -15,6 +15,7 @@ import numpy as np
 from gdb.language import pushdown
 from gdb.language.compared import Compared, compared
 from gdb.language.existence import EdgeTest, told_apart
+from gdb.language.hidden import is_hidden
 from gdb.language.pushdown import Conditions
 from gdb.language.scope import Scope
 from gdb.language.syntax import Element, Expression
@@ -110,7 +111,9 @@ def vertex_of(
         mine = bound.astype(np.int64)
         vids = mine if vids is None else np.intersect1d(vids, mine)
         text = f"{text} bound {vertex.name}"
-    return QueryVertex(vertex.name, labels, None if vids is None else vids.astype(np.uint32), text)
+    return QueryVertex(
+        _shown(vertex.name), labels, None if vids is None else vids.astype(np.uint32), text
+    )
 
 
 def edge_of(
@@ -124,9 +127,14 @@ def edge_of(
         text = f"{text} bound {edge.name}"
     types = tuple(sorted({name.text for name in edge.types}))
     return QueryEdge(
-        *(edge.source, edge.target, types, edge.direction, edge.name, wanted, eids, text),
+        *(edge.source, edge.target, types, edge.direction, _shown(edge.name), wanted, eids, text),
         clause=edge.clause,
     )
+
+
+def _shown(name: str | None) -> str | None:
+    """The name that EXPLAIN shows."""
+    return None if name is None or is_hidden(name) else name
 
 
 def soon_listed(scope: Scope, vertices: Sequence[QueryVertex]) -> bool:

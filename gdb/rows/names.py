@@ -19,6 +19,7 @@ from gdb.language.clauses import (
     Unwind,
     With,
 )
+from gdb.language.hidden import is_hidden
 from gdb.language.repeated import group_names
 from gdb.language.syntax import NodePattern, PathPattern, RelationshipPattern
 from gdb.rows.calling import yielded
@@ -90,4 +91,5 @@ def _variables(parts: Iterable[NodePattern | RelationshipPattern]) -> list[str]:
 
 
 def _joined(names: Sequence[str], more: Iterable[str]) -> Names:
-    return tuple(dict.fromkeys((*names, *more)))
+    """The names with others; hidden ones end with their clause."""
+    return tuple(dict.fromkeys((*names, *(name for name in more if not is_hidden(name)))))

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from random import Random
 
 from gdb.functions.library import AGGREGATES, FUNCTIONS
+from tests.fuzz import cypher25
 
 LABELS = ("Person", "Admin", "City", "Nobody")
 TYPES = ("KNOWS", "LIVES_IN", "HATES")
@@ -23,8 +24,7 @@ _SCALARS = ("number", "string", "boolean")
 _LARGE = frozenset({"range"})  # a list of millions is no failure, and takes its time
 
 Scope = dict[str, str]
-"""The variables before a clause, each with what it is: node, relationship, path, number, string, boolean, list, map,
-any."""
+"""The variables before a clause, each with its kind: node, path, number, string, list, map, any and so on."""
 
 
 @dataclass
@@ -55,8 +55,7 @@ class Maker:
         return self.random.choice(several)
 
     def either(self, *makers: Callable[[], str]) -> str:
-        """What one of them makes; the others are not asked."""
-        return self.random.choice(makers)()
+        return self.random.choice(makers)()  # the others are not asked
 
     def perhaps(self, part: float, make: Callable[[], str]) -> str:
         return make() if self.chance(part) else ""
@@ -93,6 +92,8 @@ class Maker:
         kind = self.random.randrange(12)
         if kind < 6:
             return self._match(scope)
+        if kind < 8 and self.chance(0.2):
+            return cypher25.shorter(self, scope)
         if kind < 8:
             return f"WITH {self._with(scope)}"
         if kind < 10:
@@ -239,9 +240,7 @@ class Maker:
             return f"{word}({self._node(scope, names)}{middle}{self._node(scope, names)})"
         relationships = self.random.choice((0, 1, 1, 1, 2, 2, 3))
         name = self.fresh() if names and self.chance(0.15) else ""
-        head = self.maybe(
-            0.03, self.one(("ANY SHORTEST ", "ALL SHORTEST ", "SHORTEST 2 ", "ANY ", "ALL "))
-        )
+        head = self.maybe(0.03, self.one(_SELECTORS))
         head += self.maybe(0.05, self.one(("WALK ", "TRAIL ", "ACYCLIC ", "TRAIL PATHS ")))
         walk = "WALK" in head
         text = self._node(scope, names)
@@ -257,7 +256,8 @@ class Maker:
         if known and self.chance(0.4):
             return f"({self.one(known)})"
         name = self.fresh() if names and self.chance(0.7) else ""
-        label = self.maybe(0.4, self.one((*(f":{x}" for x in LABELS), ":Person:Admin", ":A|B")))
+        plain = *(f":{x}" for x in LABELS), ":Person:Admin", ":A|B"
+        label = self.maybe(0.4, self.one(cypher25.LABELS if self.chance(0.2) else plain))
         inside = self.maybe(
             0.1, self.one((" {name: 'Ada'}", " {age: $n}", " {ok: true, name: $name}"))
         )
@@ -268,11 +268,13 @@ class Maker:
 
     def _relationship(self, scope: Scope, names: bool, walk: bool) -> str:
         left, right = self.random.choice((("-", "->"), ("-", "->"), ("<-", "-"), ("-", "-")))
-        if self.chance(0.25):
-            return f"{left}{right}".replace("---", "--")
+        if self.chance(0.28):
+            repeated = self.chance(0.1) and not walk
+            return self.one(cypher25.REPEATED) if repeated else (left + right).replace("---", "--")
         long = self.maybe(0.15, self.one(("*1..2", "*0..1", "*2", "*..2") if walk else _LENGTHS))
         name = self.fresh() if names and self.chance(0.5) else ""
-        type_ = self.maybe(0.6, f":{self.several(1, 2, lambda: self.one(TYPES), '|')}")
+        plain = f":{self.several(1, 2, lambda: self.one(TYPES), '|')}"
+        type_ = self.maybe(0.6, self.one(cypher25.TYPES) if self.chance(0.1) else plain)
         inside = self.maybe(0.1, " {since: 2001}")
         if name:
             scope[name] = "list" if long else "relationship"
@@ -314,7 +316,7 @@ class Maker:
 
     def _number(self, scope: Scope, deep: int) -> str:
         if deep <= 0 or self.chance(0.3):
-            literals = ("0", "1", "-2", "3", "2.5", "1e3", "0x1F", "$n", "9223372036854775807")
+            literals = ("0", "1", "-2", "3", "2.5", "1e3", "0x1F", "$n", *cypher25.NUMBERS)
             return self.one((*literals, self._property(scope, "age", "score", "since")))
 
         def inner(kind: str = "number") -> str:
@@ -340,7 +342,8 @@ class Maker:
             )
         inner = self.expression(scope, deep - 1, "string")
         return self.either(
-            lambda: f"{inner} + {self.expression(scope, deep - 1)}",
+            lambda: f"{inner} {self.one(('+', '||'))} {self.expression(scope, deep - 1)}",
+            lambda: f"trim({self.one(('BOTH', 'LEADING'))} 'A' FROM {inner})",
             lambda: f"toUpper({inner})",
             lambda: f"substring({inner}, 1)",
             lambda: f"toString({self.expression(scope, deep - 1)})",
@@ -362,7 +365,7 @@ class Maker:
             lambda: f"({inner('boolean')} {self.one(('AND', 'OR', 'XOR'))} {inner('boolean')})",
             lambda: f"NOT {inner('boolean')}",
             lambda: f"{inner()} IN {inner('list')}",
-            lambda: f"{inner()} IS {self.maybe(0.5, 'NOT ')}NULL",
+            lambda: f"{inner()} IS {self.maybe(0.5, 'NOT ')}{self.one(cypher25.TESTS)}",
             lambda: f"{inner('string')} {self.one(_TESTS)} {self._string(scope, 0)}",
             lambda: self._quantified(scope, deep - 1),
             lambda: f"EXISTS {{ {self._subquery(scope, deep - 1)} }}",
@@ -462,14 +465,12 @@ class Maker:
     def _case(self, scope: Scope, deep: int, kind: str) -> str:
         subject = self.perhaps(0.4, lambda: self.expression(scope, deep, "number") + " ")
         test = "number" if subject else "boolean"
-        branches = self.several(
-            1,
-            2,
-            lambda: (
-                f"WHEN {self.expression(scope, deep, test)} THEN {self.expression(scope, deep, kind)}"
-            ),
-            " ",
-        )
+
+        def branch() -> str:
+            when = self.maybe(0.2 * bool(subject), "> ") + self.expression(scope, deep, test)
+            return f"WHEN {when} THEN {self.expression(scope, deep, kind)}"
+
+        branches = self.several(1, 2, branch, " ")
         last = self.perhaps(0.6, lambda: f" ELSE {self.expression(scope, deep, kind)}")
         return f"CASE {subject}{branches}{last} END"
 
@@ -486,7 +487,6 @@ class Maker:
         return f"{one.name}({arguments})"
 
     def aggregate(self, scope: Scope) -> str:
-        """A call of an aggregate."""
         if self.chance(0.2):
             return "count(*)"
         one = self.random.choice(list(AGGREGATES.values()))
@@ -495,5 +495,6 @@ class Maker:
         return f"{one.name}({value}{', 0.5' if one.least == 2 else ''})"
 
 
+_SELECTORS = ("ANY SHORTEST ", "ALL SHORTEST ", "SHORTEST 2 ", "ANY ", "ALL ")
 _LENGTHS = ("*", "*1..2", "*0..", "*2", "*..3", "*1..")
 _TESTS = ("STARTS WITH", "ENDS WITH", "CONTAINS", "=~")

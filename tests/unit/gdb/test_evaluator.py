@@ -141,7 +141,7 @@ def test_what_stands_behind_the_decision_is_not_evaluated():
         ("list[3..1]", []),
         ("list[null..1]", None),
         ("list[-9..9]", [1, 2, 3]),
-        ("{a: 1, b: [2], a: 3}", {"a": 3, "b": [2]}),
+        ("{a: 3, b: [2]}", {"a": 3, "b": [2]}),
         (
             "n{.name, .missing, x, two: 2}",
             {"name": "Ann", "missing": None, "x": "of the row", "two": 2},

@@ -9,10 +9,11 @@ from random import Random
 import pytest
 
 import gdb
-from gdb import limits
+from gdb import by_chain, limits
+from gdb.chain import liveness
 from gdb.errors import GdbError, LimitExceeded, NameProblem, QueryError, QueryTimeout, TypeProblem
 from gdb.language.checks import check
-from gdb.language.clauses import Create, Return
+from gdb.language.clauses import Create, Query, Return
 from gdb.language.parser import parse
 from gdb.language.syntax import ListLiteral
 from gdb.rows.limiting import stops
@@ -210,3 +211,21 @@ def test_what_was_created_is_created(db: gdb.Database) -> None:
     assert db.execute("MATCH (n:N) RETURN count(*), sum(n.x)").fetchall() == [
         (20_000, sum(range(20_000)))
     ]
+
+
+def test_many_clauses_over_columns(db: gdb.Database, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a clause asks of its rows is found without looking at all that follow it."""
+    looked = 0
+    of_query = liveness.of_query
+
+    def counted(query: Query) -> frozenset[str]:
+        nonlocal looked
+        looked += sum(map(len, query.parts))
+        return of_query(query)
+
+    monkeypatch.setattr(by_chain, "SMALL", 0)
+    monkeypatch.setattr(liveness, "of_query", counted)
+    db.execute("CREATE (:N {x: 1}), (:N {x: 2})")
+    found = db.execute("MATCH (n:N) WITH n.x AS x " + "WITH x " * 300 + "RETURN sum(x)")
+    assert (found.scalar(), found.summary.evaluator) == (3, "duckdb")
+    assert looked < 10 * 300
