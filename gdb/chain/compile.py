@@ -19,7 +19,10 @@ from gdb.errors import LimitExceeded, NotSupported
 from gdb.executor.tail import Output
 from gdb.language.clauses import CallSubquery, Clause, Match, Query, Return, Unwind, With
 from gdb.language.report import problem
-from gdb.language.types import NULL, Kind, Type, written
+from gdb.language.syntax import Call, Expression, Literal, Parameter
+from gdb.language.types import INTEGER, NULL, Kind, Type, written
+from gdb.values.numbers import integers
+from gdb.values.problems import ValueProblem
 
 if TYPE_CHECKING:
     from gdb.executor.tail import Value
@@ -124,6 +127,8 @@ def _clauses(builder: Builder, clauses: Sequence[Clause], start: Relation) -> Re
 
 def _unwound(builder: Builder, relation: Relation, clause: Unwind) -> Relation:
     """UNWIND: a row for each item; rows keep the order of the items."""
+    if (span := _span(builder, clause.list)) is not None:
+        return _counted(builder, relation, clause, span)
     asked = Asked(builder, relation)
     (expression,) = asked.answered([clause.list])
     relation = asked.relation
@@ -141,9 +146,48 @@ def _unwound(builder: Builder, relation: Relation, clause: Unwind) -> Relation:
     relation, source = looked_up(builder, relation, columns)
     column = builder.fresh("u")
     inner = selected([*relation.columns, f"unnest({sql}) AS {column}"], source)
+    return _with_items(builder, relation, clause, inner, Held(column, item))
+
+
+def _span(builder: Builder, values: Expression) -> range | None:
+    """The integers of a call of range() whose arguments are literals or parameters; None for anything else."""
+    if not isinstance(values, Call) or values.function.text.lower() != "range":
+        return None
+    given: list[int] = []
+    for argument in values.arguments:
+        match argument:
+            case Literal(value=int(value)) if not isinstance(value, bool):
+                given.append(value)
+            case Parameter(name=name):
+                known = builder.context.plain.get(name)
+                if not isinstance(known, int) or isinstance(known, bool):
+                    return None
+                given.append(known)
+            case _:
+                return None
+    try:
+        return integers(*given) if 2 <= len(given) <= 3 else None
+    except ValueProblem:  # rows tell what is wrong, and where
+        return None
+
+
+def _counted(builder: Builder, relation: Relation, clause: Unwind, span: range) -> Relation:
+    """UNWIND of the integers of a range(), which are made one after the other and never stand in a list."""
+    column, series = builder.fresh("u"), builder.fresh("g")
+    bounds = (span.start, span[-1], span.step) if span else (1, 0, 1)
+    values = [written(builder.parameters.add(one, INTEGER)) for one in bounds]
+    source = f"{relation.from_}, generate_series({', '.join(values)}) AS {series}({column})"
+    inner = selected([*relation.columns, column], source)
+    return _with_items(builder, relation, clause, inner, Held(column, INTEGER))
+
+
+def _with_items(
+    builder: Builder, relation: Relation, clause: Unwind, inner: str, held: Held
+) -> Relation:
+    """The relation whose rows `inner` selects, with what UNWIND names."""
     name = clause.variable.text
     names = {n: h for n, h in relation.names.items() if n != name and not n.startswith(" ")}
-    names[name] = Held(column, item)
+    names[name] = held
     rest = tuple(hidden for hidden in relation.hidden if hidden != relation.order)
     found = replace(relation, source=inner, table=False, names=names, hidden=rest, order=None)
     if relation.order is None and relation != UNIT:

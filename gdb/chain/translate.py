@@ -64,6 +64,9 @@ _LARGEST = (
 _TAKEN = (bool, int, float, str, date)
 
 
+MOST_GROWING = 8
+
+
 class ChainTranslator(Translator):
     """Translates expressions over the names of a relation."""
 
@@ -84,10 +87,23 @@ class ChainTranslator(Translator):
     def _check(self, expression: Expression) -> None:
         """Refuse what no columns have, before its names are looked for."""
         for part in walk(expression):
+            if isinstance(part, Call) and part.function.text.lower() == "replace":
+                self._grows(part.place, 3)
             known = isinstance(part, (Case, Index, Slice)) or self._measure(part) is not None
             found = None if known else refused(part)
             if found is not None:
                 raise self.builder.refuse(part.place, found[0])
+
+    def _concatenated(self, left: Typed, right: Typed, at: Place, after: Place) -> Typed:
+        self._grows(after)
+        return super()._concatenated(left, right, at, after)
+
+    def _grows(self, place: Place, weight: int = 1) -> None:
+        """Note what makes a string longer than its parts. Many of them, one on top of the other, may make it longer
+        than there is memory, and no budget counts strings of DuckDB's rows."""
+        self.builder.growing += weight
+        if self.builder.growing > MOST_GROWING:
+            raise self.builder.refuse(place, "a query that joins and replaces so often is")
 
     def tested(self, expression: Expression) -> str:
         """The SQL of a condition."""
