@@ -14,15 +14,12 @@ from gdb.chain.matching import matched
 from gdb.chain.projecting import projected
 from gdb.chain.relation import UNIT, Builder, Held, Relation, selected
 from gdb.chain.steps import Chain
-from gdb.chain.translate import ChainTranslator
+from gdb.chain.translate import ChainTranslator, integers_of
 from gdb.errors import LimitExceeded, NotSupported
 from gdb.executor.tail import Output
 from gdb.language.clauses import CallSubquery, Clause, Match, Query, Return, Unwind, With
 from gdb.language.report import problem
-from gdb.language.syntax import Call, Expression, Literal, Parameter
 from gdb.language.types import INTEGER, NULL, Kind, Type, written
-from gdb.values.numbers import integers
-from gdb.values.problems import ValueProblem
 
 if TYPE_CHECKING:
     from gdb.executor.tail import Value
@@ -127,7 +124,7 @@ def _clauses(builder: Builder, clauses: Sequence[Clause], start: Relation) -> Re
 
 def _unwound(builder: Builder, relation: Relation, clause: Unwind) -> Relation:
     """UNWIND: a row for each item; rows keep the order of the items."""
-    if (span := _span(builder, clause.list)) is not None:
+    if (span := integers_of(clause.list, builder.context.plain)) is not None:
         return _counted(builder, relation, clause, span)
     asked = Asked(builder, relation)
     (expression,) = asked.answered([clause.list])
@@ -149,34 +146,13 @@ def _unwound(builder: Builder, relation: Relation, clause: Unwind) -> Relation:
     return _with_items(builder, relation, clause, inner, Held(column, item))
 
 
-def _span(builder: Builder, values: Expression) -> range | None:
-    """The integers of a call of range() whose arguments are literals or parameters; None for anything else."""
-    if not isinstance(values, Call) or values.function.text.lower() != "range":
-        return None
-    given: list[int] = []
-    for argument in values.arguments:
-        match argument:
-            case Literal(value=int(value)) if not isinstance(value, bool):
-                given.append(value)
-            case Parameter(name=name):
-                known = builder.context.plain.get(name)
-                if not isinstance(known, int) or isinstance(known, bool):
-                    return None
-                given.append(known)
-            case _:
-                return None
-    try:
-        return integers(*given) if 2 <= len(given) <= 3 else None
-    except ValueProblem:  # rows tell what is wrong, and where
-        return None
-
-
 def _counted(builder: Builder, relation: Relation, clause: Unwind, span: range) -> Relation:
     """UNWIND of the integers of a range(), which are made one after the other and never stand in a list."""
     column, series = builder.fresh("u"), builder.fresh("g")
     bounds = (span.start, span[-1], span.step) if span else (1, 0, 1)
-    values = [written(builder.parameters.add(one, INTEGER)) for one in bounds]
-    source = f"{relation.from_}, generate_series({', '.join(values)}) AS {series}({column})"
+    # written out: with parameters DuckDB makes a list of all
+    values = ", ".join(map(str, bounds))
+    source = f"{relation.from_}, generate_series({values}) AS {series}({column})"
     inner = selected([*relation.columns, column], source)
     return _with_items(builder, relation, clause, inner, Held(column, INTEGER))
 

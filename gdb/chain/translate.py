@@ -33,6 +33,8 @@ from gdb.language.syntax import (
     Index,
     IsNull,
     ListLiteral,
+    Literal,
+    Parameter,
     Place,
     Slice,
     Variable,
@@ -54,6 +56,8 @@ from gdb.language.types import (
     type_of,
     written,
 )
+from gdb.values.numbers import integers
+from gdb.values.problems import ValueProblem
 
 if TYPE_CHECKING:
     from gdb.executor.tail import Value
@@ -65,6 +69,26 @@ _TAKEN = (bool, int, float, str, date)
 
 
 MOST_GROWING = 8
+
+
+def integers_of(values: Expression, parameters: Mapping[str, object]) -> range | None:
+    """The integers of a call of range() whose arguments are literals or parameters; None for anything else."""
+    if not isinstance(values, Call) or values.function.text.lower() != "range":
+        return None
+    given: list[int] = []
+    for argument in values.arguments:
+        value: object = None
+        if isinstance(argument, Literal):
+            value = argument.value
+        elif isinstance(argument, Parameter):
+            value = parameters.get(argument.name)
+        if not isinstance(value, int) or isinstance(value, bool):
+            return None
+        given.append(value)
+    try:
+        return integers(*given) if 2 <= len(given) <= 3 else None
+    except ValueProblem:  # rows tell what is wrong, and where
+        return None
 
 
 class ChainTranslator(Translator):
@@ -89,6 +113,10 @@ class ChainTranslator(Translator):
         for part in walk(expression):
             if isinstance(part, Call) and part.function.text.lower() == "replace":
                 self._grows(part.place, 3)
+            span = integers_of(part, self.builder.context.plain)
+            if span is not None and len(span) > library.LONGEST_LIST:
+                # DuckDB would make it before it looks at a guard
+                raise self.builder.refuse(part.place, "so long a list is")
             known = isinstance(part, (Case, Index, Slice)) or self._measure(part) is not None
             found = None if known else refused(part)
             if found is not None:

@@ -45,10 +45,8 @@ def graph() -> Database:
     """3,000 nodes, 6,000 relationships; and files to read."""
     db = gdb.connect()
     db.execute(f"UNWIND range(1, {NODES}) AS i CREATE (:N {{i: i, name: 'name ' + i}})")
-    db.execute(
-        f"MATCH (a:N), (b:N) WHERE b.i = (a.i * 7) % {NODES} + 1 OR b.i = (a.i * 13 + 5) % {NODES} + 1"
-        " CREATE (a)-[:R {w: a.i}]->(b)"
-    )
+    for end in (f"(a.i * 7) % {NODES} + 1", f"(a.i * 13 + 5) % {NODES} + 1"):
+        db.execute(f"MATCH (a:N), (b:N) WHERE b.i = {end} CREATE (a)-[:R {{w: a.i}}]->(b)")
     return db
 
 
