@@ -7,7 +7,7 @@ from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, TypeAlias
 
-from gdb.allowance import Allowance
+from gdb.allowance import Allowance, here
 from gdb.errors import LimitExceeded, ReadOnlyError
 from gdb.language.printer import clause_text
 from gdb.options import half_of_memory
@@ -46,7 +46,6 @@ def answered(
     GdbError : as `pipeline.answer`; ReadOnlyError, StoreLocked, ChangeRefused where it writes.
     """
     from gdb.language.checks import check
-    from gdb.rows.run import answered as rows_of
     from gdb.rows.run import writes
 
     warnings = clock.step("bind", lambda: check(query, request.parameters, request.procedures))
@@ -56,8 +55,8 @@ def answered(
     def run(snapshot: Snapshot, changes: Changes | None) -> tuple[Answer, Context, list[Row]]:
         context = _context(request, snapshot, changes, clock, allowance)
         with allowance, _not_too_deep():
-            found = clock.step("run", lambda: rows_of(context, query))
-            return found, context, clock.step("tail", lambda: _given(found, allowance))
+            found = clock.step("run", lambda: _ran(context, query))
+            return found, context, clock.step("tail", lambda: _given(found))
 
     if not writes(query):
         found, context, rows = run(snapshot, None)
@@ -96,11 +95,17 @@ def _ran_lines(context: Context, summary: Summary) -> list[str]:
     return lines if summary.effects is None else [*lines, sentence(summary.effects)]
 
 
-def _given(found: Answer, allowance: Allowance) -> list[Row]:
+def _ran(context: Context, query: Query) -> Answer:
+    from gdb.rows.run import answered as rows_of
+
+    return rows_of(context, query)
+
+
+def _given(found: Answer) -> list[Row]:
     """The rows for the user. Lists and maps are copied, so that what the result takes counts twice."""
     from gdb.rows.values import Given
 
-    given, turn = Given(), Growing(allowance, "the result").turn
+    given, turn = Given(), Growing(here(), "the result").turn
     made: list[Row] = []
     for row in found.rows:
         made.append(tuple([given.cell(value) for value in row]))

@@ -103,14 +103,18 @@ def answered(context: Context, query: Query) -> Answer:
     try:
         with clock_at(time.time_ns()):
             found = runner.query(query, Batches((), iter([[{}]])))
+            if not isinstance(query.parts[0][-1], Return) and query.alone is None:
+                for _ in (
+                    found.parts
+                ):  # its last clause is a CALL, or has written; its rows are nobody's
+                    pass
+                found = Batches((), iter(()))
             rows = _answer(allowance, found)
         context.graph.flush()
     finally:
         del (
             context.evaluator
         )  # it knows the runner, which knows the context: together they would outlive the query
-    if not isinstance(query.parts[0][-1], Return) and query.alone is None:
-        return Answer((), [])
     return Answer(found.names, rows)
 
 
