@@ -10,7 +10,7 @@ READERS ?= 8
 RUN_SECONDS ?= 60
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test crash cycle model unique corrupt hostile fork check tck fuzz-language signals format bench bench-long \
+.PHONY: help demo test crash cycle model unique corrupt hostile hostile-queries fork check tck fuzz-language signals format bench bench-long \
 	gpu-test gpu-sanitize gpu-bench clean
 
 help: ## show this list
@@ -62,6 +62,9 @@ corrupt: $(STAMP) ## damage stores in every way, make every call of a commit fai
 
 hostile: $(STAMP) ## forge 5,000 stores under checksums that are right, and use each: no signal, no hang, no memory
 	PYTHONPATH=. $(BIN)/python -m tests.hostile --stores 5000
+
+hostile-queries: $(STAMP) ## 1,000 queries that want all memory and all time: 3 s and 512 MB each, an answer or a clear error
+	PYTHONPATH=. $(BIN)/python -m tests.hostile.queries --number 1000
 
 fork: $(STAMP) ## 200 rounds of pools and preforked children that ask and write beside their parent
 	PYTHONPATH=. $(BIN)/python -m tests.fork --rounds 200

@@ -22,7 +22,7 @@ T = TypeVar("T")
 OFTEN = 20_000
 """Steps between two looks at the clock; one takes 0.1 to 1 us."""
 _UNBOUNDED = 1 << 62
-_SHORT = 4096  # items of a loop that needs no look at the clock
+_SHORT = 128  # items of a loop that needs no look at the clock
 
 
 class Allowance:
@@ -127,10 +127,10 @@ def paced(items: Iterable[T], count: int) -> Iterable[T]:
 
 
 def _paced(items: Iterable[T]) -> Iterator[T]:
-    tick = here().tick
+    pulse = here().pulse
     for number, item in enumerate(items):
-        if not number & 1023:
-            tick(1024)
+        if not number & 127:
+            pulse()
         yield item
 
 

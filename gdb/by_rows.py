@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, TypeAlias
 
 from gdb import garbage
-from gdb.allowance import Allowance
+from gdb.allowance import Allowance, here
 from gdb.errors import LimitExceeded, ReadOnlyError
 from gdb.language.printer import clause_text
 from gdb.options import half_of_memory
@@ -49,7 +49,6 @@ def answered(
     ------
     GdbError : as `pipeline.answer`; ReadOnlyError, StoreLocked, ChangeRefused where it writes.
     """
-    from gdb.rows.run import answered as rows_of
     from gdb.rows.run import writes
 
     memory = half_of_memory() if request.memory is None else request.memory
@@ -58,8 +57,8 @@ def answered(
     def run(snapshot: Snapshot, changes: Changes | None) -> tuple[Answer, Context, list[Row]]:
         context = _context(request, snapshot, changes, clock, allowance)
         with allowance, _not_too_deep(), garbage.rarely():
-            found = clock.step("run", lambda: rows_of(context, *_begun(context, query, request)))
-            return found, context, clock.step("tail", lambda: _given(found, allowance))
+            found = clock.step("run", lambda: _ran(context, query, request))
+            return found, context, clock.step("tail", lambda: _given(found))
 
     if not writes(query):
         found, context, rows = run(snapshot, None)
@@ -99,11 +98,17 @@ def _ran_lines(context: Context, summary: Summary) -> list[str]:
     return lines if summary.effects is None else [*lines, sentence(summary.effects)]
 
 
-def _given(found: Answer, allowance: Allowance) -> list[Row]:
+def _ran(context: Context, query: Query, request: Request) -> Answer:
+    from gdb.rows.run import answered as rows_of
+
+    return rows_of(context, *_begun(context, query, request))
+
+
+def _given(found: Answer) -> list[Row]:
     """The rows for the user. Lists and maps are copied, so that what the result takes counts twice."""
     from gdb.rows.values import Given
 
-    given, turn = Given(), Growing(allowance, "the result").turn
+    given, turn = Given(), Growing(here(), "the result").turn
     made: list[Row] = []
     for row in found.rows:
         made.append(tuple([given.cell(value) for value in row]))

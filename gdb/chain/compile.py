@@ -14,10 +14,10 @@ from gdb.chain.matching import matched
 from gdb.chain.projecting import projected
 from gdb.chain.relation import UNIT, Builder, Held, Relation, selected
 from gdb.chain.steps import Chain
-from gdb.chain.translate import ChainTranslator
+from gdb.chain.translate import ChainTranslator, integers_of
 from gdb.errors import LimitExceeded, NotSupported
 from gdb.executor.tail import Output
-from gdb.functions.types import NULL, Kind, Type, written
+from gdb.functions.types import INTEGER, NULL, Kind, Type, written
 from gdb.language.clauses import CallSubquery, Clause, Match, Query, Return, Unwind, With
 from gdb.language.report import problem
 
@@ -124,6 +124,8 @@ def _clauses(builder: Builder, clauses: Sequence[Clause], start: Relation) -> Re
 
 def _unwound(builder: Builder, relation: Relation, clause: Unwind) -> Relation:
     """UNWIND: a row for each item; rows keep the order of the items."""
+    if (span := integers_of(clause.list, builder.context.plain)) is not None:
+        return _counted(builder, relation, clause, span)
     asked = Asked(builder, relation)
     (expression,) = asked.answered([clause.list])
     relation = asked.relation
@@ -141,9 +143,27 @@ def _unwound(builder: Builder, relation: Relation, clause: Unwind) -> Relation:
     relation, source = looked_up(builder, relation, columns)
     column = builder.fresh("u")
     inner = selected([*relation.columns, f"unnest({sql}) AS {column}"], source)
+    return _with_items(builder, relation, clause, inner, Held(column, item))
+
+
+def _counted(builder: Builder, relation: Relation, clause: Unwind, span: range) -> Relation:
+    """UNWIND of the integers of a range(), which are made one after the other and never stand in a list."""
+    column, series = builder.fresh("u"), builder.fresh("g")
+    bounds = (span.start, span[-1], span.step) if span else (1, 0, 1)
+    # written out: with parameters DuckDB makes a list of all
+    values = ", ".join(map(str, bounds))
+    source = f"{relation.from_}, generate_series({values}) AS {series}({column})"
+    inner = selected([*relation.columns, column], source)
+    return _with_items(builder, relation, clause, inner, Held(column, INTEGER))
+
+
+def _with_items(
+    builder: Builder, relation: Relation, clause: Unwind, inner: str, held: Held
+) -> Relation:
+    """The relation whose rows `inner` selects, with what UNWIND names."""
     name = clause.variable.text
     names = {n: h for n, h in relation.names.items() if n != name and not n.startswith(" ")}
-    names[name] = Held(column, item)
+    names[name] = held
     rest = tuple(hidden for hidden in relation.hidden if hidden != relation.order)
     found = replace(relation, source=inner, table=False, names=names, hidden=rest, order=None)
     if relation.order is None and relation != UNIT:

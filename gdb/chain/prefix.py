@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from gdb.chain.compile import compiled
-from gdb.chain.liveness import demanded
+from gdb.chain.liveness import demands
 from gdb.chain.run import ran
 from gdb.chain.steps import Chain
 from gdb.errors import (
@@ -118,7 +118,7 @@ def _fewer(projection: Return) -> bool:
 def _passed_on(last: Clause, rest: Sequence[Clause]) -> Return:
     """RETURN of the names that the rest may ask for."""
     assert isinstance(last, With)
-    place, live = last.place, demanded(rest).live
+    place, live = last.place, demands((last, *rest))[0].live
     if last.projection.everything:
         return Return(place, distinct=False, everything=True, items=())
     names = [item.name for item in last.projection.items]

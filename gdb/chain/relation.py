@@ -97,6 +97,7 @@ class Builder:
         self.parameters = Parameters()
         self.steps: list[Step] = []
         self.whole, self.partly = 0, True
+        self.growing = 0  # how many of its parts make strings longer than what they are made of
         self._count = 0
 
     def fresh(self, letter: str) -> str:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from gdb.chain.columns import RelationColumns
 from gdb.chain.relation import Builder
 from gdb.functions.nodes import exp
+from gdb.functions.of_values import LONGEST_LIST
 from gdb.functions.pieces import number, or_nothing
 from gdb.functions.types import (
     INTEGER,
@@ -20,8 +23,42 @@ from gdb.functions.types import (
 )
 from gdb.language.rebuild import rebuilt
 from gdb.language.refusals import refused
-from gdb.language.syntax import Call, Element, Expression, Variable, walk
+from gdb.language.syntax import (
+    Call,
+    Element,
+    Expression,
+    Literal,
+    Parameter,
+    Place,
+    Variable,
+    walk,
+)
 from gdb.language.translator import Translator
+from gdb.values.numbers import integers
+from gdb.values.problems import ValueProblem
+
+MOST_GROWING = 8
+"""Concatenations of one query over columns; a replace() is as three."""
+
+
+def integers_of(values: Expression, parameters: Mapping[str, object]) -> range | None:
+    """The integers of a call of range() whose arguments are literals or parameters; None for anything else."""
+    if not isinstance(values, Call) or values.function.text.lower() != "range":
+        return None
+    given: list[int] = []
+    for argument in values.arguments:
+        value: object = None
+        if isinstance(argument, Literal):
+            value = argument.value
+        elif isinstance(argument, Parameter):
+            value = parameters.get(argument.name)
+        if not isinstance(value, int) or isinstance(value, bool):
+            return None
+        given.append(value)
+    try:
+        return integers(*given) if 2 <= len(given) <= 3 else None
+    except ValueProblem:  # rows tell what is wrong, and where
+        return None
 
 
 class ChainTranslator(Translator):
@@ -44,6 +81,17 @@ class ChainTranslator(Translator):
         """
         return self.translate(self._prepared(expression))
 
+    def _concatenated(self, left: Typed, right: Typed, place: Place) -> Typed:
+        self._grows(place)
+        return super()._concatenated(left, right, place)
+
+    def _grows(self, place: Place, weight: int = 1) -> None:
+        """Note what makes a string longer than its parts. Many of them, one on top of the other, may make it longer
+        than there is memory, and no budget counts strings of DuckDB's rows."""
+        self.builder.growing += weight
+        if self.builder.growing > MOST_GROWING:
+            raise self.builder.refuse(place, "a query that joins and replaces so often is")
+
     def tested(self, expression: Expression) -> str:
         """The SQL of a condition."""
         return written(self.condition(self._prepared(expression)))
@@ -51,6 +99,12 @@ class ChainTranslator(Translator):
     def _prepared(self, expression: Expression) -> Expression:
         """The expression with elements for names. What no columns have is refused before its names are looked for."""
         for part in walk(expression):
+            if isinstance(part, Call) and part.function.text.lower() == "replace":
+                self._grows(part.place, 3)
+            span = integers_of(part, self.builder.context.plain)
+            if span is not None and len(span) > LONGEST_LIST:
+                # DuckDB would make it before it looks at a guard
+                raise self.builder.refuse(part.place, "so long a list is")
             found = None if self._measure(part) is not None else refused(part)
             if found is not None:
                 raise self.builder.refuse(part.place, found[0])

@@ -18,7 +18,7 @@ from gdb.language.clauses import Return, ReturnItem, SortItem
 from gdb.language.rebuild import rebuilt
 from gdb.language.report import problem
 from gdb.language.syntax import Call, Expression, Name, Variable, walk
-from gdb.rows.batches import MOST, Parts
+from gdb.rows.batches import FIRST, MOST, Parts
 from gdb.rows.pattern import HIDDEN
 from gdb.rows.subqueries import compiled
 from gdb.values.aggregates import KEY, Gathering
@@ -201,7 +201,7 @@ class Projection:
         allowance = self.context.allowance
         pile = Pile(allowance, "the rows of ORDER BY")
         kept: list[_Made] = []
-        most = None if stop is None else 2 * stop + MOST
+        most = None if stop is None else 2 * stop + FIRST
         level = allowance.made
         for found in parts:
             pile.batch(found, allowance.made - level)

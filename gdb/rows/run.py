@@ -106,14 +106,16 @@ def answered(context: Context, query: Query, start: Batches | None = None) -> An
     try:
         with clock_at(time.time_ns()):
             found = runner.query(query, start or Batches((), iter([[{}]])))
+            if not isinstance(query.parts[0][-1], Return) and query.alone is None:
+                for _ in found.parts:
+                    pass  # its last clause is a CALL, or has written; its rows are nobody's
+                found = Batches((), iter(()))
             rows = _answer(allowance, found)
         context.graph.flush()
     finally:
         del (
             context.evaluator
         )  # it knows the runner, which knows the context: together they would outlive the query
-    if not isinstance(query.parts[0][-1], Return) and query.alone is None:
-        return Answer((), [])
     return Answer(found.names, rows)
 
 

@@ -31,7 +31,7 @@ _TEMPORAL = 160
 _LIST, _MAP, _PATH = 56, 232, 160
 _SAMPLED = 32  # items of a list; of one inside it a quarter, and so on
 _SLACK = 1 << 20  # bytes that a loop may make before its value is looked at
-_TURNS = 256  # after which the clock is looked at
+_TURNS = 64  # after which the clock is looked at
 
 
 def size_of(value: Value | Sequence[object]) -> int:
@@ -203,7 +203,7 @@ class Growing:
 
     def _look(self, value: Value | Sequence[object]) -> None:
         allowance = self._allowance
-        allowance.tick(_TURNS)
+        allowance.pulse()
         self._next = self._count + _TURNS
         if allowance.made > self._mark or self._count >= self._estimate:
             allowance.made = self._begun
