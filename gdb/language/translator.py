@@ -205,6 +205,8 @@ class Translator:
     def _element(self, subject: Expression, what: str) -> Element:
         if isinstance(subject, Element):
             return subject
+        if isinstance(subject, Variable):
+            self._variable(subject.name, subject.place)
         raise self.type_problem(
             subject.place, f"only a node or a relationship has {what}.", "Name one before the sign."
         )
