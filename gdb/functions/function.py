@@ -201,6 +201,10 @@ class Aggregate:
         return self.signature.name
 
     @property
+    def least(self) -> int:
+        return self.signature.least
+
+    @property
     def takes(self) -> tuple[Kind, ...]:
         return ()
 

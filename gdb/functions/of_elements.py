@@ -79,13 +79,13 @@ ROWS = (
         checked=True,
     ),
     function(
-        "all_different(first :: ANY, second :: ANY, ...) :: BOOLEAN",
+        "ALL_DIFFERENT(first :: ANY, second :: ANY, ...) :: BOOLEAN",
         graph.all_different,
         "whether no two of these elements are one",
         strict=False,
     ),
     function(
-        "same(first :: ANY, second :: ANY, ...) :: BOOLEAN",
+        "SAME(first :: ANY, second :: ANY, ...) :: BOOLEAN",
         graph.same,
         "whether all of these elements are one",
         strict=False,

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from datetime import date, timedelta
 from typing import TYPE_CHECKING, cast
 
 from gdb.functions.library import FUNCTIONS
+from gdb.functions.types import in_columns
 from gdb.language.scope import Scope
 from gdb.language.syntax import (
     Call,
@@ -15,6 +17,7 @@ from gdb.language.syntax import (
     Negative,
     Parameter,
 )
+from gdb.storage.temporal import length_of
 from gdb.values import arithmetic
 from gdb.values.problems import ValueProblem
 from gdb.values.temporal_python import from_python, to_python
@@ -60,3 +63,11 @@ def _value(expression: Expression, scope: Scope) -> Value:
             return row.apply(*[_value(argument, scope) for argument in arguments])
         case _:
             raise NotConstant
+
+
+def has_column(value: Given) -> bool:
+    """Whether a value can stand in a column of its type."""
+    if isinstance(value, timedelta):
+        return abs(length_of(value)) < 1 << 63
+    plain = value is None or isinstance(value, (bool, int, float, str, date))
+    return plain and in_columns(value)  # a datetime with a zone is a date, too

@@ -9,7 +9,6 @@ leave this room.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from datetime import date, timedelta
 from itertools import islice
 from typing import TYPE_CHECKING
 
@@ -33,7 +32,6 @@ from gdb.functions.types import (
     Typed,
     call,
     cast,
-    in_columns,
     is_null,
     joined,
     negated,
@@ -45,7 +43,8 @@ from gdb.functions.types import (
 from gdb.language import temporal
 from gdb.language.columns import Columns, Parameters
 from gdb.language.comparisons import any_of, compare, null, within, within_values
-from gdb.language.constants import NotConstant, constant
+from gdb.language.constants import NotConstant, constant, has_column
+from gdb.language.element_functions import OF_ELEMENTS, of_element
 from gdb.language.refusals import refused
 from gdb.language.report import problem
 from gdb.language.scope import Scope
@@ -75,7 +74,6 @@ from gdb.language.syntax import (
     StringTest,
     Variable,
 )
-from gdb.storage.temporal import length_of
 from gdb.values.regex import compiled
 
 if TYPE_CHECKING:
@@ -86,8 +84,6 @@ _STRING_TESTS = {
     StringOperator.ENDS_WITH: "suffix",
     StringOperator.CONTAINS: "contains",
 }
-OF_ELEMENTS = ("id", "elementid", "labels", "type")
-"""The functions whose SQL is a column of the store."""
 _LARGEST = 10_000
 """Nodes of SQL: some operands are written several times, those inside them more often."""
 
@@ -194,7 +190,7 @@ class Translator:
     def _given(self, value: Value, place: Place) -> Typed:
         """The value of a parameter."""
         items = value if isinstance(value, (list, tuple)) else [value]
-        known = all(map(_has_column, items))
+        known = all(map(has_column, items))
         type_ = type_of(value) if known else None
         if type_ is None:
             raise self.refuse(place, "a parameter of this kind is")
@@ -209,6 +205,8 @@ class Translator:
     def _element(self, subject: Expression, what: str) -> Element:
         if isinstance(subject, Element):
             return subject
+        if isinstance(subject, Variable):
+            self._variable(subject.name, subject.place)
         raise self.type_problem(
             subject.place, f"only a node or a relationship has {what}.", "Name one before the sign."
         )
@@ -295,7 +293,7 @@ class Translator:
         item = self.translate(test.item)
         if item.kind is Kind.LIST:
             raise self.refuse(test.place, "looking for a list in a list is")
-        if values is not None and all(map(_has_column, values)):
+        if values is not None and all(map(has_column, values)):
             return within_values(item, values, self.parameters.add)
         if isinstance(test.list, ListLiteral):
             return any_of([self._same(item, part) for part in test.list.items])
@@ -418,7 +416,7 @@ class Translator:
         if row.most is not None and count > row.most:
             raise self.refuse(place, f"{expression.function.text}() of so many values is")
         if name in OF_ELEMENTS:
-            return self._of_element(expression, name)
+            return of_element(name, expression, self)
         try:
             known = constant(expression, self.scope)
         except NotConstant:
@@ -431,35 +429,6 @@ class Translator:
             kinds = ", ".join(argument.kind for argument in arguments)
             raise self.refuse(place, f"{row.name}() of {kinds or 'nothing'} is")
         return found
-
-    def _of_element(self, expression: Call, name: str) -> Typed:
-        subject = expression.arguments[0]
-        wanted = {"labels": "vertex", "type": "edge"}.get(name)
-        if isinstance(subject, Literal) and subject.value is None:
-            return Typed(exp.Null(), NULL)
-        if not isinstance(subject, Element) or wanted not in (None, subject.kind):
-            takes = {"labels": "a node", "type": "a relationship"}.get(
-                name, "a node or a relationship"
-            )
-            shown = expression.function.text
-            raise self.type_problem(expression.place, f"{shown}() takes {takes} of the pattern.")
-        if name == "elementid":
-            return self._element_id(subject, expression.place)
-        if name == "id":
-            return self.columns.identity(subject, expression.place)
-        return self.columns.labels(subject) if name == "labels" else self.columns.type(subject)
-
-    def _element_id(self, element: Element, place: Place) -> Typed:
-        """The id as a text, behind the id space that all candidates have."""
-        text = cast(self.columns.identity(element, place).sql, "VARCHAR")
-        if element.kind == "vertex":
-            groups = self.scope.snapshot.groups
-            spaces = {groups[k].id_space for k in self.scope.groups(element.index)}
-            if len(spaces) > 1:
-                raise self.refuse(place, "elementId() of nodes of several id spaces is")
-            for space in filter(None, spaces):
-                text = exp.DPipe(this=self.parameters.add(f"{space}:", STRING), expression=text)
-        return Typed(text, STRING)
 
     # ---- aggregates ------------------------------------------------------------------------------
 
@@ -512,13 +481,6 @@ class Translator:
 
     def type_problem(self, place: Place, message: str, cure: str = "") -> TypeProblem:
         return problem(TypeProblem, self.scope.text, place, message, cure)
-
-
-def _has_column(value: Value) -> bool:
-    if isinstance(value, timedelta):
-        return abs(length_of(value)) < 1 << 63
-    plain = value is None or isinstance(value, (bool, int, float, str, date))
-    return plain and in_columns(value)  # a datetime with a zone is a date, too
 
 
 def _matches(text: str, pattern: str) -> bool:

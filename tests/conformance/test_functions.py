@@ -39,8 +39,8 @@ def compared(one: Function) -> bool:
     ):
         return False
     return not any(kind in _OF_ELEMENTS for kind in parameters[0].takes) and one.name not in (
-        "all_different",
-        "same",
+        "ALL_DIFFERENT",
+        "SAME",
     )
 
 

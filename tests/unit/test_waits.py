@@ -48,6 +48,7 @@ ALLOWED = {
     ("gdb/stream.py", "Condition"): STEPS,
     ("gdb/stream.py", "Lock"): SHORT,
     ("gdb/values/aggregates.py", "result"): OTHER,
+    ("gdb/functions/aggregates.py", "result"): OTHER,
     ("gdb/work.py", "Condition"): STEPS,
     ("storage/memory.py", "Lock"): "held for a few instructions, or taken without waiting",
 }

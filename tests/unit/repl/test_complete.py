@@ -98,6 +98,8 @@ def test_files_are_listed_as_they_were_begun(
 
 def test_every_function_is_completed() -> None:
     for name in library.NAMES:
+        if "." in name:  # a word ends there
+            continue
         found = {
             one.text: one.kind
             for one in complete(f"RETURN {name[: max(1, len(name) - 1)]}", Names())
