@@ -56,9 +56,12 @@ def answered(
 
     def run(snapshot: Snapshot, changes: Changes | None) -> tuple[Answer, Context, list[Row]]:
         context = _context(request, snapshot, changes, clock, allowance)
-        with allowance, _not_too_deep(), garbage.rarely():
-            found = clock.step("run", lambda: _ran(context, query, request))
-            return found, context, clock.step("tail", lambda: _given(found))
+        try:
+            with allowance, _not_too_deep(), garbage.rarely():
+                found = clock.step("run", lambda: _ran(context, query, request))
+                return found, context, clock.step("tail", lambda: _given(found))
+        finally:
+            context.graph.release()
 
     if not writes(query):
         found, context, rows = run(snapshot, None)

@@ -11,6 +11,7 @@ are counted anew in the order of the new forward part; of equal ones those of th
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Iterator, Mapping
 from functools import partial
 from typing import NamedTuple, NoReturn
@@ -319,8 +320,11 @@ class Partitions:
         """The edges of a type in the order of their ids."""
         if name not in self._orders:
             changes = self._deltas.get(name) or TypeDelta(name, self._types[name].directed)
-            slots = partial(self.stored_slots, name)
-            part = partial(self.stored, name)
+            own = weakref.proxy(
+                self
+            )  # a circle would hold the base's files until garbage is collected
+            slots = partial(Partitions.stored_slots, own, name)
+            part = partial(Partitions.stored, own, name)
             self._orders[name] = EdgeOrder(part, slots, changes, self._base_count(name))
         return self._orders[name]
 

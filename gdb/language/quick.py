@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import MISSING, fields
+from dataclasses import MISSING, fields, make_dataclass
 from typing import TypeVar
 
 Class = TypeVar("Class", bound=type)
@@ -14,17 +14,12 @@ def quick(cls: Class) -> Class:
     The `__init__` of a frozen dataclass sets each field by a call of `object.__setattr__`, which is most of the time
     that it takes to read a long query. Fields have no default but a plain value.
     """
-    given, body, defaults = [], [], {}
-    for one in fields(cls):
-        default = ""
-        if one.default is not MISSING:
-            defaults[one.name] = one.default
-            default = f"=defaults[{one.name!r}]"
-        given.append(f"{one.name}{default}")
-        body.append(f"    self.{one.name} = {one.name}")
-    made: dict[str, object] = {"defaults": defaults}
-    exec("\n".join([f"def __init__(self, {', '.join(given)}):", *body]), made)
+    made = [
+        (one.name, object) if one.default is MISSING else (one.name, object, one.default)
+        for one in fields(cls)
+    ]
+    plain = make_dataclass(cls.__name__, made)  # its __init__ assigns
     for name in ("__setattr__", "__delattr__"):
         delattr(cls, name)
-    setattr(cls, "__init__", made["__init__"])  # noqa: B010
+    setattr(cls, "__init__", vars(plain)["__init__"])  # noqa: B010
     return cls

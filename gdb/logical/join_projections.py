@@ -21,12 +21,17 @@ def join_projections(query: Query, _: MatchMode) -> Query:
 
 
 def _joined(clauses: tuple[Clause, ...]) -> tuple[Clause, ...]:
-    match clauses[-2:]:
-        case (With(projection=projection, where=None), Return() as last):
-            one = _one(projection, last)
-            return clauses if one is None else _joined((*clauses[:-2], one))
-        case _:
-            return clauses
+    left = list(clauses)
+    while len(left) > 1:
+        match left[-2:]:
+            case [With(projection=projection, where=None), Return() as last]:
+                one = _one(projection, last)
+            case _:
+                break
+        if one is None:
+            break
+        left[-2:] = [one]
+    return clauses if len(left) == len(clauses) else tuple(left)
 
 
 def _one(first: Return, last: Return) -> Return | None:

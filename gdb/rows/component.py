@@ -198,9 +198,18 @@ class _Distributed:
 
     def compared(self, scope: Scope) -> list[Condition]:
         """Make the comparisons part of the query graph; those that cannot be."""
-        written = dict(zip(map(id, self.asked.rest), self.of_several, strict=True))
-        self.asked.compare(scope)
-        return [written[id(one)] for one in self.asked.rest]
+        left: list[Condition] = []
+        for condition, expression in zip(self.of_several, self.asked.rest, strict=True):
+            one = Asked(rest=[expression])
+            try:
+                one.compare(scope)
+            except QueryError:  # of values of several types
+                left.append(condition)
+                continue
+            left += [condition for _ in one.rest]
+            self.asked.compared += one.compared
+        self.asked.rest, self.of_several = [], []
+        return left
 
 
 class _Run:

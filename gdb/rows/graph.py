@@ -69,7 +69,13 @@ class Graph:
         self._dead_nodes: dict[NodeValue, Place] = {}  # with the place of DELETE
         self._dead_edges: list[RelationshipValue] = []
         self._dead_handles: dict[str, set[int]] = {}  # by type, of edges without an object
+        self._batches: list[Batch] = []
         self._new_ids: tuple[str, Iterator[int]] | None = None
+
+    def release(self) -> None:
+        """Hold no snapshot any more, also where no garbage is collected; nothing is read from the graph after this."""
+        for batch in self._batches:
+            batch.release()
 
     # ---- reading ---------------------------------------------------------------------------------
 
@@ -96,6 +102,7 @@ class Graph:
             group = snapshot.groups[number]
             labels, space, at = group.labels, group.id_space, np.flatnonzero(groups == number)
             batch = Batch(snapshot, number, vids[at])
+            self._batches.append(batch)
             for place, vid in zip(at.tolist(), batch.vids.tolist(), strict=True):
                 node = StoredNode(ids[place], set(labels), space, batch)
                 batch.nodes.append(node)

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from gdb.allowance import here
+from gdb.errors import InternalError
 from gdb.executor import lookup
 from gdb.rows.stored import from_store
 from gdb.values.elements import NodeValue
@@ -33,6 +34,10 @@ class Batch:
     def __init__(self, snapshot: Snapshot, group: int, vids: U32) -> None:
         self.snapshot, self.group, self.vids = snapshot, group, vids
         self.nodes: list[StoredNode] = []
+
+    def release(self) -> None:
+        """Let go of the nodes, which hold the batch, and with it the snapshot: the query is over."""
+        self.nodes = []
 
     def load(self) -> None:
         """Give all nodes the properties that they had in the snapshot, and what was set since."""
@@ -61,6 +66,8 @@ class StoredNode(NodeValue):
     def properties(self) -> dict[str, Value]:
         if self._batch is not None:
             self._batch.load()
+            if self._batch is not None:
+                raise InternalError("a node is read after its query.")
         return self._known
 
     @properties.setter

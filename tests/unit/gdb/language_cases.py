@@ -9,9 +9,9 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import cast
+from typing import ClassVar, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -27,7 +27,7 @@ from gdb.language.printer import printed
 from gdb.language.syntax import Expression, Name, PathPattern
 from gdb.storage import value_index
 from gdb.storage.adjacency import Adjacency, Direction
-from gdb.storage.model import I64
+from gdb.storage.model import I64, Column
 from gdb.storage.snapshot import Snapshot
 from gdb.storage.value_index import Wanted
 from gdb.storage.vid_ranges import vids_at
@@ -175,8 +175,17 @@ def _inside(
 
 
 class NamedSnapshot(SmallSnapshot):
-    """The small snapshot with what the binder asks beyond predicates and tails."""
+    """The small snapshot with what the binder needs beyond predicates and tails; `age` is a float everywhere, for a
+    column has one type."""
 
+    groups = (
+        replace(SmallSnapshot.groups[0], keys={"age": "float64", "name": "string"}),
+        SmallSnapshot.groups[1],
+    )
+    columns: ClassVar = {
+        **SmallSnapshot.columns,
+        (0, "age"): Column.from_list([10.0, None, 30.0, 40.0]),
+    }
     labels = ("Admin", "Person")
     vertex_count = 6
     edge_count = 5

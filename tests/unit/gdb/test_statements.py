@@ -273,7 +273,7 @@ def test_what_writes_and_what_has_clauses_is_parsed_and_checked_once(
 
     seen: list[str] = []
     parse, check = parser.parse, checks.check
-    monkeypatch.setattr(parser, "parse", lambda text: seen.append("parse") or parse(text))
+    monkeypatch.setattr(parser, "parse", lambda *given: seen.append("parse") or parse(*given))
     monkeypatch.setattr(checks, "check", lambda *given: seen.append("check") or check(*given))
     with gdb.connect() as db:
         for k in range(4):

@@ -82,7 +82,11 @@ def test_the_settings_of_all(tmp_path: Path) -> None:
         "lock_configuration": "true",
         "TimeZone": "UTC",
     }
-    for connection in (Engine().cursor(), relational._connect(None), relational._connect(1 << 30)):
+    for connection in (
+        Engine().cursor(),
+        relational._connect(None)[0],
+        relational._connect(1 << 30)[0],
+    ):
         found = dict(connection.execute("SELECT name, value FROM duckdb_settings()").fetchall())
         assert {name: found[name] for name in wanted} == wanted
 
