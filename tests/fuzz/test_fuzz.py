@@ -23,7 +23,13 @@ def test_the_answers_are_those_of_brute_force(name: str, cases: int) -> None:
 @pytest.mark.parametrize(
     ("name", "seed", "owner", "step", "instead"),
     [
-        ("unique", 12, _Matching, "_differ", True),  # the relationships of two components may be one
+        (
+            "unique",
+            12,
+            _Matching,
+            "_differ",
+            True,
+        ),  # the relationships of two components may be one
         ("writes", 0, Graph, "_rename", None),  # relationships are lost at a node with new labels
     ],
 )
