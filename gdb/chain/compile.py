@@ -26,6 +26,10 @@ if TYPE_CHECKING:
     from gdb.rows.context import Context
 
 
+LONGEST_SPAN = 10_000_000
+"""Integers that UNWIND makes of one range() in DuckDB, whose answers and numbers of rows no budget counts."""
+
+
 def compiled(context: Context, query: Query, values: Mapping[str, Value]) -> Chain:
     """A query that reads, as a chain.
 
@@ -125,6 +129,8 @@ def _clauses(builder: Builder, clauses: Sequence[Clause], start: Relation) -> Re
 def _unwound(builder: Builder, relation: Relation, clause: Unwind) -> Relation:
     """UNWIND: a row for each item; rows keep the order of the items."""
     if (span := integers_of(clause.list, builder.context.plain)) is not None:
+        if len(span) > LONGEST_SPAN:
+            raise builder.refuse(clause.place, "so long a range is")
         return _counted(builder, relation, clause, span)
     asked = Asked(builder, relation)
     (expression,) = asked.answered([clause.list])

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from sys import getsizeof
 from typing import TYPE_CHECKING
 
-from gdb.allowance import here
+from gdb.allowance import here, paced
 from gdb.values.arguments import natural, string
 from gdb.values.naming import refusal
 from gdb.values.problems import ValueProblem
@@ -79,6 +79,7 @@ def trim(name: str, trimmed: Callable[[str, str | None], str]) -> Callable[..., 
     return apply
 
 
+MOST_MARKS = 1000
 _FORMS = ("NFC", "NFD", "NFKC", "NFKD")
 
 
@@ -86,10 +87,27 @@ def normalize(text: Value, form: Value = "NFC") -> Value:
     characters, asked = string("normalize", text), string("normalize", form).upper()
     match asked:
         case "NFC" | "NFD" | "NFKC" | "NFKD":
+            _check_marks(characters)
             return unicodedata.normalize(asked, characters)
         case _:
             raise ValueProblem(
                 "argument", f"normalize() has no form '{form}'.", f"It has {', '.join(_FORMS)}."
+            )
+
+
+def _check_marks(text: str) -> None:
+    """Refuse what takes the square of its length: Python puts combining characters that follow one another in order by
+    insertion (Unicode Standard Annex 15 has a limit of 30 for streams)."""
+    if text.isascii() or len(text) <= MOST_MARKS:
+        return
+    run = 0
+    for character in paced(text, len(text)):
+        run = run + 1 if unicodedata.combining(character) else 0
+        if run > MOST_MARKS:
+            raise ValueProblem(
+                "argument",
+                f"normalize() takes up to {MOST_MARKS:,} combining characters one behind the other.",
+                "Replace them, or normalize parts of the text.",
             )
 
 

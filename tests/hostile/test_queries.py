@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from gdb import Database
-from gdb.errors import OutOfBudget, QueryTimeout
+from gdb.errors import ArgumentProblem, OutOfBudget, QueryTimeout
 from tests.hostile import queries
 
 
@@ -89,3 +89,14 @@ def test_rows_stop_at_their_timeout(
     monkeypatch.setattr(queries.by_chain, "answered", lambda *_: "asked for")
     with pytest.raises(QueryTimeout, match=r"timeout of 0\.2 s"):
         db.execute(text, timeout=0.2)
+
+
+@pytest.mark.parametrize("form", ["NFC", "NFD", "NFKC", "NFKD"])
+def test_combining_characters_are_not_sorted_for_minutes(db: Database, form: str) -> None:
+    text = "a" + "\u0316\u0300" * 200_000
+    with pytest.raises(ArgumentProblem, match="combining"):
+        db.execute("RETURN normalize($s, $f) AS s", {"s": text, "f": form})
+    few = "a" + "\u0300\u0316" * 200
+    assert (
+        len(str(db.execute("RETURN normalize($s, $f) AS s", {"s": few, "f": form}).scalar())) > 300
+    )
