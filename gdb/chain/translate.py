@@ -57,8 +57,8 @@ def integers_of(values: Expression, parameters: Mapping[str, object]) -> range |
         given.append(value)
     try:
         return integers(*given) if 2 <= len(given) <= 3 else None
-    except ValueProblem:  # rows tell what is wrong, and where
-        return None
+    except ValueProblem:  # more than columns take: rows report what is wrong, and where
+        return range(1 << 62)
 
 
 class ChainTranslator(Translator):

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, TypeVar
 
+from gdb.allowance import paced
 from gdb.errors import DeletedProblem, SyntaxProblem, TypeProblem
 from gdb.language.clauses import (
     Create,
@@ -51,7 +52,7 @@ _PLAIN = frozenset({int, float, str, bool, type(None)})
 def create(context: Context, clause: Create, rows: Sequence[Row]) -> list[Row]:
     """The rows with what CREATE made for each."""
     makers = [_Maker(context, pattern) for pattern in clause.patterns]
-    return [_through(makers, dict(row)) for row in rows]
+    return [_through(makers, dict(row)) for row in paced(rows, len(rows))]
 
 
 def _through(makers: Iterable[_Maker], row: Row) -> Row:
@@ -167,7 +168,7 @@ def _map(context: Context, value: Value, place: Place) -> Mapping[str, Value]:
 def assign(context: Context, items: Sequence[SetItem], rows: Sequence[Row]) -> None:
     """SET for each row, item by item."""
     assignments = _assignments(context, items)
-    for row in rows:
+    for row in paced(rows, len(rows)):
         for assignment in assignments:
             assignment.apply(row)
 
