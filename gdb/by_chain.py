@@ -2,21 +2,12 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from gdb import limits
-from gdb.errors import (
-    Cancelled,
-    CountOverflow,
-    DeviceError,
-    GdbError,
-    OutOfBudget,
-    QueryError,
-    QueryTimeout,
-)
+from gdb.errors import GdbError, QueryError
 from gdb.language.printer import clause_text
 from gdb.result import ColumnAnswer, Result
 from gdb.summary import Summary, spent_lines
@@ -28,7 +19,6 @@ if TYPE_CHECKING:
     from gdb.rows.context import Context
     from gdb.storage.snapshot import Snapshot
 
-_log = logging.getLogger("gdb")
 ONLY_ROWS = False
 """Whether no clause runs over columns: rows are the definition that tests compare with."""
 SMALL = 2_000
@@ -58,12 +48,12 @@ def answered(
     if writes(query):
         return f"{why}, and it writes"
     if ONLY_ROWS:
-        return f"{why}; rows are asked for"
+        return f"{why}; no clause may run over columns"
     if is_small(snapshot) and not _makes_rows(query):
         size = snapshot.vertex_count + snapshot.edge_count
         return f"{why}; with {size:,} nodes and relationships the graph is small"
     from gdb.chain.compile import compiled
-    from gdb.chain.run import ran
+    from gdb.chain.run import attempted
     from gdb.logical import improved
 
     warnings = checked()
@@ -79,13 +69,9 @@ def answered(
     if query.explain:
         lines = [*plan_lines(query, chain, why), *(f"warning: {text}" for text in warnings)]
         return Result.of_lines("plan", lines, Summary(dict(clock.seconds), "", len(lines)))
-    try:
-        found = clock.step("run", lambda: ran(context, chain, request.memory, query.profile))
-    except (Cancelled, QueryTimeout, OutOfBudget, DeviceError, CountOverflow):
-        raise
-    except GdbError as error:
-        _log.info("a chain gave up: %s", error)
-        return f"{why}; over columns it failed: {error.message}"
+    found = clock.step("run", lambda: attempted(context, chain, request.memory, query.profile))
+    if isinstance(found, GdbError):
+        return f"{why}; over columns it failed: {found.message}"
     answer = found.answer
     limits.check_rows(len(answer))
     summary = Summary(
@@ -120,20 +106,16 @@ def _makes_rows(query: Query) -> bool:
 
 def _context(request: Request, snapshot: Snapshot, clock: Clock) -> Context:
     from gdb.allowance import Allowance
-    from gdb.executor.run import Options
     from gdb.rows.context import Context
     from gdb.rows.graph import Graph
 
-    options = Options(
-        request.device, request.threads, request.memory, clock.left(), request.cancel, None
-    )
     return Context(
         request.text,
         Graph(snapshot),
         {},
         request.parameters,
         request.mode,
-        options,
+        request.options(clock.left()),
         Allowance(request.memory, clock.deadline, request.cancel),
     )
 

@@ -137,21 +137,17 @@ def _context(
     clock: Clock,
     allowance: Allowance,
 ) -> Context:
-    from gdb.executor.run import Options
     from gdb.rows.context import Context
     from gdb.rows.graph import Graph
     from gdb.rows.values import taken
 
-    options = Options(
-        request.device, request.threads, request.memory, clock.left(), request.cancel, None
-    )
     return Context(
         request.text,
         Graph(snapshot, changes, request.text),
         {name: taken(value) for name, value in request.parameters.items()},
         request.parameters,
         request.mode,
-        options,
+        request.options(clock.left()),
         allowance,
         import_root=request.import_root,
         procedures=request.procedures,

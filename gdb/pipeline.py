@@ -150,7 +150,7 @@ def _on_device(
     picks = _picks(statement, snapshot)
     device = executor.choose(plan, request.device).device
     profile = executor.Profile()
-    options = options_of(request, clock.left(), profile)
+    options = request.options(clock.left(), profile)
     found = clock.step(
         "run",
         lambda: executor.columns_on_gpu(
@@ -354,7 +354,7 @@ def _profiled(request: Request, statement: Statement, snapshot: Snapshot, clock:
 
     profile = executor.Profile(loops=True)
     summary = ran(request, statement, snapshot, clock, profile).summary
-    options = options_of(request, None)
+    options = request.options(None)
     lines = explain(statement.plan, snapshot, options, profile.bound).splitlines()
     lines += [f"embeddings: {summary.embeddings:,}   rows: {summary.rows:,}", *spent_lines(summary)]
     if summary.device.startswith("cuda"):
@@ -378,7 +378,7 @@ def ran(
     device = executor.choose(plan, request.device).device
     if profile is None and device != "cpu":
         profile = executor.Profile()
-    options = options_of(request, clock.left(), profile)
+    options = request.options(clock.left(), profile)
 
     numbers: I64 | None = None
 
@@ -407,7 +407,7 @@ def ran(
         lost = (f"{device} gave up, so the query ran on the CPU: {error}",)
         _log.warning(lost[0])
         device = "cpu"
-        options = options_of(replace(request, device=device), clock.left(), profile)
+        options = replace(request, device=device).options(clock.left(), profile)
         parts, embeddings = clock.step("run", match)
     if isinstance(parts, int):
         answer = tails.finish(tail, parts)
@@ -457,7 +457,7 @@ def _most_rows(tail: Tail) -> int | None:
 def _explained(request: Request, bound: BoundQuery, plan: Plan, snapshot: Snapshot) -> list[str]:
     from gdb.planner.explain import explain
 
-    lines = explain(plan, snapshot, options_of(request, request.timeout)).splitlines()
+    lines = explain(plan, snapshot, request.options(request.timeout)).splitlines()
     known = "\n".join(lines)
     return [*lines, *(f"warning: {text}" for text in bound.warnings if text not in known)]
 
@@ -466,12 +466,3 @@ def _warnings(bound: BoundQuery, plan: Plan) -> tuple[str, ...]:
     if not bound.warnings and not plan.notes.warnings:
         return ()
     return tuple(dict.fromkeys((*bound.warnings, *plan.notes.warnings)))
-
-
-def options_of(
-    request: Request, timeout: float | None, profile: executor.Profile | None = None
-) -> executor.Options:
-    """What a request says of its run."""
-    return executor.Options(
-        request.device, request.threads, request.memory, timeout, request.cancel, profile
-    )

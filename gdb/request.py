@@ -18,6 +18,7 @@ from gdb.usage import Usage
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from gdb.executor import run as executor
     from gdb.executor.tail import Value
     from gdb.language.procedures import Procedure
     from gdb.query_graph import MatchMode
@@ -52,6 +53,14 @@ class Request:
     load: Load | None = None
     limits: Mapping[str, float] | None = None
     outcome: Outcome = field(default_factory=Outcome)
+
+    def options(
+        self, timeout: float | None, profile: executor.Profile | None = None
+    ) -> executor.Options:
+        """How its patterns are run. timeout : seconds that are left."""
+        from gdb.executor.run import Options  # `import gdb` stays light
+
+        return Options(self.device, self.threads, self.memory, timeout, self.cancel, profile)
 
 
 @dataclass(slots=True)

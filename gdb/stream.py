@@ -24,7 +24,7 @@ from gdb.interrupt import Cancel, run_interruptibly
 from gdb.language.parser import parse
 from gdb.language.suspects import suspected
 from gdb.outcome import Outcome
-from gdb.pipeline import answer, options_of, ran
+from gdb.pipeline import answer, ran
 from gdb.result import Answer, ColumnAnswer, Result, RowAnswer, batch_size, rows_of
 from gdb.summary import Summary
 
@@ -288,7 +288,7 @@ def _by_part(
     plan, tail = statement.plan, statement.tail
     device = executor.choose(plan, request.device).device
     profile = executor.Profile()
-    options = options_of(request, clock.left(), profile)
+    options = request.options(clock.left(), profile)
     rows, lock, most = 0, threading.Lock(), limits.rows()
 
     def take(some: Embeddings) -> None:

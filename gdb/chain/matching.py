@@ -19,6 +19,7 @@ from gdb.executor.tail import ColumnRef
 from gdb.functions.types import INTEGER, NODE, RELATIONSHIP, Kind
 from gdb.language.columns import STORE_KIND
 from gdb.language.existence import is_edge_test
+from gdb.language.hidden import is_hidden
 from gdb.language.resolve import properties
 from gdb.language.scope import Edge as ScopeEdge
 from gdb.language.scope import Vertex as ScopeVertex
@@ -32,7 +33,7 @@ from gdb.language.syntax import (
     Variable,
 )
 from gdb.rows.component import pushable
-from gdb.rows.pattern import HIDDEN, Component, Condition, Pattern, pattern_of_match
+from gdb.rows.pattern import Component, Condition, Pattern, pattern_of_match
 from gdb.storage.adjacency import Direction
 
 if TYPE_CHECKING:
@@ -113,7 +114,7 @@ class _Matching:
         parts = self._parts(relation, fresh, pushed, wanted | told, present)
         joined = self._joined(relation, parts, fresh, soon, differing)
         if late:
-            named = joined.only(n for n in joined.names if not n.startswith(HIDDEN))
+            named = joined.only(n for n in joined.names if not is_hidden(n))
             joined = Asked(self.builder, named).filtered([c.expression for c in late])
         return joined.only(self.live)
 

@@ -13,8 +13,9 @@ from gdb.chain.liveness import Demand
 from gdb.chain.relation import Builder, Relation
 from gdb.chain.steps import End, Walked
 from gdb.executor.tail import ColumnRef
+from gdb.language.hidden import is_hidden
 from gdb.rows.component import admissible
-from gdb.rows.pattern import HIDDEN, Component, Condition, Edge, Pattern
+from gdb.rows.pattern import Component, Condition, Edge, Pattern
 
 
 @dataclass(slots=True)
@@ -144,7 +145,7 @@ class Paths:
             part.lengths[edge.name] = builder.fresh("d")
         names = {used[name]: builder.fresh("x") for name in used}
         part.columns = columns | {name: names[used[name]] for name in used}
-        shown = [name for name in edge.ends if not name.startswith(HIDDEN)]
+        shown = [name for name in edge.ends if not is_hidden(name)]
         builder.steps.append(
             Walked(
                 *(part.table, self.pattern, edge, left, right, columns, tuple(taken)),

@@ -7,7 +7,6 @@ chain, and rows go on from what it gives.
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
@@ -16,17 +15,9 @@ import numpy as np
 
 from gdb.chain.compile import compiled
 from gdb.chain.liveness import demands
-from gdb.chain.run import ran
+from gdb.chain.run import attempted
 from gdb.chain.steps import Chain
-from gdb.errors import (
-    Cancelled,
-    CountOverflow,
-    DeviceError,
-    GdbError,
-    OutOfBudget,
-    QueryError,
-    QueryTimeout,
-)
+from gdb.errors import GdbError, QueryError
 from gdb.functions.types import Kind
 from gdb.language.aggregation import is_aggregate
 from gdb.language.clauses import Clause, Match, Query, Return, ReturnItem, Unwind, With
@@ -40,8 +31,6 @@ if TYPE_CHECKING:
     from gdb.rows.context import Context
     from gdb.values.kinds import Row
     from gdb.values.kinds import Value as Dynamic
-
-_log = logging.getLogger("gdb")
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,8 +57,8 @@ def prefix(context: Context, query: Query, values: Mapping[str, Value]) -> Prefi
             chain = compiled(context, asked, values)
         except QueryError:
             continue
-        if any(_differs(type_.kind) for type_ in chain.types):
-            continue
+        if any(type_.kind is Kind.DURATION for type_ in chain.types):
+            continue  # over columns it is one number
         return Prefix(before, chain, replace(query, parts=(rest,)))
     return None
 
@@ -79,15 +68,12 @@ def begun(context: Context, found: Prefix, memory: int | None) -> Batches | None
 
     Raises
     ------
-    GdbError : Cancelled, QueryTimeout, OutOfBudget, DeviceError, CountOverflow.
+    GdbError : as `attempted`.
     """
-    try:
-        answer = ran(context, found.chain, memory).answer
-    except (Cancelled, QueryTimeout, OutOfBudget, DeviceError, CountOverflow):
-        raise
-    except GdbError as error:
-        _log.info("the first clauses over columns gave up: %s", error)
+    made = attempted(context, found.chain, memory)
+    if isinstance(made, GdbError):
         return None
+    answer = made.answer
     names = tuple(output.name for output in answer.outputs)
     return Batches(names, _batches(context, answer.outputs, answer.table))
 
@@ -125,11 +111,6 @@ def _passed_on(last: Clause, rest: Sequence[Clause]) -> Return:
     kept = [name for name in names if live is None or name in live] or names[:1]
     items = tuple(ReturnItem(Variable(name, place), Name(name, place), name) for name in kept)
     return Return(place, distinct=False, everything=False, items=items)
-
-
-def _differs(kind: Kind) -> bool:
-    """Whether values of a kind are not the same over columns: a duration there is one number."""
-    return kind is Kind.DURATION
 
 
 # ---- rows ----------------------------------------------------------------------------------------

@@ -16,6 +16,7 @@ from gdb.chain.translate import ChainTranslator
 from gdb.functions.types import SCALARS, Kind, Typed, written
 from gdb.language.aggregation import is_aggregate
 from gdb.language.clauses import Return, ReturnItem, SortItem
+from gdb.language.hidden import HIDDEN, is_hidden
 from gdb.language.rebuild import rebuilt
 from gdb.language.syntax import (
     Call,
@@ -27,7 +28,6 @@ from gdb.language.syntax import (
     Variable,
     walk,
 )
-from gdb.rows.pattern import HIDDEN
 
 
 def projected(
@@ -54,7 +54,7 @@ class _Projection:
     def _items(self) -> list[ReturnItem]:
         place, items = self.clause.place, list(self.clause.items)
         if self.clause.everything:
-            names = [name for name in self.relation.names if not name.startswith(HIDDEN)]
+            names = [name for name in self.relation.names if not is_hidden(name)]
             items = [ReturnItem(Variable(n, place), Name(n, place), n) for n in names] + items
         return items
 
@@ -100,7 +100,7 @@ class _Projection:
             self.builder.all_needed()
         if where is not None and not early:
             found = Asked(self.builder, found).filtered([where])
-            names = {n: held for n, held in found.names.items() if not n.startswith(HIDDEN)}
+            names = {n: held for n, held in found.names.items() if not is_hidden(n)}
             found = replace(found, names=names)
         return found
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import time
 from dataclasses import dataclass, field
 from functools import partial
@@ -13,7 +14,15 @@ from gdb import counting
 from gdb.chain.seek import holders
 from gdb.chain.steps import Chain, Few, Found, Looked, Made, Step, Walked
 from gdb.chain.walked import Members, walked
-from gdb.errors import NotSupported
+from gdb.errors import (
+    Cancelled,
+    CountOverflow,
+    DeviceError,
+    GdbError,
+    NotSupported,
+    OutOfBudget,
+    QueryTimeout,
+)
 from gdb.executor import arrow
 from gdb.executor import run as executor
 from gdb.executor.embeddings import Embeddings, Wanted, unbound_edges
@@ -29,6 +38,7 @@ if TYPE_CHECKING:
     from gdb.storage.adjacency import I64, U32
 
 
+_log = logging.getLogger("gdb")
 FIRST, TIMES_MORE = 512, 8
 """Where LIMIT is to be filled, the rows of each part that are found at first, and how many times more after that."""
 
@@ -61,6 +71,24 @@ def ran(context: Context, chain: Chain, memory: int | None, profile: bool = Fals
         table = session.answer(chain.sql, chain.parameters)
         run.tell(f"answer: {len(table):,} rows", begin)
     return Ran(TailResult(chain.outputs, with_durations(table, chain.outputs)), run.lines or [])
+
+
+def attempted(
+    context: Context, chain: Chain, memory: int | None, profile: bool = False
+) -> Ran | GdbError:
+    """As `ran`; an error that a run over rows is to decide is given back, not raised.
+
+    Raises
+    ------
+    GdbError : Cancelled, QueryTimeout, OutOfBudget, DeviceError, CountOverflow, which rows would not mend.
+    """
+    try:
+        return ran(context, chain, memory, profile)
+    except (Cancelled, QueryTimeout, OutOfBudget, DeviceError, CountOverflow):
+        raise
+    except GdbError as error:
+        _log.info("a chain gave up: %s", error)
+        return error
 
 
 def _shown(step: Made | Found | Walked | Looked) -> str:

@@ -11,7 +11,7 @@ from collections.abc import Callable
 
 from gdb.executor.python_functions import NOT_IN_COLUMNS
 from gdb.functions.by_python import called
-from gdb.functions.function import GatheredSql, aggregate
+from gdb.functions.function import Aggregate, GatheredSql, aggregate
 from gdb.functions.nodes import exp
 from gdb.functions.pieces import all_of, chosen, compared, number, or_nothing
 from gdb.functions.types import (
@@ -220,6 +220,16 @@ def _percentile(name: str, between: bool) -> GatheredSql:
     return make
 
 
+def _percentile_row(name: str, between: bool) -> Aggregate:
+    where = "between two where it lies there" if between else "one of those that there are"
+    return aggregate(
+        f"{name}(value :: NUMBER, percentile :: NUMBER) :: ANY",
+        lambda: of.Percentile(name, between),
+        f"the value at a percentile from 0 to 1, {where}",
+        _percentile(name, between),
+    )
+
+
 ROWS = (
     aggregate(
         "count(value :: ANY) :: INTEGER",
@@ -268,29 +278,7 @@ ROWS = (
         "the standard deviation of a population",
         _deviation("stDevP", 0),
     ),
-    aggregate(
-        "percentileCont(value :: NUMBER, percentile :: NUMBER) :: ANY",
-        lambda: of.Percentile("percentileCont", between=True),
-        "the value at a percentile from 0 to 1, between two where it lies there",
-        _percentile("percentileCont", between=True),
-    ),
-    aggregate(
-        "percentileDisc(value :: NUMBER, percentile :: NUMBER) :: ANY",
-        lambda: of.Percentile("percentileDisc", between=False),
-        "the value at a percentile from 0 to 1, one of those that there are",
-        _percentile("percentileDisc", between=False),
-    ),
-    aggregate(
-        "percentile_cont(value :: NUMBER, percentile :: NUMBER) :: ANY",
-        lambda: of.Percentile("percentile_cont", between=True),
-        "the value at a percentile from 0 to 1, between two where it lies there",
-        _percentile("percentile_cont", between=True),
-    ),
-    aggregate(
-        "percentile_disc(value :: NUMBER, percentile :: NUMBER) :: ANY",
-        lambda: of.Percentile("percentile_disc", between=False),
-        "the value at a percentile from 0 to 1, one of those that there are",
-        _percentile("percentile_disc", between=False),
-    ),
+    *(_percentile_row(name, between=False) for name in ("percentileDisc", "percentile_disc")),
+    *(_percentile_row(name, between=True) for name in ("percentileCont", "percentile_cont")),
 )
 """One row an aggregate."""

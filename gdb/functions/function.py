@@ -116,7 +116,20 @@ def _known(text: str) -> Known:
 
 
 @dataclass(frozen=True, slots=True)
-class Function:
+class _Row:
+    signature: Signature
+
+    @property
+    def name(self) -> str:
+        return self.signature.name
+
+    @property
+    def least(self) -> int:
+        return self.signature.least
+
+
+@dataclass(frozen=True, slots=True)
+class Function(_Row):
     """A function that takes values and gives one.
 
     apply : its Python definition, which is what it means.
@@ -127,21 +140,12 @@ class Function:
     varies : it gives another value each time, so an aggregate over it would mean nothing.
     """
 
-    signature: Signature
     apply: Apply
     doc: str
     sql: ToSql | None = None
     strict: bool = True
     checked: bool = False
     varies: bool = False
-
-    @property
-    def name(self) -> str:
-        return self.signature.name
-
-    @property
-    def least(self) -> int:
-        return self.signature.least
 
     @property
     def most(self) -> int | None:
@@ -181,7 +185,7 @@ def null_of_null(apply: Apply) -> Apply:
 
 
 @dataclass(frozen=True, slots=True)
-class Aggregate:
+class Aggregate(_Row):
     """What gathers the values of a group's rows.
 
     begin : makes one for a group; what it gathers is what the aggregate means.
@@ -189,20 +193,11 @@ class Aggregate:
     repeats : whether it shows how often a value occurs. repeated : its SQL has the argument several times.
     """
 
-    signature: Signature
     begin: Callable[[], Gathering]
     doc: str
     sql: GatheredSql | None = None
     repeats: bool = True
     repeated: bool = False
-
-    @property
-    def name(self) -> str:
-        return self.signature.name
-
-    @property
-    def least(self) -> int:
-        return self.signature.least
 
     @property
     def takes(self) -> tuple[Kind, ...]:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from gdb.errors import NotSupported
-from gdb.language.hidden import HIDDEN as HIDDEN
+from gdb.language.hidden import HIDDEN, is_hidden
 from gdb.language.mentions import mentioned
 from gdb.language.rebuild import rebuilt
 from gdb.language.repeated import repeats, unrolled
@@ -58,8 +58,8 @@ _WITH_NAMES = (
 def visible(row: Row) -> Row:
     """The row without what the user did not name; a copy."""
     for name in row:
-        if name.startswith(HIDDEN):
-            return {name: value for name, value in row.items() if not name.startswith(HIDDEN)}
+        if is_hidden(name):
+            return {name: value for name, value in row.items() if not is_hidden(name)}
     return dict(row)
 
 
@@ -143,7 +143,7 @@ class Pattern:
             several = (name for one in self.variants for name in one.names)
             return tuple(dict.fromkeys(several))
         named = (*self.vertices, *self.edges, *(route.name for route in self.routes))
-        return tuple(name for name in named if not name.startswith(HIDDEN))
+        return tuple(name for name in named if not is_hidden(name))
 
     @property
     def single(self) -> list[Edge]:

@@ -15,11 +15,11 @@ from gdb.errors import TypeProblem
 from gdb.functions.library import AGGREGATES
 from gdb.language.aggregation import is_aggregate
 from gdb.language.clauses import Return, ReturnItem, SortItem
+from gdb.language.hidden import HIDDEN
 from gdb.language.rebuild import rebuilt
 from gdb.language.report import problem
 from gdb.language.syntax import Call, Expression, Name, Variable, walk
 from gdb.rows.batches import FIRST, MOST, Parts
-from gdb.rows.pattern import HIDDEN
 from gdb.rows.subqueries import compiled
 from gdb.values.aggregates import KEY, Gathering
 from gdb.values.comparison import Key, group_key, sort_key

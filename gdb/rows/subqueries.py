@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from gdb.language.clauses import Match
+from gdb.language.hidden import HIDDEN
 from gdb.language.rebuild import rebuilt
 from gdb.language.syntax import (
     Expression,
@@ -27,7 +28,7 @@ from gdb.language.syntax import (
 )
 from gdb.logical.merge_matches import one_pattern
 from gdb.rows.asked import numbers
-from gdb.rows.pattern import HIDDEN, Pattern, pattern_of, pattern_of_match, visible
+from gdb.rows.pattern import Pattern, pattern_of, pattern_of_match, visible
 from gdb.values.sizes import Growing
 
 if TYPE_CHECKING:

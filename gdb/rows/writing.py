@@ -18,6 +18,7 @@ from gdb.language.clauses import (
     SetLabels,
     SetProperty,
 )
+from gdb.language.hidden import HIDDEN
 from gdb.language.named_by import HasNamed
 from gdb.language.report import problem
 from gdb.language.syntax import (
@@ -34,7 +35,7 @@ from gdb.language.syntax import (
 )
 from gdb.rows.matching import extended
 from gdb.rows.named_labels import names_of
-from gdb.rows.pattern import HIDDEN, Pattern, pattern_of
+from gdb.rows.pattern import Pattern, pattern_of
 from gdb.storage.adjacency import Direction
 from gdb.values.comparison import group_key
 from gdb.values.elements import NodeValue, PathValue, RelationshipValue
