@@ -166,7 +166,9 @@ def _leveled(expression: Expression) -> tuple[int, str]:
             text = f"{expression_text(operand, Level.TEST)} IS {'NOT ' * negated}NULL"
             return Level.TEST, text
         case IsTyped(operand=operand, type=type_, negated=negated):
-            test = f"IS {'NOT ' * negated}:: {type_}"
+            # where a | may end what is around, a type has none of its own
+            several = f"ANY<{type_}>" if len(type_.alternatives) > 1 else str(type_)
+            test = f"IS {'NOT ' * negated}:: {several}"
             return Level.TEST, f"{expression_text(operand, Level.TEST)} {test}"
         case IsNormalized(operand=operand, form=form, negated=negated):
             test = f"IS {'NOT ' * negated}{form} NORMALIZED"

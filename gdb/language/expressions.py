@@ -223,8 +223,8 @@ class ExpressionReader(AtomReader):
         raise cursor.unexpected("NULL, NOT NULL, :: or NORMALIZED after IS", words, cure)
 
     def _typed(self, left: Expression, negated: bool, start: int) -> IsTyped:
-        bars = not self.awaiting
-        return IsTyped(left, value_type(self.cursor, bars), negated, self.cursor.since(start))
+        type_ = value_type(self.cursor, self.awaiting)
+        return IsTyped(left, type_, negated, self.cursor.since(start))
 
     def test_of(self, left: Expression) -> Expression | None:
         start = self.cursor.at

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Container
+
 from gdb.language.cursor import Cursor
 from gdb.language.suggest import closest
 from gdb.language.value_types import NAMES, OneType, ValueType
@@ -10,8 +12,8 @@ _LISTS = ("LIST", "ARRAY")
 _LONGEST = max(name.count(" ") for name in NAMES) + 1
 
 
-def value_type(cursor: Cursor, bars: bool = True) -> ValueType:
-    """The type at the cursor; without `bars` a | is no part of it.
+def value_type(cursor: Cursor, awaiting: Container[int] = ()) -> ValueType:
+    """The type at the cursor. awaiting : the opening brackets in which a | is no part of it.
 
     Raises
     ------
@@ -23,7 +25,8 @@ def value_type(cursor: Cursor, bars: bool = True) -> ValueType:
         cursor.expect_sign(">", "to close ANY<")
         return inner
     found = [_one(cursor)]
-    while bars and cursor.accept_sign("|"):
+    while cursor.is_sign("|") and cursor.brackets.around[cursor.at] not in awaiting:
+        cursor.take()
         found.append(_one(cursor))
     return ValueType(tuple(found))
 

@@ -61,6 +61,8 @@ VALUES = [
     ("true IS :: BOOL", True),
     ("NOT 1 IS :: STRING AND 2 IS :: INTEGER", True),
     ("[x IN [1, 'a', 2.0] WHERE x IS :: INTEGER | x]", [1]),
+    ("[x IN [1, 'a', 2.0] WHERE (x IS :: INTEGER | FLOAT) | x]", [1, 2.0]),
+    ("[x IN [1, 'a', 2.0] WHERE x IS :: ANY<INTEGER | FLOAT>]", [1, 2.0]),
     ("'\u00e9' IS NORMALIZED", True),
     ("'e\u0301' IS NORMALIZED", False),
     ("'e\u0301' IS NFD NORMALIZED", True),
