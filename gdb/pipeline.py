@@ -25,7 +25,7 @@ from gdb.statements import Statement, Statements
 from gdb.summary import Summary, spent_lines
 
 if TYPE_CHECKING:
-    from gdb.by_rows import Change
+    from gdb.by_operators import Change
     from gdb.executor.arrow import Array
     from gdb.executor.gpu.rows import Pick
     from gdb.executor.plan import Plan
@@ -87,10 +87,11 @@ def _answer(
             return copied(request, query, query.copying, clock)
         why = statements.refusal(key, snapshot)
         if why is not None:
-            return _over_rows(request, query, snapshot, clock, statements, why, change)
+            rest = snapshot, clock, statements, why, change
+            return _by_operators(request, query, *rest, refused=True)
         understood = _understood(request, query, snapshot, clock)
         if isinstance(understood, str):
-            return _by_rows(request, query, snapshot, clock, statements, understood, change)
+            return _by_operators(request, query, snapshot, clock, statements, understood, change)
         bound, plan = understood
         if bound.explain:
             lines = clock.step("explain", lambda: _explained(request, bound, plan, snapshot))
@@ -212,7 +213,7 @@ def explained(request: Request, snapshot: Snapshot) -> str:
         understood = _understood(request, query, snapshot, clock)
         if isinstance(understood, str):
             asked = replace(query, explain=True)
-            found = _by_rows(request, asked, snapshot, clock, Statements(), understood, None)
+            found = _by_operators(request, asked, snapshot, clock, Statements(), understood, None)
             return "\n".join(str(line) for (line,) in found)
         return "\n".join(_explained(request, *understood, snapshot))
 
@@ -257,7 +258,7 @@ def _understood(
     return bound, plan
 
 
-def _by_rows(
+def _by_operators(
     request: Request,
     query: Query,
     snapshot: Snapshot,
@@ -265,34 +266,20 @@ def _by_rows(
     statements: Statements,
     why: str,
     change: Change | None,
+    refused: bool = False,
 ) -> Result:
-    """Clause by clause: over columns, where that is possible, else over rows."""
-    from gdb import by_chain
+    """Operator by operator: over columns, where that is possible, else over rows.
 
-    refuse = partial(statements.refuse, _key(request), snapshot)
-    checked = partial(_checked, request, query, statements, clock)
-    found = by_chain.answered(request, query, snapshot, clock, why, checked, refuse)
-    if isinstance(found, Result):
-        return found
-    return _over_rows(request, query, snapshot, clock, statements, found, change)
-
-
-def _over_rows(
-    request: Request,
-    query: Query,
-    snapshot: Snapshot,
-    clock: Clock,
-    statements: Statements,
-    why: str,
-    change: Change | None,
-) -> Result:
-    from gdb.by_rows import answered, plan_lines
+    why : it is not one pattern and its tail. refused : that not all of it is for columns is known.
+    """
+    from gdb.by_operators import Asked, answered
 
     warnings = _checked(request, query, statements, clock)
-    if query.explain:
-        lines = plan_lines(query, why, warnings, request, snapshot, clock)
-        return Result.of_lines("plan", lines, Summary(dict(clock.seconds), "", len(lines)))
-    return answered(request, query, snapshot, clock, why, warnings, change)
+    known = query, request.procedures, request.mode
+    plan = clock.step("plan", lambda: statements.texts.planned(*known))
+    asked = Asked(plan, why, warnings, query.explain, query.profile, refused)
+    refuse = partial(statements.refuse, _key(request), snapshot)
+    return answered(request, asked, snapshot, clock, change, refuse)
 
 
 def _checked(
@@ -315,7 +302,7 @@ def _again(
     why = f"over columns it failed: {failed.message}"
     statements = Statements() if statements is None else statements
     query = _parsed(request, clock, statements)
-    return _by_rows(request, query, snapshot, clock, statements, why, None)
+    return _by_operators(request, query, snapshot, clock, statements, why, None)
 
 
 def _planned(request: Request, bound: BoundQuery, snapshot: Snapshot) -> Plan:

@@ -29,7 +29,7 @@ from gdb.result import Answer, ColumnAnswer, Result, RowAnswer, batch_size, rows
 from gdb.summary import Summary
 
 if TYPE_CHECKING:
-    from gdb.by_rows import Change
+    from gdb.by_operators import Change
     from gdb.executor.arrow import Array
     from gdb.executor.embeddings import Embeddings
     from gdb.request import Clock, Request

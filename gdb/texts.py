@@ -1,5 +1,5 @@
-"""Parsed and checked queries by text: what needs no graph is done once, also for queries that write, and in
-transactions."""
+"""Parsed, checked and logically planned queries by text: what needs no graph is done once, also for queries that write,
+and in transactions."""
 
 from __future__ import annotations
 
@@ -12,6 +12,8 @@ from gdb import forks, waiting
 if TYPE_CHECKING:
     from gdb.language.clauses import Query
     from gdb.language.procedures import Procedure
+    from gdb.logical.operators import Plan
+    from gdb.query_graph import MatchMode
 
 MOST = 256
 """Texts of one database."""
@@ -30,6 +32,7 @@ class Texts:
     def _forget(self) -> None:
         self._queries: OrderedDict[str, Query] = OrderedDict()
         self._warnings: dict[str, dict[frozenset[str], tuple[str, ...]]] = {}
+        self._plans: dict[str, dict[MatchMode, Plan]] = {}
         self._length = 0
 
     def forked(self) -> None:
@@ -54,6 +57,7 @@ class Texts:
                 oldest, _ = self._queries.popitem(last=False)
                 self._length -= len(oldest)
                 self._warnings.pop(oldest, None)
+                self._plans.pop(oldest, None)
         return query
 
     def checked(
@@ -74,7 +78,24 @@ class Texts:
             return known
         found = check(query, parameters, procedures, pulse)
         with self._lock:
-            calls = "call" in query.text.lower()  # a procedure perhaps, and these come and go
-            if self._queries.get(query.text) is query and not calls:
+            if self._keeps(query):
                 self._warnings.setdefault(query.text, {})[names] = found
         return found
+
+    def planned(self, query: Query, procedures: Mapping[str, Procedure], mode: MatchMode) -> Plan:
+        """The operators of a query that was checked (`gdb.logical.planned`)."""
+        from gdb.logical import planned
+
+        with self._lock:
+            known = self._plans.get(query.text, {}).get(mode)
+        if known is not None:
+            return known
+        found = planned(query, procedures, mode)
+        with self._lock:
+            if self._keeps(query):
+                self._plans.setdefault(query.text, {})[mode] = found
+        return found
+
+    def _keeps(self, query: Query) -> bool:
+        """Whether what is found of a query may be kept: not of a CALL, perhaps of a procedure, as these come and go."""
+        return self._queries.get(query.text) is query and "call" not in query.text.lower()

@@ -9,7 +9,6 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from gdb.chain.columns import RelationColumns, looked_up
-from gdb.chain.liveness import Demand
 from gdb.chain.relation import Builder, Held, Relation, selected
 from gdb.chain.steps import Found
 from gdb.chain.translate import ChainTranslator
@@ -29,6 +28,7 @@ from gdb.language.syntax import (
     Variable,
     walk,
 )
+from gdb.logical.demand import Demand
 from gdb.logical.merge_matches import one_pattern
 from gdb.rows.component import pushable
 from gdb.rows.pattern import Condition

@@ -1,25 +1,36 @@
-"""From clauses to a chain: each clause makes a relation of the one before it."""
+"""From operators to a chain: each operator makes a relation of the one before it."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 from typing import Literal as OneOf
 
 from gdb.chain.asking import Asked
 from gdb.chain.columns import RelationColumns, looked_up
-from gdb.chain.liveness import demands, pruned
 from gdb.chain.matching import matched
-from gdb.chain.projecting import projected
+from gdb.chain.projecting import aggregated, distinct, limited, ordered, projected
 from gdb.chain.relation import UNIT, Builder, Held, Relation, selected
 from gdb.chain.steps import Chain
 from gdb.chain.translate import ChainTranslator, integers_of
-from gdb.errors import LimitExceeded, NotSupported
+from gdb.errors import LimitExceeded, QueryError
 from gdb.executor.tail import Output
 from gdb.functions.types import INTEGER, NULL, Kind, Type, written
-from gdb.language.clauses import CallSubquery, Clause, Match, Query, Return, Unwind, With
-from gdb.language.report import problem
+from gdb.language.clauses import Match, Unwind
+from gdb.logical.demand import demands
+from gdb.logical.operators import (
+    Aggregate,
+    Apply,
+    Distinct,
+    Filter,
+    Limit,
+    Names,
+    Operators,
+    Plan,
+    Project,
+    Sort,
+)
 
 if TYPE_CHECKING:
     from gdb.executor.tail import Value
@@ -30,40 +41,47 @@ LONGEST_SPAN = 10_000_000
 """Integers that UNWIND makes of one range() in DuckDB, whose answers and numbers of rows no budget counts."""
 
 
-def compiled(context: Context, query: Query, values: Mapping[str, Value]) -> Chain:
-    """A query that reads, as a chain.
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """why : a plan is not for columns. reached : the place of the operator that is not; in a UNION of some side."""
+
+    why: str
+    reached: int
+
+
+def compiled(context: Context, plan: Plan, values: Mapping[str, Value]) -> Chain | Refused:
+    """A plan as a chain, or why it is none.
 
     Parameters
     ----------
     context : of the run that may follow; only the names of its snapshot are read.
     values : of the parameters, as the caller gave them.
-
-    Raises
-    ------
-    QueryError : mostly NotSupported: it is not for columns; the message says why.
     """
     builder = Builder(context, values)
     try:
-        return _compiled(builder, query)
-    except (RecursionError, LimitExceeded) as error:
-        place = query.parts[0][0].place
-        raise problem(NotSupported, query.text, place, f"too deep for columns: {error}") from None
+        return _compiled(builder, plan)
+    except (QueryError, LimitExceeded) as refused:
+        return Refused(refused.message, builder.reached)
+    except RecursionError as error:
+        return Refused(f"too deep for columns: {error}", builder.reached)
 
 
-def _compiled(builder: Builder, query: Query) -> Chain:
-    found = [_clauses(builder, clauses, UNIT) for clauses in query.parts]
+def _compiled(builder: Builder, plan: Plan) -> Chain:
+    if not plan.returns:
+        raise builder.refuse(plan.sides[0][-1].place, "a query without RETURN is")
+    found = [_operators(builder, operators, plan.names, UNIT) for operators in plan.sides]
     first = found[0]
     if len(found) == 1:
-        columns = [f"{held.column} AS o{k}" for k, held in enumerate(first.names.values())]
+        columns = [f"{first.names[name].column} AS o{k}" for k, name in enumerate(plan.names)]
         sql = f"SELECT {', '.join(columns)} FROM {first.from_}"
         if first.order is not None:
             sql += f" ORDER BY {first.order}"
-        types = [held.type for held in first.names.values()]
+        types = [first.names[name].type for name in plan.names]
     else:
-        sql, types = _united(builder, query, found)
+        sql, types = _united(builder, plan, found)
     outputs = tuple(
         Output(name, _KINDS.get(type_.kind, "value"), Kind.DURATION in (type_.kind, type_.item))
-        for name, type_ in zip(first.names, types, strict=True)
+        for name, type_ in zip(plan.names, types, strict=True)
     )
     builder.scope.warn_of_unknown_names()
     warnings = tuple(builder.scope.warnings)
@@ -76,9 +94,9 @@ _KINDS: Mapping[Kind, OneOf["node", "relationship"]] = {
 }
 
 
-def _united(builder: Builder, query: Query, found: Sequence[Relation]) -> tuple[str, list[Type]]:
+def _united(builder: Builder, plan: Plan, found: Sequence[Relation]) -> tuple[str, list[Type]]:
     """The SELECT of UNION, and the types of its columns."""
-    names, place = list(found[0].names), query.parts[1][0].place
+    names, place = plan.names, plan.sides[1][0].place
     types: list[Type] = []
     for name in names:
         several = {side.names[name].type for side in found} - {NULL}
@@ -93,37 +111,47 @@ def _united(builder: Builder, query: Query, found: Sequence[Relation]) -> tuple[
         ]
         sides.append(f"SELECT {', '.join(columns)} FROM {side.from_}")
     sql = sides[0]
-    for every, other in zip(query.all, sides[1:], strict=True):
+    for every, other in zip(plan.all, sides[1:], strict=True):
         sql = f"{sql} {'UNION ALL' if every else 'UNION'} {other}"
     return sql, types
 
 
-def _clauses(builder: Builder, clauses: Sequence[Clause], start: Relation) -> Relation:
-    """The relation that some clauses, of which the last is RETURN, make of one."""
-    relation, clauses = start, pruned(clauses)
+def _operators(builder: Builder, operators: Operators, names: Names, start: Relation) -> Relation:
+    """The relation that some operators make of one. names : that are asked for in the end."""
+    relation = start
     builder.all_needed()
-    for clause, demand in zip(clauses, demands(clauses), strict=True):
+    limit: Limit | None = None  # done with the Sort before it
+    asked = demands(operators, names)
+    for place, (operator, demand) in enumerate(zip(operators, asked, strict=True)):
         builder.context.pulse()
-        match clause:
+        builder.reached = place
+        match operator:
             case Match():
-                relation = matched(builder, relation, clause, demand)
+                relation = matched(builder, relation, operator, demand)
             case Unwind():
-                relation = _unwound(builder, relation, clause)
-            case With(projection=projection, where=where):
-                relation = projected(builder, relation, projection, where)
-            case Return():
-                relation = projected(builder, relation, clause, None)
-            case CallSubquery():
-                relation = _called(builder, relation, clause)
+                relation = _unwound(builder, relation, operator)
+            case Project():
+                relation = projected(builder, relation, operator, demand)
+            case Aggregate():
+                relation = aggregated(builder, relation, operator)
+            case Distinct():
+                relation = distinct(builder, relation, operator)
+            case Filter():
+                relation = Asked(builder, relation).filtered([operator.condition])
+            case Sort():
+                after = operators[place + 1] if place + 1 < len(operators) else None
+                limit = after if isinstance(after, Limit) else None
+                relation = ordered(builder, relation, operator, limit)
+            case Limit():
+                if operator is not limit:
+                    relation = limited(builder, relation, operator)
+            case Apply():
+                relation = _applied(builder, relation, operator)
             case _:
-                raise builder.refuse(clause.place, f"{type(clause).__name__} is")
-        if isinstance(clause, Return):
-            relation = builder.expanded(relation)
-        elif demand.live is not None:
-            relation = relation.only(demand.live)
-    if not isinstance(clauses[-1], Return):
-        raise builder.refuse(clauses[-1].place, "a query without RETURN is")
-    return relation
+                raise builder.refuse(operator.place, f"{type(operator).__name__} is")
+        relation = relation.only(demand.live)
+    builder.reached = len(operators)
+    return builder.expanded(relation)
 
 
 def _unwound(builder: Builder, relation: Relation, clause: Unwind) -> Relation:
@@ -179,19 +207,14 @@ def _with_items(
     return replace(found, source=sql, hidden=(*rest, number), order=number)
 
 
-def _called(builder: Builder, relation: Relation, clause: CallSubquery) -> Relation:
+def _applied(builder: Builder, relation: Relation, operator: Apply) -> Relation:
     """CALL { } of a query that sees nothing of the rows: run once, and joined with all of them."""
-    query = clause.query
-    first = query.parts[0][0]
-    sees = clause.imports or (clause.imports is None and isinstance(first, With))
-    sees = sees and not _takes_nothing(relation)
-    if sees or clause.optional or len(query.parts) > 1:
-        raise builder.refuse(clause.place, "a CALL { } that sees the rows, or with UNION, is")
-    inner = _clauses(builder, query.parts[0], UNIT)
+    plan = operator.plan
+    if operator.sees or operator.optional or not operator.returns or len(plan.sides) > 1:
+        raise builder.refuse(operator.place, "a CALL { } that sees the rows, or with UNION, is")
+    place = builder.reached
+    inner = _operators(builder, plan.sides[0], plan.names, UNIT)
+    builder.reached = place
     columns = [*relation.columns, *inner.columns]
     sql = selected(columns, f"{relation.from_}, {inner.from_}")
     return replace(relation, source=sql, table=False, names={**relation.names, **inner.names})
-
-
-def _takes_nothing(relation: Relation) -> bool:
-    return not relation.names

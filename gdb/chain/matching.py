@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 from gdb.chain.asking import Asked, asks
 from gdb.chain.columns import RelationColumns
-from gdb.chain.liveness import Demand, named
 from gdb.chain.paths import Part, Paths, alike, check, folded, rivals
 from gdb.chain.relation import UNIT, Builder, Held, Relation, selected
 from gdb.chain.seek import sought
@@ -32,6 +31,7 @@ from gdb.language.syntax import (
     RelationshipPattern,
     Variable,
 )
+from gdb.logical.demand import Demand
 from gdb.rows.component import pushable
 from gdb.rows.pattern import Component, Condition, Pattern, pattern_of_match
 from gdb.storage.adjacency import Direction
@@ -47,8 +47,7 @@ def matched(builder: Builder, relation: Relation, clause: Match, demand: Demand)
     ------
     QueryError : it is not for columns.
     """
-    known = frozenset(relation.names) | named(clause)
-    return _Matching(builder, clause, known, demand).run(relation)
+    return _Matching(builder, clause, demand).run(relation)
 
 
 def read(builder: Builder, clause: Match) -> Pattern:
@@ -76,11 +75,9 @@ _SHORT = (Kind.INTEGER, Kind.FLOAT, Kind.BOOLEAN, Kind.DATE, Kind.DATETIME)
 
 
 class _Matching:
-    def __init__(
-        self, builder: Builder, clause: Match, known: frozenset[str], demand: Demand
-    ) -> None:
+    def __init__(self, builder: Builder, clause: Match, demand: Demand) -> None:
         self.builder, self.clause, self.demand = builder, clause, demand
-        self.live = known if demand.live is None else demand.live
+        self.live = demand.live
         self.wishes: frozenset[tuple[str, str]] = frozenset()
         self.pattern = read(builder, clause)
         self.components = self.pattern.components()

@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from gdb.chain.liveness import Demand
 from gdb.chain.relation import Builder, Relation
 from gdb.chain.steps import End, Walked
 from gdb.executor.tail import ColumnRef
 from gdb.language.hidden import is_hidden
+from gdb.logical.demand import Demand
 from gdb.rows.component import admissible
 from gdb.rows.pattern import Component, Condition, Edge, Pattern
 

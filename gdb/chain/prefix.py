@@ -1,8 +1,7 @@
-"""The first clauses of a query over columns, where the rest of it is for rows.
+"""Which operators of a plan run over columns: all of them, or the first ones, whose rows the others go on from.
 
-What one clause needs of Python (a function of dynamic types, a subquery for each row, a change of the graph) is no
-reason to run the clauses before it there: up to the last WITH that groups its rows, or leaves some out, they run as a
-chain, and rows go on from what it gives.
+What nothing but rows can do (a function without SQL, a write, FOREACH) mostly comes behind a MATCH and an aggregate,
+DISTINCT or LIMIT, which leave few rows of many. Up to the last of these that columns can do, the plan is a chain.
 """
 
 from __future__ import annotations
@@ -13,15 +12,26 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from gdb.chain.compile import compiled
-from gdb.chain.liveness import demands
+from gdb.chain.compile import Refused, compiled
 from gdb.chain.run import attempted
 from gdb.chain.steps import Chain
-from gdb.errors import GdbError, QueryError
+from gdb.errors import GdbError
 from gdb.functions.types import Kind
-from gdb.language.aggregation import is_aggregate
-from gdb.language.clauses import Clause, Match, Query, Return, ReturnItem, Unwind, With
-from gdb.language.syntax import Name, Variable, walk
+from gdb.language.clauses import Match, Unwind
+from gdb.language.syntax import Variable
+from gdb.logical.demand import demands
+from gdb.logical.operators import (
+    Aggregate,
+    Column,
+    Distinct,
+    Filter,
+    Limit,
+    Operators,
+    Plan,
+    Project,
+    Sort,
+    behind,
+)
 from gdb.rows.batches import MOST, Batches
 from gdb.rows.values import taken
 
@@ -32,39 +42,63 @@ if TYPE_CHECKING:
     from gdb.values.kinds import Row
     from gdb.values.kinds import Value as Dynamic
 
+_FEWER = (Aggregate, Distinct, Limit)
+_READING = (Match, Unwind, Project, Filter, Sort, *_FEWER)
+
 
 @dataclass(frozen=True, slots=True)
 class Prefix:
-    """The first clauses of a query, compiled, and the query that is left."""
+    """The first operators of a plan, compiled, and the plan of those that are left."""
 
-    clauses: tuple[Clause, ...]
+    operators: Operators
     chain: Chain
-    rest: Query
+    rest: Plan
 
 
-def prefix(context: Context, query: Query, values: Mapping[str, Value]) -> Prefix | None:
-    """The longest part of a query from its begin that is worth a chain; None where there is none.
+def prefix(context: Context, plan: Plan, values: Mapping[str, Value]) -> Prefix | None:
+    """The most operators of a plan from its begin that are worth a chain; None where there are none.
 
-    query : not for columns as a whole. values : of the parameters, as the caller gave them.
+    plan : not for columns as a whole. values : of the parameters, as the caller gave them.
     """
-    if len(query.parts) > 1:
+    if len(plan.sides) > 1:
         return None
-    (clauses,) = query.parts
-    for place in reversed(_ends(clauses)):
-        before, rest = clauses[: place + 1], clauses[place + 1 :]
-        asked = Query(query.text, ((*before, _passed_on(before[-1], rest)),))
-        try:
-            chain = compiled(context, asked, values)
-        except QueryError:
-            continue
-        if any(type_.kind is Kind.DURATION for type_ in chain.types):
-            continue  # over columns it is one number
-        return Prefix(before, chain, replace(query, parts=(rest,)))
+    (operators,) = plan.sides
+    names = plan.names if plan.returns else ()
+    asked = demands(operators, names)
+    ends = _ends(operators)
+    while ends:
+        end = ends.pop()
+        first, rest = operators[:end], operators[end:]
+        known = behind(first, ())
+        live = [name for name in known if name in asked[end - 1].live] or [*known[:1]]
+        place = first[-1].place
+        kept = Project(tuple(Column(name, Variable(name, place)) for name in live), place)
+        begins = Plan(plan.text, ((*first, kept),), (), (), returns=True)
+        found = compiled(context, begins, values)
+        if isinstance(found, Refused):
+            ends = [one for one in ends if one <= found.reached]
+        elif not any(type_.kind is Kind.DURATION for type_ in found.types):
+            # a duration over columns is one number
+            return Prefix(first, found, replace(plan, sides=(rest,), start=tuple(live)))
     return None
 
 
+def _ends(operators: Operators) -> list[int]:
+    """How many operators a chain may be worth."""
+    found: list[int] = []
+    matched = fewer = False
+    for place, operator in enumerate(operators[:-1], 1):
+        if not isinstance(operator, _READING):
+            break
+        matched = matched or isinstance(operator, Match)
+        fewer = matched and (fewer or isinstance(operator, _FEWER))
+        if fewer and not isinstance(operator, (Match, Unwind)):
+            found.append(place)
+    return found
+
+
 def begun(context: Context, found: Prefix, memory: int | None) -> Batches | None:
-    """The rows of the first clauses; None where columns gave up, as they do at a division by zero.
+    """The rows of the first operators; None where columns gave up, as they do at a division by zero.
 
     Raises
     ------
@@ -76,41 +110,6 @@ def begun(context: Context, found: Prefix, memory: int | None) -> Batches | None
     answer = made.answer
     names = tuple(output.name for output in answer.outputs)
     return Batches(names, _batches(context, answer.outputs, answer.table))
-
-
-# ---- which clauses -------------------------------------------------------------------------------
-
-
-def _ends(clauses: Sequence[Clause]) -> list[int]:
-    """The places of each WITH up to which a chain may be worth it."""
-    found: list[int] = []
-    matched = False
-    for place, clause in enumerate(clauses[:-1]):
-        if not isinstance(clause, (Match, Unwind, With)):
-            break
-        matched = matched or isinstance(clause, Match)
-        if matched and isinstance(clause, With) and _fewer(clause.projection):
-            found.append(place)
-    return found
-
-
-def _fewer(projection: Return) -> bool:
-    """Whether a projection groups its rows, or leaves some out."""
-    if projection.distinct or projection.limit is not None:
-        return True
-    return any(is_aggregate(part) for i in projection.items for part in walk(i.expression))
-
-
-def _passed_on(last: Clause, rest: Sequence[Clause]) -> Return:
-    """RETURN of the names that the rest may ask for."""
-    assert isinstance(last, With)
-    place, live = last.place, demands((last, *rest))[0].live
-    if last.projection.everything:
-        return Return(place, distinct=False, everything=True, items=())
-    names = [item.name for item in last.projection.items]
-    kept = [name for name in names if live is None or name in live] or names[:1]
-    items = tuple(ReturnItem(Variable(name, place), Name(name, place), name) for name in kept)
-    return Return(place, distinct=False, everything=False, items=items)
 
 
 # ---- rows ----------------------------------------------------------------------------------------

@@ -107,7 +107,7 @@ def _beside(
             raise _ambiguous(name, expression.place, frame)
         return
     for part in children(expression):
-        _beside(part, plain, local | _brings(expression), frame)
+        _beside(part, plain, local | brings(expression), frame)
 
 
 def _asked(expression: Expression, more: Iterable[str], frame: Frame) -> set[str]:
@@ -149,7 +149,7 @@ class _Behind:
                 raise self._undefined(name, expression.place)
             return
         for part in children(expression):
-            self.check(part, local | _brings(expression))
+            self.check(part, local | brings(expression))
 
     def _variable(self, variable: Variable, local: frozenset[str]) -> None:
         if self._visible(variable.name, local):
@@ -172,10 +172,10 @@ class _Behind:
 
 def own_variables(expression: Expression) -> frozenset[str]:
     """The names that the parts of an expression have of their own."""
-    return NOTHING.union(*map(_brings, walk(expression)))
+    return NOTHING.union(*map(brings, walk(expression)))
 
 
-def _brings(expression: Expression) -> frozenset[str]:
+def brings(expression: Expression) -> frozenset[str]:
     """The variables that an expression has of its own."""
     match expression:
         case ListComprehension(variable=variable) | Quantified(variable=variable):

@@ -15,6 +15,7 @@ from gdb.language.clauses import (
     Match,
     Merge,
     Query,
+    Remove,
     Return,
     Set,
     SetItem,
@@ -81,10 +82,10 @@ def _of_pattern(pattern: PathPattern) -> Iterator[str]:
 def _of_query(query: Query) -> Iterator[str]:
     for clauses in query.parts:
         for clause in clauses:
-            yield from _of_clause(clause)
+            yield from of_clause(clause)
 
 
-def _of_clause(clause: Clause) -> Iterator[str]:
+def of_clause(clause: Clause) -> Iterator[str]:
     for pattern in _patterns(clause):
         yield from _of_pattern(pattern)
     for expression in _expressions(clause):
@@ -94,7 +95,7 @@ def _of_clause(clause: Clause) -> Iterator[str]:
             yield from _of_query(query)
         case Foreach(clauses=clauses):
             for inner in clauses:
-                yield from _of_clause(inner)
+                yield from of_clause(inner)
 
 
 def _patterns(clause: Clause) -> tuple[PathPattern, ...]:
@@ -125,6 +126,8 @@ def _expressions(clause: Clause) -> Iterator[Expression]:
             yield from _assigned((*created, *matched))
         case Delete(targets=targets):
             yield from targets
+        case Remove(items=removed):
+            yield from removed
         case LoadCsv(source=source):
             yield source
         case CallProcedure(arguments=arguments, where=where):

@@ -120,7 +120,7 @@ def _projection(projection: Return) -> str:
     items += map(_returned, projection.items)
     text = "DISTINCT " * projection.distinct + ", ".join(items)
     if projection.order:
-        text += f" ORDER BY {', '.join(map(_sorted, projection.order))}"
+        text += f" ORDER BY {', '.join(map(sort_text, projection.order))}"
     if projection.skip is not None:
         text += f" SKIP {expression_text(projection.skip)}"
     if projection.limit is not None:
@@ -133,7 +133,7 @@ def _returned(item: ReturnItem) -> str:
     return expression_text(item.expression) + alias
 
 
-def _sorted(item: SortItem) -> str:
+def sort_text(item: SortItem) -> str:
     text = expression_text(item.expression) + " DESC" * item.descending
     if item.nulls_first is not None:
         text += " NULLS FIRST" if item.nulls_first else " NULLS LAST"

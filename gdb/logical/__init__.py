@@ -1,30 +1,77 @@
-"""What a query asks, whichever way its clauses were written: passes over the checked tree.
+"""What a query does, whichever way its clauses were written: operators, and passes over them.
 
-`PASSES` are functions from a query to one with the same answer, for all ways to run it; any of them may be left out.
+`REWRITES` are functions from a checked query to one with the same answer; what they make, one pattern and its tail, is
+compiled as a whole where that is possible. `PASSES` are functions over the operators of everything else. Any of them
+may be left out, and the answer stays the same.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Set
+from collections.abc import Callable, Mapping, Set
+from dataclasses import replace
 
 from gdb.language.clauses import Query
+from gdb.language.procedures import Procedure
+from gdb.logical.build import built
+from gdb.logical.early_limit import early_limit
 from gdb.logical.join_projections import join_projections
 from gdb.logical.merge_matches import merge_matches
+from gdb.logical.operators import Apply, Names, Operator, Operators, Plan
+from gdb.logical.prune_columns import prune_columns
+from gdb.logical.verify import verify
 from gdb.query_graph import MatchMode
 
-__all__ = ["NAMES", "PASSES", "improved"]
+__all__ = ["NAMES", "PASSES", "REWRITES", "improved", "planned"]
 
-PASSES: tuple[Callable[[Query, MatchMode], Query], ...] = (merge_matches, join_projections)
+REWRITES: tuple[Callable[[Query, MatchMode], Query], ...] = (merge_matches, join_projections)
 """In the order in which they run."""
-NAMES = tuple(function.__name__ for function in PASSES)
+PASSES: tuple[Callable[[Operators, Names], Operators], ...] = (early_limit, prune_columns)
+"""In the order in which they run. They are given the operators, and the names asked for in the end."""
+NAMES = tuple(function.__name__ for function in (*REWRITES, *PASSES))
 
 
 def improved(query: Query, mode: MatchMode, switched_off: Set[str] = frozenset()) -> Query:
-    """The query after all passes but those named in `switched_off`.
+    """The query after all rewrites but those named in `switched_off`.
 
     query : `language.checks.check` found nothing wrong with it. mode : of a MATCH that names none.
     """
-    for function in PASSES:
+    for function in REWRITES:
         if function.__name__ not in switched_off:
             query = function(query, mode)
     return query
+
+
+def planned(
+    query: Query,
+    procedures: Mapping[str, Procedure],
+    mode: MatchMode,
+    start: Names = (),
+    switched_off: Set[str] = frozenset(),
+) -> Plan:
+    """The operators of a query after all rewrites and passes but those named in `switched_off`.
+
+    query : `language.checks.check` found nothing wrong with it. procedures : what CALL finds. mode : of a MATCH that
+    names none. start : the names of the rows that it begins with.
+    """
+    plan = built(improved(query, mode, switched_off), procedures, start)
+    return _passed(plan, switched_off)
+
+
+def _passed(plan: Plan, switched_off: Set[str]) -> Plan:
+    names = plan.names if plan.returns else ()
+    sides = []
+    for side in plan.sides:
+        operators = tuple(_inside(operator, switched_off) for operator in side)
+        verify(operators, plan.start, names)
+        for function in PASSES:
+            if function.__name__ not in switched_off:
+                operators = function(operators, names)
+                verify(operators, plan.start, names)
+        sides.append(operators)
+    return replace(plan, sides=tuple(sides))
+
+
+def _inside(operator: Operator, switched_off: Set[str]) -> Operator:
+    if isinstance(operator, Apply):
+        return replace(operator, plan=_passed(operator.plan, switched_off))
+    return operator

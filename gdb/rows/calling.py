@@ -12,7 +12,6 @@ from gdb.errors import ArgumentProblem, GdbError, TypeProblem
 from gdb.language.clauses import CallProcedure
 from gdb.language.procedures import Field, Procedure, kind_of
 from gdb.language.report import problem
-from gdb.language.syntax import Expression, Parameter
 from gdb.rows.batches import Parts, expanded
 from gdb.rows.pattern import visible
 from gdb.rows.subqueries import Prepared, compiled
@@ -25,16 +24,10 @@ if TYPE_CHECKING:
     from gdb.values.kinds import Row, Value
 
 
-def yielded(clause: CallProcedure, procedure: Procedure, alone: bool) -> dict[str, str]:
-    """The names that CALL brings, and the output that each is. alone : the clause is the whole query."""
-    if clause.yields is not None:
-        return {alias.text: item.text for item, alias in clause.yields}
-    outputs = procedure.signature.outputs if alone or clause.everything else ()
-    return {field.name: field.name for field in outputs}
-
-
-def called(context: Context, clause: CallProcedure, parts: Parts, alone: bool) -> Parts:
+def called(context: Context, clause: CallProcedure, parts: Parts) -> Parts:
     """Each row with each of the rows that the procedure gives for it. Where it brings nothing, the rows as they are.
+
+    clause : as `gdb.logical.build` has it, with all arguments and outputs.
 
     Raises
     ------
@@ -42,12 +35,10 @@ def called(context: Context, clause: CallProcedure, parts: Parts, alone: bool) -
     ArgumentProblem : the procedure failed.
     """
     procedure = context.procedures[clause.name.text]
-    brings = yielded(clause, procedure, alone)
-    arguments: Sequence[Expression] | None = clause.arguments
-    if arguments is None:
-        fields = procedure.signature.arguments
-        arguments = [Parameter(field.name, clause.place) for field in fields]
-    prepared, functions = compiled(context, arguments)
+    assert clause.arguments is not None
+    assert clause.yields is not None
+    brings = {alias.text: item.text for item, alias in clause.yields}
+    prepared, functions = compiled(context, clause.arguments)
 
     def expand(filled: Row) -> Iterable[Row]:
         values, row = [function(filled) for function in functions], visible(filled)

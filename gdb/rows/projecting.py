@@ -1,26 +1,20 @@
-"""WITH and RETURN over rows: items, grouping, DISTINCT, ORDER BY, SKIP and LIMIT.
-
-Grouping is implicit: the items without an aggregate are the keys. An aggregate inside a larger expression gets a hidden
-name, under which its value stands in the row that the rest of the expression is computed from.
-"""
+"""Project, Aggregate, Distinct, Sort, Limit and Filter over rows."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterator, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Hashable, Sequence
 from typing import TYPE_CHECKING
 
 from gdb.allowance import paced
 from gdb.errors import TypeProblem
 from gdb.functions.library import AGGREGATES
-from gdb.language.aggregation import is_aggregate
-from gdb.language.clauses import Return, ReturnItem, SortItem
-from gdb.language.hidden import HIDDEN
-from gdb.language.rebuild import rebuilt
+from gdb.language.clauses import SortItem
 from gdb.language.report import problem
-from gdb.language.syntax import Call, Expression, Name, Variable, walk
+from gdb.language.syntax import Call, Expression
+from gdb.logical.operators import Aggregate, Distinct, Filter, Limit, Names, Project, Sort
 from gdb.rows.batches import FIRST, MOST, Parts
-from gdb.rows.subqueries import compiled
+from gdb.rows.pattern import visible
+from gdb.rows.subqueries import Prepared, compiled
 from gdb.values.aggregates import KEY, Gathering
 from gdb.values.comparison import Key, group_key, sort_key
 from gdb.values.problems import ValueProblem
@@ -29,151 +23,111 @@ from gdb.values.sorting import in_order
 
 if TYPE_CHECKING:
     from gdb.rows.context import Context
-    from gdb.values.aggregates import Gathering
     from gdb.values.kinds import Row, Value
 
-
 _GROUP, _STATE = 200, 160  # bytes of a group, and of an aggregate in it, without what they keep
+_Sorted = tuple["Row", "list[Value]"]
 
 
-def enough(context: Context, projection: Return) -> int:
-    """How many rows WITH or RETURN with a LIMIT takes, those that it skips among them. Raises as `projected`."""
-    skip, limit = Projection(context, projection, ()).cut()
-    return skip + (limit or 0)
+# ---- row by row ----------------------------------------------------------------------------------
 
 
-class Projection:
-    """WITH or RETURN. names : of its columns.
-
-    known : the variables before it.
-    """
-
-    def __init__(self, context: Context, projection: Return, known: Sequence[str]) -> None:
-        self.context, self.projection = context, projection
-        place = projection.place
-        items = list(projection.items)
-        if projection.everything:
-            items = [ReturnItem(Variable(n, place), Name(n, place), n) for n in known] + items
-        self.items = items
-        self.names = tuple(item.name for item in items)
-
-    def made(self, parts: Parts) -> Iterator[list[tuple[Row, Row]]]:
-        """The rows, each with the one that it came from (of a group the first), which WHERE may look at.
-
-        Raises
-        ------
-        TypeProblem : SKIP or LIMIT is no whole number.
-        """
-        skip, limit = self.cut()
-        stop = None if limit is None else skip + limit
-        expressions = [item.expression for item in self.items]
-        expressions += [item.expression for item in self.projection.order]
-        if any(is_aggregate(part) for e in expressions for part in walk(e)):
-            found = self._grouped(parts)
-        else:
-            found = self._plain(parts, self.items, self.projection.order)
-        if self.projection.distinct:
-            found = self._distinct(found)
-        if self.projection.order:
-            found = self._sorted(found, stop)
-        for some in _cut(found, skip, stop):
-            yield [(row, before) for row, before, _ in some]
-
-    def cut(self) -> tuple[int, int | None]:
-        """The values of SKIP and LIMIT."""
-        skip = self._number(self.projection.skip, "SKIP") or 0
-        return skip, self._number(self.projection.limit, "LIMIT")
-
-    def _plain(
-        self, parts: Parts, items: Sequence[ReturnItem], order: Sequence[SortItem]
-    ) -> Iterator[list[_Made]]:
-        expressions = [*(item.expression for item in items), *(item.expression for item in order)]
-        prepared, functions = compiled(self.context, expressions)
-        values = list(zip((item.name for item in items), functions[: len(items)], strict=True))
-        sorts = functions[len(items) :]
-        allowance = self.context.allowance
+def project(context: Context, operator: Project, parts: Parts) -> Parts:
+    """The columns of each row."""
+    names = [column.name for column in operator.columns]
+    if operator.narrows:
         for rows in parts:
-            prepared.fill(rows)
-            found: list[_Made] = []
-            turn = Growing(allowance, "rows").turn
-            for row in rows:
-                made = {name: value(row) for name, value in values}
-                keys: list[Value] = []
-                if sorts:
-                    both = {**row, **made}
-                    keys = [sort(both) for sort in sorts]
-                found.append((made, row, keys))
-                turn(found)
-            yield found
+            yield [{name: row[name] for name in names} for row in rows]
+        return
+    prepared, functions = compiled(context, [column.expression for column in operator.columns])
+    values = list(zip(names, functions, strict=True))
+    for rows in parts:
+        prepared.fill(rows)
+        found: list[Row] = []
+        turn = Growing(context.allowance, "rows").turn
+        for row in rows:
+            found.append({name: value(row) for name, value in values})
+            turn(found)
+        yield found
 
-    def _grouped(self, parts: Parts) -> Iterator[list[_Made]]:
-        aggregates: list[Call] = []
 
-        def hidden(part: Expression) -> Expression | None:
-            if not is_aggregate(part):
-                return None
-            if part not in aggregates:
-                aggregates.append(part)
-            return Variable(f"{HIDDEN}a{aggregates.index(part)}", part.place)
+def satisfying(context: Context, operator: Filter, parts: Parts) -> Parts:
+    """The rows for which the condition is true."""
+    prepared = Prepared(context, [operator.condition])
+    test = context.evaluator.condition(prepared.expressions[0])
+    for rows in parts:
+        prepared.fill(rows)
+        answers = map(test, paced(rows, len(rows)))
+        kept = [row for row, answer in zip(rows, answers, strict=True) if answer is True]
+        yield [visible(row) for row in kept] if prepared.questions else kept
 
-        items = [replace(i, expression=rebuilt(i.expression, hidden)) for i in self.items]
-        order = [
-            replace(i, expression=rebuilt(i.expression, hidden)) for i in self.projection.order
-        ]
-        keys = [
-            after.expression
-            for before, after in zip(self.items, items, strict=True)
-            if before.expression == after.expression
-        ]
-        groups = self._groups(parts, keys, aggregates)
-        return self._plain(groups, items, order)
 
-    def _groups(
-        self, parts: Parts, keys: Sequence[Expression], aggregates: Sequence[Call]
-    ) -> Parts:
-        """The first row of each group, with the values of the aggregates."""
+# ---- groups --------------------------------------------------------------------------------------
+
+
+def aggregate(context: Context, operator: Aggregate, parts: Parts) -> Parts:
+    """A row for each group, in the order of their first rows."""
+    return _Aggregation(context, operator).made(parts)
+
+
+class _Aggregation:
+    def __init__(self, context: Context, operator: Aggregate) -> None:
+        self.context, self.operator = context, operator
+        self.calls = [gathered.call for gathered in operator.calls]
+        keys = [key.expression for key in operator.keys]
+        inner = [argument for call in self.calls for argument in call.arguments]
+        self.prepared, functions = compiled(context, [*keys, *inner])
+        rest = iter(functions[len(keys) :])
+        names = [key.name for key in operator.keys]
+        self.keys = list(zip(names, functions[: len(keys)], strict=True))
+        self.arguments = [[next(rest) for _ in call.arguments] for call in self.calls]
+
+    def made(self, parts: Parts) -> Parts:
         evaluator, allowance = self.context.evaluator, self.context.allowance
-        inner = [argument for call in aggregates for argument in call.arguments]
-        prepared, functions = compiled(self.context, [*keys, *inner])
-        of_key, rest = functions[: len(keys)], iter(functions[len(keys) :])
-        arguments = [[next(rest) for _ in call.arguments] for call in aggregates]
         groups: dict[Hashable, tuple[Row, list[Gathering]]] = {}
         pile, kept = Pile(allowance, "the groups of an aggregate"), 0
         for rows in parts:
-            prepared.fill(rows)
+            self.prepared.fill(rows)
             turn = Growing(allowance, "the values of an aggregate").turn
             for row in rows:
-                key = tuple([group_key(value(row)) for value in of_key])
+                values = [value(row) for _, value in self.keys]
+                key = tuple([group_key(value) for value in values])
                 before = allowance.kept
                 found = groups.get(key)
                 if found is None:
-                    pile.row(row)
-                    pile.count(_GROUP + _STATE * len(aggregates))
-                    found = groups[key] = (row, [_made(call) for call in aggregates])
-                for call, state, values in zip(aggregates, found[1], arguments, strict=True):
+                    found = groups[key] = self._begun(row, values)
+                    pile.row(found[0])
+                    pile.count(_GROUP + _STATE * len(self.calls))
+                for call, state, arguments in zip(
+                    self.calls, found[1], self.arguments, strict=True
+                ):
                     try:
-                        state.add(*[value(row) for value in values])
+                        state.add(*[argument(row) for argument in arguments])
                     except ValueProblem as refused:
                         raise evaluator.located(refused, call.place) from None
                 kept += allowance.kept - before
                 turn(None)
-        if not keys and not groups:
-            groups[()] = ({}, [_made(call) for call in aggregates])
-        yield from self._results(groups, aggregates)
+        if not self.keys and not groups:
+            groups[()] = ({}, [_gathering(call) for call in self.calls])
+        yield from self._results(groups)
         allowance.kept -= kept
 
-    def _results(
-        self, groups: dict[Hashable, tuple[Row, list[Gathering]]], aggregates: Sequence[Call]
-    ) -> Parts:
+    def _begun(self, row: Row, values: Sequence[Value]) -> tuple[Row, list[Gathering]]:
+        """A group of which this is the first row."""
+        group = dict(zip([name for name, _ in self.keys], values, strict=True))
+        group |= {name: row[name] for name in self.operator.rest}
+        return group, [_gathering(call) for call in self.calls]
+
+    def _results(self, groups: dict[Hashable, tuple[Row, list[Gathering]]]) -> Parts:
         made: list[Row] = []
-        for first, states in groups.values():
-            row = dict(first)
-            for number, (call, state) in enumerate(zip(aggregates, states, strict=True)):
+        for group, states in groups.values():
+            for gathered, state in zip(self.operator.calls, states, strict=True):
                 try:
-                    row[f"{HIDDEN}a{number}"] = state.result()
+                    group[gathered.name] = state.result()
                 except ValueProblem as refused:
-                    raise self.context.evaluator.located(refused, call.place) from None
-            made.append(row)
+                    place = gathered.call.place
+                    raise self.context.evaluator.located(refused, place) from None
+            made.append(group)
             if len(made) >= MOST:
                 yield made
                 made = []
@@ -181,83 +135,100 @@ class Projection:
         if made:
             yield made
 
-    def _distinct(self, parts: Iterator[list[_Made]]) -> Iterator[list[_Made]]:
-        """The first of equal rows."""
-        pile = Pile(self.context.allowance, "the rows of DISTINCT")
-        seen: set[Hashable] = set()
-        for found in parts:
-            kept = []
-            for made in paced(found, len(found)):
-                key = tuple([group_key(value) for value in made[0].values()])
-                if key not in seen:
-                    pile.several(made[0].values(), KEY)
-                    seen.add(key)
-                    kept.append(made)
-            yield kept
-        pile.clear()
 
-    def _sorted(self, parts: Iterator[list[_Made]], stop: int | None) -> Iterator[list[_Made]]:
-        """All rows in order; of those that a LIMIT drops no more than a few are kept at a time."""
-        allowance = self.context.allowance
-        pile = Pile(allowance, "the rows of ORDER BY")
-        kept: list[_Made] = []
-        most = None if stop is None else 2 * stop + FIRST
-        level = allowance.made
-        for found in parts:
-            pile.batch(found, allowance.made - level)
-            kept += found
-            if most is not None and len(kept) > most:
-                kept = self._ordered(kept)[:stop]
-                pile.clear()
-                pile.batch(kept, 0)
-            allowance.made = level
-        kept = self._ordered(kept)
-        for start in range(0, len(kept), MOST):
-            yield kept[start : start + MOST]
-        pile.clear()
-
-    def _ordered(self, found: list[_Made]) -> list[_Made]:
-        for number, item in reversed(list(enumerate(self.projection.order))):
-            nulls_first = item.descending if item.nulls_first is None else item.nulls_first
-            found = in_order(found, _by(number), descending=item.descending)
-            if nulls_first != item.descending:
-                found = in_order(found, _null_last(number, nulls_first))
-        return found
-
-    def _number(self, given: Expression | None, clause: str) -> int | None:
-        """The value of SKIP or LIMIT."""
-        if given is None:
-            return None
-        value = self.context.evaluator.compiled(given)({})
-        if isinstance(value, bool) or not isinstance(value, int) or value < 0:
-            raise problem(
-                TypeProblem,
-                self.context.text,
-                given.place,
-                f"{clause} takes a whole number, 0 or more, and this is {str(value)[:40]!r}.",
-                detail="NegativeIntegerArgument" if type(value) is int else "InvalidArgumentType",
-            )
-        return value
-
-
-_Made = tuple["Row", "Row", "list[Value]"]
-
-
-def _made(call: Call) -> Gathering:
+def _gathering(call: Call) -> Gathering:
     """An aggregate for one group."""
     return AGGREGATES[call.function.text.lower()].over(call.distinct)
 
 
-def _by(number: int) -> Callable[[_Made], Key]:
-    return lambda made: sort_key(made[2][number])
+def distinct(context: Context, names: Names, parts: Parts, what: str) -> Parts:
+    """The first of the rows that are equal in some names. what : they are called in an error."""
+    pile = Pile(context.allowance, what)
+    seen: set[Hashable] = set()
+    for rows in parts:
+        kept = []
+        for row in paced(rows, len(rows)):
+            key = tuple([group_key(row[name]) for name in names])
+            if key not in seen:
+                pile.several([row[name] for name in names], KEY)
+                seen.add(key)
+                kept.append(row)
+        yield kept
+    pile.clear()
 
 
-def _null_last(number: int, nulls_first: bool) -> Callable[[_Made], bool]:
-    return lambda made: (made[2][number] is None) != nulls_first
+def distinct_rows(context: Context, operator: Distinct, parts: Parts) -> Parts:
+    """The first of equal rows."""
+    return distinct(context, operator.names, parts, "the rows of DISTINCT")
 
 
-def _cut(parts: Iterator[list[_Made]], skip: int, stop: int | None) -> Iterator[list[_Made]]:
-    """The rows from `skip` to `stop`; no batch is made beyond."""
+# ---- order ---------------------------------------------------------------------------------------
+
+
+def sort(context: Context, operator: Sort, parts: Parts, limit: Limit | None) -> Parts:
+    """All rows in order; of those that a LIMIT behind it drops no more than a few are kept at a time."""
+    allowance = context.allowance
+    prepared, functions = compiled(context, [item.expression for item in operator.keys])
+    pile = Pile(allowance, "the rows of ORDER BY")
+    kept: list[_Sorted] = []
+    stop = None if limit is None else bounds(context, limit)[1]
+    most = None if stop is None else 2 * stop + FIRST
+    for rows in parts:
+        prepared.fill(rows)
+        level = allowance.made
+        found: list[_Sorted] = []
+        turn = Growing(allowance, "what rows are sorted by").turn
+        for row in rows:
+            found.append((row, [key(row) for key in functions]))
+            turn(found)
+        pile.batch(found, allowance.made - level)
+        kept += found
+        if most is not None and len(kept) > most:
+            kept = _ordered(operator.keys, kept)[:stop]
+            pile.clear()
+            pile.batch(kept, 0)
+        allowance.made = level
+    kept = _ordered(operator.keys, kept)
+    for start in range(0, len(kept), MOST):
+        yield [row for row, _ in kept[start : start + MOST]]
+    pile.clear()
+
+
+def _ordered(keys: Sequence[SortItem], found: list[_Sorted]) -> list[_Sorted]:
+    for number, item in reversed(list(enumerate(keys))):
+        nulls_first = item.descending if item.nulls_first is None else item.nulls_first
+        found = in_order(found, _by(number), descending=item.descending)
+        if nulls_first != item.descending:
+            found = in_order(found, _null_last(number, nulls_first))
+    return found
+
+
+def _by(number: int) -> Callable[[_Sorted], Key]:
+    return lambda made: sort_key(made[1][number])
+
+
+def _null_last(number: int, nulls_first: bool) -> Callable[[_Sorted], bool]:
+    return lambda made: (made[1][number] is None) != nulls_first
+
+
+# ---- SKIP and LIMIT ------------------------------------------------------------------------------
+
+
+def bounds(context: Context, operator: Limit) -> tuple[int, int | None]:
+    """The numbers of the first row, and of the one behind the last; None where there is none.
+
+    Raises
+    ------
+    TypeProblem : SKIP or LIMIT is no whole number.
+    """
+    skip = _number(context, operator.skip, "SKIP") or 0
+    limit = _number(context, operator.limit, "LIMIT")
+    return skip, None if limit is None else skip + limit
+
+
+def limited(context: Context, operator: Limit, parts: Parts) -> Parts:
+    """The rows that SKIP and LIMIT leave; no batch is made beyond."""
+    skip, stop = bounds(context, operator)
     place = 0
     for some in parts:
         first = max(skip - place, 0)
@@ -266,3 +237,19 @@ def _cut(parts: Iterator[list[_Made]], skip: int, stop: int | None) -> Iterator[
         yield some[first:last]
         if stop is not None and place >= stop:
             return
+
+
+def _number(context: Context, given: Expression | None, clause: str) -> int | None:
+    """The value of SKIP or LIMIT."""
+    if given is None:
+        return None
+    value = context.evaluator.compiled(given)({})
+    if isinstance(value, bool) or not isinstance(value, int) or value < 0:
+        raise problem(
+            TypeProblem,
+            context.text,
+            given.place,
+            f"{clause} takes a whole number, 0 or more, and this is {str(value)[:40]!r}.",
+            detail="NegativeIntegerArgument" if type(value) is int else "InvalidArgumentType",
+        )
+    return value

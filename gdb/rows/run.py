@@ -1,21 +1,21 @@
-"""A query run clause by clause over rows: the meaning of the language, and the way of all queries that are more than a
-pattern and its relational tail.
+"""A query run operator by operator over rows: the meaning of the language, and the way of all queries that are more
+than a pattern and its relational tail.
 
-Rows are dicts of variables. They go from clause to clause in batches (`gdb.rows.batches`); patterns are matched by the
-executors for a batch at once, expressions evaluated row by row (`gdb.evaluator`). A clause that writes waits for all
-rows before it, and has written when its `Batches` are there.
+Rows are dicts of variables. They go from operator to operator in batches (`gdb.rows.batches`); patterns are matched by
+the executors for a batch at once, expressions evaluated row by row (`gdb.evaluator`). An operator that writes waits for
+all rows before it, and has written when its `Batches` are there.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Hashable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
 from typing import TYPE_CHECKING
 
 from gdb import limits
-from gdb.allowance import Allowance, paced
+from gdb.allowance import Allowance
 from gdb.errors import InternalError
 from gdb.evaluator import Evaluator
 from gdb.language.clauses import (
@@ -32,13 +32,27 @@ from gdb.language.clauses import (
     Merge,
     Query,
     Remove,
-    Return,
     Set,
     Unwind,
-    With,
 )
 from gdb.language.syntax import Expression, PathPattern
-from gdb.rows import writing
+from gdb.logical import planned
+from gdb.logical.operators import (
+    Aggregate,
+    Apply,
+    Distinct,
+    Filter,
+    Limit,
+    Names,
+    Operator,
+    Operators,
+    Plan,
+    Project,
+    Sort,
+    behind,
+    names_after,
+)
+from gdb.rows import projecting, writing
 from gdb.rows.batches import (
     MATCHED,
     ROW,
@@ -51,15 +65,11 @@ from gdb.rows.batches import (
     held,
     regrouped,
 )
+from gdb.rows.calling import called
 from gdb.rows.limiting import stops
 from gdb.rows.matching import Matching, Numbered, extensions
-from gdb.rows.names import names_after, returned, seen
 from gdb.rows.pattern import Pattern, pattern_of, pattern_of_match, visible
-from gdb.rows.projecting import Projection
-from gdb.rows.projecting import enough as needed
 from gdb.rows.subqueries import Prepared
-from gdb.values.aggregates import KEY
-from gdb.values.comparison import group_key
 from gdb.values.sizes import Pile
 from gdb.values.temporal_clock import clock_at
 
@@ -91,8 +101,17 @@ def _writes(clause: Clause) -> bool:
     return isinstance(clause, WRITING)
 
 
-def answered(context: Context, query: Query, start: Batches | None = None) -> Answer:
-    """Run a query.
+def plan_writes(plan: Plan) -> bool:
+    """Whether a plan changes the graph."""
+    return any(
+        plan_writes(operator.plan) if isinstance(operator, Apply) else isinstance(operator, WRITING)
+        for operators in plan.sides
+        for operator in operators
+    )
+
+
+def answered(context: Context, plan: Plan, start: Batches | None = None) -> Answer:
+    """Run a plan.
 
     start : the rows that it begins with; None for one row without names.
 
@@ -100,15 +119,15 @@ def answered(context: Context, query: Query, start: Batches | None = None) -> An
     ------
     GdbError : QueryError with the place, ChangeRefused, Cancelled, QueryTimeout, OutOfBudget, DeviceError.
     """
-    runner = Runner(context, query.alone)
+    runner = Runner(context)
     allowance = context.allowance
     context.evaluator = Evaluator(context.text, context.parameters, runner, allowance)
     try:
         with clock_at(time.time_ns()):
-            found = runner.query(query, start or Batches((), iter([[{}]])))
-            if not isinstance(query.parts[0][-1], Return) and query.alone is None:
+            found = runner.plan(plan, start or Batches((), iter([[{}]])))
+            if not plan.returns:
                 for _ in found.parts:
-                    pass  # its last clause is a CALL, or has written; its rows are nobody's
+                    pass  # it has written, and its rows are not asked for
                 found = Batches((), iter(()))
             rows = _answer(allowance, found)
         context.graph.flush()
@@ -136,13 +155,10 @@ def _answer(allowance: Allowance, found: Batches) -> list[tuple[Value, ...]]:
 
 @dataclass(slots=True)
 class Runner:
-    """Runs clauses; also what expressions ask for patterns and subqueries inside them.
-
-    alone : the CALL that is the whole query, where there is one.
-    """
+    """Runs plans; also what expressions ask for patterns and subqueries inside them."""
 
     context: Context
-    alone: CallProcedure | None = None
+    _plans: dict[tuple[int, Names], Plan] = field(default_factory=dict)
     _patterns: dict[int, Pattern] = field(default_factory=dict)
     _kept: list[object] = field(default_factory=list)  # whose ids are keys
 
@@ -162,77 +178,70 @@ class Runner:
     def rows(self, query: Query, row: Row) -> Iterable[Row]:
         """The rows of a subquery that sees a row; without RETURN, its last rows."""
         row = visible(row)
-        found = self.query(query, Batches(tuple(row), iter([[row]])))
+        names, context = tuple(row), self.context
+        key = id(query), names
+        if key not in self._plans:
+            self._plans[key] = planned(query, context.procedures, context.mode, names)
+            self._kept.append(query)
+        found = self.plan(self._plans[key], Batches(names, iter([[row]])))
         return (one for part in found.parts for one in part)
 
-    # ---- queries -----------------------------------------------------------------------------------
+    # ---- plans -------------------------------------------------------------------------------------
 
-    def query(self, query: Query, start: Batches) -> Batches:
-        """The rows of a query that begins with some; of UNION all sides'. What it writes is written when this returns;
+    def plan(self, plan: Plan, start: Batches) -> Batches:
+        """The rows of a plan that begins with some; of UNION all sides'. What it writes is written when this returns;
         rows are read as they are wanted."""
-        if len(query.parts) == 1:
-            return self._clauses(query.parts[0], start)
+        if len(plan.sides) == 1:
+            return self._operators(plan.sides[0], start)
         rows = [row for part in start.parts for row in part]
-        changes = writes(query)
+        changes = plan_writes(plan)
         found: Batches | None = None
-        for every, clauses in zip((True, *query.all), query.parts, strict=True):
-            other = self._clauses(clauses, Batches(start.names, iter([rows])))
+        for every, operators in zip((True, *plan.all), plan.sides, strict=True):
+            other = self._operators(operators, Batches(start.names, iter([rows])))
             if changes:  # what this side reads, it reads before the next one writes
                 other = Batches(other.names, held(self.context.allowance, other.parts))
             if found is not None:
                 other = Batches(found.names, chain(found.parts, other.parts))
-            found = other if every else Batches(other.names, self._distinct(other))
+            found = other if every else Batches(other.names, self._united(other))
         assert found is not None
         return found
 
-    def _distinct(self, rows: Batches) -> Parts:
-        """The first of equal rows."""
-        pile = Pile(self.context.allowance, "the distinct rows of UNION")
-        seen: set[Hashable] = set()
-        for part in rows.parts:
-            kept = []
-            for row in part:
-                key = tuple(group_key(row[name]) for name in rows.names)
-                if key not in seen:
-                    pile.several([row[name] for name in rows.names], KEY)
-                    seen.add(key)
-                    kept.append(row)
-            yield kept
-        pile.clear()
+    def _united(self, rows: Batches) -> Parts:
+        return projecting.distinct(
+            self.context, rows.names, rows.parts, "the distinct rows of UNION"
+        )
 
-    def _clauses(self, clauses: Sequence[Clause], start: Batches) -> Batches:
+    def _operators(self, operators: Operators, start: Batches) -> Batches:
         rows = Batches(start.names, ([dict(row) for row in part] for part in start.parts))
-        place, limited = 0, stops(clauses)
-        while place < len(clauses):
+        place, limited = 0, stops(operators)
+        while place < len(operators):
             last = limited[place]
             if last is None:
-                rows = self._clause(clauses[place], rows)
+                after = operators[place + 1] if place + 1 < len(operators) else None
+                rows = self._operator(operators[place], rows, after=after)
                 place += 1
             else:
-                rows = self._filled(clauses[place : last + 1], rows)
+                rows = self._filled(operators[place : last + 1], rows)
                 place = last + 1
         return rows
 
-    def _filled(self, clauses: Sequence[Clause], start: Batches) -> Batches:
-        """The rows of some clauses of which the last has a LIMIT that any rows fill (`gdb.rows.limiting`): each MATCH
+    def _filled(self, operators: Operators, start: Batches) -> Batches:
+        """The rows of some operators of which the last is a LIMIT that any rows fill (`gdb.rows.limiting`): each MATCH
         before it finds some embeddings, and more of them as long as that leads to too few rows."""
-        *before, last = clauses
-        names = start.names
-        for clause in before:
-            names = names_after(self.context, clause, names, self.alone)
-        return self._clause(last, Batches(names, self._some(before, last, start)))
+        *before, last = operators
+        assert isinstance(last, Limit)
+        names = behind(tuple(before), start.names)
+        return self._operator(last, Batches(names, self._some(before, last, start)))
 
-    def _some(self, clauses: Sequence[Clause], last: Clause, start: Batches) -> Parts:
-        """As many rows of some clauses as the LIMIT of the one behind them takes."""
-        projection = last.projection if isinstance(last, With) else last
-        assert isinstance(projection, Return)
-        enough = needed(self.context, projection)
+    def _some(self, operators: Sequence[Operator], last: Limit, start: Batches) -> Parts:
+        """As many rows of some operators as the LIMIT behind them takes."""
+        enough = projecting.bounds(self.context, last)[1] or 0
         few = Few(max(FIRST, 2 * enough))
         again = Replayed(self.context.allowance, start.parts)
         while True:
             few.cut = False
             rows: list[Row] = []
-            for part in self._through(clauses, Batches(start.names, again.again()), few).parts:
+            for part in self._through(operators, Batches(start.names, again.again()), few).parts:
                 rows += part
                 if len(rows) >= enough:
                     break
@@ -242,9 +251,9 @@ class Runner:
                 return
             few = Few(few.most * TIMES_MORE)
 
-    def _through(self, clauses: Sequence[Clause], rows: Batches, few: Few) -> Batches:
-        for clause in clauses:
-            rows = self._clause(clause, rows, few)
+    def _through(self, operators: Sequence[Operator], rows: Batches, few: Few) -> Batches:
+        for operator in operators:
+            rows = self._operator(operator, rows, few)
         return rows
 
     def _counted(self, parts: Parts) -> Parts:
@@ -253,36 +262,52 @@ class Runner:
             self.context.handled += len(part)
             yield part
 
-    def _clause(self, clause: Clause, rows: Batches, few: Few | None = None) -> Batches:
-        """The rows that a clause makes of some. What it writes is written when this returns."""
-        names = names_after(self.context, clause, rows.names, self.alone)
-        return Batches(
-            names, self._parts(clause, Batches(rows.names, self._counted(rows.parts)), few)
-        )
+    def _operator(
+        self,
+        operator: Operator,
+        rows: Batches,
+        few: Few | None = None,
+        after: Operator | None = None,
+    ) -> Batches:
+        """The rows that an operator makes of some. What it writes is written when this returns. after : what follows
+        it."""
+        names = names_after(operator, rows.names)
+        before = Batches(rows.names, self._counted(rows.parts))
+        return Batches(names, self._parts(operator, before, few, after))
 
-    def _parts(self, clause: Clause, rows: Batches, few: Few | None) -> Parts:
-        match clause:
+    def _parts(
+        self, operator: Operator, rows: Batches, few: Few | None, after: Operator | None
+    ) -> Parts:
+        context = self.context
+        match operator:
             case Match():
-                return self._matched(clause, rows, few)
+                return self._matched(operator, rows, few)
             case Unwind():
-                return self._unwind(clause, rows)
-            case With(projection=projection, where=where):
-                return self._project(projection, where, rows)
-            case Return():
-                return self._project(clause, None, rows)
+                return self._unwind(operator, rows)
+            case Project():
+                return projecting.project(context, operator, rows.parts)
+            case Filter():
+                return projecting.satisfying(context, operator, rows.parts)
+            case Aggregate():
+                return projecting.aggregate(context, operator, rows.parts)
+            case Distinct():
+                return projecting.distinct_rows(context, operator, rows.parts)
+            case Sort():
+                limit = after if isinstance(after, Limit) else None
+                return projecting.sort(context, operator, rows.parts, limit)
+            case Limit():
+                return projecting.limited(context, operator, rows.parts)
             case Finish():
                 return iter(())
-            case CallSubquery():
-                return self._call(clause, rows)
+            case Apply():
+                return self._apply(operator, rows)
             case Create() | Merge() | Set() | Remove() | Delete() | Foreach():
-                return self._write(clause, rows)
+                return self._write(operator, rows)
             case LoadCsv():
-                return self._load(clause, rows)
+                return self._load(operator, rows)
             case CallProcedure():
-                from gdb.rows.calling import called
-
-                return called(self.context, clause, rows.parts, clause is self.alone)
-        raise InternalError(f"{type(clause).__name__} cannot be run.")
+                return called(context, operator, rows.parts)
+        raise InternalError(f"{type(operator).__name__} cannot be run.")
 
     # ---- reading -----------------------------------------------------------------------------------
 
@@ -326,38 +351,19 @@ class Runner:
 
         return expanded(self.context.allowance, rows.parts, expand)
 
-    def _project(self, clause: Return, where: Expression | None, rows: Batches) -> Parts:
-        projection = Projection(self.context, clause, rows.names)
-        made = projection.made(rows.parts)
-        if where is None:
-            return ([row for row, _ in part] for part in made)
-        return self._satisfying(where, made)
-
-    def _satisfying(self, where: Expression, made: Iterator[list[tuple[Row, Row]]]) -> Parts:
-        """The rows that satisfy a condition, which sees what was before them too."""
-        prepared = Prepared(self.context, [where])
-        test = self.context.evaluator.condition(prepared.expressions[0])
-        for part in made:
-            both = [{**before, **row} for row, before in part]
-            prepared.fill(both)
-            answers = map(test, paced(both, len(both)))
-            yield [row for (row, _), answer in zip(part, answers, strict=True) if answer is True]
-
-    def _call(self, clause: CallSubquery, rows: Batches) -> Parts:
+    def _apply(self, operator: Apply, rows: Batches) -> Parts:
         """What a subquery finds for each row; where it writes, one row after the other, and all before this is read."""
-        query, allowance = clause.query, self.context.allowance
-        inner = seen(clause, rows.names)
-        brings = returned(self.context, query, inner)
-        ends = isinstance(query.parts[0][-1], Return)
+        plan, allowance = operator.plan, self.context.allowance
+        sees, brings = operator.sees, operator.brings
         missing: Row = dict.fromkeys(name for name in brings if name not in rows.names)
 
         def expand(row: Row) -> Iterable[Row]:
-            found = self.query(query, Batches(inner, iter([[{name: row[name] for name in inner}]])))
-            if not ends:
+            found = self.plan(plan, Batches(sees, iter([[{name: row[name] for name in sees}]])))
+            if not operator.returns:
                 return [row]
-            return _called(found, row, missing if clause.optional else None)
+            return _called(found, row, missing if operator.optional else None)
 
-        if not writes(query):
+        if not plan_writes(plan):
             return expanded(allowance, rows.parts, expand)
         return held(allowance, expanded(allowance, held(allowance, rows.parts), expand))
 
@@ -394,7 +400,10 @@ class Runner:
             return ({**row, name: item} for item in values(row) or ())
 
         parts = expanded(self.context.allowance, iter([rows]), expand)
-        inner = self._clauses(clause.clauses, Batches((*names, name), parts))
+        inner = Batches((*names, name), parts)
+        for one in clause.clauses:
+            assert isinstance(one, WRITING)
+            inner = self._operator(one, inner)
         for _ in inner.parts:
             pass
 

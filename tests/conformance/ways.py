@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from gdb import Database, by_chain
+from gdb import Database, by_operators
 from gdb.errors import QueryError
 from gdb.evaluator.evaluate import Evaluator
 from gdb.language.parser import parse
@@ -62,11 +62,11 @@ class Definition:
 @contextmanager
 def columns() -> Iterator[None]:
     """Small graphs are not left to rows."""
-    before, by_chain.SMALL = by_chain.SMALL, 0
+    before, by_operators.SMALL = by_operators.SMALL, 0
     try:
         yield
     finally:
-        by_chain.SMALL = before
+        by_operators.SMALL = before
 
 
 def same(one: object, other: object) -> bool:

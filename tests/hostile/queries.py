@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import gdb
-from gdb import Database, by_chain
+from gdb import Database, by_operators
 from gdb.errors import GdbError, InternalError
 from tests.hostile.query_kinds import FILES, KINDS
 
@@ -92,7 +92,7 @@ def outcomes(
 def _run(
     db: Database, kind: str, way: str, text: str, folder: str, timeout: float, memory: int
 ) -> Outcome:
-    by_chain.ONLY_ROWS = way == "rows"
+    by_operators.ONLY_ROWS = way == "rows"
     forget()
     begun, at, fault = resident(), time.monotonic(), ""
     try:
@@ -109,7 +109,7 @@ def _run(
     except Exception as error:
         outcome, fault = type(error).__name__, str(error)[:200]
     finally:
-        by_chain.ONLY_ROWS = False
+        by_operators.ONLY_ROWS = False
     seconds, size = time.monotonic() - at, resident() - begun
     return Outcome(kind, way, text, outcome, seconds, size, fault)
 

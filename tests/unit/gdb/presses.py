@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from gdb import by_rows, request
+from gdb import by_operators, request
 from gdb.api import Database
 from gdb.storage import commit as committing
 from gdb.storage.store import Store
@@ -120,16 +120,16 @@ def both(before: bool) -> Stage:
 
 
 EARLY: dict[str, Stage] = {
-    "before the rows": wrapped(by_rows, "_ran", True),
-    "behind the rows": wrapped(by_rows, "_ran", False),
-    "behind the cells": wrapped(by_rows, "_given", False),
+    "before the rows": wrapped(by_operators, "_ran", True),
+    "behind the rows": wrapped(by_operators, "_ran", False),
+    "behind the cells": wrapped(by_operators, "_given", False),
 }
 LATE: dict[str, Stage] = {
     "the commit begins": wrapped(Database, "_commit", True),
     "before the switch": both(True),
     "behind the switch": both(False),
     "behind the commit": wrapped(committing, "commit", False),
-    "the result is made": wrapped(by_rows, "Summary", True),
+    "the result is made": wrapped(by_operators, "Summary", True),
 }
 
 

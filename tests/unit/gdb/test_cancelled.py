@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 import gdb
-from gdb import by_rows, transaction
+from gdb import by_operators, transaction
 from gdb.api import Database
 from gdb.errors import Cancelled, GdbError, QueryTimeout
 from gdb.repl.main import main
@@ -130,7 +130,7 @@ def test_what_a_query_gives_is_made_before_its_commit(
 ) -> None:
     """Else it fails for a value that nobody can be given, and is committed all the same."""
     had = nodes(db)
-    monkeypatch.setattr(by_rows, "_given", lambda _: 1 // 0)
+    monkeypatch.setattr(by_operators, "_given", lambda _: 1 // 0)
     with pytest.raises(GdbError, match="ZeroDivisionError"):
         ask(db)
     assert nodes(db) == had

@@ -12,7 +12,7 @@ import pytest
 
 import gdb
 import gdb.chain.run
-from gdb import Database, by_chain, counting, errors, logical
+from gdb import Database, by_operators, counting, errors, logical
 from gdb.chain.run import Ran
 from tests.chain_queries import Expressions, Queries, graph_queries, normal
 from tests.counting_queries import Counts
@@ -29,7 +29,7 @@ class Ways:
 
     def __init__(self, db: Database, monkeypatch: pytest.MonkeyPatch) -> None:
         self.db, self.patch = db, monkeypatch
-        monkeypatch.setattr(logical, "PASSES", ())  # which make one pattern of clauses
+        monkeypatch.setattr(logical, "REWRITES", ())  # which make one pattern of clauses
         self.ran, self.failed = 0, list[errors.GdbError]()
         run: Callable[..., Ran] = gdb.chain.run.ran
 
@@ -45,12 +45,12 @@ class Ways:
         monkeypatch.setattr(gdb.chain.run, "ran", seen)
 
     def columns(self, text: str, **values: object) -> gdb.Result:
-        self.patch.setattr(by_chain, "SMALL", 0)
+        self.patch.setattr(by_operators, "SMALL", 0)
         return self.db.execute(text, values)
 
     def rows(self, text: str, **values: object) -> gdb.Result:
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(by_chain, "ONLY_ROWS", True)
+            patch.setattr(by_operators, "ONLY_ROWS", True)
             return self.db.execute(text, values)
 
     def both(self, text: str, sorted_: bool = False, **values: object) -> str:
@@ -210,7 +210,7 @@ REFUSED = {
 def test_refused_with_the_reason(ways: Ways, text: str) -> None:
     assert ways.both(text) == "rows"
     first = ways.db.explain(text).splitlines()[0]
-    assert first.startswith("clause by clause, over rows")
+    assert first.startswith("operator by operator, over rows")
     assert REFUSED[text] in first
 
 
@@ -223,7 +223,7 @@ COUNTED = {
     "MATCH (a)-->(b) WITH a, b MATCH (b)-->(c) RETURN count(*) AS n": 2,
     "MATCH (a)-->(b) WITH a, b MATCH (b)-->(c) RETURN sum(b.x) AS s, max(b.x) AS m": 2,
     "MATCH (a:P) RETURN a.name, COUNT { MATCH (a)--(b) MATCH (b)--(c) } AS n": 1,
-    "MATCH (t:T) MATCH (a:P)-[r]-(b) WITH t, r MATCH (c)-->(d) RETURN count(r), t": 1,
+    "MATCH (t:T) MATCH (a:P)-[r]-(b) WITH t, r MATCH (c)-->(d) RETURN count(r), t": 2,
     "MATCH (a:P) OPTIONAL MATCH (a)-[:K]->(b) WHERE (b)-[:L]->() RETURN a.name, count(b) AS n": 1,
     "MATCH (a)-->(b) WITH a, b MATCH (b)-->(c) RETURN avg(b.x) AS s": 0,
     "MATCH (a)-->(b) WITH a, b MATCH (b)-->(c) RETURN b.name": 0,
@@ -260,19 +260,19 @@ def test_embeddings_are_counted_by_the_kernel(ways: Ways, monkeypatch: pytest.Mo
 
 def test_explain_and_profile(ways: Ways) -> None:
     text = "MATCH (a:P) WITH a MATCH (a)-[:K]->(b) RETURN a.name, b.x"
-    ways.patch.setattr(by_chain, "SMALL", 0)
+    ways.patch.setattr(by_operators, "SMALL", 0)
     plan = ways.db.explain(text)
-    assert plan.startswith("clause by clause, over columns (DuckDB): it is more than MATCH")
+    assert plan.startswith("operator by operator, over columns (DuckDB): it is more than MATCH")
     lines = [line for (line,) in ways.columns("PROFILE " + text)]
     assert any("match a, b, 2 rows" in str(line) for line in lines), lines
-    ways.patch.setattr(by_chain, "SMALL", 1000)
+    ways.patch.setattr(by_operators, "SMALL", 1000)
     assert "the graph is small" in ways.db.explain(text).splitlines()[0]
 
 
 def test_many_rows_in_python_are_told(ways: Ways) -> None:
     text = "UNWIND range(1, 12000) AS x RETURN sum(x) AS s, date() AS t"
     (warning,) = ways.columns(text).warnings
-    assert "12,001 rows went through Python" in warning
+    assert "12,002 rows went through Python" in warning
     assert "date() of nothing" in warning
     assert ways.columns("UNWIND range(1, 12000) AS x RETURN sum(x) AS s").warnings == ()
 
@@ -326,7 +326,7 @@ def test_nan_and_null_sort_behind_all(ways: Ways) -> None:
 
 def test_cancel_timeout_and_memory(ways: Ways) -> None:
     text = "UNWIND range(1, 300000) AS x UNWIND range(1, 10000) AS y RETURN sum(x % 7 * y) AS s"
-    ways.patch.setattr(by_chain, "SMALL", 0)
+    ways.patch.setattr(by_operators, "SMALL", 0)
     with pytest.raises(errors.QueryTimeout, match=r"its timeout of 0\.3 s"):
         ways.db.execute(text, timeout=0.3)
     threading.Timer(0.5, ways.db.interrupt).start()

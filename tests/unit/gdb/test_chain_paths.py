@@ -9,7 +9,7 @@ from collections.abc import Iterator
 import pytest
 
 import gdb
-from gdb import Database, by_chain, counting, errors
+from gdb import Database, by_operators, counting, errors
 from gdb.executor import relational
 from gdb.executor.cpu import walkers
 from tests.chain_queries import Queries, graph_queries
@@ -168,7 +168,7 @@ def test_refused_with_the_reason(ways: Ways, text: str) -> None:
 
 
 def test_explain_says_what_is_kept(ways: Ways) -> None:
-    ways.patch.setattr(by_chain, "SMALL", 0)
+    ways.patch.setattr(by_operators, "SMALL", 0)
     path = "MATCH (a:P)-[:K*1..3]->(b)"
     for text, line in {
         f"{path} RETURN a.name, b.name": "walk a to b: every path",
@@ -176,7 +176,7 @@ def test_explain_says_what_is_kept(ways: Ways) -> None:
         f"{path} RETURN DISTINCT b.name": "walk a to b: only where paths end",
         "MATCH p = ANY SHORTEST (a:P)-[:K*]->(b) RETURN length(p)": "walk a to b: shortest paths",
     }.items():
-        assert line in ways.db.explain(text).splitlines()
+        assert line in map(str.strip, ways.db.explain(text).splitlines())
 
 
 ORDERS = {
@@ -251,7 +251,7 @@ def test_many_paths_are_counted_and_not_listed(ways: Ways) -> None:
 
 
 def test_a_walk_is_stopped(ways: Ways) -> None:
-    ways.patch.setattr(by_chain, "SMALL", 0)
+    ways.patch.setattr(by_operators, "SMALL", 0)
     ways.db.execute("UNWIND range(1, 40) AS k CREATE (:N {k: k})")
     ways.db.execute("MATCH (a:N), (b:N) CREATE (a)-[:E]->(b)")
     for text in (
@@ -316,7 +316,7 @@ COUNTED = {
 def test_a_part_beside_paths_is_counted_where_that_is_enough(ways: Ways, text: str) -> None:
     """Not where its relationships must differ from those of the paths."""
     assert ways.both(text) == "columns"
-    lines = ways.db.explain(text).splitlines()
+    lines = [line.strip() for line in ways.db.explain(text).splitlines()]
     assert any(line.startswith(COUNTED[text]) for line in lines), lines
 
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 import gdb
-from gdb import by_chain
+from gdb import by_operators
 from gdb.errors import LimitExceeded, NameProblem, QueryError, SyntaxProblem, TypeProblem
 from gdb.functions.kinds import BOOLEAN, INTEGER, LIST, NODE, RELATIONSHIP, STRING, VALUE, list_of
 from gdb.language.checks import check, columns, scopes
@@ -278,7 +278,7 @@ def test_a_path_without_bound_is_told() -> None:
 
 @pytest.mark.parametrize("size", [0, 1 << 60])
 def test_explain_tells_the_warnings(monkeypatch: pytest.MonkeyPatch, size: int) -> None:
-    monkeypatch.setattr(by_chain, "SMALL", size)  # over columns, where they can; over rows
+    monkeypatch.setattr(by_operators, "SMALL", size)  # over columns, where they can; over rows
     with gdb.connect() as db:
         plan = db.explain("MATCH (a) WITH a MATCH (a)-[*]->(b) RETURN a").splitlines()
     assert "has no bound" in plan[-1]

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 import gdb
-from gdb import Database, by_chain
+from gdb import Database, by_operators
 from gdb.errors import GdbError
 from gdb.executor.tail import Value
 from gdb.language import compared_values
@@ -164,17 +164,17 @@ def test_every_way_gives_the_same(
             forget(db)
             agree(got, answer(db, text, one, "cpu"), text)
         patch.setattr(Query, "simple", property(lambda _: None))
-        patch.setattr(by_chain, "ONLY_ROWS", True)
+        patch.setattr(by_operators, "ONLY_ROWS", True)
         for one, got in zip(asked, found, strict=True):
             forget(db)
             agree(got, answer(db, text, one, "cpu"), text)
     with (
         monkeypatch.context() as patch
-    ):  # clause by clause, over columns and over rows, in the nest as well
+    ):  # operator by operator, over columns and over rows, in the nest as well
         patch.setattr(Query, "simple", property(lambda _: None))
         for columns_ in (True, False):
-            patch.setattr(by_chain, "SMALL", 0)
-            patch.setattr(by_chain, "ONLY_ROWS", not columns_)
+            patch.setattr(by_operators, "SMALL", 0)
+            patch.setattr(by_operators, "ONLY_ROWS", not columns_)
             for one, got in zip(asked, found, strict=True):
                 agree(got, answer(db, text, one, device), text)
     forget(db)

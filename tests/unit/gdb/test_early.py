@@ -13,7 +13,7 @@ import pytest
 import gdb
 import gdb.chain.run
 import gdb.rows.run
-from gdb import Database, by_chain, counting, errors, logical
+from gdb import Database, by_operators, counting, errors, logical
 from gdb.executor.run import Options
 from gdb.query_graph import QueryEdge, QueryGraph, QueryVertex
 from gdb.row_graph import RowGraph
@@ -28,11 +28,11 @@ VALUES = {"ints": [1, 2, 5]}
 @pytest.fixture(params=["columns", "rows"])
 def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
     """Queries of several clauses go this way."""
-    monkeypatch.setattr(logical, "PASSES", ())  # which make one pattern of clauses
+    monkeypatch.setattr(logical, "REWRITES", ())  # which make one pattern of clauses
     if request.param == "rows":
-        monkeypatch.setattr(by_chain, "ONLY_ROWS", True)
+        monkeypatch.setattr(by_operators, "ONLY_ROWS", True)
     else:
-        monkeypatch.setattr(by_chain, "SMALL", 0)
+        monkeypatch.setattr(by_operators, "SMALL", 0)
     return str(request.param)
 
 

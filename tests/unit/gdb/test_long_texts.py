@@ -9,13 +9,15 @@ from random import Random
 import pytest
 
 import gdb
-from gdb import by_chain, limits
-from gdb.chain import liveness
+from gdb import by_operators, limits
 from gdb.errors import GdbError, LimitExceeded, NameProblem, QueryError, QueryTimeout, TypeProblem
 from gdb.language.checks import check
-from gdb.language.clauses import Create, Query, Return
+from gdb.language.clauses import Create, Match, Return, Unwind
 from gdb.language.parser import parse
-from gdb.language.syntax import ListLiteral
+from gdb.language.syntax import Expression, ListLiteral
+from gdb.logical import demand
+from gdb.logical.build import built
+from gdb.logical.operators import Filter, Limit, Project
 from gdb.rows.limiting import stops
 
 
@@ -104,22 +106,21 @@ _CLAUSES = (
 
 
 @pytest.mark.parametrize("seed", range(50))
-def test_the_limit_that_each_clause_fills(seed: int) -> None:
+def test_the_limit_that_each_operator_fills(seed: int) -> None:
     random = Random(seed)
     texts = [random.choice(_CLAUSES) for _ in range(6)] + ["RETURN 1 AS one LIMIT 2"]
-    clauses = parse(" ".join(texts)).parts[0]
+    operators = built(parse(" ".join(texts)), {}).sides[0]
+    passing = Match, Unwind, Project, Filter
     expected = []
-    for start in range(len(texts)):
+    for start in range(len(operators)):
         found = None
-        for k in range(start, len(texts)):
-            text = texts[k]
-            if "LIMIT" in text:
+        for k, operator in enumerate(operators[start:], start):
+            if isinstance(operator, Limit) and operator.limit is not None:
                 found = k if k > start else None
-                break
-            if text not in _CLAUSES[:4]:
+            if not isinstance(operator, passing):
                 break
         expected.append(found)
-    assert stops(clauses) == expected
+    assert stops(operators) == expected
 
 
 @pytest.mark.parametrize(
@@ -214,18 +215,18 @@ def test_what_was_created_is_created(db: gdb.Database) -> None:
 
 
 def test_many_clauses_over_columns(db: gdb.Database, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What a clause asks of its rows is found without looking at all that follow it."""
+    """What an operator asks of its rows is found without looking at all that follow it."""
     looked = 0
-    of_query = liveness.of_query
+    mentioned = demand.mentioned
 
-    def counted(query: Query) -> frozenset[str]:
+    def counted(expression: Expression) -> frozenset[str]:
         nonlocal looked
-        looked += sum(map(len, query.parts))
-        return of_query(query)
+        looked += 1
+        return mentioned(expression)
 
-    monkeypatch.setattr(by_chain, "SMALL", 0)
-    monkeypatch.setattr(liveness, "of_query", counted)
+    monkeypatch.setattr(by_operators, "SMALL", 0)
+    monkeypatch.setattr(demand, "mentioned", counted)
     db.execute("CREATE (:N {x: 1}), (:N {x: 2})")
-    found = db.execute("MATCH (n:N) WITH n.x AS x " + "WITH x " * 300 + "RETURN sum(x)")
+    found = db.execute("MATCH (n:N) WITH n.x AS x " + "WITH x, x + 1 AS y " * 300 + "RETURN sum(x)")
     assert (found.scalar(), found.summary.evaluator) == (3, "duckdb")
     assert looked < 10 * 300

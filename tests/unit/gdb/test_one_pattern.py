@@ -13,7 +13,7 @@ from gdb import Database
 from gdb.language.clauses import Query
 
 ARROWS = ("-[{}]->", "<-[{}]-", "-[{}]-")
-CLAUSE_BY_CLAUSE = "clause by clause"
+BY_OPERATORS = "operator by operator"
 
 
 @pytest.fixture(scope="module")
@@ -120,7 +120,7 @@ def test_both_ways_answer_alike(db: Database, seed: int, monkeypatch: pytest.Mon
     text, names = question(seed)
     listing = f"{text} RETURN {', '.join(f'id({name}) AS {name}' for name in names)}"
     counting = f"{text} RETURN count(*)"
-    assert CLAUSE_BY_CLAUSE not in db.explain(counting, device="cpu")
+    assert BY_OPERATORS not in db.explain(counting, device="cpu")
     found, number = rows(db, listing), db.execute(counting, device="cpu").scalar()
     with monkeypatch.context() as patch:
         patch.setattr(Query, "simple", property(lambda _: None))
@@ -147,7 +147,7 @@ def test_relationships_differ_within_a_match_only(db: Database) -> None:
     ],
 )
 def test_others_run_clause_by_clause(db: Database, text: str) -> None:
-    assert CLAUSE_BY_CLAUSE in db.explain(text, device="cpu")
+    assert BY_OPERATORS in db.explain(text, device="cpu")
     db.execute(text, device="cpu").scalar()
 
 

@@ -7,7 +7,7 @@ import random
 import pytest
 
 import gdb
-from gdb import Database, by_chain, errors, logical
+from gdb import Database, by_operators, errors, logical
 from gdb.language.clauses import Match
 from gdb.language.parser import parse
 from gdb.language.printer import printed
@@ -15,7 +15,7 @@ from gdb.query_graph import DIFFERENT_EDGES
 from tests.chain_queries import Expressions, Queries, graph_queries, normal
 
 SEEDS, QUERIES = 6, 25
-PASSES = logical.PASSES
+REWRITES, PASSES = logical.REWRITES, logical.PASSES
 VALUES: dict[str, object] = {"ints": [1, 2, 5], "strs": ["a", "b"]}
 
 MERGED = {
@@ -137,9 +137,9 @@ class Passed(Queries):
 def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
     """Queries of several clauses go this way."""
     if request.param == "rows":
-        monkeypatch.setattr(by_chain, "ONLY_ROWS", True)
+        monkeypatch.setattr(by_operators, "ONLY_ROWS", True)
     else:
-        monkeypatch.setattr(by_chain, "SMALL", 0)
+        monkeypatch.setattr(by_operators, "SMALL", 0)
     return str(request.param)
 
 
@@ -169,13 +169,21 @@ def test_a_pass_changes_no_answer(seed: int, way: str, monkeypatch: pytest.Monke
         for number in range(QUERIES):
             query = Passed(random.Random(1000 * seed + number))
             text = query.text()
+            monkeypatch.setattr(logical, "REWRITES", ())
             monkeypatch.setattr(logical, "PASSES", ())
             wanted = answer(db, text, query.sorted, LONG)
             if wanted is None:
                 continue
-            for some in (PASSES[:1], PASSES[1:], PASSES):
-                monkeypatch.setattr(logical, "PASSES", some)
+            for rewrites, passes in (
+                *((REWRITES[:k], ()) for k in range(1, len(REWRITES) + 1)),
+                *((REWRITES[k:], PASSES[k:]) for k in range(len(PASSES))),
+                *(((), PASSES[:k]) for k in range(1, len(PASSES) + 1)),
+            ):
+                monkeypatch.setattr(logical, "REWRITES", rewrites)
+                monkeypatch.setattr(logical, "PASSES", passes)
                 db._statements.clear()
+                db._statements.texts._forget()
                 assert answer(db, text, query.sorted) == wanted, text
+            monkeypatch.setattr(logical, "REWRITES", REWRITES)
             changed += logical.improved(parse(text), DIFFERENT_EDGES) != parse(text)
     assert changed > QUERIES // 4

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import pytest
 
 import gdb
-from gdb import Database, by_chain, errors
+from gdb import Database, by_operators, errors
 from gdb.chain import prefix as prefixes
 from gdb.language.parser import parse
 from tests.chain_queries import Queries, graph_queries, normal
@@ -33,14 +33,14 @@ class Mixed(Queries):
 
 @pytest.fixture
 def db(monkeypatch: pytest.MonkeyPatch) -> Iterator[Database]:
-    monkeypatch.setattr(by_chain, "SMALL", 0)
+    monkeypatch.setattr(by_operators, "SMALL", 0)
     with gdb.connect() as made:
         yield made
 
 
 def over_rows(db: Database, text: str) -> list[str] | type[Exception]:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(by_chain, "ONLY_ROWS", True)
+        patch.setattr(by_operators, "ONLY_ROWS", True)
         return answer(db, text)
 
 
@@ -108,9 +108,9 @@ def _plain(element: object) -> object:
 
 
 WORTH = {
-    "MATCH (a) WITH a, count(*) AS n RETURN {a: a} AS m": 2,
-    "MATCH (a) WITH a LIMIT 3 WITH a, 1 AS x RETURN {a: a} AS m": 2,
-    "MATCH (a) WITH DISTINCT a.x AS x MATCH (b) WITH x, count(b) AS n RETURN {x: x} AS m": 4,
+    "MATCH (a) WITH a, count(*) AS n RETURN {a: a} AS m": 3,
+    "MATCH (a) WITH a LIMIT 3 WITH a, 1 AS x RETURN {a: a} AS m": 4,
+    "MATCH (a) WITH DISTINCT a.x AS x MATCH (b) WITH x, count(b) AS n RETURN {x: x} AS m": 6,
     "MATCH (a) WITH a, a.x AS x RETURN {a: a} AS m": 0,  # a row for each row
     "UNWIND [1, 2] AS x WITH count(x) AS n RETURN {n: n} AS m": 0,  # nothing is matched
     "MATCH (a) SET a.x = 1 WITH count(a) AS n RETURN n": 0,
@@ -129,7 +129,7 @@ def test_how_many_clauses_begin_over_columns(
 
     def told(*given: object) -> object:
         found = find(*given)  # type: ignore[arg-type]
-        seen.append(0 if found is None else len(found.clauses))
+        seen.append(0 if found is None else len(found.operators))
         return found
 
     monkeypatch.setattr(prefixes, "prefix", told)

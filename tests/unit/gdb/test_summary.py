@@ -63,7 +63,7 @@ def test_a_query_over_rows_says_why(db: Database) -> None:
     assert (summary.evaluator, summary.rows, summary.effects) == ("rows", 4, None)
     assert summary.why.startswith("it is more than MATCH and RETURN; ")
     assert summary.why.endswith("the graph is small")
-    assert list(summary.seconds) == ["parse", "bind", "run", "tail"]
+    assert list(summary.seconds) == ["parse", "bind", "plan", "run", "tail"]
 
 
 def test_a_query_that_writes_says_what_it_did(db: Database) -> None:
@@ -71,7 +71,7 @@ def test_a_query_that_writes_says_what_it_did(db: Database) -> None:
     assert str(summary).startswith(
         "1 node created, 1 relationship created, 1 property set, 1 label"
     )
-    assert list(summary.seconds) == ["parse", "bind", "run", "tail", "commit"]
+    assert list(summary.seconds) == ["parse", "bind", "plan", "run", "tail", "commit"]
     assert db.execute("MATCH (a {name: 'X'}) SET a.age = 1").summary.effects == Effects()
 
 

@@ -1,0 +1,321 @@
+"""The way of a query that is more than one pattern and its relational tail: operator by operator (`gdb.logical`).
+
+All of its operators run over columns (`gdb.chain`), or the first of them, or none; the others run over rows
+(`gdb.rows`), which can do everything.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, TypeAlias
+
+from gdb import garbage, limits
+from gdb.allowance import Allowance, here
+from gdb.errors import GdbError, LimitExceeded, ReadOnlyError
+from gdb.language.clauses import Unwind
+from gdb.language.syntax import Call, Parameter
+from gdb.logical.text import operator_lines, plan_lines
+from gdb.options import half_of_memory
+from gdb.result import ColumnAnswer, Result, Row, RowAnswer
+from gdb.summary import Summary, sentence, spent_lines
+from gdb.values.sizes import Growing
+
+if TYPE_CHECKING:
+    from gdb.chain.prefix import Prefix
+    from gdb.chain.steps import Chain
+    from gdb.logical.operators import Plan
+    from gdb.request import Clock, Request
+    from gdb.rows.batches import Batches
+    from gdb.rows.context import Context
+    from gdb.rows.run import Answer
+    from gdb.storage.snapshot import Snapshot
+    from gdb.storage.transaction import Changes
+
+_log = logging.getLogger("gdb")
+ONLY_ROWS = False
+"""Whether no operator runs over columns: rows are the definition that tests compare with."""
+SMALL = 2_000
+"""Below so many nodes and relationships rows are faster: a chain takes some milliseconds before it begins."""
+LARGE = 10_000
+"""Rows from which on a query that reads says why it ran in Python."""
+Change: TypeAlias = "Callable[[Request, Clock], AbstractContextManager[Changes]]"
+"""The changes that a query makes. The end of the block keeps them; what it raises, as Cancelled, has kept nothing."""
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A checked query as operators.
+
+    why : it is not one pattern and its tail. warnings : of the check. explain, profile : whether its plan is the
+    answer. refused : whether it is known already that not all of it is for columns.
+    """
+
+    plan: Plan
+    why: str
+    warnings: tuple[str, ...]
+    explain: bool = False
+    profile: bool = False
+    refused: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """How the operators of a plan run.
+
+    columns : all of them over columns. first : or the first ones. why : not all.
+    """
+
+    columns: Chain | None
+    first: Prefix | None
+    why: str
+
+
+def answered(
+    request: Request,
+    asked: Asked,
+    snapshot: Snapshot,
+    clock: Clock,
+    change: Change | None,
+    refuse: Callable[[str], None],
+) -> Result:
+    """The answer of a query; of EXPLAIN its plan.
+
+    change : None where nothing may be written. refuse : is given why not all of it runs over columns, whatever the
+    values of its parameters.
+
+    Raises
+    ------
+    GdbError : as `pipeline.answer`; ReadOnlyError, StoreLocked, ChangeRefused where it writes.
+    """
+    from gdb.rows.run import plan_writes
+
+    writes = plan_writes(asked.plan)
+    memory = half_of_memory() if request.memory is None else request.memory
+    allowance = Allowance(memory, clock.deadline, request.cancel)
+
+    def run(snapshot: Snapshot, changes: Changes | None) -> tuple[_Made, Context, Choice]:
+        context = _context(request, snapshot, changes, clock, allowance)
+        try:
+            choice = clock.step("plan", lambda: _chosen(request, asked, context, refuse))
+            return _run(request, asked, context, choice, clock), context, choice
+        finally:
+            context.graph.release()
+
+    if asked.explain:
+        context = _context(request, snapshot, None, clock, allowance)
+        lines = _explained(asked, _chosen(request, asked, context, refuse))
+        return Result.of_lines("plan", lines, Summary(dict(clock.seconds), "", len(lines)))
+    if not writes:
+        made, context, choice = run(snapshot, None)
+    elif change is None:
+        raise ReadOnlyError("a query that writes was asked of a graph that is only read.")
+    else:
+        with change(request, clock) as changes:
+            # all that can fail comes before the commit
+            made, context, choice = run(changes.view, changes)
+    warnings = (*asked.warnings, *made.warnings)
+    if context.handled > LARGE and not writes:
+        told = f"{context.handled:,} rows went through Python, which is slow: {made.why}"
+        warnings = (*warnings, told)
+    summary = Summary(
+        clock.seconds,
+        "cpu",
+        len(made.answer),
+        context.embeddings,
+        bytes_read=clock.usage.bytes_read,
+        effects=context.graph.effects if writes else None,
+        evaluator="duckdb" if isinstance(made.answer, ColumnAnswer) else "rows",
+        why=made.why,
+    )
+    if asked.profile:
+        lines = [*_explained(asked, choice), *made.lines, *_ran_lines(context, summary)]
+        return Result.of_lines("plan", lines, replace(summary, rows=len(lines)))
+    return Result(made.answer, warnings=tuple(dict.fromkeys(warnings)), summary=summary)
+
+
+@dataclass(frozen=True, slots=True)
+class _Made:
+    """why : of rows, and of what failed over columns. lines : what PROFILE says of the steps over columns."""
+
+    answer: ColumnAnswer | RowAnswer
+    why: str
+    warnings: tuple[str, ...] = ()
+    lines: tuple[str, ...] = ()
+
+
+# ---- which way -----------------------------------------------------------------------------------
+
+
+def is_small(snapshot: Snapshot) -> bool:
+    """Whether rows are faster than a chain begins."""
+    return snapshot.vertex_count + snapshot.edge_count < SMALL
+
+
+def _chosen(
+    request: Request, asked: Asked, context: Context, refuse: Callable[[str], None]
+) -> Choice:
+    from gdb.rows.run import plan_writes
+
+    plan, why, snapshot = asked.plan, asked.why, context.graph.snapshot
+    if ONLY_ROWS:
+        return Choice(None, None, f"{why}; no operator may run over columns")
+    small = is_small(snapshot)
+    if plan_writes(plan):
+        why = f"{why}, and it writes"
+    elif asked.refused:
+        pass
+    elif small and not _makes_rows(plan):
+        size = snapshot.vertex_count + snapshot.edge_count
+        why = f"{why}; with {size:,} nodes and relationships the graph is small"
+    else:
+        from gdb.chain.compile import Refused, compiled
+
+        found = compiled(context, plan, request.parameters)
+        if not isinstance(found, Refused):
+            return Choice(found, None, why)
+        why = f"{why}; over columns it is refused: {found.why}"
+        refuse(why)
+    if small:
+        return Choice(None, None, why)
+    from gdb.chain.prefix import prefix
+
+    return Choice(None, prefix(context, plan, request.parameters), why)
+
+
+def _makes_rows(plan: Plan) -> bool:
+    """Whether UNWIND makes rows of a call or a parameter, many perhaps."""
+    return any(
+        isinstance(operator, Unwind) and isinstance(operator.list, (Call, Parameter))
+        for operators in plan.sides
+        for operator in operators
+    )
+
+
+# ---- run -----------------------------------------------------------------------------------------
+
+
+def _run(request: Request, asked: Asked, context: Context, choice: Choice, clock: Clock) -> _Made:
+    if choice.columns is not None:
+        from gdb.chain.run import attempted
+
+        chain = choice.columns
+        memory, profile = request.memory, asked.profile
+        found = clock.step("run", lambda: attempted(context, chain, memory, profile))
+        if not isinstance(found, GdbError):
+            limits.check_rows(len(found.answer))
+            answer = ColumnAnswer(found.answer, context.graph.snapshot)
+            return _Made(answer, choice.why, chain.warnings, tuple(found.lines))
+        choice = replace(choice, why=f"{choice.why}; over columns it failed: {found.message}")
+    with context.allowance, _not_too_deep(), garbage.rarely():
+        over_rows = clock.step("run", lambda: _ran(context, asked.plan, choice, request))
+        rows = clock.step("tail", lambda: _given(over_rows))
+    return _Made(RowAnswer(over_rows.columns, rows), choice.why)
+
+
+def _ran(context: Context, plan: Plan, choice: Choice, request: Request) -> Answer:
+    from gdb.rows.run import answered as rows_of
+
+    start: Batches | None = None
+    if choice.first is not None:
+        from gdb.chain.prefix import begun
+
+        start = begun(context, choice.first, request.memory)
+        plan = plan if start is None else choice.first.rest
+    return rows_of(context, plan, start)
+
+
+def _given(found: Answer) -> list[Row]:
+    """The rows for the user. Lists and maps are copied, so that what the result takes counts twice."""
+    from gdb.rows.values import Given
+
+    given, turn = Given(), Growing(here(), "the result").turn
+    made: list[Row] = []
+    for row in found.rows:
+        made.append(tuple([given.cell(value) for value in row]))
+        turn(made)
+    return made
+
+
+@contextmanager
+def _not_too_deep() -> Iterator[None]:
+    """Names what ended in Python's recursion: values may be nested as deep as a query makes them."""
+    try:
+        yield
+    except RecursionError:
+        raise LimitExceeded(
+            "a value of the query is nested too deeply.", "Put its parts side by side in one list."
+        ) from None
+
+
+def _context(
+    request: Request,
+    snapshot: Snapshot,
+    changes: Changes | None,
+    clock: Clock,
+    allowance: Allowance,
+) -> Context:
+    from gdb.rows.context import Context
+    from gdb.rows.graph import Graph
+    from gdb.rows.values import taken
+
+    return Context(
+        request.text,
+        Graph(snapshot, changes, request.text),
+        {name: taken(value) for name, value in request.parameters.items()},
+        request.parameters,
+        request.mode,
+        request.options(clock.left()),
+        allowance,
+        import_root=request.import_root,
+        procedures=request.procedures,
+    )
+
+
+# ---- EXPLAIN and PROFILE -------------------------------------------------------------------------
+
+
+def _explained(asked: Asked, choice: Choice) -> list[str]:
+    """The operators, and where they run."""
+    first = choice.first
+    if choice.columns is not None:
+        lines = [f"operator by operator, over columns (DuckDB): {choice.why}"]
+        lines += [*plan_lines(asked.plan, "  "), *_chain_lines(choice.columns)]
+    elif first is None:
+        lines = [f"operator by operator, over rows: {choice.why}", *plan_lines(asked.plan, "  ")]
+    else:
+        lines = [f"operator by operator, over columns, then over rows: {choice.why}"]
+        lines.append("over columns (DuckDB):")
+        lines += [line for one in first.operators for line in operator_lines(one, "  ")]
+        lines += [*_chain_lines(first.chain), "over rows:", *plan_lines(first.rest, "  ")]
+    return [*lines, *_early_lines(asked.plan), *(f"warning: {text}" for text in asked.warnings)]
+
+
+def _chain_lines(chain: Chain) -> Iterator[str]:
+    """What is matched and looked up for operators over columns."""
+    from gdb.chain.steps import Few
+
+    yield f"  {len(chain.matched)} patterns matched, {len(chain.looked)} columns of elements looked up"
+    yield from (f"  {step.what}: {step.how}" for step in chain.matched)
+    yield from (f"  {step.what}: {step.how}" for step in chain.walked)
+    for few in chain.steps:
+        if isinstance(few, Few):
+            yield f"  no more is matched than LIMIT {few.enough:,} takes"
+
+
+def _early_lines(plan: Plan) -> Iterator[str]:
+    from gdb.rows.limiting import stops
+
+    if any(last is not None for operators in plan.sides for last in stops(operators)):
+        yield "no more rows are made than LIMIT takes"
+
+
+def _ran_lines(context: Context, summary: Summary) -> list[str]:
+    """What PROFILE says of a run."""
+    lines = [f"embeddings: {summary.embeddings:,}   rows: {summary.rows:,}"]
+    if summary.evaluator == "rows":
+        lines[0] += f"   rows into operators: {context.handled:,}"
+    lines += spent_lines(summary)
+    return lines if summary.effects is None else [*lines, sentence(summary.effects)]

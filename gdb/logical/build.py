@@ -1,0 +1,285 @@
+"""From the clauses of a checked query to operators.
+
+WITH and RETURN are several steps. Beside an aggregate only keys of the groups stand, so that both get a name of the
+groups' rows; ORDER BY and WHERE may say a column's expression again, and then mean the column. What they ask of the
+rows before is passed on as long as they need it:
+
+    WITH a, count(b) AS n ORDER BY n DESC LIMIT 3 WHERE n > 1
+    Aggregate a; count(b)   Project a, n   Sort n DESC   Limit 3   Filter n > 1
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from gdb.language.aggregation import has_aggregate, is_aggregate
+from gdb.language.checks_grouping import brings
+from gdb.language.clauses import (
+    CallProcedure,
+    CallSubquery,
+    Clause,
+    Query,
+    Return,
+    SortItem,
+    With,
+)
+from gdb.language.mentions import mentioned
+from gdb.language.procedures import Procedure
+from gdb.language.rebuild import rebuilt
+from gdb.language.syntax import Call, Expression, Literal, Name, Parameter, Variable
+from gdb.logical.operators import (
+    MADE,
+    Aggregate,
+    Apply,
+    Column,
+    Distinct,
+    Filter,
+    Gathered,
+    Limit,
+    Names,
+    Operator,
+    Operators,
+    Plan,
+    Project,
+    Sort,
+    names_after,
+)
+
+
+def built(query: Query, procedures: Mapping[str, Procedure], start: Names = ()) -> Plan:
+    """The operators of a query in which `language.checks.check` found nothing wrong.
+
+    procedures : what CALL finds. start : the names of the rows that it begins with.
+    """
+    alone = query.alone
+    if alone is not None:  # all that the procedure gives is the answer
+        query = replace(query, parts=((_resolved(alone, procedures, alone=True),),))
+    builder = _Builder(procedures)
+    sides = tuple(builder.side(clauses, start) for clauses in query.parts)
+    returns = isinstance(query.parts[0][-1], Return) or alone is not None
+    return Plan(query.text, sides, query.all, start, returns)
+
+
+def _resolved(
+    clause: CallProcedure, procedures: Mapping[str, Procedure], alone: bool = False
+) -> CallProcedure:
+    """The CALL with all that its procedure says: the parameters that it takes, the outputs that it brings."""
+    signature = procedures[clause.name.text].signature
+    place, arguments, yields = clause.place, clause.arguments, clause.yields
+    if arguments is None:
+        arguments = tuple(Parameter(field.name, place) for field in signature.arguments)
+    if yields is None:
+        outputs = signature.outputs if alone or clause.everything else ()
+        names = [Name(field.name, place) for field in outputs]
+        yields = tuple((name, name) for name in names)
+    return replace(clause, arguments=arguments, yields=yields, everything=False)
+
+
+class _Builder:
+    def __init__(self, procedures: Mapping[str, Procedure]) -> None:
+        self.procedures = procedures
+        self.count = 0
+
+    def fresh(self, letter: str) -> str:
+        """A name that no user writes."""
+        self.count += 1
+        return f"{MADE}{letter}{self.count}"
+
+    def side(self, clauses: Sequence[Clause], names: Names) -> Operators:
+        found: list[Operator] = []
+        for clause in clauses:
+            for operator in self.of_clause(clause, names):
+                names = names_after(operator, names)
+                found.append(operator)
+        return tuple(found)
+
+    def of_clause(self, clause: Clause, names: Names) -> Sequence[Operator]:
+        match clause:
+            case With(projection=projection, where=where):
+                return _Projection(self, projection, where, names).operators()
+            case Return():
+                return _Projection(self, clause, None, names).operators()
+            case CallSubquery():
+                return [self.apply(clause, names)]
+            case CallProcedure():
+                return [_resolved(clause, self.procedures)]
+            case _:
+                return [clause]
+
+    def apply(self, clause: CallSubquery, names: Names) -> Apply:
+        query, imports = clause.query, clause.imports
+        if imports is None:  # the first WITH of each side says what it takes
+            sees = names if any(map(_imports, query.parts)) else ()
+        else:
+            several = tuple(name.text for name in imports)
+            sees = names if several == ("*",) else several
+        sides = []
+        for clauses in query.parts:
+            alone = imports is None and sees and not _imports(clauses)
+            nothing = [Project((), clause.place)] if alone else []
+            sides.append((*nothing, *self.side(clauses, () if alone else sees)))
+        returns = isinstance(query.parts[0][-1], Return)
+        plan = Plan(query.text, tuple(sides), query.all, sees, returns)
+        brings = plan.names if returns else ()
+        return Apply(plan, sees, brings, returns, clause.optional, clause.place)
+
+
+def _imports(clauses: Sequence[Clause]) -> bool:
+    return isinstance(clauses[0], With)
+
+
+# ---- WITH and RETURN -----------------------------------------------------------------------------
+
+
+@dataclass(slots=True)
+class _Projection:
+    builder: _Builder
+    clause: Return
+    where: Expression | None
+    names: Names
+
+    def operators(self) -> list[Operator]:
+        clause, place = self.clause, self.clause.place
+        columns = self._columns()
+        order = list(clause.order)
+        where = [] if self.where is None else [self.where]
+        # what says a column again means it, but where its names are columns of their own
+        shadows = frozenset(c.name for c in columns if not c.passes_on)
+        again = {c.expression: c.name for c in reversed(columns)}
+        order = [_sorted_by(item, again, shadows) for item in order]
+        where = [_renamed(one, again, shadows) for one in where]
+        found: list[Operator] = []
+        before = self.names
+        behind_ = [item.expression for item in order] + where
+        if any(map(has_aggregate, [*(c.expression for c in columns), *behind_])):
+            aggregate, columns, behind_ = self._grouped(columns, behind_, shadows)
+            found.append(aggregate)
+            before = names_after(aggregate, before)
+        order = [
+            replace(item, expression=e)
+            for item, e in zip(order, behind_[: len(order)], strict=True)
+        ]
+        where = behind_[len(order) :]
+        new = tuple(c.name for c in columns)
+        cuts = clause.distinct or order or clause.skip is not None or clause.limit is not None
+        if not cuts and not found:
+            early = [one for one in where if _same(one, columns)]
+            found += [Filter(one, place) for one in early]
+            where = [one for one in where if one not in early]
+        order, keys = self._keys(order, before, columns)
+        asked = {name for e in [*(i.expression for i in order), *where] for name in mentioned(e)}
+        passed = [name for name in before if name in asked and name not in new]
+        kept = [Column(name, Variable(name, place)) for name in passed]
+        found.append(Project((*columns, *keys, *kept), place))
+        if clause.distinct:
+            found.append(Distinct(new, place))
+        if order:
+            found.append(Sort(tuple(order), place))
+        if clause.skip is not None or clause.limit is not None:
+            found.append(Limit(clause.skip, clause.limit, place))
+        found += [Filter(one, place) for one in where]
+        if keys or kept:
+            found.append(Project(tuple(Column(n, Variable(n, place)) for n in new), place))
+        return found
+
+    def _columns(self) -> list[Column]:
+        place = self.clause.place
+        every = self.names if self.clause.everything else ()
+        columns = [Column(name, Variable(name, place)) for name in every]
+        return columns + [Column(item.name, item.expression) for item in self.clause.items]
+
+    def _grouped(
+        self,
+        columns: Sequence[Column],
+        others: Sequence[Expression],
+        shadows: frozenset[str],
+    ) -> tuple[Aggregate, list[Column], list[Expression]]:
+        """The groups, and what is computed from them: the columns, and what stands behind them.
+
+        shadows : names that mean something else there.
+        """
+        keys: dict[Expression, str] = {}
+        calls: dict[Call, str] = {}
+        for column in columns:
+            if not has_aggregate(column.expression) and column.expression not in keys:
+                of = column.expression
+                keys[of] = of.name if isinstance(of, Variable) else self.builder.fresh("k")
+
+        def gathered(part: Expression) -> str | None:
+            if not is_aggregate(part):
+                return None
+            if part not in calls:
+                calls[part] = self.builder.fresh("a")
+            return calls[part]
+
+        made = [
+            replace(c, expression=_renamed(c.expression, keys, frozenset(), gathered))
+            for c in columns
+        ]
+        after = [_renamed(one, keys, shadows, gathered) for one in others]
+        new = {column.name for column in columns}
+        asked = {name for column in made for name in mentioned(column.expression)}
+        asked |= {name for one in after for name in mentioned(one)} - new
+        rest = (asked & {*self.names}) - {*keys.values()}
+        aggregate = Aggregate(
+            tuple(Column(name, key) for key, name in keys.items()),
+            tuple(Gathered(name, call) for call, name in calls.items()),
+            tuple(name for name in self.names if name in rest),
+            self.clause.place,
+        )
+        return aggregate, made, after
+
+    def _keys(
+        self, order: Sequence[SortItem], before: Names, new: Sequence[Column]
+    ) -> tuple[list[SortItem], list[Column]]:
+        """What rows are sorted by, and columns for what of it the rows before say alone."""
+        items: list[SortItem] = []
+        columns: list[Column] = []
+        for item in order:
+            plain = isinstance(item.expression, Variable) or self.clause.distinct
+            if not plain and mentioned(item.expression) & {*before} and _same(item.expression, new):
+                name, place = self.builder.fresh("s"), item.expression.place
+                columns.append(Column(name, item.expression))
+                item = replace(item, expression=Variable(name, place))
+            items.append(item)
+        return items, columns
+
+
+def _same(expression: Expression, columns: Iterable[Column]) -> bool:
+    """Whether the names that an expression mentions mean before the columns what they mean behind them."""
+    names = mentioned(expression)
+    return all(column.passes_on for column in columns if column.name in names)
+
+
+def _sorted_by(
+    item: SortItem, known: Mapping[Expression, str], shadows: frozenset[str]
+) -> SortItem:
+    return replace(item, expression=_renamed(item.expression, known, shadows))
+
+
+def _renamed(
+    expression: Expression,
+    known: Mapping[Expression, str],
+    shadows: frozenset[str],
+    gathered: Callable[[Expression], str | None] = lambda _: None,
+) -> Expression:
+    """The expression with names for the parts that have one.
+
+    shadows : names that mean something else here than in `known`. gathered : the name of an aggregate.
+    """
+
+    def replaced(part: Expression) -> Expression | None:
+        if isinstance(part, (Literal, Parameter)):
+            return None
+        name = gathered(part)
+        if name is None and part in known and not mentioned(part) & shadows:
+            name = known[part]
+        if name is not None:
+            return Variable(name, part.place)
+        own = brings(part) - shadows
+        if own:  # in it they mean items of a list, or what a pattern finds
+            return _renamed(part, known, shadows | own, gathered)
+        return None
+
+    return rebuilt(expression, replaced)

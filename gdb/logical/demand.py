@@ -1,0 +1,144 @@
+"""What the operators behind an operator ask of its rows: which names, which properties, and whether each row is asked
+for or only how many there are."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+
+from gdb.language.aggregation import ignores_repeats
+from gdb.language.clauses import Finish, Match, Unwind
+from gdb.language.mentions import mentioned, of_clause
+from gdb.language.resolve import properties
+from gdb.language.syntax import Call, Expression, Variable
+from gdb.logical.operators import (
+    Aggregate,
+    Apply,
+    Column,
+    Distinct,
+    Filter,
+    Limit,
+    Operator,
+    Project,
+    Sort,
+)
+
+_WEIGHED = ("count", "sum", "min", "max")
+"""The aggregates that take a row which stands for several."""
+Wishes = frozenset[tuple[str, str]]
+
+
+@dataclass(frozen=True, slots=True)
+class Demand:
+    """What is asked of the rows of an operator.
+
+    live : the names that may be asked for. present : those of them of which no more is asked than whether they are
+        null. wishes : the properties asked for, by name and key.
+    numbers : each row is not asked for, only how many equal ones there are. once : nor how many; only which there are.
+    """
+
+    live: frozenset[str]
+    present: frozenset[str] = frozenset()
+    wishes: Wishes = frozenset()
+    numbers: bool = False
+    once: bool = False
+
+
+def demands(operators: Sequence[Operator], names: Iterable[str]) -> list[Demand]:
+    """For each operator what those behind it ask of its rows. names : that are asked for in the end."""
+    state = _State({*names}, {*names})
+    found: list[Demand] = []
+    for operator in reversed(operators):
+        found.append(state.demand())
+        state.before(operator)
+    return found[::-1]
+
+
+@dataclass(slots=True)
+class _State:
+    """What is asked at one place, read from the end. valued : the names of which the values are asked for."""
+
+    live: set[str]
+    valued: set[str]
+    wishes: set[tuple[str, str]] = field(default_factory=set)
+    numbers: bool = False
+    once: bool = False
+
+    def demand(self) -> Demand:
+        present = frozenset(self.live - self.valued)
+        wishes = frozenset(self.wishes)
+        return Demand(frozenset(self.live), present, wishes, self.numbers, self.once)
+
+    def before(self, operator: Operator) -> None:
+        match operator:
+            case Project(columns=columns):
+                self._columns(columns, ())
+            case Aggregate(keys=keys, calls=calls, rest=rest):
+                rested = [Column(name, Variable(name, operator.place)) for name in rest]
+                self.valued |= {key.name for key in keys}  # they are compared
+                self._columns([*keys, *rested], [gathered.call for gathered in calls])
+                self.numbers = all(map(_weighed, (gathered.call for gathered in calls)))
+                self.once = all(ignores_repeats(gathered.call) for gathered in calls)
+            case Distinct(names=names):
+                self._names(names)
+                self.numbers = self.once = True
+            case Sort(keys=keys):
+                self._ask([key.expression for key in keys])
+            case Filter(condition=condition):
+                self._ask([condition])
+            case Limit():
+                self.numbers = self.once = False
+            case Unwind(variable=variable):
+                self.live.discard(variable.text)
+                self.valued.discard(variable.text)
+                self._ask([operator.list])
+            case Match(where=where):
+                self._names(of_clause(operator))
+                self.wishes |= properties([] if where is None else [where])
+            case Apply(sees=sees):
+                self._names(sees)
+                self.numbers = self.once = False
+            case Finish():
+                self.live, self.valued, self.wishes = set(), set(), set()
+            case _:
+                self._names(of_clause(operator))
+                self.numbers = self.once = False
+
+    def _names(self, names: Iterable[str]) -> None:
+        names = {*names}
+        self.live |= names
+        self.valued |= names
+
+    def _ask(self, expressions: Sequence[Expression]) -> None:
+        for expression in expressions:
+            self._names(mentioned(expression))
+        self.wishes |= properties(expressions)
+
+    def _columns(self, columns: Sequence[Column], calls: Sequence[Call]) -> None:
+        """What columns and aggregates ask of the rows before, of which nothing else is left."""
+        behind = self.live, self.valued, self.wishes
+        self.live, self.valued, self.wishes = set(), set(), set()
+        for column in columns:
+            if isinstance(column.expression, Variable):
+                name = column.expression.name
+                self.live.add(name)
+                if column.name in behind[1]:
+                    self.valued.add(name)
+                self.wishes |= {(name, key) for of, key in behind[2] if of == column.name}
+            else:
+                self._ask([column.expression])
+        for call in calls:
+            if _counts(call) and isinstance(call.arguments[0], Variable):
+                self.live.add(call.arguments[0].name)
+            else:
+                self._ask([call])
+
+
+def _counts(call: Call) -> bool:
+    """Whether an aggregate asks of its argument only whether it is null."""
+    name = call.function.text.lower()
+    return name == "count" and not call.distinct and len(call.arguments) == 1
+
+
+def _weighed(call: Call) -> bool:
+    return call.distinct or call.function.text.lower() in _WEIGHED

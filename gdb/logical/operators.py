@@ -1,0 +1,242 @@
+"""The logical operators: what a query does, one step after the other.
+
+A plan is a sequence of operators for each side of UNION. Each operator takes the rows of the one before it, and the
+first takes one row without names. The clauses that only find, make or change something are operators as they were read;
+WITH, RETURN and CALL { } consist of several steps and are taken apart (`gdb.logical.build`).
+
+How the rows are made is not said here: over columns (`gdb.chain`), over rows (`gdb.rows`), or first one, then the
+other.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+from gdb.language.clauses import (
+    CallProcedure,
+    Create,
+    Delete,
+    Finish,
+    Foreach,
+    LoadCsv,
+    Match,
+    Merge,
+    Remove,
+    Set,
+    SortItem,
+    Unwind,
+)
+from gdb.language.hidden import HIDDEN, is_hidden
+from gdb.language.repeated import group_names
+from gdb.language.syntax import (
+    Call,
+    Expression,
+    NodePattern,
+    PathPattern,
+    Place,
+    RelationshipPattern,
+    Variable,
+)
+
+MADE = f"{HIDDEN}#"
+"""What a name begins with that nobody wrote: of a key, an aggregate, what rows are sorted by."""
+Names: TypeAlias = tuple[str, ...]
+"""The names of rows, in the order in which they came."""
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A name, and the expression that gives its value."""
+
+    name: str
+    expression: Expression
+
+    @property
+    def passes_on(self) -> bool:
+        """Whether it is a name of the rows before, unchanged."""
+        return isinstance(self.expression, Variable) and self.expression.name == self.name
+
+
+@dataclass(frozen=True, slots=True)
+class Project:
+    """The columns of each row, all computed from the row before; of the other names none is left."""
+
+    columns: tuple[Column, ...]
+    place: Place = field(compare=False)
+
+    @property
+    def narrows(self) -> bool:
+        """Whether it only leaves names out."""
+        return all(column.passes_on for column in self.columns)
+
+
+@dataclass(frozen=True, slots=True)
+class Gathered:
+    """A name, and the aggregate of a group that gives its value."""
+
+    name: str
+    call: Call
+
+
+@dataclass(frozen=True, slots=True)
+class Aggregate:
+    """One row for each group of rows whose keys are equal; without keys one row, also of no rows.
+
+    rest : names of which each group keeps the value of its first row. Expressions behind it ask them only for what is
+        the same in all rows of a group.
+    """
+
+    keys: tuple[Column, ...]
+    calls: tuple[Gathered, ...]
+    rest: Names
+    place: Place = field(compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Distinct:
+    """The first of the rows that are equal in some names."""
+
+    names: Names
+    place: Place = field(compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Sort:
+    """All rows, in order; what is equal keeps its order."""
+
+    keys: tuple[SortItem, ...]
+    place: Place = field(compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Limit:
+    """The rows behind the first `skip`, and no more than `limit` of them."""
+
+    skip: Expression | None
+    limit: Expression | None
+    place: Place = field(compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Filter:
+    """The rows for which a condition is true."""
+
+    condition: Expression
+    place: Place = field(compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Apply:
+    """Each row with each of those that a plan makes of it.
+
+    sees : the names of the row that the plan begins with. brings : those that it gives; none where it does not end with
+        RETURN, and then the row stays as it is. optional : a row for which it makes none gets nulls.
+    """
+
+    plan: Plan
+    sees: Names
+    brings: Names
+    returns: bool
+    optional: bool
+    place: Place = field(compare=False)
+
+
+Operator: TypeAlias = (
+    Match
+    | Unwind
+    | Project
+    | Aggregate
+    | Distinct
+    | Sort
+    | Limit
+    | Filter
+    | Apply
+    | CallProcedure
+    | LoadCsv
+    | Finish
+    | Create
+    | Set
+    | Remove
+    | Delete
+    | Merge
+    | Foreach
+)
+Operators: TypeAlias = tuple[Operator, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What a query does.
+
+    text : of the query, for errors. sides : of UNION; one where there is none. all : for each UNION whether it is UNION
+    ALL. start : the names of the rows that it begins with. returns : whether its rows are an answer; else its last
+    operator has written, or is a CALL, or FINISH, and nobody takes its rows.
+    """
+
+    text: str = field(compare=False)
+    sides: tuple[Operators, ...]
+    all: tuple[bool, ...]
+    start: Names
+    returns: bool
+
+    @property
+    def names(self) -> Names:
+        """Of its answer."""
+        return behind(self.sides[0], self.start)
+
+
+# ---- names ---------------------------------------------------------------------------------------
+
+
+def behind(operators: Operators, names: Names) -> Names:
+    """The names behind some operators. names : before them."""
+    for operator in operators:
+        names = names_after(operator, names)
+    return names
+
+
+def names_after(operator: Operator, names: Names) -> Names:
+    """The names behind an operator. names : before it."""
+    match operator:
+        case Match(patterns=patterns):
+            nodes = [part for pattern in patterns for part in pattern.nodes]
+            between = [part for pattern in patterns for part in pattern.relationships]
+            paths = [pattern.name.text for pattern in patterns if pattern.name is not None]
+            groups = [name.text for one in between if one.repeated for name, _ in group_names(one)]
+            return _joined(names, [*_variables([*nodes, *between]), *groups, *paths])
+        case Create(patterns=patterns):
+            return _joined(names, [name for pattern in patterns for name in _named(pattern)])
+        case Merge(pattern=pattern):
+            return _joined(names, _named(pattern))
+        case Unwind(variable=variable):
+            return (*(name for name in names if name != variable.text), variable.text)
+        case LoadCsv(variable=variable):
+            return (*names, variable.text)
+        case Project(columns=columns):
+            return tuple(column.name for column in columns)
+        case Aggregate(keys=keys, calls=calls, rest=rest):
+            return (*(key.name for key in keys), *(call.name for call in calls), *rest)
+        case Finish():
+            return ()
+        case Apply(brings=brings):
+            return _joined(names, brings)
+        case CallProcedure(yields=yields):
+            return (*names, *(alias.text for _, alias in yields or ()))
+        case _:
+            return names
+
+
+def _named(pattern: PathPattern) -> list[str]:
+    """What the user named in a pattern: nodes, relationships, the path."""
+    named = _variables([*pattern.nodes, *pattern.relationships])
+    return named if pattern.name is None else [*named, pattern.name.text]
+
+
+def _variables(parts: list[NodePattern | RelationshipPattern]) -> list[str]:
+    return [part.variable.text for part in parts if part.variable is not None]
+
+
+def _joined(names: Names, more: list[str] | Names) -> Names:
+    """The names with others; hidden ones end with their operator."""
+    return tuple(dict.fromkeys((*names, *(name for name in more if not is_hidden(name)))))

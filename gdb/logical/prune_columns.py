@@ -1,0 +1,31 @@
+"""What nobody asks for is not passed on.
+
+Project a, a.x AS x, b   Match (a)-->(c)   Project c.y, x
+Project a, a.x AS x      Match (a)-->(c)   Project c.y, x
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from gdb.language.syntax import Variable
+from gdb.logical.demand import demands
+from gdb.logical.operators import Aggregate, Operators, Project
+
+
+def prune_columns(operators: Operators, names: tuple[str, ...]) -> Operators:
+    """See the module. What is computed stays: it may fail."""
+    found = []
+    for operator, demand in zip(operators, demands(operators, names), strict=True):
+        match operator:
+            case Project(columns=columns):
+                kept = [
+                    column
+                    for column in columns
+                    if column.name in demand.live or not isinstance(column.expression, Variable)
+                ]
+                operator = replace(operator, columns=tuple(kept))
+            case Aggregate(rest=rest):
+                operator = replace(operator, rest=tuple(n for n in rest if n in demand.live))
+        found.append(operator)
+    return tuple(found)

@@ -1,0 +1,83 @@
+"""Operators as EXPLAIN shows them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from gdb.language.expression_text import expression_text, name_text
+from gdb.language.printer import clause_text, sort_text
+from gdb.language.syntax import Expression
+from gdb.logical.operators import (
+    MADE,
+    Aggregate,
+    Apply,
+    Column,
+    Distinct,
+    Filter,
+    Limit,
+    Operator,
+    Plan,
+    Project,
+    Sort,
+)
+
+_MADE = re.compile(f"`{MADE}([a-z]+[0-9]+)`")
+
+
+def plan_lines(plan: Plan, indent: str = "") -> Iterator[str]:
+    """One line for each operator, the first one first; what is done for each row is indented."""
+    for number, operators in enumerate(plan.sides):
+        if number:
+            yield f"{indent}Union{' all' * plan.all[number - 1]}"
+        for operator in operators:
+            yield from operator_lines(operator, indent)
+
+
+def operator_lines(operator: Operator, indent: str = "") -> Iterator[str]:
+    """The line of an operator, and those of what it does for each row."""
+    yield indent + _MADE.sub(r"#\1", operator_text(operator))
+    if isinstance(operator, Apply):
+        yield from plan_lines(operator.plan, indent + "  ")
+
+
+def operator_text(operator: Operator) -> str:
+    match operator:
+        case Project(columns=columns):
+            return _line("Project", map(_column, columns))
+        case Aggregate(keys=keys, calls=calls):
+            groups = ", ".join(map(_column, keys))
+            by = f" by {groups}" if groups else ""
+            made = ", ".join(
+                f"{expression_text(one.call)} AS {name_text(one.name)}" for one in calls
+            )
+            return f"Aggregate{by}" + (f": {made}" if made else "")
+        case Distinct(names=names):
+            return _line("Distinct", map(name_text, names))
+        case Sort(keys=keys):
+            return _line("Sort", map(sort_text, keys))
+        case Limit(skip=skip, limit=limit):
+            return _line("Limit", _cut(skip, limit))
+        case Filter(condition=condition):
+            return f"Filter {expression_text(condition)}"
+        case Apply(sees=sees, optional=optional):
+            return _line(f"Apply{' optional' * optional}", map(name_text, sees))
+        case _:
+            return clause_text(operator)
+
+
+def _line(word: str, parts: Iterator[str] | map[str]) -> str:
+    return " ".join([word, ", ".join(parts)]).rstrip()
+
+
+def _column(column: Column) -> str:
+    if column.passes_on:
+        return name_text(column.name)
+    return f"{expression_text(column.expression)} AS {name_text(column.name)}"
+
+
+def _cut(skip: Expression | None, limit: Expression | None) -> Iterator[str]:
+    if limit is not None:
+        yield expression_text(limit)
+    if skip is not None:
+        yield f"skip {expression_text(skip)}"

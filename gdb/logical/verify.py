@@ -1,0 +1,66 @@
+"""What holds for operators, whichever passes they went through."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from gdb.errors import InternalError
+from gdb.language.clauses import Unwind
+from gdb.language.mentions import mentioned
+from gdb.language.syntax import Expression
+from gdb.logical.operators import (
+    MADE,
+    Aggregate,
+    Distinct,
+    Filter,
+    Names,
+    Operator,
+    Operators,
+    Project,
+    Sort,
+    names_after,
+)
+
+
+def verify(operators: Operators, names: Names, asked: Names) -> None:
+    """names : before the operators. asked : in the end.
+
+    Raises
+    ------
+    InternalError : an operator asks for a name that the rows do not have there.
+    """
+    for operator in operators:
+        known = {*names}
+        for name in _names(operator):
+            if name not in known:
+                raise InternalError(
+                    f"{type(operator).__name__} asks for {name!r}, and there is {names}."
+                )
+        names = names_after(operator, names)
+    if not {*asked} <= {*names}:
+        raise InternalError(f"the answer is to have {asked}, and there is {names}.")
+
+
+def _names(operator: Operator) -> Iterator[str]:
+    """The names that must be there. A name that a user wrote may be that of something inside an expression."""
+    if isinstance(operator, Distinct):
+        yield from operator.names
+    if isinstance(operator, Aggregate):
+        yield from operator.rest
+    for expression in _expressions(operator):
+        yield from (name for name in mentioned(expression) if name.startswith(MADE))
+
+
+def _expressions(operator: Operator) -> Iterator[Expression]:
+    match operator:
+        case Project(columns=columns):
+            yield from (column.expression for column in columns)
+        case Aggregate(keys=keys, calls=calls):
+            yield from (key.expression for key in keys)
+            yield from (gathered.call for gathered in calls)
+        case Sort(keys=sorts):
+            yield from (item.expression for item in sorts)
+        case Filter(condition=condition):
+            yield condition
+        case Unwind(list=of):
+            yield of
