@@ -144,7 +144,7 @@ def timed(ask: Callable[[], list[tuple[object, ...]]], runs: int) -> tuple[list[
 
 def over_rows(db: gdb.Database, text: str, limit: float) -> tuple[list[object] | None, float]:
     """The answer over rows, asked once; None over the limit."""
-    by_operators.ONLY_ROWS = True
+    by_operators.WAY = "rows"
     begin = time.process_time()
     try:
         found = list[object](db.execute(text, timeout=limit).fetchall())
@@ -152,7 +152,7 @@ def over_rows(db: gdb.Database, text: str, limit: float) -> tuple[list[object] |
     except QueryTimeout:
         return None, limit
     finally:
-        by_operators.ONLY_ROWS = False
+        by_operators.WAY = None
 
 
 def main(line: list[str] | None = None) -> int:

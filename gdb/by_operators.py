@@ -10,7 +10,7 @@ import logging
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from gdb import garbage, limits
 from gdb.allowance import Allowance, here
@@ -35,8 +35,9 @@ if TYPE_CHECKING:
     from gdb.storage.transaction import Changes
 
 _log = logging.getLogger("gdb")
-ONLY_ROWS = False
-"""Whether no operator runs over columns: rows are the definition that tests compare with."""
+WAY: Literal["columns", "rows"] | None = None
+"""Where all operators run, for tests: over columns, if these can, whatever the graph and the rows; or over rows, which
+are the definition. None: as it is faster."""
 SMALL = 2_000
 """Below so many nodes and relationships rows are faster: a chain takes some milliseconds before it begins."""
 LARGE = 10_000
@@ -65,12 +66,14 @@ class Asked:
 class Choice:
     """How the operators of a plan run.
 
-    columns : all of them over columns. first : or the first ones. why : not all.
+    columns : all of them over columns. first : or the first ones. why : not all. bounded : over rows, as long as these
+    are few; else it is chosen again.
     """
 
     columns: Chain | None
     first: Prefix | None
     why: str
+    bounded: bool = False
 
 
 def answered(
@@ -90,22 +93,24 @@ def answered(
     ------
     GdbError : as `pipeline.answer`; ReadOnlyError, StoreLocked, ChangeRefused where it writes.
     """
-    from gdb.rows.run import plan_writes
+    from gdb.rows.run import TooMany, plan_writes
 
     writes = plan_writes(asked.plan)
-    memory = half_of_memory() if request.memory is None else request.memory
-    allowance = Allowance(memory, clock.deadline, request.cancel)
 
-    def run(snapshot: Snapshot, changes: Changes | None) -> tuple[_Made, Context, Choice]:
-        context = _context(request, snapshot, changes, clock, allowance)
+    def run(
+        snapshot: Snapshot, changes: Changes | None, few: bool = True
+    ) -> tuple[_Made, Context, Choice]:
+        context = _context(request, snapshot, changes, clock)
         try:
-            choice = clock.step("plan", lambda: _chosen(request, asked, context, refuse))
+            choice = clock.step("plan", lambda: _chosen(request, asked, context, refuse, few))
             return _run(request, asked, context, choice, clock), context, choice
+        except TooMany:
+            return run(snapshot, changes, few=False)
         finally:
             context.graph.release()
 
     if asked.explain:
-        context = _context(request, snapshot, None, clock, allowance)
+        context = _context(request, snapshot, None, clock)
         lines = _explained(asked, _chosen(request, asked, context, refuse))
         return Result.of_lines("plan", lines, Summary(dict(clock.seconds), "", len(lines)))
     if not writes:
@@ -155,14 +160,22 @@ def is_small(snapshot: Snapshot) -> bool:
 
 
 def _chosen(
-    request: Request, asked: Asked, context: Context, refuse: Callable[[str], None]
+    request: Request,
+    asked: Asked,
+    context: Context,
+    refuse: Callable[[str], None],
+    few: bool = True,
 ) -> Choice:
+    """few : whether it may be bounded."""
+    from gdb.rows.anchored import begins_with_few
     from gdb.rows.run import plan_writes
 
     plan, why, snapshot = asked.plan, asked.why, context.graph.snapshot
-    if ONLY_ROWS:
+    if WAY == "rows":
         return Choice(None, None, f"{why}; no operator may run over columns")
-    small = is_small(snapshot)
+    small = is_small(snapshot) and WAY is None
+    if few and not small and WAY is None and begins_with_few(context, plan):
+        return Choice(None, None, f"{why}; it begins with few rows", bounded=True)
     if plan_writes(plan):
         why = f"{why}, and it writes"
     elif asked.refused:
@@ -224,7 +237,7 @@ def _ran(context: Context, plan: Plan, choice: Choice, request: Request) -> Answ
 
         start = begun(context, choice.first, request.memory)
         plan = plan if start is None else choice.first.rest
-    return rows_of(context, plan, start)
+    return rows_of(context, plan, start, choice.bounded)
 
 
 def _given(found: Answer) -> list[Row]:
@@ -255,12 +268,13 @@ def _context(
     snapshot: Snapshot,
     changes: Changes | None,
     clock: Clock,
-    allowance: Allowance,
 ) -> Context:
     from gdb.rows.context import Context
     from gdb.rows.graph import Graph
     from gdb.rows.values import taken
 
+    memory = half_of_memory() if request.memory is None else request.memory
+    allowance = Allowance(memory, clock.deadline, request.cancel)
     return Context(
         request.text,
         Graph(snapshot, changes, request.text),

@@ -10,6 +10,7 @@ other.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
@@ -184,6 +185,24 @@ class Plan:
     def names(self) -> Names:
         """Of its answer."""
         return behind(self.sides[0], self.start)
+
+
+def expressions_of(operator: Operator) -> Iterator[Expression]:
+    """What it computes of its rows; not what stands in a pattern, in a CALL or in what is changed."""
+    match operator:
+        case Project(columns=columns):
+            yield from (column.expression for column in columns)
+        case Aggregate(keys=keys, calls=calls):
+            yield from (key.expression for key in keys)
+            yield from (gathered.call for gathered in calls)
+        case Sort(keys=sorts):
+            yield from (item.expression for item in sorts)
+        case Filter(condition=condition):
+            yield condition
+        case Unwind(list=of):
+            yield of
+        case Match(where=where) if where is not None:
+            yield where
 
 
 # ---- names ---------------------------------------------------------------------------------------

@@ -5,19 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gdb.errors import InternalError
-from gdb.language.clauses import Unwind
 from gdb.language.mentions import mentioned
-from gdb.language.syntax import Expression
 from gdb.logical.operators import (
     MADE,
     Aggregate,
     Distinct,
-    Filter,
     Names,
     Operator,
     Operators,
-    Project,
-    Sort,
+    expressions_of,
     names_after,
 )
 
@@ -47,20 +43,5 @@ def _names(operator: Operator) -> Iterator[str]:
         yield from operator.names
     if isinstance(operator, Aggregate):
         yield from operator.rest
-    for expression in _expressions(operator):
+    for expression in expressions_of(operator):
         yield from (name for name in mentioned(expression) if name.startswith(MADE))
-
-
-def _expressions(operator: Operator) -> Iterator[Expression]:
-    match operator:
-        case Project(columns=columns):
-            yield from (column.expression for column in columns)
-        case Aggregate(keys=keys, calls=calls):
-            yield from (key.expression for key in keys)
-            yield from (gathered.call for gathered in calls)
-        case Sort(keys=sorts):
-            yield from (item.expression for item in sorts)
-        case Filter(condition=condition):
-            yield condition
-        case Unwind(list=of):
-            yield of

@@ -78,8 +78,14 @@ if TYPE_CHECKING:
     from gdb.values.kinds import Row, Value
 
 
+MOST_ROWS, MOST_FOUND = 2_000, 1_000
+"""Where a run is bounded, the rows that go into operators, and the embeddings of each part of a pattern for a batch."""
 FIRST, TIMES_MORE = 256, 8
 """Where LIMIT is to be filled, the embeddings that a MATCH finds at first, and how many times more after that."""
+
+
+class TooMany(Exception):
+    """A bounded run met more rows than its bound; it has written nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,16 +116,20 @@ def plan_writes(plan: Plan) -> bool:
     )
 
 
-def answered(context: Context, plan: Plan, start: Batches | None = None) -> Answer:
+def answered(
+    context: Context, plan: Plan, start: Batches | None = None, bounded: bool = False
+) -> Answer:
     """Run a plan.
 
-    start : the rows that it begins with; None for one row without names.
+    start : the rows that it begins with; None for one row without names. bounded : for a few rows only, until
+    something is written.
 
     Raises
     ------
+    TooMany : there are more, where it is bounded.
     GdbError : QueryError with the place, ChangeRefused, Cancelled, QueryTimeout, OutOfBudget, DeviceError.
     """
-    runner = Runner(context)
+    runner = Runner(context, Few(MOST_FOUND) if bounded else None)
     allowance = context.allowance
     context.evaluator = Evaluator(context.text, context.parameters, runner, allowance)
     try:
@@ -155,9 +165,13 @@ def _answer(allowance: Allowance, found: Batches) -> list[tuple[Value, ...]]:
 
 @dataclass(slots=True)
 class Runner:
-    """Runs plans; also what expressions ask for patterns and subqueries inside them."""
+    """Runs plans; also what expressions ask for patterns and subqueries inside them.
+
+    bound : on what each MATCH finds, where the run is bounded.
+    """
 
     context: Context
+    bound: Few | None = None
     _plans: dict[tuple[int, Names], Plan] = field(default_factory=dict)
     _patterns: dict[int, Pattern] = field(default_factory=dict)
     _kept: list[object] = field(default_factory=list)  # whose ids are keys
@@ -260,6 +274,8 @@ class Runner:
         for part in parts:
             self.context.pulse()
             self.context.handled += len(part)
+            if self.bound is not None and self.context.handled > MOST_ROWS:
+                raise TooMany
             yield part
 
     def _operator(
@@ -320,15 +336,20 @@ class Runner:
         fresh = [name for name in pattern.names if name not in rows.names]
         allowance = self.context.allowance
         size = MATCHED if few is None else FIRST
-        matching = Matching(self.context, pattern, rows.names, few)
+        bound = None if few is not None else self.bound
+        matching = Matching(self.context, pattern, rows.names, few or bound)
         for part in regrouped(allowance, rows.parts, size):
             level = allowance.made
             found = matching.extensions(part)
             numbered = found if not clause.optional else _padded(found, part, fresh)
             for some in numbered:
+                if bound is not None and bound.cut:
+                    raise TooMany
                 allowance.make(ROW * len(some), "rows")
                 yield [visible(row) for _, row in some]
                 allowance.made = level
+            if bound is not None and bound.cut:
+                raise TooMany
 
     def _unwind(self, clause: Unwind, rows: Batches) -> Parts:
         name = clause.variable.text
@@ -376,6 +397,7 @@ class Runner:
             raise InternalError("a query that writes runs without a transaction.")
         pile = Pile(context.allowance, "the rows before a clause that writes")
         rows = gathered(context.allowance, before.parts, pile)
+        self.bound = None  # what is written is not written again
         match clause:
             case Create():
                 rows = writing.create(context, clause, rows)

@@ -62,11 +62,11 @@ class Definition:
 @contextmanager
 def columns() -> Iterator[None]:
     """Small graphs are not left to rows."""
-    before, by_operators.SMALL = by_operators.SMALL, 0
+    by_operators.WAY = "columns"
     try:
         yield
     finally:
-        by_operators.SMALL = before
+        by_operators.WAY = None
 
 
 def same(one: object, other: object) -> bool:

@@ -92,7 +92,7 @@ def outcomes(
 def _run(
     db: Database, kind: str, way: str, text: str, folder: str, timeout: float, memory: int
 ) -> Outcome:
-    by_operators.ONLY_ROWS = way == "rows"
+    by_operators.WAY = "rows" if way == "rows" else None
     forget()
     begun, at, fault = resident(), time.monotonic(), ""
     try:
@@ -109,7 +109,7 @@ def _run(
     except Exception as error:
         outcome, fault = type(error).__name__, str(error)[:200]
     finally:
-        by_operators.ONLY_ROWS = False
+        by_operators.WAY = None
     seconds, size = time.monotonic() - at, resident() - begun
     return Outcome(kind, way, text, outcome, seconds, size, fault)
 

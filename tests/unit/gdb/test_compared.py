@@ -164,7 +164,7 @@ def test_every_way_gives_the_same(
             forget(db)
             agree(got, answer(db, text, one, "cpu"), text)
         patch.setattr(Query, "simple", property(lambda _: None))
-        patch.setattr(by_operators, "ONLY_ROWS", True)
+        patch.setattr(by_operators, "WAY", "rows")
         for one, got in zip(asked, found, strict=True):
             forget(db)
             agree(got, answer(db, text, one, "cpu"), text)
@@ -173,8 +173,7 @@ def test_every_way_gives_the_same(
     ):  # operator by operator, over columns and over rows, in the nest as well
         patch.setattr(Query, "simple", property(lambda _: None))
         for columns_ in (True, False):
-            patch.setattr(by_operators, "SMALL", 0)
-            patch.setattr(by_operators, "ONLY_ROWS", not columns_)
+            patch.setattr(by_operators, "WAY", "columns" if columns_ else "rows")
             for one, got in zip(asked, found, strict=True):
                 agree(got, answer(db, text, one, device), text)
     forget(db)

@@ -30,9 +30,9 @@ def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
     """Queries of several clauses go this way."""
     monkeypatch.setattr(logical, "REWRITES", ())  # which make one pattern of clauses
     if request.param == "rows":
-        monkeypatch.setattr(by_operators, "ONLY_ROWS", True)
+        monkeypatch.setattr(by_operators, "WAY", "rows")
     else:
-        monkeypatch.setattr(by_operators, "SMALL", 0)
+        monkeypatch.setattr(by_operators, "WAY", "columns")
     return str(request.param)
 
 

@@ -224,7 +224,7 @@ def test_many_clauses_over_columns(db: gdb.Database, monkeypatch: pytest.MonkeyP
         looked += 1
         return mentioned(expression)
 
-    monkeypatch.setattr(by_operators, "SMALL", 0)
+    monkeypatch.setattr(by_operators, "WAY", "columns")
     monkeypatch.setattr(demand, "mentioned", counted)
     db.execute("CREATE (:N {x: 1}), (:N {x: 2})")
     found = db.execute("MATCH (n:N) WITH n.x AS x " + "WITH x, x + 1 AS y " * 300 + "RETURN sum(x)")

@@ -214,6 +214,5 @@ ANSWERS = {
 @pytest.mark.parametrize("rows", [False, True])
 @pytest.mark.parametrize("text", ANSWERS)
 def test_answers(db: Database, text: str, rows: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(by_operators, "ONLY_ROWS", rows)
-    monkeypatch.setattr(by_operators, "SMALL", 0)
+    monkeypatch.setattr(by_operators, "WAY", "rows" if rows else "columns")
     assert db.execute(text).fetchall() == ANSWERS[text]

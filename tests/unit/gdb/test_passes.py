@@ -137,9 +137,9 @@ class Passed(Queries):
 def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
     """Queries of several clauses go this way."""
     if request.param == "rows":
-        monkeypatch.setattr(by_operators, "ONLY_ROWS", True)
+        monkeypatch.setattr(by_operators, "WAY", "rows")
     else:
-        monkeypatch.setattr(by_operators, "SMALL", 0)
+        monkeypatch.setattr(by_operators, "WAY", "columns")
     return str(request.param)
 
 

@@ -33,14 +33,14 @@ class Mixed(Queries):
 
 @pytest.fixture
 def db(monkeypatch: pytest.MonkeyPatch) -> Iterator[Database]:
-    monkeypatch.setattr(by_operators, "SMALL", 0)
+    monkeypatch.setattr(by_operators, "WAY", "columns")
     with gdb.connect() as made:
         yield made
 
 
 def over_rows(db: Database, text: str) -> list[str] | type[Exception]:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(by_operators, "ONLY_ROWS", True)
+        patch.setattr(by_operators, "WAY", "rows")
         return answer(db, text)
 
 

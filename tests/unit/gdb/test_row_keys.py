@@ -185,7 +185,7 @@ OVER_COLUMNS = [
 
 @pytest.mark.parametrize("seed", range(2))
 def test_over_columns_as_over_rows(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(by_operators, "SMALL", 0)
+    monkeypatch.setattr(by_operators, "WAY", "columns")
     monkeypatch.setattr(chain_seek, "PART", 0)
     looked: list[object] = []
     holders = chain_run.holders
@@ -206,7 +206,7 @@ def test_over_columns_as_over_rows(seed: int, monkeypatch: pytest.MonkeyPatch) -
         for text in OVER_COLUMNS:
             for values in LISTS:
                 with monkeypatch.context() as patch:
-                    patch.setattr(by_operators, "ONLY_ROWS", True)
+                    patch.setattr(by_operators, "WAY", "rows")
                     expected = Counter(map(repr, db.execute(text, {"v": values}).fetchall()))
                 found = db.execute(text, {"v": values})
                 columns += found.summary.evaluator == "duckdb"
@@ -217,7 +217,7 @@ def test_over_columns_as_over_rows(seed: int, monkeypatch: pytest.MonkeyPatch) -
 
 
 def test_explain_says_what_is_looked_up(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(by_operators, "SMALL", 0)
+    monkeypatch.setattr(by_operators, "WAY", "columns")
     with gdb.connect() as db:
         db.execute("UNWIND range(1, 9) AS k CREATE (:P {id: k})")
         text = "MATCH (m:P {id: 2}) WITH m.id + 1 AS k MATCH (n:P {id: k}) RETURN n"
