@@ -93,34 +93,30 @@ def answered(
     ------
     GdbError : as `pipeline.answer`; ReadOnlyError, StoreLocked, ChangeRefused where it writes.
     """
-    from gdb.rows.run import TooMany, plan_writes
+    from gdb.rows.run import plan_writes
 
     writes = plan_writes(asked.plan)
 
-    def run(
-        snapshot: Snapshot, changes: Changes | None, few: bool = True
-    ) -> tuple[_Made, Context, Choice]:
-        context = _context(request, snapshot, changes, clock)
-        try:
-            choice = clock.step("plan", lambda: _chosen(request, asked, context, refuse, few))
-            return _run(request, asked, context, choice, clock), context, choice
-        except TooMany:
-            return run(snapshot, changes, few=False)
-        finally:
-            context.graph.release()
+    def run(snapshot: Snapshot, changes: Changes | None) -> _Made:
+        found = _tried(request, asked, snapshot, changes, clock, refuse, few=True)
+        if found is None:  # more rows than were tried
+            found = _tried(request, asked, snapshot, changes, clock, refuse, few=False)
+        assert found is not None
+        return found
 
     if asked.explain:
         context = _context(request, snapshot, None, clock)
         lines = _explained(asked, _chosen(request, asked, context, refuse))
         return Result.of_lines("plan", lines, Summary(dict(clock.seconds), "", len(lines)))
     if not writes:
-        made, context, choice = run(snapshot, None)
+        made = run(snapshot, None)
     elif change is None:
         raise ReadOnlyError("a query that writes was asked of a graph that is only read.")
     else:
         with change(request, clock) as changes:
             # all that can fail comes before the commit
-            made, context, choice = run(changes.view, changes)
+            made = run(changes.view, changes)
+    context = made.context
     warnings = (*asked.warnings, *made.warnings)
     if context.handled > LARGE and not writes:
         told = f"{context.handled:,} rows went through Python, which is slow: {made.why}"
@@ -136,7 +132,7 @@ def answered(
         why=made.why,
     )
     if asked.profile:
-        lines = [*_explained(asked, choice), *made.lines, *_ran_lines(context, summary)]
+        lines = [*_explained(asked, made.choice), *made.lines, *_ran_lines(context, summary)]
         return Result.of_lines("plan", lines, replace(summary, rows=len(lines)))
     return Result(made.answer, warnings=tuple(dict.fromkeys(warnings)), summary=summary)
 
@@ -146,6 +142,8 @@ class _Made:
     """why : of rows, and of what failed over columns. lines : what PROFILE says of the steps over columns."""
 
     answer: ColumnAnswer | RowAnswer
+    context: Context
+    choice: Choice
     why: str
     warnings: tuple[str, ...] = ()
     lines: tuple[str, ...] = ()
@@ -210,6 +208,28 @@ def _makes_rows(plan: Plan) -> bool:
 # ---- run -----------------------------------------------------------------------------------------
 
 
+def _tried(
+    request: Request,
+    asked: Asked,
+    snapshot: Snapshot,
+    changes: Changes | None,
+    clock: Clock,
+    refuse: Callable[[str], None],
+    few: bool,
+) -> _Made | None:
+    """few : whether the run may be bounded; None where it met more rows."""
+    from gdb.rows.run import TooMany
+
+    context = _context(request, snapshot, changes, clock)
+    try:
+        choice = clock.step("plan", lambda: _chosen(request, asked, context, refuse, few))
+        return _run(request, asked, context, choice, clock)
+    except TooMany:
+        return None
+    finally:
+        context.graph.release()
+
+
 def _run(request: Request, asked: Asked, context: Context, choice: Choice, clock: Clock) -> _Made:
     if choice.columns is not None:
         from gdb.chain.run import attempted
@@ -220,12 +240,12 @@ def _run(request: Request, asked: Asked, context: Context, choice: Choice, clock
         if not isinstance(found, GdbError):
             limits.check_rows(len(found.answer))
             answer = ColumnAnswer(found.answer, context.graph.snapshot)
-            return _Made(answer, choice.why, chain.warnings, tuple(found.lines))
+            return _Made(answer, context, choice, choice.why, chain.warnings, tuple(found.lines))
         choice = replace(choice, why=f"{choice.why}; over columns it failed: {found.message}")
     with context.allowance, _not_too_deep(), garbage.rarely():
         over_rows = clock.step("run", lambda: _ran(context, asked.plan, choice, request))
         rows = clock.step("tail", lambda: _given(over_rows))
-    return _Made(RowAnswer(over_rows.columns, rows), choice.why)
+    return _Made(RowAnswer(over_rows.columns, rows), context, choice, choice.why)
 
 
 def _ran(context: Context, plan: Plan, choice: Choice, request: Request) -> Answer:
