@@ -157,7 +157,16 @@ def refuse(wrong: Bools, array: Array, valid: Bools | None, reason: str, cure: s
     rows = np.flatnonzero(wrong if valid is None else wrong & valid)
     if len(rows):
         row = int(rows[0])
-        raise Unfit(reason, cure, row, str(array[row]))
+        raise Unfit(reason, cure, row, _shown(array[row]))
+
+
+def _shown(value: np.generic) -> str:
+    """A value for an error. NumPy 2.5 refuses to write times that are too far away; then it is their number."""
+    try:
+        return str(value)
+    except OverflowError:
+        unit, many = np.datetime_data(value.dtype)
+        return f"{value.view(np.int64)} times {many} {unit}"
 
 
 def made(kind: Kind, values: Array, valid: Bools | None) -> Column:
