@@ -165,7 +165,7 @@ def _shown(value: np.generic) -> str:
     try:
         return str(value)
     except OverflowError:
-        unit, many = np.datetime_data(value.dtype)
+        unit, many = np.datetime_data(cast("np.dtype[np.datetime64]", value.dtype))
         return f"{value.view(np.int64)} times {many} {unit}"
 
 
