@@ -8,6 +8,8 @@ GPU_PYTHON ?= $(BIN)/python
 # Of make cycle.
 READERS ?= 8
 RUN_SECONDS ?= 60
+# Of make tck and make unique: chosen, operators, columns or rows.
+WAY ?= chosen
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test crash cycle model unique corrupt hostile hostile-queries fork check tck fuzz-language signals format bench bench-long \
@@ -38,7 +40,7 @@ model: $(STAMP) ## transactions in any order, against a model of dicts, for ten 
 	PYTHONPATH=. $(BIN)/python -m tests.unit.gdb.test_transaction_model --seconds 600
 
 unique: $(STAMP) ## 10,000 random patterns in every match mode, then paths, clauses and writes, against brute force
-	PYTHONPATH=. $(BIN)/python -m tests.fuzz
+	PYTHONPATH=. $(BIN)/python -m tests.fuzz --way $(WAY)
 
 check: $(STAMP) ## format, lint, types, and which room may import which
 	$(BIN)/ruff format --check .
@@ -48,7 +50,7 @@ check: $(STAMP) ## format, lint, types, and which room may import which
 	$(BIN)/lint-imports
 
 tck: $(STAMP) ## the openCypher TCK, where ../shared/tck is: a table, and what differs from tests/tck/known.txt
-	PYTHONPATH=. $(BIN)/python -m tests.tck.scenarios
+	PYTHONPATH=. $(BIN)/python -m tests.tck.scenarios --way $(WAY)
 
 fuzz-language: $(STAMP) ## 100,000 queries, valid and broken: a result or an error with its place, nothing else
 	PYTHONPATH=. $(BIN)/python -m tests.fuzz.language --number 100000

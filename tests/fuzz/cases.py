@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
 import gdb
+from tests.ways import WAYS, forced
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +67,7 @@ def main(suites: dict[str, tuple[Suite, int]]) -> None:
     )
     parser.add_argument("--cases", type=int, help="of each suite")
     parser.add_argument("--seed", type=int, default=0, help="to begin with")
+    parser.add_argument("--way", choices=WAYS, default="chosen", help="that all queries go")
     parser.add_argument("--show", type=int, default=5, help="how many failures to print")
     given = parser.parse_args()
     failed = 0
@@ -73,7 +75,8 @@ def main(suites: dict[str, tuple[Suite, int]]) -> None:
         suite, usual = suites[name]
         begin = time.monotonic()
         seeds = range(given.seed, given.seed + sys.maxsize // 2)
-        tried, failures = run(suite, seeds, given.cases or usual)
+        with forced(given.way):
+            tried, failures = run(suite, seeds, given.cases or usual)
         for failure in failures[: given.show]:
             print(failure)
         seconds = time.monotonic() - begin

@@ -1,6 +1,7 @@
 """The scenarios of the openCypher TCK, run on gdb, and the list of those that do not pass.
 
     make tck                                     prints a table, and what differs from the list
+    make tck WAY=rows                            the same, forced to go one way (`tests.ways`)
     UPDATE_TCK=1 make tck                        writes the list anew; reasons that stand there are kept
 
 The TCK and its runner lie beside the repository (`../shared/tck`). A scenario's name is its folder and file, the number
@@ -10,6 +11,7 @@ reason.
 
 from __future__ import annotations
 
+import argparse
 import importlib
 import os
 import sys
@@ -19,6 +21,8 @@ from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from multiprocessing import get_context
 from pathlib import Path
+
+from tests.ways import WAYS, Way, forced
 
 FOLDER = Path(__file__).parents[3] / "shared" / "tck"
 KNOWN = Path(__file__).with_name("known.txt")
@@ -57,21 +61,21 @@ def absent() -> str:
     return ""
 
 
-def run(workers: int = 0) -> list[Outcome]:
-    """Run all, in file order. workers : processes; 0 for one on each core, 1 for this one.
+def run(workers: int = 0, way: Way = "chosen") -> list[Outcome]:
+    """Run all, in file order. workers : processes; 0 for one on each core, 1 for this one. way : that queries go.
 
     Every worker takes each `workers`-th scenario: the slow ones stand together in the files.
     """
     many = workers or len(os.sched_getaffinity(0))
     if many == 1:
-        return [outcome for _, outcome in _run_some(0, 1)]
+        return [outcome for _, outcome in _run_some(0, 1, way)]
     with ProcessPoolExecutor(many, get_context("spawn")) as pool:
-        parts = pool.map(_run_some, range(many), [many] * many)
+        parts = pool.map(_run_some, range(many), [many] * many, [way] * many)
         found = sorted((pair for part in parts for pair in part), key=lambda pair: pair[0])
     return [outcome for _, outcome in found]
 
 
-def _run_some(first: int, step: int) -> list[tuple[int, Outcome]]:
+def _run_some(first: int, step: int, way: Way) -> list[tuple[int, Outcome]]:
     """Every `step`-th scenario, with its place among all."""
     if str(FOLDER) not in sys.path:
         sys.path.insert(0, str(FOLDER))
@@ -81,7 +85,8 @@ def _run_some(first: int, step: int) -> list[tuple[int, Outcome]]:
     found = []
     for place in range(first, len(scenarios), step):
         one = scenarios[place]
-        ended = runner.run_one(adapter, FOLDER / "graphs", one, "type")
+        with forced(way):
+            ended = runner.run_one(adapter, FOLDER / "graphs", one, "type")
         name = f"{one['id']} {one['name']}"
         why = "" if ended["status"] == "pass" else str(ended["why"])
         found.append((place, Outcome(one["folder"], name, ended["status"], why)))
@@ -149,7 +154,9 @@ def main() -> int:
     if why:
         print(why, file=sys.stderr)
         return 2
-    outcomes = run()
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--way", choices=WAYS, default="chosen", help="that all queries go")
+    outcomes = run(way=parser.parse_args().way)
     print("\n".join(table(outcomes)))
     reasons = known() if KNOWN.exists() else {}
     if os.environ.get("UPDATE_TCK"):

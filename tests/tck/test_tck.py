@@ -15,12 +15,13 @@ FAILED = Outcome("a", "a/One#1 [2] y", "fail", "rows [], expected [[1]]")
 SKIPPED = Outcome("a", "a/One#2 [3] z", "skip", "@ignore")
 
 
-@pytest.fixture(scope="module")
-def outcomes() -> list[Outcome]:
+@pytest.fixture(scope="module", params=["chosen", "columns", "rows"])
+def outcomes(request: pytest.FixtureRequest) -> list[Outcome]:
+    """Of all scenarios, whichever way queries go."""
     why = scenarios.absent()
     if why:
         pytest.skip(why)
-    return scenarios.run()
+    return scenarios.run(way=request.param)
 
 
 def test_nothing_fails_that_is_not_listed(outcomes: list[Outcome]) -> None:

@@ -1,0 +1,27 @@
+"""Every way to run a query, forced: what `gdb.by_operators` and `gdb.pipeline` choose between."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Literal, get_args
+
+from gdb import by_operators
+from gdb.language.clauses import Query
+
+Way = Literal["chosen", "operators", "columns", "rows"]
+WAYS: tuple[Way, ...] = get_args(Way)
+
+
+@contextmanager
+def forced(way: Way) -> Iterator[None]:
+    """Queries run as the library chooses; no query as one pattern and its tail; all operators over columns where they
+    can; or over rows."""
+    simple, before = Query.simple, by_operators.WAY
+    if way != "chosen":
+        Query.simple = property(lambda _: None)  # type: ignore[assignment,method-assign]
+        by_operators.WAY = None if way == "operators" else way
+    try:
+        yield
+    finally:
+        Query.simple, by_operators.WAY = simple, before  # type: ignore[method-assign]
