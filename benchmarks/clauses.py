@@ -24,8 +24,8 @@ import numpy as np
 
 import gdb
 import results
-from gdb import by_operators
 from gdb.errors import QueryTimeout
+from gdb.run import by_operators
 from peers.report import figures
 
 SEED = 11

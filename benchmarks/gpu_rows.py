@@ -25,12 +25,13 @@ import gdb
 import graphs
 import results
 from decomposition import PUBLISHED, read_subjects
-from gdb import options, planner
+from gdb import planner
 from gdb.executor import run
 from gdb.executor.gpu import memory, special
 from gdb.executor.run import Options, Profile
 from gdb.language.binder import bind
 from gdb.language.parser import parse
+from gdb.run import options
 from gdb.storage.store import Store
 from gpu import COMPILING, loaded, unready
 from peers.report import figures

@@ -14,7 +14,7 @@ from pathlib import Path
 import results
 
 REPOSITORY = Path(__file__).resolve().parent.parent
-SUBJECTS = ("gdb", "gdb.api", "numpy", "duckdb", "llvmlite", "sqlglot", "prompt_toolkit")
+SUBJECTS = ("gdb", "gdb.api.database", "numpy", "duckdb", "llvmlite", "sqlglot", "prompt_toolkit")
 _PROGRAM = "import time; t = time.process_time(); import {0}; print(time.process_time() - t, time.process_time())"
 
 

@@ -24,9 +24,9 @@ import numpy as np
 import gdb
 import graphs
 import results
-from gdb import counting
-from gdb.entities import Cell
+from gdb.answer.entities import Cell
 from gdb.errors import QueryTimeout
+from gdb.physical import counting
 from peers.report import figures
 
 FILES = {

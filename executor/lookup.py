@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from gdb import usage, waiting
+from gdb.base import usage, waiting
+from gdb.base.once import MadeOnce
 from gdb.errors import TypeProblem
-from gdb.once import MadeOnce
 from gdb.storage.model import ITEM_OF, TEXT_KINDS, Column, Item, Kind
 from gdb.storage.slices import Slice, follow_one_another
 from gdb.storage.temporal import text_of

@@ -1,8 +1,8 @@
 """Simple conditions on the properties of one element, evaluated by NumPy over the columns in place.
 
 A condition is a tree of the classes below. What it gives for each row is true, false or null; a `Mask` holds where it
-is true and where it is null. The meaning is that of `gdb.evaluator`: integers and floats are compared exactly, a NaN
-equals nothing, texts are in the order of their code points, which is that of their UTF-8.
+is true and where it is null. The meaning is that of `gdb.physical.evaluator`: integers and floats are compared exactly,
+a NaN equals nothing, texts are in the order of their code points, which is that of their UTF-8.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ from typing import Literal, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from gdb import waiting
+from gdb.base import waiting
+from gdb.base.machine.cores import cores
 from gdb.errors import InternalError
 from gdb.executor import texts
-from gdb.machine.cores import cores
 from gdb.storage.model import I64, Column, Kind
 
 Bools: TypeAlias = npt.NDArray[np.bool_]

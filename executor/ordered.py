@@ -12,12 +12,12 @@ from functools import partial
 
 import numpy as np
 
-from gdb import waiting
+from gdb.base import waiting
+from gdb.base.once import MadeOnce
 from gdb.executor.nest import Within
 from gdb.executor.nest_windows import Orders
 from gdb.executor.plan import MISSING, Compare, ViewSpec
 from gdb.executor.source import GraphSource
-from gdb.once import MadeOnce
 from gdb.storage.adjacency import I64, U32, Adjacency, Direction
 
 MOST_KEPT = 1 << 30  # bytes for one view; rows that would take more are not ordered

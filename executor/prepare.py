@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 import numpy.typing as npt
 
-from gdb import usage
+from gdb.base import usage
 from gdb.executor import nest_passes, nest_tail
 from gdb.executor.nest import EdgeLevel, Level, LoopNest, Node, Order, SetOp, VertexLevel, lower
 from gdb.executor.ordered import Ordered, ends, ordered, orders

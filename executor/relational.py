@@ -20,7 +20,8 @@ from typing import TYPE_CHECKING, TypeVar
 import duckdb
 import numpy as np
 
-from gdb import forks, waiting
+from gdb.base import forks, waiting
+from gdb.base.once import PerProcess
 from gdb.errors import (
     ArgumentProblem,
     ArithmeticProblem,
@@ -35,7 +36,6 @@ from gdb.errors import (
 )
 from gdb.executor import python_functions
 from gdb.executor.arrow import Array, ArrowStream, read_stream
-from gdb.once import PerProcess
 from gdb.storage import scratch_folder
 from gdb.storage.engine import stream_errors
 from gdb.storage.sandbox import Setting, sandboxed

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Generic, TypeVar
 
 import numpy as np
 
-from gdb import usage
+from gdb.base import usage
 from gdb.errors import CountOverflow, DeviceError, InternalError
 from gdb.executor.embeddings import Embeddings, Wanted, unbound_edges
 from gdb.executor.given import Given

@@ -16,8 +16,8 @@ from itertools import pairwise
 
 import numpy as np
 
+from gdb.base.once import PerProcess
 from gdb.errors import Cancelled, OutOfBudget, QueryTimeout
-from gdb.once import PerProcess
 from gdb.storage.adjacency import I64
 
 _helpers = PerProcess(lambda: ThreadPoolExecutor(os.cpu_count() or 1, thread_name_prefix="gdb"))
@@ -129,7 +129,7 @@ class Watch:
         enough = self.limit is not None and self.found >= self.limit
         late = self.deadline is not None and time.monotonic() > self.deadline
         if late and self.stopped.is_set() and not enough:
-            # `timeout` is what was left of it when this run began: who set it names it (`gdb.request.Clock`)
+            # `timeout` is what was left of it when this run began: who set it names it (`gdb.run.request.Clock`)
             raise QueryTimeout(
                 "The query ran longer than its timeout.", "Raise timeout= or ask for less."
             )

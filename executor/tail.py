@@ -23,10 +23,10 @@ from gdb.storage import slices
 from gdb.storage.model import I64, Column, Kind
 
 if TYPE_CHECKING:
+    from gdb.base.values.duration import Duration
+    from gdb.base.values.temporal import Temporal
     from gdb.executor.arrow import Array
     from gdb.storage.snapshot import Snapshot
-    from gdb.values.duration import Duration
-    from gdb.values.temporal import Temporal
 
 NUMBER = "n"  # the column of how many embeddings a row stands for
 

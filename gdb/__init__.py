@@ -18,42 +18,54 @@ from gdb import errors
 from gdb.errors import GdbError
 
 if TYPE_CHECKING:
-    from gdb.api import Database, connect
-    from gdb.entities import Node, Path, Relationship
-    from gdb.held import HeldSnapshot
-    from gdb.result import DeviceColumns, Result
+    from gdb.answer.entities import Node, Path, Relationship
+    from gdb.answer.result import DeviceColumns, Result
+    from gdb.api.database import Database, connect
+    from gdb.api.held import HeldSnapshot
+    from gdb.base.values.duration import Duration
+    from gdb.base.values.temporal import Date, DateTime, LocalDateTime, LocalTime, Time
+    from gdb.run.stream import Stream
     from gdb.storage.importer.meter import LoadProgress
-    from gdb.stream import Stream
 
     __version__: str
 
 __all__ = [
     "Database",
+    "Date",
+    "DateTime",
     "DeviceColumns",
+    "Duration",
     "GdbError",
     "HeldSnapshot",
     "LoadProgress",
+    "LocalDateTime",
+    "LocalTime",
     "Node",
     "Path",
     "Relationship",
     "Result",
     "Stream",
+    "Time",
     "__version__",
     "connect",
     "errors",
 ]
 
 _HOMES = {
-    "connect": "gdb.api",
-    "Database": "gdb.api",
-    "DeviceColumns": "gdb.result",
-    "HeldSnapshot": "gdb.held",
+    "connect": "gdb.api.database",
+    "Database": "gdb.api.database",
+    "DeviceColumns": "gdb.answer.result",
+    "HeldSnapshot": "gdb.api.held",
     "LoadProgress": "gdb.storage.importer.meter",
-    "Result": "gdb.result",
-    "Stream": "gdb.stream",
-    "Node": "gdb.entities",
-    "Path": "gdb.entities",
-    "Relationship": "gdb.entities",
+    "Result": "gdb.answer.result",
+    "Stream": "gdb.run.stream",
+    "Node": "gdb.answer.entities",
+    "Path": "gdb.answer.entities",
+    "Relationship": "gdb.answer.entities",
+    "Duration": "gdb.base.values.duration",
+    **dict.fromkeys(
+        ("Date", "DateTime", "LocalDateTime", "LocalTime", "Time"), "gdb.base.values.temporal"
+    ),
 }
 
 

@@ -29,11 +29,11 @@ from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 from gdb import errors
-from gdb.closing import Closing
+from gdb.base.closing import Closing
 
 if TYPE_CHECKING:
-    from gdb.api import Database
-    from gdb.result import Result, Row
+    from gdb.answer.result import Result, Row
+    from gdb.api.database import Database
 
 apilevel = "2.0"
 threadsafety = 2
@@ -184,6 +184,6 @@ class Connection(Closing):
 
 def connect(path: str | os.PathLike[str] | None = None, *, read_only: bool = False) -> Connection:
     """Open a store, or a graph in memory, as `gdb.connect` does."""
-    from gdb.api import Database
+    from gdb.api.database import Database
 
     return Connection(Database(path, read_only=read_only))

@@ -39,7 +39,7 @@ Size: TypeAlias = Literal[
 NAMES: tuple[str, ...] = (*get_args(Size), "MAX_ROWS", "MAX_SECONDS")
 NONE: Mapping[str, float] = MappingProxyType({})
 OF_DATABASE: ContextVar[Mapping[str, float]] = ContextVar("limits of a database", default=NONE)
-"""Those that the database of the query that runs has of its own (`gdb.request.Clock` sets it)."""
+"""Those that the database of the query that runs has of its own (`gdb.run.request.Clock` sets it)."""
 
 
 def size(name: Size) -> int:

@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gdb.errors import Fault
-from gdb.interrupt import Cancel, run_beside
-from gdb.progress import shown
 from gdb.repl.format import table
+from gdb.run.interrupt import Cancel, run_beside
+from gdb.run.progress import shown
 
 if TYPE_CHECKING:
     from gdb.storage.check import Outcome, Report

@@ -16,7 +16,7 @@ from enum import StrEnum
 from itertools import islice
 from typing import TypeAlias
 
-from gdb.entities import Node, Path, Relationship, literal
+from gdb.answer.entities import Node, Path, Relationship, literal
 from gdb.storage.formulas import guarded
 from gdb.storage.temporal import text_of
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, NoReturn
 from gdb.errors import GdbError, LinesSkipped
 
 if TYPE_CHECKING:
-    from gdb.api import Database
+    from gdb.api.database import Database
     from gdb.storage.importer import LoadReport
 
 _CHARACTERS = {"tab": "\t", "\\t": "\t", "space": " "}  # what is hard to type in a shell

@@ -7,13 +7,13 @@ import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TextIO
 
+from gdb.answer.summary import sentence
 from gdb.errors import InternalError
 from gdb.repl.format import Format, lines
-from gdb.summary import sentence
 
 if TYPE_CHECKING:
-    from gdb.api import Database
-    from gdb.summary import Summary
+    from gdb.answer.summary import Summary
+    from gdb.api.database import Database
 
 
 @dataclass(slots=True)

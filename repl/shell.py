@@ -20,9 +20,9 @@ from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
 from prompt_toolkit.lexers import Lexer
 from prompt_toolkit.styles import Style
 
-from gdb import private_folder
+from gdb.base import private_folder
+from gdb.base.private_folder import NotPrivate
 from gdb.errors import GdbError
-from gdb.private_folder import NotPrivate
 from gdb.repl import commands
 from gdb.repl.complete import KEYWORDS, Names, complete
 from gdb.repl.loading import option_names

@@ -6,9 +6,9 @@ What it is told to read beyond that makes it give up (-1), and `gdb.storage.segm
 
 from __future__ import annotations
 
-from gdb.machine.bits import bit_length, shifted, trailing_zeros
-from gdb.machine.compile import compiled, inlined
-from gdb.machine.memory import load_i64, store_i64
+from gdb.base.machine.bits import bit_length, shifted, trailing_zeros
+from gdb.base.machine.compile import compiled, inlined
+from gdb.base.machine.memory import load_i64, store_i64
 
 __all__ = ["bit_length", "bits", "put", "rice", "shifted", "window"]
 

@@ -13,7 +13,7 @@ from functools import partial
 
 import numpy as np
 
-from gdb import forks
+from gdb.base import forks
 from gdb.errors import ImportFailed
 from gdb.storage import ids, pcsr, properties
 from gdb.storage.adjacency import Direction

@@ -7,10 +7,10 @@ import struct
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, TypeAlias
 
-from gdb.values.duration import LONGEST, SECOND, Duration
-from gdb.values.problems import ValueProblem
-from gdb.values.temporal import Date, DateTime, LocalDateTime, LocalTime, Time
-from gdb.values.temporal_python import from_python
+from gdb.base.values.duration import LONGEST, SECOND, Duration
+from gdb.base.values.problems import ValueProblem
+from gdb.base.values.temporal import Date, DateTime, LocalDateTime, LocalTime, Time
+from gdb.base.values.temporal_python import from_python
 
 if TYPE_CHECKING:
     from gdb.storage.model import Item

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 
-from gdb import waiting
+from gdb.base import waiting
 from gdb.errors import ChangeRefused, StoreError
 from gdb.storage import delta as deltas
 from gdb.storage.build import Progress, rewrite, written_or_removed

@@ -14,7 +14,7 @@ from typing import Literal
 
 import numpy as np
 
-from gdb import usage
+from gdb.base import usage
 from gdb.storage.adjacency import Direction
 from gdb.storage.delta import TypeDelta
 from gdb.storage.model import I64, U32

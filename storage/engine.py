@@ -10,8 +10,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
-from gdb import waiting
-from gdb.machine.cores import cores
+from gdb.base import waiting
+from gdb.base.machine.cores import cores
 from gdb.storage.model import ITEM_OF, Kind
 from gdb.storage.rooted import DESCRIPTORS, Rooted
 from gdb.storage.sandbox import Setting, sandboxed

@@ -22,7 +22,7 @@ from typing import NoReturn, Protocol
 
 import numpy as np
 
-from gdb import forks, waiting
+from gdb.base import forks, waiting
 from gdb.errors import (
     ClosedError,
     CorruptStore,

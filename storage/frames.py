@@ -10,8 +10,8 @@ Source: Goldstein, Ramakrishnan, Shaft, Compressing relations and indexes, ICDE 
 
 from __future__ import annotations
 
-from gdb.machine.compile import compiled
-from gdb.machine.memory import load_i64, store_i64, store_u8, store_u32
+from gdb.base.machine.compile import compiled
+from gdb.base.machine.memory import load_i64, store_i64, store_u8, store_u32
 from gdb.storage.bitstream import bit_length, bits, put, rice, shifted
 
 BLOCK = 128

@@ -9,8 +9,8 @@ where vertices that are neighbours have numbers that are near, or as far as thos
 
 from __future__ import annotations
 
-from gdb.machine.compile import compiled
-from gdb.machine.memory import load_i64, load_u32, store_i64, store_u32
+from gdb.base.machine.compile import compiled
+from gdb.base.machine.memory import load_i64, load_u32, store_i64, store_u32
 from gdb.storage.bitstream import bit_length, put, rice
 
 PART = 4096  # rows

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from gdb.machine.compile import compiled
-from gdb.machine.memory import load_i64, load_u32, store_i64, store_u32
+from gdb.base.machine.compile import compiled
+from gdb.base.machine.memory import load_i64, load_u32, store_i64, store_u32
 from gdb.storage.arrays import unset
 from gdb.storage.model import I64, U32, Rows
 

@@ -9,7 +9,7 @@ from contextlib import contextmanager, suppress
 
 import numpy as np
 
-from gdb import forks
+from gdb.base import forks
 from gdb.errors import StoreError, StoreLocked
 from gdb.storage.checksum import Buffer
 from gdb.storage.files import NewFile, OpenEnd, missing, wrong_length

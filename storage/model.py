@@ -19,7 +19,7 @@ import numpy.typing as npt
 from gdb.errors import ImportFailed
 
 if TYPE_CHECKING:
-    from gdb.values.temporal import Temporal
+    from gdb.base.values.temporal import Temporal
 
 U8 = npt.NDArray[np.uint8]
 U32 = npt.NDArray[np.uint32]

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from gdb import forks
+from gdb.base import forks
 from gdb.errors import FolderTaken, StoreError, StorePermissionError
 from gdb.storage.files import PosixFiles, fsync_path
 from gdb.storage.os_errors import translated

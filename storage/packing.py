@@ -13,8 +13,8 @@ from typing import TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from gdb import waiting
-from gdb.machine.cores import cores
+from gdb.base import waiting
+from gdb.base.machine.cores import cores
 from gdb.storage import frames, gaps
 from gdb.storage.model import I64, U8, U32
 from gdb.storage.segment import Code, Data, Section, Streamed

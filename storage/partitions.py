@@ -19,7 +19,7 @@ from typing import NamedTuple, NoReturn
 import numpy as np
 import numpy.typing as npt
 
-from gdb import usage, waiting
+from gdb.base import usage, waiting
 from gdb.storage import edge_stream, pcsr, properties
 from gdb.storage.adjacency import Adjacency, Direction
 from gdb.storage.delta import TypeDelta, patched

@@ -39,7 +39,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Protocol
 
-from gdb import waiting
+from gdb.base import waiting
 from gdb.storage.opening import opened
 from gdb.storage.os_errors import NO_LOCKS, translated
 

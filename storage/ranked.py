@@ -14,9 +14,9 @@ from typing import Protocol
 
 import numpy as np
 
-from gdb import waiting
+from gdb.base import waiting
+from gdb.base.once import MadeOnce
 from gdb.errors import InternalError
-from gdb.once import MadeOnce
 from gdb.storage.adjacency import I64, U32, Adjacency, Direction
 
 _BLOCK = 1 << 21  # neighbours renumbered at once: bounds the temporary arrays to about 100 MB

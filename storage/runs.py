@@ -19,7 +19,7 @@ from typing import Protocol, cast
 import numpy as np
 import numpy.typing as npt
 
-from gdb import waiting
+from gdb.base import waiting
 from gdb.storage import pcsr
 from gdb.storage.arrays import joined, unset
 from gdb.storage.model import I64, U8, Bools, Column, Kind, Values

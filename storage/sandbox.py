@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
-from gdb import forks, waiting
+from gdb.base import forks, waiting
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection

@@ -13,7 +13,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Protocol
 
-from gdb import forks
+from gdb.base import forks
 from gdb.storage.checksum import Buffer
 from gdb.storage.model import U8
 from gdb.storage.opening import opened

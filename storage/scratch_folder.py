@@ -16,10 +16,10 @@ import tempfile
 from contextlib import suppress
 from pathlib import Path
 
-from gdb import forks
-from gdb.closing import Closing
+from gdb.base import forks
+from gdb.base.closing import Closing
+from gdb.base.once import PerProcess
 from gdb.errors import CorruptStore, StoreError
-from gdb.once import PerProcess
 from gdb.storage.opening import opened
 from gdb.storage.os_errors import translated
 from gdb.storage.pins import unlock

@@ -16,7 +16,7 @@ from typing import TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from gdb import waiting
+from gdb.base import waiting
 from gdb.errors import CorruptStore, Fault, InternalError
 from gdb.storage.checksum import Buffer, Hasher, digest
 from gdb.storage.files import MANIFEST, Files, mapped_length, wrong_length

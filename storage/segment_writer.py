@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass
 
-from gdb import waiting
+from gdb.base import waiting
 from gdb.storage.files import Files
 from gdb.storage.segment import FileRecord, Section, Streamed, write_sections
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from gdb import usage, waiting
+from gdb.base import usage, waiting
 from gdb.errors import StoreError
 from gdb.storage import delta as deltas
 from gdb.storage import incidence, intervals

@@ -13,7 +13,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TypeVar
 
-from gdb import forks, waiting
+from gdb.base import forks, waiting
 from gdb.errors import ClosedError, NotAStore, ReadOnlyError, StoreError
 from gdb.storage import manifest as manifests
 from gdb.storage import names

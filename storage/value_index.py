@@ -16,7 +16,7 @@ from typing import TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from gdb import usage, waiting
+from gdb.base import usage, waiting
 from gdb.storage.coded import text_of
 from gdb.storage.ids import hash_strings
 from gdb.storage.model import I64, U32, Column, Kind, from_strings

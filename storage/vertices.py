@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from gdb import usage
+from gdb.base import usage
 from gdb.errors import ImportFailed
 from gdb.storage import ids, intervals, properties, readable, value_index
 from gdb.storage.delta import Delta, NewVertices, Patch, Ranges, lengths_of, patched, visible

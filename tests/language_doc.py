@@ -17,10 +17,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import gdb
+from gdb.base.values import times
+from gdb.base.values.temporal_python import from_python
 from gdb.errors import GdbError
 from gdb.functions.library import AGGREGATES, SECTIONS
-from gdb.values import times
-from gdb.values.temporal_python import from_python
 
 LANGUAGE = Path(__file__).parents[1] / "docs" / "LANGUAGE.md"
 _BLOCK = re.compile(r"(<!-- graph -->\n\n)?^```cypher\n(.*?)^```\n", re.MULTILINE | re.DOTALL)

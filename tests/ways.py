@@ -1,4 +1,4 @@
-"""Every way to run a query, forced: what `gdb.by_operators` and `gdb.pipeline` choose between."""
+"""Every way to run a query, forced: what `gdb.run.by_operators` and `gdb.run.pipeline` choose between."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Literal, get_args
 
-from gdb import by_operators
 from gdb.language.clauses import Query
+from gdb.run import by_operators
 
 Way = Literal["chosen", "operators", "columns", "rows"]
 WAYS: tuple[Way, ...] = get_args(Way)

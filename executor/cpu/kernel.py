@@ -11,6 +11,8 @@ or when the row buffer is full.
 
 from __future__ import annotations
 
+from gdb.base.machine.compile import compiled
+from gdb.base.machine.memory import load_i64, load_u8, load_u32, store_i64, store_u8, store_u32
 from gdb.executor.cpu.address import (
     DEPTH,
     DONE,
@@ -41,8 +43,6 @@ from gdb.executor.cpu.address import (
 from gdb.executor.cpu.levels import accepts, element, enter, is_repeat, passes
 from gdb.executor.cpu.sets import compute_sets, has_bit, level
 from gdb.executor.cpu.tail import count_tail
-from gdb.machine.compile import compiled
-from gdb.machine.memory import load_i64, load_u8, load_u32, store_i64, store_u8, store_u32
 
 
 @compiled

@@ -11,14 +11,14 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from gdb import usage, waiting
+from gdb.base import usage, waiting
+from gdb.base.machine.cores import cores
 from gdb.errors import CountOverflow
 from gdb.executor.cpu import address
 from gdb.executor.cpu.workers import Worker, scratch_bytes
 from gdb.executor.embeddings import NO_COLUMNS, Deliver, Wanted
 from gdb.executor.prepare import Prepared
 from gdb.executor.scheduler import Budget, Watch, helpers_of_all
-from gdb.machine.cores import cores
 from gdb.storage.adjacency import I64, U32
 
 # a launch's step budget: 5 to 10 ms, so that a stop is seen in time, on a busy machine too, and costs nothing

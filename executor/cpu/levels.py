@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from gdb.base.machine.compile import compiled
+from gdb.base.machine.memory import load_i64, load_u32, store_i64
 from gdb.executor.cpu.address import (
     C_A,
     C_B,
@@ -60,8 +62,6 @@ from gdb.executor.cpu.sets import (
     operand,
     repeats,
 )
-from gdb.machine.compile import compiled
-from gdb.machine.memory import load_i64, load_u32, store_i64
 
 
 @compiled

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from gdb.base.machine.compile import compiled
+from gdb.base.machine.memory import load_i64, load_u32, store_i64, store_u8
 from gdb.executor.cpu.address import (
     BINOMIAL,
     F_BITS,
@@ -44,8 +46,6 @@ from gdb.executor.cpu.address import (
 )
 from gdb.executor.cpu.levels import accepts, element, first_from, is_repeat, passes
 from gdb.executor.cpu.sets import level, lower_bound
-from gdb.machine.compile import compiled
-from gdb.machine.memory import load_i64, load_u32, store_i64, store_u8
 
 INFINITE = 1.0e300
 

@@ -9,6 +9,8 @@ between their ends.
 
 from __future__ import annotations
 
+from gdb.base.machine.compile import compiled, inlined
+from gdb.base.machine.memory import load_i64, load_u8, load_u32, store_i64, store_u8, store_u32
 from gdb.executor.cpu.address import V_EIDS, V_NEIGHBOURS
 from gdb.executor.cpu.paths import (
     ALLOWED,
@@ -34,8 +36,6 @@ from gdb.executor.cpu.paths import (
     used,
 )
 from gdb.executor.cpu.sets import has_bit
-from gdb.machine.compile import compiled, inlined
-from gdb.machine.memory import load_i64, load_u8, load_u32, store_i64, store_u8, store_u32
 
 # more of a search's state, i64[STATE], behind what a walker has; addresses of DISTANCE, SOURCE, BRANCH, QUEUE u32[vids]
 # and AGAIN u8[vids]; WIDTH : rows that are searched from together; CLOSED : what counts as a way back

@@ -7,6 +7,8 @@ the other is looked up in it (one load for each element instead of two compariso
 
 from __future__ import annotations
 
+from gdb.base.machine.compile import compiled, inlined
+from gdb.base.machine.memory import load_i64, load_u8, load_u32, store_i64, store_u8, store_u32
 from gdb.executor.cpu.address import (
     END,
     GALLOP,
@@ -58,8 +60,6 @@ from gdb.executor.cpu.address import (
     V_SPLIT,
     Pointers,
 )
-from gdb.machine.compile import compiled, inlined
-from gdb.machine.memory import load_i64, load_u8, load_u32, store_i64, store_u8, store_u32
 
 
 @compiled

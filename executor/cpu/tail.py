@@ -3,6 +3,8 @@ from their leaves to their roots."""
 
 from __future__ import annotations
 
+from gdb.base.machine.compile import compiled
+from gdb.base.machine.memory import load_u32, store_i64
 from gdb.executor.cpu.address import (
     F_BITS,
     F_DIFFERS,
@@ -36,8 +38,6 @@ from gdb.executor.cpu.nodes import (
 )
 from gdb.executor.cpu.sets import level, lower_bound
 from gdb.executor.cpu.trees import fold, push
-from gdb.machine.compile import compiled
-from gdb.machine.memory import load_u32, store_i64
 
 
 @compiled

@@ -7,6 +7,8 @@ children ties a node to the loops, children add theirs to it (thesis ch. 3).
 
 from __future__ import annotations
 
+from gdb.base.machine.compile import compiled
+from gdb.base.machine.memory import load_i64, load_u8, load_u32, store_i64, store_u32
 from gdb.executor.cpu.address import (
     ABOVE,
     BELOW,
@@ -63,8 +65,6 @@ from gdb.executor.cpu.nodes import (
     ways,
 )
 from gdb.executor.cpu.sets import bounds, level, neighbours, row_slice
-from gdb.machine.compile import compiled
-from gdb.machine.memory import load_i64, load_u8, load_u32, store_i64, store_u32
 
 
 @compiled

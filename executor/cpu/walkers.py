@@ -15,12 +15,12 @@ from typing import TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from gdb import waiting
+from gdb.base import waiting
+from gdb.base.machine.cores import cores
 from gdb.executor.cpu import paths, reach
 from gdb.executor.cpu.workers import view_row
 from gdb.executor.scheduler import helpers_of_all, units
 from gdb.executor.walk import Conditions, Differ, Paths, Question, Steps, together
-from gdb.machine.cores import cores
 from gdb.storage.adjacency import I64, U32
 
 STEPS = 2_000_000  # of a launch: about 10 ms

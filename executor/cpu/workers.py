@@ -7,14 +7,14 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from gdb.base.machine.compile import compiled
+from gdb.base.machine.memory import load_i64, load_u32, store_i64
+from gdb.base.once import MadeOnce
 from gdb.executor.cpu import address, kernel
 from gdb.executor.cpu.sets import lower_bound
 from gdb.executor.embeddings import NO_COLUMNS, Embeddings, Wanted
 from gdb.executor.prepare import Prepared
 from gdb.executor.tables import NodeField, Role, ValueField
-from gdb.machine.compile import compiled
-from gdb.machine.memory import load_i64, load_u32, store_i64
-from gdb.once import MadeOnce
 from gdb.storage.adjacency import I64, U32, Adjacency
 
 _WIPED = 256  # bytes that are wiped in the time in which one bit is found and cleared

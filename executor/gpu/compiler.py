@@ -14,10 +14,10 @@ from typing import Protocol
 import numpy as np
 import numpy.typing as npt
 
-from gdb import usage, waiting
+from gdb.base import usage, waiting
+from gdb.base.machine import cache
+from gdb.base.once import PerProcess
 from gdb.executor.gpu import device, layout, render
-from gdb.machine import cache
-from gdb.once import PerProcess
 
 LONGEST = 120.0  # seconds that one compilation may take
 # NVRTC 13.0 ends one time in six with a segmentation fault in its optimiser, at some addresses of its own

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from gdb import forks
+from gdb.base import forks
 from gdb.errors import DeviceError
 
 _NO_CUPY = "CuPy is not installed"

@@ -14,7 +14,8 @@ from typing import TypeVar
 
 import numpy as np
 
-from gdb import usage, waiting
+from gdb.base import usage, waiting
+from gdb.base.machine.cores import cores
 from gdb.errors import CountOverflow, InternalError
 from gdb.executor.embeddings import NO_COLUMNS, Deliver, Wanted
 from gdb.executor.gpu import device, memory, rows
@@ -25,7 +26,6 @@ from gdb.executor.plan import Twin
 from gdb.executor.prepare import Prepared
 from gdb.executor.scheduler import Budget, Watch
 from gdb.executor.tables import Written
-from gdb.machine.cores import cores
 from gdb.storage.adjacency import I64, U32
 
 Part = TypeVar("Part")

@@ -15,10 +15,10 @@ from typing import Protocol, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from gdb import forks, waiting
+from gdb.base import forks, waiting
+from gdb.base.once import PerProcess
 from gdb.errors import DeviceError
 from gdb.executor.gpu.device import free_bytes
-from gdb.once import PerProcess
 
 HostArray = npt.NDArray[np.generic]
 Scalar = TypeVar("Scalar", bound=np.generic)

@@ -17,7 +17,7 @@ from typing import Literal, Protocol, TypeAlias
 
 import numpy as np
 
-from gdb import usage, waiting
+from gdb.base import usage, waiting
 from gdb.errors import InternalError
 from gdb.executor.embeddings import Deliver, Embeddings, Wanted
 from gdb.executor.gpu import compiler, layout, memory, render

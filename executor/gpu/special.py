@@ -11,12 +11,12 @@ import threading
 import time
 from typing import TYPE_CHECKING
 
-from gdb import waiting
+from gdb.base import waiting
+from gdb.base.once import PerProcess
 from gdb.errors import DeviceError
 from gdb.executor.gpu import compiler, render
 from gdb.executor.gpu.compiler import Function
 from gdb.executor.gpu.layout import Job
-from gdb.once import PerProcess
 
 if TYPE_CHECKING:
     from gdb.executor.gpu.stage import Stage

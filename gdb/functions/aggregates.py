@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from gdb.base.values import aggregates as of
+from gdb.base.values.kinds import Value
 from gdb.executor.python_functions import NOT_IN_COLUMNS
 from gdb.functions.by_python import called
 from gdb.functions.function import Aggregate, GatheredSql, aggregate
@@ -29,8 +31,6 @@ from gdb.functions.types import (
     negated,
     sql_type,
 )
-from gdb.values import aggregates as of
-from gdb.values.kinds import Value
 
 _FLOATS = Type(Kind.LIST, Kind.FLOAT)
 

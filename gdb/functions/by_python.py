@@ -27,7 +27,7 @@ from gdb.functions.types import (
 )
 
 if TYPE_CHECKING:
-    from gdb.values.kinds import Value
+    from gdb.base.values.kinds import Value
 
 _CODES = {Kind.INTEGER: "i", Kind.FLOAT: "f", Kind.BOOLEAN: "b", Kind.STRING: "s"}
 """The kinds that are the same in Python and in DuckDB."""

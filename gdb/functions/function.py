@@ -7,14 +7,14 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
+from gdb.base.values.aggregates import Distinct, Gathering
 from gdb.functions import kinds
 from gdb.functions.kinds import Kind, Known
-from gdb.values.aggregates import Distinct, Gathering
 
 if TYPE_CHECKING:
+    from gdb.base.values.kinds import Value
     from gdb.functions.nodes import exp
     from gdb.functions.types import Typed
-    from gdb.values.kinds import Value
 
 Apply: TypeAlias = "Callable[..., Value]"
 """The meaning: the value for these arguments, which come one by one. Raises ValueProblem."""

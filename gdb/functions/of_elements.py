@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from gdb.base.values import graph
 from gdb.functions.function import function
-from gdb.values import graph
 
 ROWS = (
     function(

@@ -10,6 +10,8 @@ import math
 import random
 from collections.abc import Callable
 
+from gdb.base.values import numbers
+from gdb.base.values.arithmetic import power, remainder
 from gdb.functions.arithmetic import Operator, calculated
 from gdb.functions.function import Function, Guarded, Made, ToSql, function
 from gdb.functions.nodes import exp
@@ -26,8 +28,6 @@ from gdb.functions.types import (
     null_or_false,
     operand,
 )
-from gdb.values import numbers
-from gdb.values.arithmetic import power, remainder
 
 
 def _float(value: Typed) -> exp.Expr:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from gdb.base.values import temporal_functions as of
+from gdb.base.values.temporal_between import between, in_days, in_months, in_seconds
+from gdb.base.values.temporal_make import KINDS, Kind, make_duration
 from gdb.functions.function import Function, function
-from gdb.values import temporal_functions as of
-from gdb.values.temporal_between import between, in_days, in_months, in_seconds
-from gdb.values.temporal_make import KINDS, Kind, make_duration
 
 _SHOWN = {
     "date": "a date",

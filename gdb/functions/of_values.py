@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from gdb.base.values import conversion, lists, numbers
+from gdb.base.values.kinds import Value
+from gdb.base.values.naming import value_type
 from gdb.functions.function import Function, Guarded, Made, ToSql, function
 from gdb.functions.nodes import exp
 from gdb.functions.pieces import all_of, compared, null_where, number, slice_of, strict_kind, string
@@ -23,9 +26,6 @@ from gdb.functions.types import (
     is_null,
     negated,
 )
-from gdb.values import conversion, lists, numbers
-from gdb.values.kinds import Value
-from gdb.values.naming import value_type
 
 # ---- any value -----------------------------------------------------------------------------------
 

@@ -190,7 +190,7 @@ def value_text(value: Value) -> str:
             return f"{{{', '.join(pairs)}}}"
         case Sequence():
             items = [value_text(item) for item in value]
-        case _:  # a time, or a value of `gdb.values`
+        case _:  # a time, or a value of `gdb.base.values`
             return f"{type(value).__name__}('{value}')"
     if len(items) <= _MOST_ITEMS:
         return f"[{', '.join(items)}]"

@@ -124,7 +124,7 @@ def _check_shadowed(
     ------
     TypeProblem : the column has no properties.
     """
-    from gdb.values.temporal_components import PARTS
+    from gdb.base.values.temporal_components import PARTS
 
     for part in walk(expression):
         if not isinstance(part, Property) or not isinstance(part.subject, Variable):

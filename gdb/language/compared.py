@@ -14,6 +14,11 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
+from gdb.base.values import arithmetic
+from gdb.base.values.duration import DAY, Duration
+from gdb.base.values.problems import ValueProblem
+from gdb.base.values.temporal_make import make_duration
+from gdb.base.values.temporal_python import from_python
 from gdb.executor.plan import Compare
 from gdb.functions.types import NUMBERS, Kind
 from gdb.language.compared_values import LARGEST, Side, pair
@@ -33,15 +38,10 @@ from gdb.language.syntax import (
     Parameter,
     Property,
 )
-from gdb.values import arithmetic
-from gdb.values.duration import DAY, Duration
-from gdb.values.problems import ValueProblem
-from gdb.values.temporal_make import make_duration
-from gdb.values.temporal_python import from_python
 
 if TYPE_CHECKING:
+    from gdb.base.values.kinds import Value
     from gdb.executor.tail import Value as Given
-    from gdb.values.kinds import Value
 
 _ANY = 1 << 62  # no difference of two values is more, and none less than its negative
 _OPPOSITE = {

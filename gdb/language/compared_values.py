@@ -15,12 +15,12 @@ from typing import TYPE_CHECKING, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from gdb import waiting
+from gdb.base import waiting
+from gdb.base.once import MadeOnce
 from gdb.executor.plan import MISSING
 from gdb.functions.types import Kind
 from gdb.language.scope import Scope
 from gdb.language.syntax import Element, Name
-from gdb.once import MadeOnce
 from gdb.storage.adjacency import I64
 from gdb.storage.model import Column
 

@@ -5,6 +5,9 @@ from __future__ import annotations
 from datetime import date, timedelta
 from typing import TYPE_CHECKING, cast
 
+from gdb.base.values import arithmetic
+from gdb.base.values.problems import ValueProblem
+from gdb.base.values.temporal_python import from_python, to_python
 from gdb.functions.library import FUNCTIONS
 from gdb.functions.types import in_columns
 from gdb.language.scope import Scope
@@ -18,13 +21,10 @@ from gdb.language.syntax import (
     Parameter,
 )
 from gdb.storage.temporal import length_of
-from gdb.values import arithmetic
-from gdb.values.problems import ValueProblem
-from gdb.values.temporal_python import from_python, to_python
 
 if TYPE_CHECKING:
+    from gdb.base.values.kinds import Value
     from gdb.executor.tail import Value as Given
-    from gdb.values.kinds import Value
 
 
 class NotConstant(Exception):

@@ -1,5 +1,5 @@
 """Conditions that a property of a vertex equals a constant, or one of several: looked up by value, as those with values
-of rows are (`gdb.rows.seek`)."""
+of rows are (`gdb.physical.rows.seek`)."""
 
 from __future__ import annotations
 

@@ -14,14 +14,14 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
+from gdb.base.values.duration import Duration
+from gdb.base.values.elements import NodeValue, PathValue, RelationshipValue
 from gdb.errors import SyntaxProblem
 from gdb.functions.kinds import VALUE, Kind, Known
-from gdb.values.duration import Duration
-from gdb.values.elements import NodeValue, PathValue, RelationshipValue
 
 if TYPE_CHECKING:
+    from gdb.base.values.kinds import Value
     from gdb.storage.snapshot import Snapshot
-    from gdb.values.kinds import Value
 
 _KINDS: dict[str, tuple[Kind, ...]] = {
     "ANY": (),

@@ -1,8 +1,8 @@
 """Typed translation: an expression of the language becomes SQL for DuckDB, with the type of its values.
 
 The one translation of expressions, wherever they stand: in RETURN of one pattern, in conditions on one element, between
-the clauses of a chain. It takes what DuckDB gives exactly as the reference evaluator does (`gdb.evaluator`), and
-refuses the rest with its place, upon which it runs over rows. Values of the user travel as parameters; names never
+the clauses of a chain. It takes what DuckDB gives exactly as the reference evaluator does (`gdb.physical.evaluator`),
+and refuses the rest with its place, upon which it runs over rows. Values of the user travel as parameters; names never
 leave this room.
 """
 
@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING
 
+from gdb.base.values.regex import compiled
 from gdb.errors import NotSupported, SyntaxProblem, TypeProblem
 from gdb.functions import columns as over_columns
 from gdb.functions.arithmetic import Operator, calculated, unrewritten
@@ -74,7 +75,6 @@ from gdb.language.syntax import (
     StringTest,
     Variable,
 )
-from gdb.values.regex import compiled
 
 if TYPE_CHECKING:
     from gdb.executor.tail import Value

@@ -4,8 +4,8 @@ A plan is a sequence of operators for each side of UNION. Each operator takes th
 first takes one row without names. The clauses that only find, make or change something are operators as they were read;
 WITH, RETURN and CALL { } consist of several steps and are taken apart (`gdb.logical.build`).
 
-How the rows are made is not said here: over columns (`gdb.chain`), over rows (`gdb.rows`), or first one, then the
-other.
+How the rows are made is not said here: over columns (`gdb.physical.columns`), over rows (`gdb.physical.rows`), or first
+one, then the other.
 """
 
 from __future__ import annotations

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from gdb import usage
+from gdb.base import usage
 from gdb.errors import LimitExceeded
 from gdb.executor import nest_passes
 from gdb.executor.plan import Notes, Plan, Twin, verify

@@ -8,7 +8,7 @@ from typing import Literal
 
 import numpy as np
 
-from gdb import waiting
+from gdb.base import waiting
 from gdb.errors import ImportFailed
 from gdb.storage.build import check_text, spool_of, spool_table
 from gdb.storage.importer.header import names_of

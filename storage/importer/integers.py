@@ -12,11 +12,11 @@ from pathlib import Path
 
 import numpy as np
 
-from gdb import waiting
+from gdb.base import waiting
+from gdb.base.machine.compile import compiled
+from gdb.base.machine.cores import cores
+from gdb.base.machine.memory import load_i64, load_u8, store_i64
 from gdb.errors import Cancelled
-from gdb.machine.compile import compiled
-from gdb.machine.cores import cores
-from gdb.machine.memory import load_i64, load_u8, store_i64
 from gdb.storage.arrays import unset
 from gdb.storage.model import I64, U8
 from gdb.storage.rooted import open_bytes

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from gdb import forks
+from gdb.base import forks
 from gdb.storage.importer.detect import open_input
 
 _CHUNK = 1 << 22

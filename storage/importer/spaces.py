@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from gdb import waiting
+from gdb.base import waiting
 from gdb.errors import ImportFailed
 from gdb.storage.importer.report import FileReport
 from gdb.storage.loops import NONE, find_rows

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Self, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from gdb.closing import Closing
+from gdb.base.closing import Closing
 from gdb.errors import ImportFailed
 from gdb.storage import temporal
 from gdb.storage.engine import Engine, run, stream_errors, tell_progress

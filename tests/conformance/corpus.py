@@ -6,10 +6,10 @@ import math
 from datetime import date, datetime, timedelta
 
 from gdb import Database
-from gdb.values.kinds import Value
-from gdb.values.temporal_make import make_duration
-from gdb.values.temporal_python import from_python
-from gdb.values.temporal_text import (
+from gdb.base.values.kinds import Value
+from gdb.base.values.temporal_make import make_duration
+from gdb.base.values.temporal_python import from_python
+from gdb.base.values.temporal_text import (
     parse_datetime,
     parse_local_time,
     parse_time,

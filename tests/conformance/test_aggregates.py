@@ -7,8 +7,8 @@ import math
 import pytest
 
 from gdb import Database
+from gdb.base.values.temporal_python import to_python
 from gdb.functions.library import AGGREGATES
-from gdb.values.temporal_python import to_python
 from tests.conformance import corpus
 from tests.conformance.ways import Runner, columns, same
 

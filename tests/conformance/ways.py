@@ -8,13 +8,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from gdb import Database, by_operators
+from gdb import Database
+from gdb.base.values.comparison import equal
+from gdb.base.values.kinds import Value
+from gdb.base.values.temporal_python import from_python, to_python
 from gdb.errors import QueryError
-from gdb.evaluator.evaluate import Evaluator
 from gdb.language.parser import parse
-from gdb.values.comparison import equal
-from gdb.values.kinds import Value
-from gdb.values.temporal_python import from_python, to_python
+from gdb.physical.evaluator.evaluate import Evaluator
+from gdb.run import by_operators
 from tests.conformance.corpus import values
 
 Key = tuple[int, ...]

@@ -16,13 +16,13 @@ from unittest.mock import patch
 import numpy as np
 
 import gdb
+from gdb.api.transaction import Transaction
 from gdb.storage import commit as committing
 from gdb.storage import segment_writer
 from gdb.storage.adjacency import Direction
 from gdb.storage.build import write_graph
 from gdb.storage.model import Column, EdgeTable, GraphTables, VertexTable
 from gdb.storage.store import Store
-from gdb.transaction import Transaction
 
 PEOPLE, PLACES, EDGES, SEGMENT_EDGES = 24, 16, 600, 300
 

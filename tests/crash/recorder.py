@@ -18,7 +18,7 @@ from random import Random
 from typing import TypeVar
 from unittest.mock import patch
 
-from gdb import waiting
+from gdb.base import waiting
 from tests.crash.disk import (
     ROOT,
     Acknowledged,

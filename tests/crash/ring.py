@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from random import Random
 
-from gdb.transaction import Transaction
+from gdb.api.transaction import Transaction
 
 # One query, so one snapshot: the version that the graph says it has, and all of the cycle.
 WHOLE = (

@@ -12,9 +12,9 @@ import pytest
 
 import gdb
 from gdb import Node, Relationship
+from gdb.base.values.duration import Duration
+from gdb.base.values.temporal import Date, DateTime
 from gdb.storage.manifest import length_in
-from gdb.values.duration import Duration
-from gdb.values.temporal import Date, DateTime
 from tests.format.make import HERE, STORES, graph_of
 
 Content = tuple[Counter[object], Counter[object]]

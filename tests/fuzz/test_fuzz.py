@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from gdb.rows.graph import Graph
-from gdb.rows.matching import _Matching
+from gdb.physical.rows.graph import Graph
+from gdb.physical.rows.matching import _Matching
 from tests.fuzz.__main__ import SUITES
 from tests.fuzz.cases import run
 from tests.ways import WAYS, Way, forced

@@ -16,8 +16,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import gdb
-from gdb import Database, by_operators
+from gdb import Database
 from gdb.errors import GdbError, InternalError
+from gdb.run import by_operators
 from tests.hostile.query_kinds import FILES, KINDS
 
 NODES = 3000

@@ -14,10 +14,10 @@ from pathlib import Path
 
 import pytest
 
-from gdb.machine import cache
-from gdb.machine import compile as machine
-from gdb.machine.compile import compiled
-from gdb.machine.translate import translate
+from gdb.base.machine import cache
+from gdb.base.machine import compile as machine
+from gdb.base.machine.compile import compiled
+from gdb.base.machine.translate import translate
 from tests.hostile.users import NOBODY, STRANGER, as_root, everybodys_folder, give, ran
 
 
@@ -357,7 +357,7 @@ def test_many_open_descriptors_are_left_by_none_of_it(
 DROPPED = """
 import logging, os, sys
 logging.basicConfig()
-from gdb.machine.compile import compiled
+from gdb.base.machine.compile import compiled
 from tests.hostile.users import drop
 
 os.environ["XDG_CACHE_HOME"] = "/dev/null"

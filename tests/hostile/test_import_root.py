@@ -11,7 +11,7 @@ import pytest
 
 import gdb
 from gdb.errors import GdbError, InternalError
-from gdb.rows import csv as load_csv
+from gdb.physical.rows import csv as load_csv
 from gdb.storage import rooted
 
 SECRET = 4711

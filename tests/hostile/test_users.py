@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 import gdb
+from gdb.base.once import PerProcess
 from gdb.errors import CorruptStore
 from gdb.executor import relational
-from gdb.once import PerProcess
 from gdb.repl import shell
 from gdb.storage import scratch_folder
 from gdb.storage.new_folder import new_folder

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from types import FrameType
 from typing import IO
 
-from gdb.api import Database
+from gdb.api.database import Database
 from gdb.errors import Cancelled
 from tests.signals.works import Work
 

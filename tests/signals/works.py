@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 
 import gdb
-from gdb.api import Database
+from gdb.api.database import Database
 
 NODES, EDGES = 20_000, 150_000
 ADDED = 400  # nodes of a commit

@@ -9,6 +9,7 @@ from datetime import date, datetime, time, timedelta
 import tck_values as tck  # the TCK folder is on the path
 
 import gdb
+from gdb.base.values.temporal_python import from_python
 from gdb.errors import (
     ArgumentProblem,
     ArithmeticProblem,
@@ -21,8 +22,7 @@ from gdb.errors import (
     TypeProblem,
 )
 from gdb.language.parser import parse
-from gdb.rows.run import writes
-from gdb.values.temporal_python import from_python
+from gdb.physical.rows.run import writes
 
 Rows = list[list[object]]
 

@@ -67,8 +67,8 @@ def test_who_opens_a_store_loads_nothing_that_answers(repository: Path, tmp_path
         [sys.executable, "-c", program], cwd=repository, capture_output=True, text=True, check=True
     )
     late = {
-        "gdb.pipeline",
-        "gdb.result",
+        "gdb.run.pipeline",
+        "gdb.answer.result",
         "gdb.executor.run",
         "gdb.executor.tail",
         "gdb.storage.loops",

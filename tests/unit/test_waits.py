@@ -1,4 +1,4 @@
-"""No wait of the library is without a bound, on the main thread or elsewhere: `gdb.waiting` has all of them.
+"""No wait of the library is without a bound, on the main thread or elsewhere: `gdb.base.waiting` has all of them.
 
 A Ctrl-C that arrives as such a wait begins is noticed when it ends, perhaps never. This walks the source; what is
 allowed below waits for something that takes a few instructions, or never waits.
@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 ROOMS = ("gdb", "storage", "executor", "repl")
-WAITING = "gdb/waiting.py"
+WAITING = "gdb/base/waiting.py"
 
 # What makes something that is waited for without a bound.
 MAKERS = {
@@ -42,14 +42,17 @@ ALLOWED = {
     ("executor/relational.py", "ThreadPoolExecutor"): STEPS,
     ("executor/run.py", "Lock"): SHORT,
     ("executor/scheduler.py", "Lock"): SHORT,
-    ("executor/scheduler.py", "ThreadPoolExecutor"): "its futures are waited for by `gdb.waiting`",
-    ("gdb/forks.py", "RLock"): STEPS,
-    ("gdb/rows/projecting.py", "result"): OTHER,
-    ("gdb/stream.py", "Condition"): STEPS,
-    ("gdb/stream.py", "Lock"): SHORT,
-    ("gdb/values/aggregates.py", "result"): OTHER,
+    (
+        "executor/scheduler.py",
+        "ThreadPoolExecutor",
+    ): "its futures are waited for by `gdb.base.waiting`",
+    ("gdb/base/forks.py", "RLock"): STEPS,
+    ("gdb/physical/rows/projecting.py", "result"): OTHER,
+    ("gdb/run/stream.py", "Condition"): STEPS,
+    ("gdb/run/stream.py", "Lock"): SHORT,
+    ("gdb/base/values/aggregates.py", "result"): OTHER,
     ("gdb/functions/aggregates.py", "result"): OTHER,
-    ("gdb/work.py", "Condition"): STEPS,
+    ("gdb/api/work.py", "Condition"): STEPS,
     ("storage/memory.py", "Lock"): "held for a few instructions, or taken without waiting",
 }
 
@@ -104,7 +107,7 @@ def test_every_wait_has_a_bound(repository: Path) -> None:
         for (name, what), lines in places.items()
         if (name, what) not in ALLOWED
     ]
-    assert not new, f"wait by gdb.waiting, or a Ctrl-C may be lost: {new}"
+    assert not new, f"wait by gdb.base.waiting, or a Ctrl-C may be lost: {new}"
     gone = ALLOWED.keys() - places.keys()
     assert not gone, f"allowed, and not there: {gone}"
 

@@ -12,10 +12,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gdb import planner
+from gdb.base.machine import memory
 from gdb.executor.cpu import kernel, launch, levels, nodes, sets, tail, trees, workers
 from gdb.executor.prepare import Prepared, prepare
 from gdb.executor.scheduler import Budget, Watch
-from gdb.machine import memory
 from gdb.query_graph import REPEATABLE_ELEMENTS, QueryEdge, QueryGraph, QueryVertex
 from tests.backends import rows_on_cpu
 from tests.small_graph import SmallGraph

@@ -13,8 +13,8 @@ from typing import Any
 
 import pytest
 
-from gdb import by_operators, request
-from gdb.api import Database
+from gdb.api.database import Database
+from gdb.run import by_operators, request
 from gdb.storage import commit as committing
 from gdb.storage.store import Store
 

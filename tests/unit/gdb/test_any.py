@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 import gdb
+from gdb.base.values.duration import Duration
+from gdb.base.values.temporal import Date, DateTime
 from gdb.errors import ChangeRefused, ImportFailed
-from gdb.values.duration import Duration
-from gdb.values.temporal import Date, DateTime
 
 VALUES = {
     "1": 1,

@@ -13,11 +13,11 @@ from typing import Any
 import pytest
 
 import gdb
-from gdb import by_operators, transaction
-from gdb.api import Database
+from gdb.api.database import Database, transaction
 from gdb.errors import Cancelled, GdbError, QueryTimeout
 from gdb.repl.main import main
 from gdb.repl.session import Session
+from gdb.run import by_operators
 from gdb.storage import commit as committing
 from gdb.storage import importer
 from tests.unit.gdb.presses import (

@@ -13,11 +13,11 @@ from hypothesis import strategies as st
 
 import gdb
 from gdb import Database
-from gdb.cells import table_of
-from gdb.entities import Node, Path, Relationship
-from gdb.result import Result, RowAnswer
-from gdb.values.duration import Duration
-from gdb.values.temporal import Date, LocalTime
+from gdb.answer.cells import table_of
+from gdb.answer.entities import Node, Path, Relationship
+from gdb.answer.result import Result, RowAnswer
+from gdb.base.values.duration import Duration
+from gdb.base.values.temporal import Date, LocalTime
 
 pandas = pytest.importorskip("pandas")
 polars = pytest.importorskip("polars")

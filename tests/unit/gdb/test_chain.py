@@ -1,4 +1,5 @@
-"""Queries of several clauses over columns (`gdb.chain`) give what the reference gives over rows (`gdb.rows`)."""
+"""Queries of several clauses over columns (`gdb.physical.columns`) give what the reference gives over rows
+(`gdb.physical.rows`)."""
 
 from __future__ import annotations
 
@@ -11,9 +12,11 @@ from collections.abc import Callable, Iterator
 import pytest
 
 import gdb
-import gdb.chain.run
-from gdb import Database, by_operators, counting, errors, logical
-from gdb.chain.run import Ran
+import gdb.physical.columns.run
+from gdb import Database, errors, logical
+from gdb.physical import counting
+from gdb.physical.columns.run import Ran
+from gdb.run import by_operators
 from tests.chain_queries import Expressions, Queries, graph_queries, normal
 from tests.counting_queries import Counts
 
@@ -31,7 +34,7 @@ class Ways:
         self.db, self.patch = db, monkeypatch
         monkeypatch.setattr(logical, "REWRITES", ())  # which make one pattern of clauses
         self.ran, self.failed = 0, list[errors.GdbError]()
-        run: Callable[..., Ran] = gdb.chain.run.ran
+        run: Callable[..., Ran] = gdb.physical.columns.run.ran
 
         def seen(*given: object) -> Ran:
             try:
@@ -42,7 +45,7 @@ class Ways:
             self.ran += 1
             return found
 
-        monkeypatch.setattr(gdb.chain.run, "ran", seen)
+        monkeypatch.setattr(gdb.physical.columns.run, "ran", seen)
 
     def columns(self, text: str, **values: object) -> gdb.Result:
         self.patch.setattr(by_operators, "WAY", "columns")

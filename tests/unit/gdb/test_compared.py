@@ -14,12 +14,13 @@ import numpy as np
 import pytest
 
 import gdb
-from gdb import Database, by_operators
+from gdb import Database
 from gdb.errors import GdbError
 from gdb.executor.tail import Value
 from gdb.language import compared_values
 from gdb.language import question as query_graphs
 from gdb.language.clauses import Query
+from gdb.run import by_operators
 from gdb.storage.build import write_graph
 from gdb.storage.model import Column, EdgeTable, GraphTables, PropertyValue, VertexTable
 

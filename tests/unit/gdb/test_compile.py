@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from gdb.machine import cache as kernels
-from gdb.machine import compile as machine
-from gdb.machine.compile import compiled
+from gdb.base.machine import cache as kernels
+from gdb.base.machine import compile as machine
+from gdb.base.machine.compile import compiled
 
 
 def _add(a: int, b: int) -> int:

@@ -8,10 +8,10 @@ from collections.abc import Iterator
 import pytest
 
 import gdb
-from gdb import by_operators
 from gdb.errors import GdbError, SyntaxProblem, TypeProblem
 from gdb.language.parser import parse
 from gdb.language.printer import printed
+from gdb.run import by_operators
 
 
 @pytest.fixture(scope="module")

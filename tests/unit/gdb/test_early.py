@@ -11,12 +11,14 @@ import numpy as np
 import pytest
 
 import gdb
-import gdb.chain.run
-import gdb.rows.run
-from gdb import Database, by_operators, counting, errors, logical
+import gdb.physical.columns.run
+import gdb.physical.rows.run
+from gdb import Database, errors, logical
 from gdb.executor.run import Options
+from gdb.physical import counting
+from gdb.physical.row_graph import RowGraph
 from gdb.query_graph import QueryEdge, QueryGraph, QueryVertex
-from gdb.row_graph import RowGraph
+from gdb.run import by_operators
 from gdb.storage.adjacency import Direction
 from tests.chain_queries import graph_queries, normal
 from tests.counting_queries import Counts
@@ -117,10 +119,10 @@ def test_limited_rows_are_some_of_all(
 ) -> None:
     """Random queries that begin with one row of each part: as many rows as there are, up to the limit, all of them
     rows of the query without it."""
-    monkeypatch.setattr(gdb.chain.run, "FIRST", 1)
-    monkeypatch.setattr(gdb.rows.run, "FIRST", 1)
-    monkeypatch.setattr(gdb.chain.run, "TIMES_MORE", 2)
-    monkeypatch.setattr(gdb.rows.run, "TIMES_MORE", 2)
+    monkeypatch.setattr(gdb.physical.columns.run, "FIRST", 1)
+    monkeypatch.setattr(gdb.physical.rows.run, "FIRST", 1)
+    monkeypatch.setattr(gdb.physical.columns.run, "TIMES_MORE", 2)
+    monkeypatch.setattr(gdb.physical.rows.run, "TIMES_MORE", 2)
     with gdb.connect() as db:
         for text, values in graph_queries(random.Random(seed)):
             db.execute(text, values)

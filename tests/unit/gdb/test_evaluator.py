@@ -5,6 +5,8 @@ from itertools import product
 
 import pytest
 
+from gdb.base.values.elements import NodeValue, PathValue, RelationshipValue
+from gdb.base.values.problems import ValueProblem
 from gdb.errors import (
     ArgumentProblem,
     ArithmeticProblem,
@@ -14,10 +16,8 @@ from gdb.errors import (
     SyntaxProblem,
     TypeProblem,
 )
-from gdb.evaluator import Evaluator
 from gdb.language.parser import parse
-from gdb.values.elements import NodeValue, PathValue, RelationshipValue
-from gdb.values.problems import ValueProblem
+from gdb.physical.evaluator import Evaluator
 
 ANN, BOB = NodeValue(1, {"Person", "A"}, {"name": "Ann", "age": 3}), NodeValue(2)
 KNOWS = RelationshipValue(7, "KNOWS", ANN, BOB, {"since": 1})

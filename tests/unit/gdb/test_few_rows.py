@@ -8,8 +8,9 @@ from collections.abc import Iterator
 import pytest
 
 import gdb
-from gdb import Database, by_operators, errors
-from gdb.rows import run
+from gdb import Database, errors
+from gdb.physical.rows import run
+from gdb.run import by_operators
 from tests.chain_queries import Queries, graph_queries, normal
 
 SEEDS, QUERIES = 4, 40

@@ -1,4 +1,4 @@
-"""What a forked child makes anew: `gdb.forks`, without a database."""
+"""What a forked child makes anew: `gdb.base.forks`, without a database."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from gdb import forks, waiting
-from gdb.machine import compile as compiling
-from gdb.once import MadeOnce, PerProcess
+from gdb.base import forks, waiting
+from gdb.base.machine import compile as compiling
+from gdb.base.once import MadeOnce, PerProcess
 from gdb.storage import sandbox
 from tests.fork.children import answer
 

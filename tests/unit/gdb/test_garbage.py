@@ -7,8 +7,8 @@ import gc
 import pytest
 
 import gdb
-from gdb import garbage
-from gdb.rows import graph
+from gdb.base import garbage
+from gdb.physical.rows import graph
 
 
 def test_while_rows_are_made_and_not_longer(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -17,7 +17,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import gdb
-from gdb.transaction import Transaction
+from gdb.api.transaction import Transaction
 
 pa = pytest.importorskip("pyarrow")
 pd = pytest.importorskip("pandas")

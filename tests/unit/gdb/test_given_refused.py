@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import gdb
+from gdb.api.transaction import Transaction
 from gdb.errors import ChangeRefused, TypeProblem
-from gdb.transaction import Transaction
 from tests.unit.gdb.test_given import content
 
 pa = pytest.importorskip("pyarrow")

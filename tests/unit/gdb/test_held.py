@@ -14,9 +14,9 @@ import pyarrow
 import pytest
 
 import gdb
+from gdb.api.held import HeldSnapshot
 from gdb.dbapi import Cursor
 from gdb.errors import ClosedError, ReadOnlyError
-from gdb.held import HeldSnapshot
 
 QUERIES = (
     "MATCH (a:P) RETURN a.x",

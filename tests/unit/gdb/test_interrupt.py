@@ -11,11 +11,11 @@ from typing import Any
 
 import pytest
 
-from gdb import interrupt
+from gdb.api.work import Work
 from gdb.errors import Cancelled
-from gdb.interrupt import Cancel, run_beside, run_interruptibly
-from gdb.progress import line, shown
-from gdb.work import Work
+from gdb.run import interrupt
+from gdb.run.interrupt import Cancel, run_beside, run_interruptibly
+from gdb.run.progress import line, shown
 
 Run = Callable[[Callable[[], object], threading.Event], object]
 

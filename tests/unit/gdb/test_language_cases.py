@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
+from gdb.api.procedures import ALWAYS
 from gdb.errors import GdbError, NotSupported
 from gdb.language.binder import bind
 from gdb.language.checks import check
 from gdb.language.parser import parse
-from gdb.procedures import ALWAYS
 from gdb.query_graph import DIFFERENT_EDGES
 from tests.unit.gdb import language_cases as cases
 
@@ -28,7 +28,7 @@ def refused(text: str) -> str:
 
 
 def _understood(text: str) -> None:
-    """As `gdb.pipeline` does it: what is only not for columns runs over rows, if it passes their checks."""
+    """As `gdb.run.pipeline` does it: what is only not for columns runs over rows, if it passes their checks."""
     query = parse(text)
     refused = None
     if query.simple is not None:

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from gdb import options, pipeline
+from gdb.run import options, pipeline
 from gdb.storage.build import write_graph
 from gdb.storage.model import EdgeTable, GraphTables, VertexTable
 from gdb.storage.snapshot import Snapshot

@@ -9,7 +9,7 @@ from random import Random
 import pytest
 
 import gdb
-from gdb import by_operators, limits
+from gdb import limits
 from gdb.errors import GdbError, LimitExceeded, NameProblem, QueryError, QueryTimeout, TypeProblem
 from gdb.language.checks import check
 from gdb.language.clauses import Create, Match, Return, Unwind
@@ -18,7 +18,8 @@ from gdb.language.syntax import Expression, ListLiteral
 from gdb.logical import demand
 from gdb.logical.build import built
 from gdb.logical.operators import Filter, Limit, Project
-from gdb.rows.limiting import stops
+from gdb.physical.rows.limiting import stops
+from gdb.run import by_operators
 
 
 @pytest.fixture

@@ -21,16 +21,16 @@ from typing import Any
 import pytest
 
 import gdb
-from gdb import waiting
-from gdb.api import Database
+from gdb.answer.summary import Summary
+from gdb.api.database import Database
+from gdb.api.work import Work
+from gdb.base import waiting
 from gdb.errors import Cancelled, QueryTimeout
-from gdb.interrupt import Cancel, run_beside, run_interruptibly
-from gdb.outcome import Outcome
+from gdb.run.interrupt import Cancel, run_beside, run_interruptibly
+from gdb.run.outcome import Outcome
+from gdb.run.stream import Begun, Pipe, Stream
 from gdb.storage import commit as committing
 from gdb.storage import pins
-from gdb.stream import Begun, Pipe, Stream
-from gdb.summary import Summary
-from gdb.work import Work
 from tests.unit.gdb.presses import lost_ctrl_c, wait_for
 
 Begin = Callable[[Callable[[], object]], None]

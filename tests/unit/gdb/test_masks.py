@@ -11,16 +11,17 @@ import numpy as np
 import pytest
 
 import gdb
+from gdb.base.values.elements import NodeValue
 from gdb.errors import NotSupported
-from gdb.evaluator import Evaluator
 from gdb.executor import masks, predicates
 from gdb.executor.masks import Compared, Fixed, Test, Text, Within
 from gdb.executor.tail import Value
 from gdb.language import masking
 from gdb.language.binder import BoundQuery, bind
 from gdb.language.parser import parse
+from gdb.physical.evaluator import Evaluator
+from gdb.physical.rows.stored import from_store
 from gdb.query_graph import DIFFERENT_EDGES
-from gdb.rows.stored import from_store
 from gdb.storage.adjacency import U32
 from gdb.storage.build import write_graph
 from gdb.storage.model import (
@@ -32,7 +33,6 @@ from gdb.storage.model import (
     from_strings,
 )
 from gdb.storage.snapshot import Snapshot
-from gdb.values.elements import NodeValue
 
 NODES, CONDITIONS = 60, 150
 BIG = 1 << 53

@@ -10,7 +10,7 @@ import pytest
 
 import gdb
 from gdb import Database, Node, Path, Relationship
-from gdb.result import Result, RowAnswer
+from gdb.answer.result import Result, RowAnswer
 
 networkx = pytest.importorskip("networkx")
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from gdb import Database, by_operators, errors, logical
+from gdb import Database, errors, logical
 from gdb.language.checks import check
 from gdb.language.parser import parse
 from gdb.language.syntax import Place, Variable
@@ -15,6 +15,7 @@ from gdb.logical.operators import Column, Project, Sort
 from gdb.logical.text import plan_lines
 from gdb.logical.verify import verify
 from gdb.query_graph import DIFFERENT_EDGES
+from gdb.run import by_operators
 
 BUILT = {
     "MATCH (a) RETURN a": ["MATCH (a)", "Project a"],

@@ -7,9 +7,9 @@ import math
 import numpy as np
 import pytest
 
-from gdb import options
 from gdb.errors import GdbError, NameProblem, QueryError, TypeProblem
 from gdb.query_graph import DIFFERENT_EDGES, DIFFERENT_NODES, REPEATABLE_ELEMENTS, MatchMode
+from gdb.run import options
 
 
 @pytest.mark.parametrize(

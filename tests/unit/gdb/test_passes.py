@@ -7,11 +7,12 @@ import random
 import pytest
 
 import gdb
-from gdb import Database, by_operators, errors, logical
+from gdb import Database, errors, logical
 from gdb.language.clauses import Match
 from gdb.language.parser import parse
 from gdb.language.printer import printed
 from gdb.query_graph import DIFFERENT_EDGES
+from gdb.run import by_operators
 from tests.chain_queries import Expressions, Queries, graph_queries, normal
 
 SEEDS, QUERIES = 6, 25

@@ -7,7 +7,6 @@ from collections.abc import Iterator
 import pytest
 
 import gdb
-from gdb import pipeline
 from gdb.errors import (
     ArithmeticProblem,
     ChangeRefused,
@@ -16,6 +15,7 @@ from gdb.errors import (
     QueryError,
     TypeProblem,
 )
+from gdb.run import pipeline
 
 LARGEST = 2**63 - 1
 

@@ -8,9 +8,10 @@ from collections.abc import Iterator
 import pytest
 
 import gdb
-from gdb import Database, by_operators, errors
-from gdb.chain import prefix as prefixes
+from gdb import Database, errors
 from gdb.language.parser import parse
+from gdb.physical.columns import prefix as prefixes
+from gdb.run import by_operators
 from tests.chain_queries import Queries, graph_queries, normal
 
 SEEDS, QUERIES = 5, 30

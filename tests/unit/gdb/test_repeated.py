@@ -9,10 +9,10 @@ from random import Random
 import pytest
 
 import gdb
-from gdb import by_operators
 from gdb.errors import GdbError
 from gdb.language.parser import parse
 from gdb.language.printer import printed
+from gdb.run import by_operators
 
 NODES, EDGES = 7, 13
 

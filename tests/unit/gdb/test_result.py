@@ -11,17 +11,17 @@ import duckdb
 import numpy as np
 import pytest
 
-from gdb import entities
-from gdb.entities import Node, Path, Relationship
+from gdb.answer import entities
+from gdb.answer.entities import Node, Path, Relationship
+from gdb.answer.result import ColumnAnswer, Result, RowAnswer
+from gdb.answer.summary import Summary
 from gdb.errors import GdbError, NotOneRow, TypeProblem
 from gdb.executor.embeddings import Embeddings
 from gdb.executor.tail import ColumnRef, Output, Tail
-from gdb.result import ColumnAnswer, Result, RowAnswer
 from gdb.storage.build import write_graph
 from gdb.storage.model import Column, EdgeTable, GraphTables, VertexTable
 from gdb.storage.snapshot import Snapshot
 from gdb.storage.store import Store
-from gdb.summary import Summary
 from tests import tails
 
 

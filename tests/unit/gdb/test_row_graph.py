@@ -1,4 +1,4 @@
-"""Rows as vertices (`gdb.row_graph`): they are no vertices of the graph."""
+"""Rows as vertices (`gdb.physical.row_graph`): they are no vertices of the graph."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 import gdb
-from gdb.counting import at_rows
 from gdb.executor.run import Options
+from gdb.physical.counting import at_rows
+from gdb.physical.row_graph import RowGraph, from_rows
 from gdb.planner import plan
 from gdb.query_graph import DIFFERENT_EDGES, INDUCED, MatchMode, QueryEdge, QueryGraph, QueryVertex
-from gdb.row_graph import RowGraph, from_rows
 from gdb.storage.adjacency import Direction
 
 

@@ -10,11 +10,11 @@ from datetime import date
 import pytest
 
 import gdb
-from gdb import by_operators
-from gdb.chain import run as chain_run
-from gdb.chain import seek as chain_seek
-from gdb.rows import matching
-from gdb.rows import seek as seeking
+from gdb.physical.columns import run as chain_run
+from gdb.physical.columns import seek as chain_seek
+from gdb.physical.rows import matching
+from gdb.physical.rows import seek as seeking
+from gdb.run import by_operators
 from gdb.storage import value_index
 
 VALUES = [0, 1, 2, 3, 1.0, 2.5, -0.0, float("nan"), True, False, "1", "a", "é", "", None, 1 << 53]

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import gdb
-from gdb.rows import matching
+from gdb.physical.rows import matching
 from gdb.storage import pcsr
 from gdb.storage.partitions import Partitions
 from gdb.storage.vertices import Vertices

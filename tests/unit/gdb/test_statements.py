@@ -13,7 +13,8 @@ from pathlib import Path
 import pytest
 
 import gdb
-from gdb import Database, errors, statements
+from gdb import Database, errors
+from gdb.run import statements
 
 PEOPLE = """:ID,name,age:int,score:float,:LABEL
 1,Ann,30,1.5,Person

@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 
 import gdb
-from gdb import options
-from gdb.api import Database
+from gdb.api.database import Database
 from gdb.errors import Cancelled, StoreError
+from gdb.run import options
 from gdb.storage import commit as committing
 from gdb.storage import files
 from tests.unit.gdb.presses import Late, Press, ask, change, ctrl_c, interrupt, nodes, wrapped

@@ -13,7 +13,7 @@ import pyarrow
 import pytest
 
 import gdb
-from gdb import limits, pipeline
+from gdb import limits
 from gdb.errors import (
     ArithmeticProblem,
     Cancelled,
@@ -23,7 +23,8 @@ from gdb.errors import (
     SyntaxProblem,
     TypeProblem,
 )
-from gdb.stream import Pipe
+from gdb.run import pipeline
+from gdb.run.stream import Pipe
 
 WIDE = 2000  # nodes on each side: WIDE * WIDE rows of one pattern, more than any memory of two
 BOTH = "MATCH (a:L)-[:T]->(b:R), (c:L)-[:T]->(d:R) RETURN id(a), id(b), id(c), id(d)"

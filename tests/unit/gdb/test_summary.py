@@ -7,8 +7,7 @@ import re
 import pytest
 
 from gdb import Database
-from gdb.rows.graph import Effects
-from gdb.summary import Summary, sentence
+from gdb.answer.summary import Effects, Summary, sentence
 
 
 @pytest.mark.parametrize(

@@ -18,6 +18,7 @@ import pyarrow as pa
 import pytest
 
 import gdb
+from gdb.api.transaction import Transaction
 from gdb.errors import (
     ChangeRefused,
     ClosedError,
@@ -30,7 +31,6 @@ from gdb.errors import (
 from gdb.storage import commit as committing
 from gdb.storage import journal
 from gdb.storage.manifest import read
-from gdb.transaction import Transaction
 
 
 @pytest.fixture

@@ -30,9 +30,9 @@ from hypothesis.stateful import (
 
 import gdb
 from gdb import Node, Relationship
+from gdb.api.transaction import Transaction
 from gdb.errors import ChangeRefused
 from gdb.storage import commit as committing
-from gdb.transaction import Transaction
 
 IDS = st.integers(0, 12)
 LABELS = st.sets(st.sampled_from("AB"), max_size=2)

@@ -10,15 +10,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gdb import planner
+from gdb.base.machine.bits import bit_length, shifted, trailing_zeros
+from gdb.base.machine.compile import compiled
+from gdb.base.machine.memory import load_i64, load_u8, load_u32, store_i64, store_u8, store_u32
+from gdb.base.machine.translate import translate
+from gdb.base.once import MadeOnce
 from gdb.errors import InternalError
 from gdb.executor.cpu import kernel, launch, workers
 from gdb.executor.prepare import prepare
 from gdb.executor.scheduler import Budget, Watch
-from gdb.machine.bits import bit_length, shifted, trailing_zeros
-from gdb.machine.compile import compiled
-from gdb.machine.memory import load_i64, load_u8, load_u32, store_i64, store_u8, store_u32
-from gdb.machine.translate import translate
-from gdb.once import MadeOnce
 from gdb.query_graph import QueryGraph
 from tests.backends import rows_on_cpu
 from tests.small_graph import SmallGraph

@@ -10,12 +10,12 @@ import numpy as np
 import pytest
 
 import gdb
-from gdb import usage
+from gdb.base import usage
+from gdb.base.machine import compile as machine
+from gdb.base.usage import Usage
 from gdb.executor.cpu import kernel
-from gdb.machine import compile as machine
-from gdb.request import Clock
+from gdb.run.request import Clock
 from gdb.storage.adjacency import Direction
-from gdb.usage import Usage
 
 N = 3000  # enough for queries of several clauses to go over columns
 PATTERN = "MATCH (a:P)-[:K]->(b) RETURN a.x, b.y"

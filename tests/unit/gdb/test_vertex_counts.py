@@ -8,9 +8,9 @@ import random
 import pytest
 
 import gdb
-from gdb import counting
 from gdb.executor import run
 from gdb.executor.tail import Value
+from gdb.physical import counting
 
 PATTERNS = (
     "(a)-[]-(b)-[]-(c)",

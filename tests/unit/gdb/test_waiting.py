@@ -9,7 +9,7 @@ import time
 
 import pytest
 
-from gdb import waiting
+from gdb.base import waiting
 
 SLOW = "import sys, time; time.sleep(0.5); data = sys.stdin.buffer.read(); print(len(data))"
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import gdb
-from gdb.api import Database
+from gdb.api.database import Database
 from gdb.errors import CorruptStore, Fault, NameProblem
 from gdb.repl.commands import COMMANDS, names, perform
 from gdb.repl.format import Format

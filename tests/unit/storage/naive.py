@@ -12,6 +12,10 @@ from datetime import timedelta
 import numpy as np
 from hypothesis import strategies as st
 
+from gdb.base.values.days import FIRST_DAY, LAST_DAY
+from gdb.base.values.duration import DAY, Duration
+from gdb.base.values.temporal import Date, DateTime, LocalDateTime, LocalTime, Time
+from gdb.base.values.zones import MOST_OFFSET
 from gdb.storage.adjacency import Direction
 from gdb.storage.model import (
     ITEM_OF,
@@ -26,10 +30,6 @@ from gdb.storage.model import (
 )
 from gdb.storage.snapshot import Snapshot
 from gdb.storage.temporal import LONGEST
-from gdb.values.days import FIRST_DAY, LAST_DAY
-from gdb.values.duration import DAY, Duration
-from gdb.values.temporal import Date, DateTime, LocalDateTime, LocalTime, Time
-from gdb.values.zones import MOST_OFFSET
 
 Key = tuple[str, int | str]  # id space, user id
 Properties = tuple[tuple[str, PropertyValue | tuple[Item, ...]], ...]

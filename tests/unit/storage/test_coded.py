@@ -11,6 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from gdb.base.values.duration import Duration
+from gdb.base.values.temporal import Date, DateTime, LocalDateTime, LocalTime, Time
+from gdb.base.values.temporal_python import from_python
 from gdb.errors import ChangeRefused, CorruptStore, ImportFailed
 from gdb.storage.build import write_graph
 from gdb.storage.coded import text_of, value_of
@@ -18,9 +21,6 @@ from gdb.storage.delta import Patch, over, patched
 from gdb.storage.kinds import fitted
 from gdb.storage.model import Column, GraphTables, Kind, PropertyValue, VertexTable
 from gdb.storage.store import Store
-from gdb.values.duration import Duration
-from gdb.values.temporal import Date, DateTime, LocalDateTime, LocalTime, Time
-from gdb.values.temporal_python import from_python
 from tests.unit.storage.naive import ANY, VALUES
 
 

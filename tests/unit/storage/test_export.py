@@ -19,6 +19,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import gdb
+from gdb.base.values.duration import Duration
 from gdb.errors import Cancelled, CorruptStore, FolderTaken, ImportFailed, NameProblem, StoreError
 from gdb.storage import exporter
 from gdb.storage.build import write_graph
@@ -31,7 +32,6 @@ from gdb.storage.snapshot import Snapshot
 from gdb.storage.steps import Steps
 from gdb.storage.store import Store
 from gdb.storage.temporal import EPOCH, LONGEST
-from gdb.values.duration import Duration
 from tests.unit.storage.naive import Naive, agree, tables
 
 STEPS = Steps("export")

@@ -14,6 +14,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from gdb.base.values.duration import Duration
+from gdb.base.values.temporal import Date, DateTime, LocalDateTime, LocalTime, Time
 from gdb.errors import CorruptStore, StoreVersionError
 from gdb.storage import commit as committing
 from gdb.storage import manifest
@@ -22,8 +24,6 @@ from gdb.storage.commit import commit
 from gdb.storage.model import Column, EdgeTable, GraphTables, PropertyValue, VertexTable
 from gdb.storage.store import Store
 from gdb.storage.transaction import Changes
-from gdb.values.duration import Duration
-from gdb.values.temporal import Date, DateTime, LocalDateTime, LocalTime, Time
 from tests.format.make import HERE, PACKED_SEGMENT_EDGES, packed_graph
 from tests.unit.storage.plain_store import PlainStore, string_key
 

@@ -11,12 +11,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from gdb.base.values.kinds import Value
+from gdb.base.values.temporal import TEMPORAL_TYPES, Temporal
+from gdb.base.values.temporal_between import add, divide, multiply, subtract
+from gdb.base.values.temporal_clock import clock_at
+from gdb.base.values.temporal_components import component
 from gdb.functions.library import FUNCTIONS
-from gdb.values.kinds import Value
-from gdb.values.temporal import TEMPORAL_TYPES, Temporal
-from gdb.values.temporal_between import add, divide, multiply, subtract
-from gdb.values.temporal_clock import clock_at
-from gdb.values.temporal_components import component
 
 _TOKEN = re.compile(
     r"\s*(?:(?P<number>\d+(?:\.\d+)?)|'(?P<text>[^']*)'|(?P<name>[A-Za-z_][\w]*)|(?P<sign><=|>=|<>|.))"

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from hypothesis import strategies as st
 
-from gdb.values.days import FIRST_DAY, LAST_DAY
-from gdb.values.duration import DAY, Duration
-from gdb.values.temporal import Date, DateTime, LocalDateTime, LocalTime, Time
+from gdb.base.values.days import FIRST_DAY, LAST_DAY
+from gdb.base.values.duration import DAY, Duration
+from gdb.base.values.temporal import Date, DateTime, LocalDateTime, LocalTime, Time
 
 ZONES = ("Europe/Stockholm", "America/New_York", "Pacific/Honolulu", "Australia/Lord_Howe", "UTC")
 days = st.integers(-800_000, 3_000_000) | st.integers(FIRST_DAY + 2, LAST_DAY - 2)

@@ -4,9 +4,9 @@ import math
 
 import pytest
 
+from gdb.base.values.arithmetic import HIGHEST
+from gdb.base.values.problems import ValueProblem
 from gdb.functions.library import AGGREGATES
-from gdb.values.arithmetic import HIGHEST
-from gdb.values.problems import ValueProblem
 
 
 def aggregate(name, values, *more, distinct=False):

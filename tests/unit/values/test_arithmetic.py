@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gdb.values.arithmetic import (
+from gdb.base.values.arithmetic import (
     HIGHEST,
     LOWEST,
     add,
@@ -18,7 +18,7 @@ from gdb.values.arithmetic import (
     remainder,
     subtract,
 )
-from gdb.values.problems import ValueProblem
+from gdb.base.values.problems import ValueProblem
 
 OPERATIONS = [add, subtract, multiply, divide, remainder, power]
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gdb.values.comparison import (
+from gdb.base.values.comparison import (
     equal,
     greater,
     greater_equal,
@@ -16,7 +16,7 @@ from gdb.values.comparison import (
     less_equal,
     sort_key,
 )
-from gdb.values.elements import NodeValue, PathValue, RelationshipValue
+from gdb.base.values.elements import NodeValue, PathValue, RelationshipValue
 
 NAN = math.nan
 scalars = (

@@ -4,10 +4,10 @@ import math
 
 import pytest
 
+from gdb.base.values.elements import NodeValue, PathValue, RelationshipValue
+from gdb.base.values.problems import EntityDeleted, ValueProblem
+from gdb.base.values.temporal_clock import clock_at
 from gdb.functions.library import FUNCTIONS
-from gdb.values.elements import NodeValue, PathValue, RelationshipValue
-from gdb.values.problems import EntityDeleted, ValueProblem
-from gdb.values.temporal_clock import clock_at
 
 ANN, BOB = NodeValue(1, {"P", "A"}, {"name": "Ann", "none": None}), NodeValue("b", id_space="X")
 KNOWS = RelationshipValue(7, "KNOWS", ANN, BOB, {"since": 1})

@@ -5,10 +5,10 @@ import time
 
 import pytest
 
-from gdb.allowance import Allowance
+from gdb.base.allowance import Allowance
+from gdb.base.values.problems import ValueProblem
+from gdb.base.values.regex import compiled
 from gdb.errors import QueryTimeout
-from gdb.values.problems import ValueProblem
-from gdb.values.regex import compiled
 
 
 @pytest.mark.parametrize(

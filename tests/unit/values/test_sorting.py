@@ -4,7 +4,7 @@ import random
 
 import pytest
 
-from gdb.values import sorting
+from gdb.base.values import sorting
 
 
 @pytest.mark.parametrize("descending", [False, True])

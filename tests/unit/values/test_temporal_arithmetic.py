@@ -8,13 +8,13 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
+from gdb.base.values.duration import Duration
+from gdb.base.values.kinds import Value
+from gdb.base.values.problems import ValueProblem
+from gdb.base.values.temporal import Date, Instant, LocalDateTime, LocalTime
+from gdb.base.values.temporal_between import add, between, divide, in_seconds, multiply, subtract
+from gdb.base.values.temporal_python import from_python, to_python
 from gdb.functions.library import FUNCTIONS
-from gdb.values.duration import Duration
-from gdb.values.kinds import Value
-from gdb.values.problems import ValueProblem
-from gdb.values.temporal import Date, Instant, LocalDateTime, LocalTime
-from gdb.values.temporal_between import add, between, divide, in_seconds, multiply, subtract
-from gdb.values.temporal_python import from_python, to_python
 from tests.unit.values.temporal_cases import evaluate
 from tests.unit.values.temporal_strategies import dates, datetimes, durations, local_datetimes
 

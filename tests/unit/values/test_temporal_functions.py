@@ -10,15 +10,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from gdb.base.values.duration import Duration
+from gdb.base.values.problems import ValueProblem
+from gdb.base.values.temporal import DateTime, Temporal
+from gdb.base.values.temporal_clock import clock_at
+from gdb.base.values.temporal_components import component
+from gdb.base.values.temporal_python import from_python
+from gdb.base.values.temporal_text import parse_datetime, parse_duration, parse_time
 from gdb.functions import of_times
 from gdb.functions.library import FUNCTIONS
-from gdb.values.duration import Duration
-from gdb.values.problems import ValueProblem
-from gdb.values.temporal import DateTime, Temporal
-from gdb.values.temporal_clock import clock_at
-from gdb.values.temporal_components import component
-from gdb.values.temporal_python import from_python
-from gdb.values.temporal_text import parse_datetime, parse_duration, parse_time
 from tests.unit.values.temporal_cases import evaluate
 
 TEMPORAL = {row.name.lower(): row for row in of_times.ROWS}
@@ -135,7 +135,7 @@ def test_an_unknown_component_is_refused(expression: str, key: str) -> None:
 
 
 def test_zones_are_read_only_when_one_is_named() -> None:
-    program = "import sys, gdb.values.temporal_functions; print('zoneinfo' in sys.modules)"
+    program = "import sys, gdb.base.values.temporal_functions; print('zoneinfo' in sys.modules)"
     done = subprocess.run(
         [sys.executable, "-c", program], capture_output=True, text=True, check=True
     )

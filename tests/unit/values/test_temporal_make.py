@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from gdb.base.values.kinds import Value
+from gdb.base.values.problems import ValueProblem
 from gdb.functions.library import FUNCTIONS
-from gdb.values.kinds import Value
-from gdb.values.problems import ValueProblem
 from tests.unit.values.temporal_cases import evaluate
 
 EPOCH = python.date(1970, 1, 1).toordinal()

@@ -9,12 +9,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gdb.values.duration import Duration
-from gdb.values.elements import NodeValue
-from gdb.values.problems import ValueProblem
-from gdb.values.temporal import Date, DateTime, LocalDateTime, LocalTime, Temporal, Time
-from gdb.values.temporal_python import from_python, to_python
-from gdb.values.zones import named
+from gdb.base.values.duration import Duration
+from gdb.base.values.elements import NodeValue
+from gdb.base.values.problems import ValueProblem
+from gdb.base.values.temporal import Date, DateTime, LocalDateTime, LocalTime, Temporal, Time
+from gdb.base.values.temporal_python import from_python, to_python
+from gdb.base.values.zones import named
 from tests.unit.values.temporal_strategies import ZONES
 
 OFFSETS = st.integers(-1079, 1079).map(lambda m: python.timezone(python.timedelta(minutes=m)))

@@ -8,9 +8,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gdb.values.problems import ValueProblem
-from gdb.values.temporal import Date, DateTime, Duration, LocalDateTime, LocalTime, Temporal, Time
-from gdb.values.temporal_text import (
+from gdb.base.values.problems import ValueProblem
+from gdb.base.values.temporal import (
+    Date,
+    DateTime,
+    Duration,
+    LocalDateTime,
+    LocalTime,
+    Temporal,
+    Time,
+)
+from gdb.base.values.temporal_text import (
     parse_date,
     parse_datetime,
     parse_duration,

@@ -8,9 +8,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gdb.values.duration import DAY, Duration
-from gdb.values.problems import ValueProblem
-from gdb.values.temporal import Date, DateTime, LocalDateTime, LocalTime, Temporal, Time, sort_key
+from gdb.base.values.duration import DAY, Duration
+from gdb.base.values.problems import ValueProblem
+from gdb.base.values.temporal import (
+    Date,
+    DateTime,
+    LocalDateTime,
+    LocalTime,
+    Temporal,
+    Time,
+    sort_key,
+)
 from tests.unit.values.temporal_strategies import datetimes, durations, temporals
 
 HOUR = DAY // 24

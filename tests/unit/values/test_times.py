@@ -4,12 +4,12 @@ from itertools import pairwise
 
 import pytest
 
+from gdb.base.values import arithmetic, times
+from gdb.base.values.comparison import equal, group_key, less, sort_key
+from gdb.base.values.conversion import to_string
+from gdb.base.values.naming import value_type
+from gdb.base.values.problems import ValueProblem
 from gdb.functions.library import AGGREGATES, FUNCTIONS
-from gdb.values import arithmetic, times
-from gdb.values.comparison import equal, group_key, less, sort_key
-from gdb.values.conversion import to_string
-from gdb.values.naming import value_type
-from gdb.values.problems import ValueProblem
 
 
 def made(name, text):

@@ -14,10 +14,10 @@ from pathlib import Path
 import pytest
 
 import gdb
-from gdb.values.problems import ValueProblem
-from gdb.values.temporal_python import to_python
-from gdb.values.temporal_text import parse_datetime
-from gdb.values.zones import named
+from gdb.base.values.problems import ValueProblem
+from gdb.base.values.temporal_python import to_python
+from gdb.base.values.temporal_text import parse_datetime
+from gdb.base.values.zones import named
 
 OLD = "1818-07-21T00:00[Europe/Stockholm]"
 

@@ -1,0 +1,257 @@
+"""Nodes and relationships as values: what a query returns for `RETURN n` and `RETURN r`.
+
+They are plain copies, complete when made, and stay valid after the database is closed. Two are equal if
+they are the same element of the graph, whatever their properties.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import date, time, timedelta
+from typing import TYPE_CHECKING, TypeAlias, cast
+
+import numpy as np
+import numpy.typing as npt
+
+from gdb.executor import lookup
+from gdb.storage.temporal import text_of
+
+if TYPE_CHECKING:
+    from gdb.base.values.kinds import Value
+    from gdb.base.values.temporal import Temporal
+    from gdb.storage.model import Item
+    from gdb.storage.slices import Slice
+    from gdb.storage.snapshot import Snapshot
+
+Moment: TypeAlias = "date | time | timedelta | Temporal"
+"""A temporal value: of Python where Python has the same, else of `gdb.base.values.temporal`, as a Duration always
+is."""
+Scalar: TypeAlias = "bool | int | float | str | Moment"
+PropertyValue: TypeAlias = "Scalar | list[Item] | list[Scalar]"
+Cell: TypeAlias = "Scalar | Node | Relationship | Path | Sequence[Cell] | Mapping[str, Cell] | None"
+"""A value in a row of an answer; sequences are lists, mappings dicts."""
+UserId: TypeAlias = int | str
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """A vertex of the graph.
+
+    id : the user's id, unique within `id_space`.
+    labels : sorted.
+    properties : key -> value; a null property is absent.
+    id_space : "" unless the import named one.
+    """
+
+    id: UserId
+    labels: tuple[str, ...] = field(default=(), compare=False)
+    properties: Mapping[str, PropertyValue] = field(default_factory=dict, compare=False)
+    id_space: str = ""
+
+    def __getitem__(self, key: str) -> PropertyValue:
+        return self.properties[key]
+
+    def get(self, key: str, default: PropertyValue | None = None) -> PropertyValue | None:
+        """The property, or `default` where the node has none."""
+        return self.properties.get(key, default)
+
+    def __repr__(self) -> str:
+        return f"<Node {self}>"
+
+    def __str__(self) -> str:
+        """As in Cypher: (1:Person {name: 'Ada'})."""
+        labels = "".join(f":{label}" for label in self.labels)
+        return f"({literal(self.id)}{labels}{_properties(self.properties)})"
+
+
+@dataclass(frozen=True, slots=True)
+class Relationship:
+    """An edge of the graph.
+
+    id : number of the edge, unique in the version of the store that was read; not kept by a later one.
+    type : its type.
+    start, end : the user's ids of its ends; of an undirected one in either order.
+    id_spaces : of start and end.
+    """
+
+    id: int
+    type: str
+    start: UserId
+    end: UserId
+    properties: Mapping[str, PropertyValue] = field(default_factory=dict, compare=False)
+    directed: bool = field(default=True, compare=False)
+    id_spaces: tuple[str, str] = field(default=("", ""), compare=False)
+
+    def __getitem__(self, key: str) -> PropertyValue:
+        return self.properties[key]
+
+    def get(self, key: str, default: PropertyValue | None = None) -> PropertyValue | None:
+        """The property, or `default` where the relationship has none."""
+        return self.properties.get(key, default)
+
+    def __repr__(self) -> str:
+        return f"<Relationship {self.id} {self}>"
+
+    def __str__(self) -> str:
+        """As in Cypher: (1)-[:KNOWS {since: 1833}]->(2)."""
+        arrow = "->" if self.directed else "-"
+        middle = f"[:{self.type}{_properties(self.properties)}]"
+        return f"({literal(self.start)})-{middle}{arrow}({literal(self.end)})"
+
+
+@dataclass(frozen=True, slots=True)
+class Path:
+    """Nodes, and the relationships between each and the next: one fewer."""
+
+    nodes: tuple[Node, ...]
+    relationships: tuple[Relationship, ...]
+
+    def __len__(self) -> int:
+        """How many relationships it has."""
+        return len(self.relationships)
+
+    @property
+    def start(self) -> Node:
+        return self.nodes[0]
+
+    @property
+    def end(self) -> Node:
+        return self.nodes[-1]
+
+    def __repr__(self) -> str:
+        return f"<Path {self}>"
+
+    def __str__(self) -> str:
+        """As in Cypher: (1:Person)-[:KNOWS]->(2:Person)."""
+        parts = [str(self.nodes[0])]
+        for k, one in enumerate(self.relationships):
+            middle = f"[:{one.type}{_properties(one.properties)}]"
+            forward = one.start == self.nodes[k].id and one.end == self.nodes[k + 1].id
+            back = one.directed and not forward
+            onward = one.directed and forward
+            parts.append(f"{'<' * back}-{middle}-{'>' * onward}{self.nodes[k + 1]}")
+        return "".join(parts)
+
+
+def literal(value: object) -> str:
+    """A value as Cypher writes it: null, 'text', [1, 2], {a: 1}; of times the ISO 8601 text alone."""
+    match value:
+        case None:
+            return "null"
+        case bool():
+            return str(value).lower()
+        case str():
+            escaped = value.replace("\\", "\\\\").replace("'", "\\'").replace("\n", "\\n")
+            return f"'{escaped}'"
+        case list() | tuple():
+            return f"[{', '.join(map(literal, value))}]"
+        case Mapping():
+            return f"{{{', '.join(f'{_name(key)}: {literal(v)}' for key, v in value.items())}}}"
+        case date() | time() | timedelta():
+            return text_of(value)
+        case _:
+            return str(value)
+
+
+def _name(key: str) -> str:
+    """The key of a map or property, in backticks where it is no plain name."""
+    return key if key.isidentifier() else f"`{key.replace('`', '``')}`"
+
+
+def _properties(properties: Mapping[str, PropertyValue]) -> str:
+    return f" {literal(properties)}" if properties else ""
+
+
+# ---- made in bulk ---------------------------------------------------------------------------------
+
+
+def nodes(snapshot: Snapshot, vids: npt.NDArray[np.uint32]) -> list[Node]:
+    """One Node per vid; a vid that repeats gives the same object. O(n log n + distinct vids x properties)."""
+    distinct, inverse = np.unique(vids, return_inverse=True)
+    ids = snapshot.user_ids(distinct)
+    groups = snapshot.groups_of(distinct)
+    made: dict[int, Node] = {}
+    for number in np.unique(groups).tolist():
+        group = snapshot.groups[number]
+        at = np.flatnonzero(groups == number)
+        columns = {
+            key: lookup.vertex_property(snapshot, distinct[at], key, kind)
+            for key, kind in sorted(group.keys.items())
+        }
+        for place, properties in zip(at.tolist(), _records(columns, len(at)), strict=True):
+            made[place] = Node(ids[place], group.labels, properties, group.id_space)
+    return [made[place] for place in inverse.tolist()]
+
+
+def relationships(snapshot: Snapshot, eids: npt.NDArray[np.int64]) -> list[Relationship]:
+    """One Relationship per edge id; an id that repeats gives the same object."""
+    distinct, inverse = np.unique(eids, return_inverse=True)
+    types, sources, targets = snapshot.edge_ends(distinct)
+    starts, ends = snapshot.user_ids(sources), snapshot.user_ids(targets)
+    spaces = _id_spaces(snapshot, sources, targets)
+    made: dict[int, Relationship] = {}
+    for number in np.unique(types).tolist():
+        kind_of_edge = snapshot.edge_types[number]
+        at = np.flatnonzero(types == number)
+        columns = {
+            key: lookup.edge_property(snapshot, distinct[at], key, kind)
+            for key, kind in sorted(kind_of_edge.keys.items())
+        }
+        for place, properties in zip(at.tolist(), _records(columns, len(at)), strict=True):
+            made[place] = Relationship(
+                int(distinct[place]),
+                kind_of_edge.name,
+                starts[place],
+                ends[place],
+                properties,
+                kind_of_edge.directed,
+                spaces[place] if spaces else ("", ""),
+            )
+    return [made[place] for place in inverse.tolist()]
+
+
+def _id_spaces(
+    snapshot: Snapshot, sources: npt.NDArray[np.uint32], targets: npt.NDArray[np.uint32]
+) -> list[tuple[str, str]]:
+    """The id spaces of both ends of each edge; nothing where none has a name."""
+    names = [group.id_space for group in snapshot.groups]
+    if not any(names):
+        return []
+    groups = snapshot.groups_of(sources).tolist(), snapshot.groups_of(targets).tolist()
+    return [(names[start], names[end]) for start, end in zip(*groups, strict=True)]
+
+
+def touch(snapshot: Snapshot) -> None:
+    """Map everything that nodes and relationships are made from, so that they can be made after the store is closed."""
+    for number, group in enumerate(snapshot.groups):
+        snapshot.id_column(number)
+        for key in group.keys:
+            snapshot.vertex_column(number, key)
+    filled = [kind for kind in snapshot.edge_types if kind.edge_count]
+    snapshot.edge_ends(np.array([kind.first_eid for kind in filled], np.int64))
+    for kind in filled:
+        for key in kind.keys:
+            snapshot.edge_column(kind.name, key)
+
+
+def _records(columns: Mapping[str, Slice | None], count: int) -> list[dict[str, PropertyValue]]:
+    """Columns turned into `count` dicts, nulls left out."""
+    records: list[dict[str, PropertyValue]] = [{} for _ in range(count)]
+    for key, column in columns.items():
+        for record, value in zip(records, _values(column), strict=False):
+            if value is not None:
+                record[key] = value
+    return records
+
+
+def _values(column: Slice | None) -> list[PropertyValue | None]:
+    """The values of a column as Python has them."""
+    values = [] if column is None else column.to_list()
+    if column is not None and column.kind == "any":
+        from gdb.base.values.temporal_python import (
+            to_python,  # who has none of these needs no own times
+        )
+
+        return [cast("PropertyValue | None", to_python(cast("Value", value))) for value in values]
+    return cast("list[PropertyValue | None]", values)

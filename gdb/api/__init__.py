@@ -1,0 +1,1 @@
+"""The public face: databases, snapshots, transactions, queries."""

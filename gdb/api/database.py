@@ -1,0 +1,399 @@
+"""The public face: `connect` opens a store as a `Database`, which loads graphs and answers queries (design.md §6)."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal, TypeVar
+
+from gdb.api.queries import PathLike, Queries
+from gdb.api.work import Work
+from gdb.errors import Cancelled, ChangeRefused, ReadOnlyError
+from gdb.run import options
+from gdb.run.interrupt import Cancel, held_back
+from gdb.run.outcome import Outcome
+from gdb.run.statements import Statements
+
+if TYPE_CHECKING:
+    from gdb.answer.result import Result
+    from gdb.api.held import HeldSnapshot
+    from gdb.api.transaction import Transaction
+    from gdb.run.progress import Progress, Told
+    from gdb.run.request import Clock, Load, Request
+    from gdb.storage.commit import Compactor
+    from gdb.storage.importer import AnySource, Edges, LoadReport, Nodes
+    from gdb.storage.importer.meter import LoadProgress
+    from gdb.storage.snapshot import Snapshot, StoreStats
+    from gdb.storage.transaction import Changes
+
+T = TypeVar("T")
+
+
+def connect(
+    path: str | os.PathLike[str] | None = None,
+    *,
+    read_only: bool = False,
+    create: bool = True,
+    match: str = "DIFFERENT EDGES",
+    import_root: PathLike | None = None,
+    limits: Mapping[str, float] | None = None,
+) -> Database:
+    """Open a store, or make an empty one.
+
+    Parameters
+    ----------
+    path : the folder of the store; None for a graph in memory that is gone when it is closed.
+    read_only : never write; any number of processes may read one store.
+    create : make the folder where it does not exist (never with read_only).
+    match : the mode of a MATCH that names none: "DIFFERENT EDGES" (openCypher's), "DIFFERENT NODES", "REPEATABLE
+        ELEMENTS", "SUBGRAPHS" or "INDUCED".
+    import_root : a folder; `load` and LOAD CSV refuse files that lie outside of it, also by `..` or symbolic links.
+        None: any file.
+    limits : limits of `gdb.limits` by name that are others for the queries of this database, as in
+        {"MAX_QUERY_CHARACTERS": 10_000_000}.
+
+    Raises
+    ------
+    NotAStore, CorruptStore, StoreVersionError, StorePermissionError : the folder cannot be opened as a store; or
+        NotAStore : `import_root` is no folder.
+    NameProblem : there is no such match mode, or limit. TypeProblem, QueryError : a limit is no number from 1.
+
+    Examples
+    --------
+    >>> import gdb
+    >>> with gdb.connect() as db:
+    ...     db.path is None
+    True
+    """
+    return Database(
+        path,
+        read_only=read_only,
+        create=create,
+        match=match,
+        import_root=import_root,
+        limits=limits,
+    )
+
+
+class Database(Queries):
+    """A store that is open: made by `connect`, closed by `close` or at the end of a `with` block.
+
+    Several threads may use one Database at once. A query reads the graph as it was when the query began.
+    """
+
+    def __init__(
+        self,
+        path: str | os.PathLike[str] | None = None,
+        *,
+        read_only: bool = False,
+        create: bool = True,
+        match: str = "DIFFERENT EDGES",
+        import_root: PathLike | None = None,
+        limits: Mapping[str, float] | None = None,
+    ) -> None:
+        from gdb.storage.store import Store
+
+        own = options.own_limits(limits)
+        mode, root = options.match_mode(match), options.import_root(import_root)
+        self._path = None if path is None else options.folder(path)
+        store = Store.open(self._path, create=create and not read_only, read_only=read_only)
+        self._store, self._read_only = store, read_only
+        self._compactor: Compactor | None = None  # made by the first commit
+        super().__init__(mode, root, Work(), limits=own)
+
+    @property
+    def path(self) -> Path | None:
+        """The folder of the store; None in memory."""
+        return self._path
+
+    @property
+    def read_only(self) -> bool:
+        return self._read_only
+
+    @property
+    def closed(self) -> bool:
+        return self._work.closed
+
+    def __repr__(self) -> str:
+        where = "in memory" if self._path is None else str(self._path)
+        return f"<gdb.Database {where}{', read-only' * self._read_only}{', closed' * self.closed}>"
+
+    def close(self) -> None:
+        """Cancel what runs, as `interrupt` does, wait for it, and close the store; closing twice is fine."""
+        self._work.close()
+        self._statements.clear()
+        self._store.close()
+
+    def interrupt(self) -> None:
+        """Cancel all queries and imports that run now, in any thread; each raises Cancelled, unless it commits already:
+        then it ends well."""
+        self._work.interrupt()
+
+    # ---- import ------------------------------------------------------------------------------------
+
+    def load(
+        self,
+        source: AnySource | Sequence[AnySource] | None = None,
+        *,
+        nodes: Nodes | None = None,
+        edges: Edges | None = None,
+        format: Literal["auto", "snap", "csv", "parquet", "graph", "mtx"] = "auto",
+        type: str | None = None,
+        label: str | None = None,
+        directed: bool = True,
+        columns: Sequence[str] | None = None,
+        delimiter: str | None = None,
+        header: bool | None = None,
+        id_space: str | None = None,
+        ends: tuple[str, str] | None = None,
+        missing_ends: Literal["create", "refuse"] | None = None,
+        multi_edges: Literal["keep", "drop"] = "keep",
+        self_loops: Literal["keep", "drop"] = "keep",
+        on_error: Literal["raise", "skip"] = "raise",
+        max_errors: int = 1000,
+        rejects_file: PathLike | None = None,
+        max_unpacked: int | str = "16MiB",
+        memory: int | str | None = None,
+        cancel: threading.Event | None = None,
+        packed: bool | None = None,
+        progress: Callable[[LoadProgress], None] | None = None,
+    ) -> LoadReport:
+        """Import files, data frames and graphs of networkx into the graph: all of it, or on any error nothing.
+
+        A progress bar is shown where stderr is a terminal, unless `progress` is given.
+
+        Parameters
+        ----------
+        source : edge lists, tables or graphs, their format found from their content unless `format` names it; folders
+            that `export` wrote, which say all of the rest themselves; graphs of networkx; or tables as below.
+        nodes, edges : CSV or Parquet files with neo4j-admin headers, or tables in memory that have
+            `__arrow_c_stream__` (of pyarrow, polars, pandas, DuckDB); or a mapping of label (type) to these. A table
+            may lie in several files, "header.csv,part1.csv,part2.csv", and names may be patterns: see docs/IMPORT.md.
+        type, label : relationship type and node label where the files name none.
+        directed : False stores each relationship once, for both directions.
+        missing_ends : "create" or "refuse" a node that a relationship names and no file holds.
+        multi_edges, self_loops : "drop" keeps one relationship between two nodes, or none from a node to itself.
+        on_error : "skip" leaves bad lines out, at most `max_errors`; the report lists them, and `rejects_file`, a new
+            CSV file. More than 1 % of a file is worth a Python warning, `gdb.errors.LinesSkipped`.
+        max_unpacked : bytes, or as in "8GB", that a compressed or Parquet file may unpack to if they are more than
+            200 times its size.
+        memory : bytes, or as in "512MB", that the import may take; None for half of what the machine has. Relationships
+            that have no room in it are sorted through temporary files in the store's folder. Nodes stay in memory,
+            about 60 bytes each, and are not counted: see docs/IMPORT.md.
+        cancel : stops the import when another thread sets it.
+        packed : True keeps the store in less than half of the bytes, from now on; a query unpacks into memory what it
+            touches first. False undoes that, None leaves it.
+        progress : called now and then with a `gdb.LoadProgress`: the step, the part of it done, bytes of the files that
+            are read and of all; from other threads than the caller's. What it raises ends the import, and nothing is
+            stored.
+
+        The others are told in `gdb.storage.importer.load`.
+
+        Raises
+        ------
+        ReadOnlyError, StoreLocked : the store cannot be written.
+        ImportFailed : an input is wrong; tells file, line and reason. Nothing of it was stored.
+        Cancelled : Ctrl-C, `interrupt` or `close`; nothing was stored, unless its `committed` is True.
+        """
+        if self._read_only:
+            raise ReadOnlyError(
+                f"the store {self._store.path} was opened read-only.",
+                "Open it without read_only=True (gdbsh: without --read-only).",
+            )
+        options.load_choices(format, missing_ends, multi_edges, self_loops, on_error)
+        most = options.byte_count("max_unpacked", max_unpacked)
+        budget = options.import_memory(memory)
+        packed = options.choice_or_none("packed", packed)
+        from gdb.run.progress import Told
+        from gdb.storage.importer import load
+
+        self._refuse_inside()
+        stop = Cancel() if cancel is None else cancel
+        self._statements.clear()  # or they would hold the snapshot, and so its files
+
+        told = None if progress is None else Told(progress)
+
+        def work(bar: Progress | None) -> LoadReport:
+            return load(
+                self._store,
+                source,
+                nodes=nodes,
+                edges=edges,
+                format=format,
+                type=type,
+                label=label,
+                directed=directed,
+                columns=columns,
+                delimiter=delimiter,
+                header=header,
+                id_space=id_space,
+                ends=ends,
+                missing_ends=missing_ends,
+                multi_edges=multi_edges,
+                self_loops=self_loops,
+                on_error=on_error,
+                max_errors=max_errors,
+                rejects_file=None if rejects_file is None else Path(rejects_file),
+                max_unpacked=most,
+                memory=budget,
+                packed=packed,
+                import_root=self._import_root,
+                progress=told if bar is None else partial(_step_of, bar),
+                cancel=stop,
+            )
+
+        outcome = Outcome("import", "what it read is stored")
+        with _raised_by(told):
+            return self._long(work, outcome, stop, quiet=told is not None)
+
+    def _loads(self) -> Load:
+        return self.load
+
+    # ---- snapshots ---------------------------------------------------------------------------------
+
+    def _snapshot(self) -> Snapshot:
+        return self._store.snapshot()
+
+    def snapshot(self) -> HeldSnapshot:
+        """The graph as it is now, for as long as it is held: any number of queries and streams of one version, in a
+        `with` block or until it is closed; see `HeldSnapshot`.
+
+        Raises
+        ------
+        ClosedError : the database is closed.
+
+        Examples
+        --------
+        >>> import gdb
+        >>> db = gdb.connect()
+        >>> with db.snapshot() as before:
+        ...     _ = db.execute("CREATE (:Person)")
+        ...     before.execute("MATCH (n) RETURN count(*)").scalar()
+        0
+        >>> db.execute("MATCH (n) RETURN count(*)").scalar()
+        1
+        """
+        from gdb.api.held import HeldSnapshot
+
+        found = self._work.do(self._snapshot)
+        return HeldSnapshot(
+            found, self._mode, self._import_root, self._work, self._procedures, self._limits
+        )
+
+    # ---- changes -----------------------------------------------------------------------------------
+
+    @contextmanager
+    def _change(self, request: Request, clock: Clock) -> Iterator[Changes]:
+        """The last look at whether the query was cancelled is before the commit, which then goes on to its end."""
+        from gdb.storage.transaction import Changes
+
+        if self._read_only:
+            raise ReadOnlyError(
+                f"the store {self._store.path} was opened read-only, and this query writes.",
+                "Open it without read_only=True (gdbsh: without --read-only).",
+            )
+        self._refuse_inside()
+        self._statements.clear()  # or they would hold the snapshot, and so its files
+        with self._store.writer(clock.check):
+            changes = Changes(self._snapshot())
+            yield changes
+            request.outcome.committed = clock.step(
+                "commit", partial(self._commit, changes, clock.over)
+            )
+            del (
+                changes
+            )  # before the writer's lock is given back: what it was made from may then be removed
+
+    def _commit(self, changes: Changes, over: Callable[[], bool]) -> bool:
+        """Commit; whether there was anything to commit. over : whether to write the graph anew has taken too long."""
+        from gdb.storage.commit import Compactor, commit
+
+        if self._compactor is None:
+            self._compactor = Compactor(options.import_memory(None))
+        return commit(self._store, changes, self._compactor, over) is not changes.base
+
+    def _refuse_inside(self) -> None:
+        if self._store.writes_here:
+            raise ChangeRefused(
+                "a transaction of this thread is open",
+                "End it first: it and this cannot both write.",
+            )
+
+    def transaction(self) -> Transaction:
+        """Changes that are committed together: `with db.transaction() as tx: tx.add_nodes(...)`; see `Transaction`.
+
+        Raises
+        ------
+        ReadOnlyError, StoreLocked, ClosedError : the store takes no writes; raised when the block begins.
+        """
+        from gdb.api.transaction import Transaction
+
+        def run(changes: Changes, text: str, parameters: Mapping[str, object] | None) -> Result:
+            from gdb.run.pipeline import answer
+
+            request = self._request(text, parameters, "auto", None, None, None, 0)
+            request.load = None
+            before = changes.delta
+            try:
+                return self._work.do(
+                    lambda: answer(
+                        *(request, changes.view, Statements(self._statements.texts)),
+                        lambda *_: nullcontext(changes),
+                    ),
+                    request.cancel,
+                )
+            except BaseException as error:
+                changes.delta = before
+                if isinstance(error, KeyboardInterrupt):  # it came when the answer was ready
+                    raise request.outcome.cancelled() from None
+                raise
+
+        def begin() -> None:
+            self._refuse_inside()
+            self._statements.clear()  # or they would hold the snapshot, and so its files
+
+        cancel = Cancel()
+
+        def commit(changes: Changes) -> bool:
+            return self._work.do(lambda: self._commit(changes, cancel.is_set), cancel, held_back)
+
+        return Transaction(self._store, run, begin, commit, cancel)
+
+    def compact(self, memory: int | str | None = None, packed: bool | None = None) -> StoreStats:
+        """Write the graph anew with all that was changed since it was last written whole, which makes it smaller and
+        quicker to read. It runs by itself when much has changed. Readers go on meanwhile. memory, packed : as of
+        `load`.
+
+        Raises
+        ------
+        ReadOnlyError, StoreLocked : the store cannot be written.
+        Cancelled : Ctrl-C, `interrupt` or `close`; the store is as it was, unless its `committed` is True.
+        """
+        from gdb.storage.commit import compact
+
+        budget = options.import_memory(memory)
+        packed = options.choice_or_none("packed", packed)
+        self._refuse_inside()
+        self._statements.clear()
+        return self._written(
+            "compaction", lambda steps: compact(self._store, steps.part, budget, packed).stats()
+        )
+
+
+@contextmanager
+def _raised_by(told: Told[LoadProgress] | None) -> Iterator[None]:
+    """Raise what the caller's own function has raised, as it is."""
+    try:
+        yield
+    except Cancelled:
+        if told is not None and told.raised is not None:
+            raise told.raised from None
+        raise
+
+
+def _step_of(bar: Progress, at: LoadProgress) -> None:
+    bar(at.step, at.part)

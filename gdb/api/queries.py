@@ -1,0 +1,442 @@
+"""What a Database is asked: queries, their plans, what the graph holds, and copies of it."""
+
+from __future__ import annotations
+
+import os
+import sys
+import threading
+from abc import abstractmethod
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import AbstractContextManager
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal, TypeAlias, TypeVar
+
+from gdb.api.procedures import ALWAYS, registered
+from gdb.api.schema import Schema, schema_of
+from gdb.api.work import Work
+from gdb.base.closing import Closing
+from gdb.errors import ReadOnlyError
+from gdb.limits import NONE
+from gdb.run import options
+from gdb.run.interrupt import Cancel, run_beside
+from gdb.run.outcome import Outcome
+from gdb.run.statements import Statements
+
+if TYPE_CHECKING:
+    from gdb.answer.result import DeviceColumns, Result
+    from gdb.dbapi import Cursor
+    from gdb.language.procedures import Procedure
+    from gdb.query_graph import MatchMode
+    from gdb.run.progress import Progress
+    from gdb.run.request import Clock, Load, Request
+    from gdb.run.stream import Stream
+    from gdb.storage.check import Report
+    from gdb.storage.importer import LoadReport
+    from gdb.storage.snapshot import Snapshot, StoreStats
+    from gdb.storage.steps import Steps
+    from gdb.storage.transaction import Changes
+
+PathLike: TypeAlias = str | os.PathLike[str]
+T = TypeVar("T")
+
+
+class Queries(Closing):
+    """What answers questions about a graph: a Database (`gdb.api.database`), whose graph is the newest, or a snapshot
+    of it that is held (`gdb.api.held`).
+
+    mode : of a MATCH that names none. import_root : where files that LOAD CSV reads must lie, None for any.
+    work : what runs. procedures : what CALL finds. limits : see `gdb.limits`, those that are others here.
+    """
+
+    def __init__(
+        self,
+        mode: MatchMode,
+        import_root: Path | None,
+        work: Work,
+        procedures: Mapping[str, Procedure] = ALWAYS,
+        limits: Mapping[str, float] = NONE,
+    ) -> None:
+        self._mode, self._import_root, self._work = mode, import_root, work
+        self._limits = limits
+        self._statements = Statements()
+        self._procedures = procedures
+
+    @abstractmethod
+    def _snapshot(self) -> Snapshot:
+        """What the next query sees.
+
+        Raises
+        ------
+        ClosedError : nothing any more.
+        """
+
+    def execute(
+        self,
+        text: str,
+        parameters: Mapping[str, object] | None = None,
+        *,
+        device: str = "auto",
+        memory: int | str | None = None,
+        timeout: float | None = None,
+        match: str | None = None,
+        threads: int = 0,
+    ) -> Result:
+        """Run one query. What was understood and planned of its text is kept, for when it comes again with the same
+        or with other parameters.
+
+        Parameters
+        ----------
+        text : a Cypher query (docs/LANGUAGE.md); EXPLAIN before it gives the plan instead.
+        parameters : values for $name in the text: numbers, booleans, strings, dates, datetimes, timedeltas, None, lists
+            of these.
+        device : "auto", "cpu", "cuda", "cuda:N", or several GPUs: "cuda:0,1", each of which holds the graph.
+        memory : budget in bytes, or as in "8GB"; None for none.
+        timeout : seconds; None for none.
+        match : mode of a MATCH that names none, instead of the database's.
+        threads : 0 for one on each core.
+
+        Raises
+        ------
+        SyntaxProblem, NameProblem, TypeProblem, NotSupported, LimitExceeded : the query cannot be understood.
+        Cancelled : Ctrl-C, `interrupt` or `close`; what ran has stopped, and nothing was committed, unless its
+            `committed` is True: then Ctrl-C came when the commit had begun, which has been made.
+        QueryTimeout, OutOfBudget, DeviceError, RunError : it cannot be finished; nothing was committed.
+        ClosedError : the database is closed.
+        """
+        request = self._request(text, parameters, device, memory, timeout, match, threads)
+        try:
+            return self._answered(request)
+        except KeyboardInterrupt:  # it came when the answer was ready
+            raise request.outcome.cancelled() from None
+
+    def _answered(self, request: Request) -> Result:
+        from gdb.run.pipeline import answer  # here and below: who imports a graph asks nothing
+
+        return self._work.do(
+            lambda: answer(request, self._snapshot(), self._statements, self._change),
+            request.cancel,
+        )
+
+    def stream(
+        self,
+        text: str,
+        parameters: Mapping[str, object] | None = None,
+        *,
+        device: str = "auto",
+        memory: int | str | None = None,
+        timeout: float | None = None,
+        match: str | None = None,
+        threads: int = 0,
+    ) -> Stream:
+        """Run one query and hand its rows out as they are found, for answers larger than memory: while nobody reads,
+        the query waits. It sees the graph as it is now, however long it is read.
+
+        A pattern whose rows are told one by one (MATCH ... WHERE ... RETURN ... LIMIT) is streamed; what sorts, groups,
+        is distinct, skips or has several clauses is answered as a whole first, as by `execute`.
+
+        Parameters
+        ----------
+        memory : budget in bytes of what finds the rows; those that wait to be read, some 100,000 for each core, are not
+            counted.
+        timeout : seconds until the last row is read. The others are those of `execute`.
+
+        Raises
+        ------
+        What `execute` raises, here or when the rows are read; DeviceError where a GPU gives up after the first rows.
+
+        Examples
+        --------
+        >>> with db.stream("MATCH (a)-->(b)-->(c) RETURN id(a), id(c)") as stream:  # doctest: +SKIP
+        ...     for batch in stream.batches():
+        ...         writer.write_batch(pyarrow.record_batch(batch))
+        """
+        from gdb.run.stream import Pipe, Stream, streamed
+
+        request = self._request(text, parameters, device, memory, timeout, match, threads)
+        snapshot = self._work.do(self._snapshot)
+        run = partial(streamed, request, snapshot, self._statements, self._change)
+        return Stream(
+            Pipe(request.cancel),
+            lambda pipe: self._work.do(lambda: run(pipe), request.cancel),
+            request.outcome,
+        )
+
+    def cursor(self) -> Cursor:
+        """A cursor of PEP 249 (`gdb.dbapi`), which pandas.read_sql(query, db) and polars.read_database(query, db) ask
+        for."""
+        from gdb.dbapi import Cursor
+
+        return Cursor(self)
+
+    def device_columns(
+        self,
+        text: str,
+        parameters: Mapping[str, object] | None = None,
+        *,
+        device: str = "cuda",
+        memory: int | str | None = None,
+        timeout: float | None = None,
+        match: str | None = None,
+    ) -> DeviceColumns:
+        """Run one query on a GPU and leave its rows there, as arrays for CuPy, PyTorch, cuDF and whatever else takes
+        `__cuda_array_interface__` or DLPack.
+
+        The query returns nodes, relationships or their ids, and nothing else; LIMIT and DISTINCT of one node may
+        stand. A column holds what `id()` gives, int64: the user's ids of nodes (as `Node.id`), the numbers of
+        relationships (as `Relationship.id`).
+
+        Parameters
+        ----------
+        device : "cuda" or "cuda:N". memory : budget in bytes, rows and what the query needs on the GPU beside them.
+        The others are those of `execute`.
+
+        Raises
+        ------
+        NotSupported : the answer is not columns of ids. TypeProblem : the ids are strings.
+        DeviceError : there is no such GPU, or the rows do not fit it. OutOfBudget : they do not fit `memory`.
+        All that `execute` raises.
+
+        Examples
+        --------
+        >>> found = db.device_columns("MATCH (a)-->(b) RETURN id(a), b")  # doctest: +SKIP
+        >>> torch.from_dlpack(found["id(a)"]), cupy.asarray(found["b"])  # doctest: +SKIP
+        """
+        from gdb.run.pipeline import on_device
+
+        request = self._request(text, parameters, device, memory, timeout, match, 0)
+        return self._work.do(
+            lambda: on_device(request, self._snapshot(), self._statements), request.cancel
+        )
+
+    def explain(
+        self,
+        text: str,
+        parameters: Mapping[str, object] | None = None,
+        *,
+        device: str = "auto",
+        memory: int | str | None = None,
+        timeout: float | None = None,
+        match: str | None = None,
+        threads: int = 0,
+    ) -> str:
+        """The plan of a query, for a person to read; arguments and errors as `execute`."""
+        from gdb.run.pipeline import explained
+
+        request = self._request(text, parameters, device, memory, timeout, match, threads)
+        return self._work.do(lambda: explained(request, self._snapshot()), request.cancel)
+
+    def register_procedure(
+        self, signature: str, function: Callable[..., Iterable[object]], help: str = ""
+    ) -> None:
+        """Add a procedure, which queries of this Database call by CALL name(...) YIELD ...; one of its name that was
+        registered before is replaced.
+
+        Parameters
+        ----------
+        signature : its name, what it takes and what it gives, as in
+            "my.cities(name :: STRING, code :: INTEGER?) :: (city :: STRING, people :: INTEGER?)"; the types are listed
+            in docs/LANGUAGE.md. A question mark allows null.
+        function : called with the arguments, as Python has them, once for each row that comes to CALL. It gives rows: a
+            list or tuple with the outputs in order, or a dict by their names. It may ask this Database.
+        help : what `CALL dbms.procedures()` says of it.
+
+        Raises
+        ------
+        SyntaxProblem : the signature is none. NameProblem : it is the name of a procedure of gdb's own.
+
+        Examples
+        --------
+        >>> db.register_procedure("my.up(x :: INTEGER) :: (y :: INTEGER)", lambda x: [(x + 1,)])  # doctest: +SKIP
+        >>> db.execute("UNWIND [1, 2] AS x CALL my.up(x) YIELD y RETURN y").fetchall()  # doctest: +SKIP
+        [(2,), (3,)]
+        """
+        self._procedures = registered(self._procedures, signature, function, help)
+
+    def procedures(self) -> list[str]:
+        """The signatures of all procedures, by name."""
+        return [str(one.signature) for _, one in sorted(self._procedures.items())]
+
+    def _request(
+        self,
+        text: str,
+        parameters: Mapping[str, object] | None,
+        device: str,
+        memory: int | str | None,
+        timeout: float | None,
+        match: str | None,
+        threads: int,
+    ) -> Request:
+        options.query_text(text, device)
+        from gdb.run.request import Request
+
+        return Request(
+            text,
+            options.checked_parameters(parameters),
+            self._mode if match is None else options.match_mode(match),
+            Cancel(),
+            device=device,
+            threads=options.thread_count(threads),
+            memory=options.memory_bytes(memory),
+            timeout=options.timeout_seconds(timeout, self._limits),
+            import_root=self._import_root,
+            procedures=self._procedures,
+            load=self._loads(),
+            limits=self._limits,
+        )
+
+    def _loads(self) -> Load:
+        """What COPY does."""
+        return _no_load
+
+    def _change(self, request: Request, clock: Clock) -> AbstractContextManager[Changes]:
+        """The changes of a query, a transaction of its own, which is committed when the block ends well.
+
+        Raises
+        ------
+        ReadOnlyError : nothing is written here.
+        """
+        raise _never_changes()
+
+    # ---- about the graph ---------------------------------------------------------------------------
+
+    def schema(self) -> Schema:
+        """Labels, relationship types and properties; `str()` of it is a table."""
+        return self._work.do(lambda: schema_of(self._snapshot()))
+
+    def stats(self) -> StoreStats:
+        """Vertices, edges and bytes, and for each partition its rows, intervals, edges and bytes."""
+        return self._work.do(lambda: self._snapshot().stats())
+
+    def check(self) -> Report:
+        """Read every file of the store anew and compare every invariant; docs/FORMAT.md lists them, and what no check
+        can tell. Takes the memory of the largest edge type, and shows a progress bar where stderr is a terminal.
+
+        Returns
+        -------
+        The invariants by name, how many things each was compared of, and files that mean nothing.
+
+        Raises
+        ------
+        CorruptStore : something is wrong; the message names the first fault and its file, `faults` has all of them.
+        Cancelled : Ctrl-C, `interrupt` or `close`.
+        """
+        from gdb.run.progress import shown
+        from gdb.storage.steps import Steps
+
+        cancel = Cancel()
+        with shown(sys.stderr) as progress:
+            steps = Steps("check", progress, cancel)
+            return self._work.do(lambda: self._snapshot().check(steps), cancel, run_beside)
+
+    # ---- copies ------------------------------------------------------------------------------------
+
+    def backup(self, path: PathLike) -> StoreStats:
+        """Copy the store to a new folder, which is a store: all of it, verified and synced, or nothing.
+
+        The copy is the graph as it was when the backup began, also while another process writes. It works on a
+        read-only database and on one in memory. A progress bar is shown where stderr is a terminal.
+
+        Parameters
+        ----------
+        path : the new folder; an empty one may be there.
+
+        Returns
+        -------
+        The sizes of the copy.
+
+        Raises
+        ------
+        FolderTaken : there is something at `path`.
+        CorruptStore : a file of this store is damaged; the message names it.
+        Cancelled : Ctrl-C, `interrupt` or `close`. StorePermissionError, StoreError : it cannot be written.
+        """
+        from gdb.storage.backup import backup
+
+        target = options.folder(path)
+        return self._written("backup", lambda steps: backup(self._snapshot(), target, steps))
+
+    def export(
+        self,
+        folder: PathLike,
+        format: Literal["csv", "parquet"] = "csv",
+        *,
+        guard_formulas: bool = False,
+    ) -> StoreStats:
+        """Write the graph into a new folder as CSV or Parquet files: all of it, or nothing. `load(folder)` reads it.
+
+        What comes back is equal: nodes with ids, id spaces, labels and typed properties, relationships with types and
+        directions. The files have neo4j-admin headers, for other programs; `gdb-export.json` beside them tells what
+        such headers cannot. It is the graph as it was when the export began. A progress bar is shown on a terminal.
+
+        Parameters
+        ----------
+        folder : the new folder; an empty one may be there.
+        format : "csv" (null is an empty field, an empty text is "") or "parquet".
+        guard_formulas : for spreadsheets: in CSV, texts that begin with `=`, `+`, `-`, `@`, a tab or CR get an
+            apostrophe before them, so that they are no formulas. `load` does not take it off: what comes back differs.
+
+        Returns
+        -------
+        The sizes of the store that was exported.
+
+        Raises
+        ------
+        FolderTaken : there is something at `folder`.
+        CorruptStore : a file of this store is damaged; the message names it.
+        Cancelled : Ctrl-C, `interrupt` or `close`. StorePermissionError, StoreError : it cannot be written.
+        """
+        options.one_of("format", format, ("csv", "parquet"))
+        from gdb.storage.exporter import export
+
+        target = options.folder(folder)
+        return self._written(
+            "export",
+            lambda steps: export(
+                self._snapshot(), target, format, steps, guard_formulas=guard_formulas
+            ),
+        )
+
+    def _written(self, work: str, write: Callable[[Steps], StoreStats]) -> StoreStats:
+        from gdb.storage.steps import Steps
+
+        cancel = Cancel()
+        return self._long(
+            lambda progress: write(Steps(work, progress, cancel)),
+            Outcome(work, "it is done"),
+            cancel,
+        )
+
+    def _long(
+        self,
+        work: Callable[[Progress | None], T],
+        outcome: Outcome,
+        cancel: threading.Event,
+        *,
+        quiet: bool = False,
+    ) -> T:
+        """Do work that writes something, and show how far it is, unless quiet."""
+        from gdb.run.progress import shown
+
+        try:
+            with shown(None if quiet else sys.stderr) as progress:
+
+                def kept() -> T:
+                    value = work(progress)
+                    outcome.committed = True
+                    return value
+
+                return self._work.do(kept, cancel, run_beside)
+        except KeyboardInterrupt:  # it came when all was written
+            raise outcome.cancelled() from None
+
+
+def _never_changes() -> ReadOnlyError:
+    return ReadOnlyError(
+        "a snapshot never changes, and this query writes.",
+        "Run it on the Database that the snapshot is of, or in db.transaction().",
+    )
+
+
+def _no_load(*_: object, **__: object) -> LoadReport:
+    raise _never_changes()

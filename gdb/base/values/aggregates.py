@@ -1,0 +1,271 @@
+"""The aggregates: what gathers the values of a group's rows. Null is left out of all of them.
+
+An aggregate is made once for each group; `add` takes the values of a row, `result` is called once.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable, Iterable, Sequence
+from fractions import Fraction
+from itertools import chain
+from typing import TYPE_CHECKING, Protocol
+
+from gdb.base.allowance import here, paced
+from gdb.base.values import times
+from gdb.base.values.arithmetic import in_range
+from gdb.base.values.comparison import Key, group_key, sort_key
+from gdb.base.values.naming import refusal
+from gdb.base.values.problems import ValueProblem
+from gdb.base.values.sizes import Pile
+from gdb.base.values.sorting import in_order
+
+if TYPE_CHECKING:
+    from gdb.base.values.kinds import Value
+
+
+KEY = 100
+"""Bytes of a value's place in a set."""
+_NUMBER = 40  # bytes of one that is kept
+
+
+class Gathering(Protocol):
+    """An aggregate while it gathers. Both methods raise ValueProblem."""
+
+    def add(self, *values: Value) -> None:
+        """The values of the arguments in one row; none for count(*)."""
+        ...
+
+    def result(self) -> Value: ...
+
+
+class Distinct:
+    """An aggregate that each first argument reaches once."""
+
+    def __init__(self, inner: Gathering) -> None:
+        self._inner = inner
+        self._seen: set[Hashable] = set()
+        self._pile = Pile(here(), "DISTINCT values")
+
+    def add(self, *values: Value) -> None:
+        key = group_key(values[0])
+        if key not in self._seen:
+            self._pile.add(values[0], KEY)
+            self._seen.add(key)
+            self._inner.add(*values)
+
+    def result(self) -> Value:
+        return self._inner.result()
+
+
+class Count:
+    """count(x); of count(*) every row."""
+
+    def __init__(self) -> None:
+        self._count = 0
+
+    def add(self, *values: Value) -> None:
+        if not values or values[0] is not None:
+            self._count += 1
+
+    def result(self) -> Value:
+        return self._count
+
+
+class Collect:
+    def __init__(self) -> None:
+        self._values: list[Value] = []
+        self._pile = Pile(here(), "collect()")
+
+    def add(self, *values: Value) -> None:
+        if values[0] is not None:
+            self._pile.add(values[0])
+            self._values.append(values[0])
+
+    def result(self) -> Value:
+        return self._values
+
+
+class Extreme:
+    """min and max, by the order of ORDER BY."""
+
+    def __init__(self, largest: bool) -> None:
+        self._largest = largest
+        self._best: Value = None
+        self._key: Key | None = None
+
+    def add(self, *values: Value) -> None:
+        value = values[0]
+        if value is None:
+            return
+        key = sort_key(value)
+        if self._key is None or (key > self._key if self._largest else key < self._key):
+            self._best, self._key = value, key
+
+    def result(self) -> Value:
+        return self._best
+
+
+class Sum:
+    """sum: of integers an integer, 0 of nothing, with a float a float; of durations a duration."""
+
+    def __init__(self) -> None:
+        self._whole = 0
+        self._floats = Numbers("sum()")
+        self._time: Value = None
+        self.count = 0
+
+    def add(self, *values: Value) -> None:
+        value = values[0]
+        if value is None:
+            return
+        if times.is_duration(value):
+            self._time = value if self._time is None else times.add(self._time, value)
+        elif isinstance(value, float):
+            self._floats.append(value)
+        elif isinstance(value, int) and not isinstance(value, bool):
+            self._whole += value
+        else:
+            raise refusal("sum()", "numbers and durations", value)
+        self.count += 1
+
+    def result(self) -> Value:
+        if self._time is not None:
+            if self._floats or self._whole:
+                raise ValueProblem("type", "sum() does not take numbers and durations together.")
+            return self._time
+        if self._floats:
+            return total(self._floats, floats_of(self._whole))
+        return in_range(self._whole)  # what happens on the way may be larger
+
+    def mean(self) -> Value:
+        """The sum by the number of values; null of none."""
+        if self.count == 0:
+            return None
+        if self._time is not None:
+            return times.divide(self.result(), self.count)
+        if self._floats:
+            return total(self._floats, floats_of(self._whole)) / self.count
+        return float(Fraction(self._whole, self.count))
+
+
+class Average:
+    """avg, always a float (of durations a duration)."""
+
+    def __init__(self) -> None:
+        self._sum = Sum()
+
+    def add(self, *values: Value) -> None:
+        self._sum.add(*values)
+
+    def result(self) -> Value:
+        return self._sum.mean()
+
+
+class Numbers(list["int | float"]):
+    """Numbers that an aggregate keeps; they count while they are appended one by one."""
+
+    def __init__(self, what: str) -> None:
+        super().__init__()
+        self._pile = Pile(here(), what)
+
+    def append(self, number: float) -> None:
+        if not len(self) & 255:
+            self._pile.count(256 * _NUMBER)
+        super().append(number)
+
+
+def total(numbers: Sequence[float], more: Sequence[float] = ()) -> float:
+    """The sum, rounded once, so that the order of the numbers is nothing to it; infinity where it grows too large, NaN
+    of opposite infinities. more : further numbers.
+
+    Examples
+    --------
+    >>> total([0.1] * 10), total([1e16, 1.0, -1e16]), total([1e308, 1e308, -1e308])
+    (1.0, 1.0, 1e+308)
+    """
+    every: Iterable[float] = chain(paced(numbers, len(numbers)), more)
+    try:
+        return math.fsum(every)
+    except ValueError:  # both infinities
+        return math.nan
+    except OverflowError:  # on the way, perhaps not in the end
+        pass
+    infinite = [number for number in numbers if not math.isfinite(number)]
+    if infinite:
+        return sum(infinite)
+    exact = sum(map(Fraction, chain(paced(numbers, len(numbers)), more)), Fraction())
+    try:
+        return float(exact)
+    except OverflowError:
+        return math.inf if exact > 0 else -math.inf
+
+
+def floats_of(whole: int, unit: int = 1) -> list[float]:
+    """Floats whose exact sum is whole / unit; unit is a power of two."""
+    parts: list[float] = []
+    while whole:
+        parts.append(whole / unit)
+        whole -= int(Fraction(parts[-1]) * unit)
+    return parts
+
+
+class Deviation:
+    """stDev, of a sample (by n - 1), and stDevP, of a population (by n); 0.0 of fewer than two values."""
+
+    def __init__(self, name: str, less: int) -> None:
+        self._name, self._less = name, less
+        self._numbers = Numbers(f"{name}()")
+
+    def add(self, *values: Value) -> None:
+        if values[0] is not None:
+            self._numbers.append(_number(self._name, values[0]))
+
+    def result(self) -> Value:
+        count = len(self._numbers)
+        if count < 2:
+            return 0.0
+        mean = total(self._numbers) / count
+        squares = total([(number - mean) * (number - mean) for number in self._numbers])
+        return math.sqrt(squares / (count - self._less))
+
+
+class Percentile:
+    """percentileDisc, one of the values, and percentileCont, which lies between two."""
+
+    def __init__(self, name: str, between: bool) -> None:
+        self._name, self._between = name, between
+        self._numbers = Numbers(f"{name}()")
+        self._percentile: float | None = None
+
+    def add(self, *values: Value) -> None:
+        value, percentile = values
+        if self._percentile is None:  # the first row's
+            self._percentile = self._asked(percentile)
+        if value is not None:
+            self._numbers.append(_number(self._name, value))
+
+    def _asked(self, value: Value) -> float:
+        percentile = _number(self._name, value)
+        if 0 <= percentile <= 1:
+            return percentile
+        raise ValueProblem(
+            "argument", f"{self._name}() takes a percentile from 0 to 1, not {value}."
+        )
+
+    def result(self) -> Value:
+        if not self._numbers or self._percentile is None:
+            return None
+        numbers = in_order(self._numbers, sort_key)
+        if not self._between:
+            return numbers[max(0, math.ceil(self._percentile * len(numbers)) - 1)]
+        at = self._percentile * (len(numbers) - 1)
+        low, high = numbers[math.floor(at)], numbers[math.ceil(at)]
+        part = at - math.floor(at)
+        return float(low) if part == 0 else low + (high - low) * part
+
+
+def _number(name: str, value: Value) -> int | float:
+    if isinstance(value, (int, float)) and not isinstance(value, bool):
+        return value
+    raise refusal(f"{name}()", "numbers", value)

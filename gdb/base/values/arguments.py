@@ -1,0 +1,40 @@
+"""How a function takes its arguments: each of its type, or a problem that names the function."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from gdb.base.values.naming import refusal
+from gdb.base.values.problems import ValueProblem
+
+if TYPE_CHECKING:
+    from gdb.base.values.kinds import Value
+
+
+def string(name: str, value: Value) -> str:
+    """The argument of a function, which must be a string."""
+    if isinstance(value, str):
+        return value
+    raise refusal(f"{name}()", "a string", value)
+
+
+def integer(name: str, value: Value) -> int:
+    """The argument of a function, which must be an integer."""
+    if isinstance(value, int) and not isinstance(value, bool):
+        return value
+    raise refusal(f"{name}()", "an integer", value)
+
+
+def natural(name: str, value: Value) -> int:
+    """The argument of a function, which must be an integer from 0."""
+    number = integer(name, value)
+    if number < 0:
+        raise ValueProblem("argument", f"{name}() takes an integer from 0, not {number}.")
+    return number
+
+
+def items(name: str, value: Value) -> list[Value]:
+    """The argument of a function, which must be a list."""
+    if isinstance(value, list):
+        return value
+    raise refusal(f"{name}()", "a list", value)

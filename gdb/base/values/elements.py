@@ -1,0 +1,48 @@
+"""Nodes, relationships and paths while a query runs row by row.
+
+There is one object for each element in the run of a statement, so that what one clause changes the next one sees, and
+two are equal where they are the same object. What the user gets are copies (`gdb.answer.entities`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from gdb.base.values.kinds import Value
+
+
+@dataclass(slots=True, eq=False)
+class NodeValue:
+    """A node. id : the user's. deleted : by this statement; then only its identity may be used."""
+
+    id: int | str
+    labels: set[str] = field(default_factory=set)
+    properties: dict[str, Value] = field(default_factory=dict)
+    id_space: str = ""
+    deleted: bool = False
+
+
+@dataclass(slots=True, eq=False)
+class RelationshipValue:
+    """A relationship. id : see `gdb.answer.entities.Relationship`."""
+
+    id: int
+    type: str
+    start: NodeValue
+    end: NodeValue
+    properties: dict[str, Value] = field(default_factory=dict)
+    directed: bool = True
+    deleted: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class PathValue:
+    """Nodes, and the relationships between each and the next: one fewer. Equal where both are."""
+
+    nodes: tuple[NodeValue, ...]
+    relationships: tuple[RelationshipValue, ...]
+
+    def __len__(self) -> int:
+        return len(self.relationships)

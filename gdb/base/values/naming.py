@@ -1,0 +1,82 @@
+"""How messages and `valueType` name the type of a value."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from gdb.base.values import times
+from gdb.base.values.elements import NodeValue, PathValue, RelationshipValue
+from gdb.base.values.problems import ValueProblem
+
+if TYPE_CHECKING:
+    from gdb.base.values.kinds import Value
+
+_SHOWN = {
+    "BOOLEAN": "a boolean",
+    "INTEGER": "an integer",
+    "FLOAT": "a float",
+    "STRING": "a string",
+    "LIST": "a list",
+    "MAP": "a map",
+    "NODE": "a node",
+    "RELATIONSHIP": "a relationship",
+    "PATH": "a path",
+    "NULL": "null",
+}
+
+
+def kind(value: Value) -> str:
+    """The type's name in capitals, as in "INTEGER"; of null it is "NULL".
+
+    Examples
+    --------
+    >>> kind(True), kind(1), kind([])
+    ('BOOLEAN', 'INTEGER', 'LIST')
+    """
+    match value:
+        case None:
+            return "NULL"
+        case bool():  # before int, of which Python makes it a part
+            return "BOOLEAN"
+        case int():
+            return "INTEGER"
+        case float():
+            return "FLOAT"
+        case str():
+            return "STRING"
+        case list():
+            return "LIST"
+        case dict():
+            return "MAP"
+        case NodeValue():
+            return "NODE"
+        case RelationshipValue():
+            return "RELATIONSHIP"
+        case PathValue():
+            return "PATH"
+        case _:
+            return times.kind(value)
+
+
+def shown(value: Value) -> str:
+    """The type with its article, as in "an integer"."""
+    name = kind(value)
+    return _SHOWN.get(name, f"a {name.lower()}")
+
+
+def refusal(what: str, takes: str, value: Value) -> ValueProblem:
+    """The problem of a function or operator `what` that takes `takes` and got `value`."""
+    return ValueProblem("type", f"{what} takes {takes}, and this is {shown(value)}.")
+
+
+def value_type(value: Value) -> str:
+    """What valueType() says, as in "LIST<INTEGER NOT NULL> NOT NULL"."""
+    if value is None:
+        return "NULL"
+    if not isinstance(value, list):
+        return f"{kind(value)} NOT NULL"
+    found = {value_type(item) for item in value}
+    if "NULL" in found and len(found) > 1:  # a type that admits null says it of itself
+        found = {name.removesuffix(" NOT NULL") for name in found if name != "NULL"}
+    inner = " | ".join(sorted(found)) or "NOTHING"
+    return f"LIST<{inner}> NOT NULL"

@@ -1,0 +1,212 @@
+"""How many bytes a value takes: estimates, exact for what is small, sampled for what is long.
+
+A node or relationship is counted where it is read (`gdb.physical.rows.graph`), not where a value mentions it.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from gdb.base.allowance import Allowance
+from gdb.base.values.elements import NodeValue, PathValue, RelationshipValue
+
+if TYPE_CHECKING:
+    from gdb.base.values.kinds import Row, Value
+
+LARGE = 1024
+"""Bytes from which on a value that stands in several places is looked for, so that it counts once."""
+POINTER = 8
+_FLAT = {
+    type(None): 0,
+    bool: 0,
+    int: 32,
+    float: 24,
+    NodeValue: 0,
+    RelationshipValue: 0,
+}
+_TEMPORAL = 160
+_LIST, _MAP, _PATH = 56, 232, 160
+_SAMPLED = 32  # items of a list; of one inside it a quarter, and so on
+_SLACK = 1 << 20  # bytes that a loop may make before its value is looked at
+_TURNS = 64  # after which the clock is looked at
+
+
+def size_of(value: Value | Sequence[object]) -> int:
+    """Bytes of a value and of what is in it. Of a long list or map some items are looked at; what stands in several
+    places counts once.
+
+    Examples
+    --------
+    >>> size_of(True), size_of("a" * 1000) > 1000, size_of([1] * 1000) > 8000
+    (0, True, True)
+    """
+    flat = _FLAT.get(type(value))
+    if flat is not None:
+        return flat
+    if isinstance(value, str):
+        return sys.getsizeof(value)
+    large: dict[int, _Large] = {}
+    small = _walk(value, _SAMPLED, 1, large)
+    return small + sum(one.size * one.times for one in large.values())
+
+
+@dataclass(slots=True)
+class _Large:
+    """Something large. times : how often there may be one like it; 1 once it was seen in two places."""
+
+    value: object
+    size: int
+    times: int
+
+
+def _walk(value: object, sampled: int, times: int, large: dict[int, _Large]) -> int:
+    """Bytes of what is small in `times` values like this one; what is large is noted, by id."""
+    flat = _FLAT.get(type(value))
+    if flat is not None:
+        return flat * times
+    if isinstance(value, str):
+        size = sys.getsizeof(value)
+        if size < LARGE:
+            return size * times
+        _known(value, large, size, times)
+        return 0
+    if isinstance(value, (list, tuple)):
+        if len(value) > _SAMPLED and _known(value, large, POINTER * len(value), times):
+            return 0
+        own = _LIST + (POINTER * len(value) if len(value) <= _SAMPLED else 0)
+        return own * times + _items(value, sampled, times, large)
+    if isinstance(value, dict):
+        if len(value) > _SAMPLED and _known(value, large, 2 * POINTER * len(value), times):
+            return 0
+        own = (_MAP + 40 * len(value)) * times
+        return own + _items(list(value.values()), sampled, times, large)
+    if isinstance(value, PathValue):
+        return (_PATH + 2 * POINTER * len(value.nodes)) * times
+    return _TEMPORAL * times
+
+
+def _known(value: object, large: dict[int, _Large], size: int, times: int) -> bool:
+    """Note something large; whether it was noted before."""
+    one = large.get(id(value))
+    if one is None:
+        large[id(value)] = _Large(value, size, times)
+        return False
+    one.times = 1
+    return True
+
+
+def _items(items: Sequence[object], sampled: int, times: int, large: dict[int, _Large]) -> int:
+    count = len(items)
+    if sampled == 0 or count == 0:
+        return count * 32 * times
+    if count > sampled:
+        items = items[:: count // sampled]
+        times = -(-times * count // len(items))
+    return sum(_walk(item, sampled // 4, times, large) for item in items)
+
+
+class Pile:
+    """What values take that are kept together; it counts until it is cleared. The same large value counts once.
+
+    what : for the message of OutOfBudget.
+    """
+
+    __slots__ = ("_allowance", "_large", "_what", "size")
+
+    def __init__(self, allowance: Allowance, what: str) -> None:
+        self._allowance, self._what = allowance, what
+        self._large: dict[int, object] = {}  # by id, which lasts as long as the object is held
+        self.size = 0
+
+    def add(self, value: Value | Sequence[object], more: int = POINTER) -> None:
+        """Count a value, and `more` for its place. Raises OutOfBudget."""
+        size = _FLAT.get(type(value))
+        self.count((sum(self._new(value)) if size is None else size) + more)
+
+    def _new(self, value: Value | Sequence[object]) -> tuple[int, int]:
+        """Bytes of what is small in a value, and of what is large and was not counted before."""
+        if isinstance(value, str) and len(value) < LARGE // 4:
+            return sys.getsizeof(value), 0
+        large: dict[int, _Large] = {}
+        small, found = _walk(value, _SAMPLED, 1, large), 0
+        for key, one in large.items():
+            if key in self._large:
+                continue
+            found += one.size * one.times
+            if one.times == 1:
+                self._large[key] = one.value
+        return small, found
+
+    def row(self, row: Row) -> None:
+        """Count a row and its values. Raises OutOfBudget."""
+        self.several(row.values(), _MAP)
+
+    def batch(self, rows: list[Row] | Sequence[tuple[object, ...]], made: int) -> None:
+        """Count rows. Of their small values some are looked at; what is large was made for these rows, or is counted
+        where it is kept. Raises OutOfBudget.
+
+        made : bytes of the large values that were made for these rows; where they are many, all rows are looked at.
+        """
+        some = rows[:: max(1, len(rows) // _SAMPLED)] if made <= _SLACK else rows
+        if some:
+            sizes = [self._new(row) for row in some]
+            small = sum(one for one, _ in sizes) * len(rows) // len(some)
+            self.count(small + sum(one for _, one in sizes) + POINTER * len(rows))
+
+    def several(self, values: Iterable[Value], more: int) -> None:
+        """Count some values, and `more` for what they stand in. Raises OutOfBudget."""
+        size, flat = more, _FLAT.get
+        for value in values:
+            one = flat(type(value))
+            if one is None:
+                self.add(value)
+            else:
+                size += one
+        self.size += size
+        self._allowance.keep(size, self._what)
+
+    def count(self, size: int) -> None:
+        """Count bytes. Raises OutOfBudget."""
+        self.size += size
+        self._allowance.keep(size, self._what)
+
+    def clear(self) -> None:
+        """Count nothing any more."""
+        self._allowance.kept -= self.size
+        self.size = 0
+        self._large.clear()
+
+
+class Growing:
+    """A value that a loop builds: what each turn leaves behind is forgotten, what the value takes counts.
+
+    The loop calls `turn` after each item; it costs a comparison unless much was made.
+    """
+
+    __slots__ = ("_allowance", "_begun", "_count", "_estimate", "_mark", "_next", "_what")
+
+    def __init__(self, allowance: Allowance, what: str) -> None:
+        self._allowance, self._what = allowance, what
+        self._begun = allowance.made
+        self._mark = self._begun + _SLACK
+        self._count = 0
+        self._next = self._estimate = _TURNS
+
+    def turn(self, value: Value | Sequence[object]) -> None:
+        """After an item; `value` is what was built so far. Raises OutOfBudget, Cancelled, QueryTimeout."""
+        self._count += 1
+        if self._allowance.made > self._mark or self._count >= self._next:
+            self._look(value)
+
+    def _look(self, value: Value | Sequence[object]) -> None:
+        allowance = self._allowance
+        allowance.pulse()
+        self._next = self._count + _TURNS
+        if allowance.made > self._mark or self._count >= self._estimate:
+            allowance.made = self._begun
+            allowance.make(size_of(value), self._what)
+            self._mark = allowance.made + _SLACK
+            self._estimate = self._count * 5 // 4 + _TURNS

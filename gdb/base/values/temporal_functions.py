@@ -1,0 +1,99 @@
+"""The temporal functions of the language, each for the kinds of temporal values that have it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from gdb.base.values.duration import Duration
+from gdb.base.values.problems import ValueProblem
+from gdb.base.values.temporal import (
+    Date,
+    DateTime,
+    Instant,
+    LocalDateTime,
+    LocalTime,
+    Temporal,
+    Time,
+)
+from gdb.base.values.temporal_clock import real_instant, statement_instant, transaction_instant
+from gdb.base.values.temporal_make import UTC, Kind, described, make, present
+from gdb.base.values.temporal_truncate import truncate
+from gdb.base.values.zones import zone_of
+
+if TYPE_CHECKING:
+    from gdb.base.values.kinds import Value
+
+
+CLOCKS: dict[str, Callable[[], int]] = {
+    "transaction": transaction_instant,
+    "statement": statement_instant,
+    "realtime": real_instant,
+}
+
+
+def constructor(kind: Kind) -> Callable[..., Temporal]:
+    """date() and its like: of the present, or of a value."""
+
+    def apply(*given: Value) -> Temporal:
+        return make(kind, given[0]) if given else present(kind, statement_instant())
+
+    return apply
+
+
+def clock(kind: Kind, read: Callable[[], int]) -> Callable[..., Temporal]:
+    """date.statement() and its like, in a zone."""
+
+    def apply(*given: Value) -> Temporal:
+        zone = zone_of(_text(given[0], "A timezone")) if given else UTC
+        return present(kind, read(), zone)
+
+    return apply
+
+
+def truncation(kind: Kind) -> Callable[..., Temporal]:
+    """date.truncate() and its like: without a value, of the present; without a map, with no part changed."""
+
+    def apply(*given: Value) -> Temporal:
+        unit = _text(given[0], "A unit")
+        value = _instant(given[1]) if len(given) > 1 else present(kind, statement_instant())
+        changes = given[2] if len(given) > 2 else {}
+        if not isinstance(changes, dict):
+            raise ValueProblem("argument", f"The parts to change are {described(changes)}, no map.")
+        return truncate(kind, unit, value, changes)
+
+    return apply
+
+
+def distance(measure: Callable[[Instant, Instant], Duration]) -> Callable[..., Temporal]:
+    """duration.between() and its like."""
+    return lambda one, other: measure(_instant(one), _instant(other))
+
+
+def from_epoch(*given: Value) -> Temporal:
+    seconds, nanoseconds = _integer(given[0]), _integer(given[1]) if len(given) > 1 else 0
+    return DateTime.of_instant(seconds * 1_000_000_000 + nanoseconds, UTC)
+
+
+def from_epoch_millis(*given: Value) -> Temporal:
+    return DateTime.of_instant(_integer(given[0]) * 1_000_000, UTC)
+
+
+def _instant(value: Value) -> Instant:
+    if isinstance(value, Date | LocalTime | Time | LocalDateTime | DateTime):
+        return value
+    raise ValueProblem(
+        "argument", f"This is {described(value)}.", "It must be a date, a time, or both."
+    )
+
+
+def _text(value: Value, what: str) -> str:
+    if isinstance(value, str):
+        return value
+    raise ValueProblem("argument", f"{what} is {described(value)}.", "It must be a text.")
+
+
+def _integer(value: Value) -> int:
+    if isinstance(value, int) and not isinstance(value, bool):
+        return value
+    raise ValueProblem("argument", f"A time since 1970 is {described(value)}.", "Give an integer.")

@@ -1,0 +1,273 @@
+"""Waits that a Ctrl-C can reach: each form of waiting that the library has, in steps of at most `STEP` seconds.
+
+CPython looks for signals between two bytecodes, then waits inside C. A signal whose C handler ran after that look and
+before the wait began does not end the wait: it is noticed when the wait ends, which may be never. So nothing here or
+elsewhere in the library waits without a bound (tests/unit/test_waits.py compares the source). A wait still ends at once
+when what it waits for happens, for each step waits on the same primitive.
+"""
+
+from __future__ import annotations
+
+import _thread
+import fcntl
+import subprocess
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from types import TracebackType
+from typing import Any, TypeVar
+
+from gdb.base import forks, usage
+
+T = TypeVar("T")
+R = TypeVar("R")
+
+STEP = 0.05
+"""Seconds of one wait at most; half of what a person takes to be at once."""
+LEAST = 1 << 20
+"""Elements from which on NumPy takes so long for a sort of them, 0.05 s, that a thread is worth its start."""
+_CALLS = 8  # at once: a signal handler may commit while the main thread waits for a commit
+_SLOW = 0.01  # seconds of a call that was to be quick
+_WARY = 100
+_LOOKS = (0.0005, 0.001, 0.002, 0.005, 0.01, 0.02)  # seconds between two looks at a file's lock
+
+
+class Lock(_thread.RLock):  # type: ignore[misc]  # final in its stub alone
+    """A lock that another thread may hold for long; its owner may take it again. For `with` blocks.
+
+    `with` leaves it by C code, as every lock of `threading` and unlike a Condition, so that no Ctrl-C strikes between
+    the block and the release. An uncontended `with` takes 0.05 us longer than a lock of `threading`.
+
+    In a forked child it is free, unless the thread that forked has it.
+
+    torn : in such a child, whether a thread that is gone had it at the fork: what it guards may be half changed.
+    """
+
+    torn = False
+
+    def __init__(self) -> None:
+        forks.renew(self)
+
+    def __enter__(self) -> bool:  # type: ignore[override]  # called without arguments
+        return self.acquire(False) or self.take()
+
+    def forked(self) -> None:
+        self.torn = not self.acquire(False)
+        if self.torn:
+            self._at_fork_reinit()  # type: ignore[attr-defined]  # as `threading` does with its own
+        else:
+            self.release()
+
+    def take(self, check: Callable[[], object] = lambda: None) -> bool:
+        """Acquire it; `check` is called between two steps, and what it raises ends the wait."""
+        while not self.acquire(timeout=STEP):
+            check()
+        return True
+
+
+class Slots:
+    """As many `with` blocks at once as it has slots; another one waits."""
+
+    def __init__(self, number: int) -> None:
+        self._slots = threading.BoundedSemaphore(number)
+
+    def __enter__(self) -> None:
+        while not self._slots.acquire(timeout=STEP):
+            pass
+
+    def __exit__(self, *_: object) -> None:
+        self._slots.release()
+
+
+def until(state: threading.Condition, reached: Callable[[], object]) -> None:
+    """Wait until `reached` is true, which is looked at whenever the condition is notified; its lock must be held."""
+    while not reached():
+        state.wait(STEP)
+
+
+def happens(event: threading.Event, end: float) -> bool:
+    """Wait until an event is set, at most until `end` of time.monotonic(); whether it is."""
+    while not event.is_set() and (left := end - time.monotonic()) > 0:
+        event.wait(min(left, STEP))
+    return event.is_set()
+
+
+def result(future: Future[T], check: Callable[[], object] | None = None) -> T:
+    """What a future gives or raises; `check` is called between two steps, and what it raises ends the wait."""
+    try:
+        while True:
+            try:
+                return future.result(STEP)
+            except TimeoutError:
+                if future.done():  # the error was the work's own
+                    return future.result(0)
+            if check is not None:
+                check()
+    finally:
+        del future  # its error would hold it by this frame, and with it all that the work had
+
+
+def ended(future: Future[T]) -> None:
+    """Wait until a future has ended, however it did."""
+    while True:
+        try:
+            future.exception(STEP)
+        except TimeoutError:
+            continue
+        return
+
+
+def joined(thread: threading.Thread) -> None:
+    """Wait for the end of a thread."""
+    while thread.is_alive():
+        thread.join(STEP)
+
+
+class Pool(ThreadPoolExecutor):
+    """Threads for the time of a `with` block, which waits for them; what has not begun when the block raises never
+    begins."""
+
+    def map(
+        self,
+        fn: Callable[..., T],
+        *iterables: Iterable[Any],  # as the class before has it
+        timeout: float | None = None,
+        chunksize: int = 1,
+    ) -> Iterator[T]:
+        """The results in the order of the items. timeout, chunksize : of no effect."""
+        futures = [self.submit(fn, *items) for items in zip(*iterables, strict=False)]
+        return self._results(futures)
+
+    def _results(self, futures: list[Future[T]]) -> Iterator[T]:
+        futures.reverse()
+        try:
+            while futures:
+                yield result(futures.pop())
+        finally:
+            for future in futures:
+                future.cancel()
+
+    def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
+        super().shutdown(wait=False, cancel_futures=cancel_futures)
+        if wait:
+            for thread in list(self._threads):
+                joined(thread)
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> bool | None:
+        self.shutdown(cancel_futures=kind is not None)
+        return None
+
+
+def beside(work: Callable[[], T], name: str, check: Callable[[], object] | None = None) -> T:
+    """Do some work on a daemon thread of its own, and wait for what it gives or raises. `check` is that of
+    `result`: where it raises, the work goes on until it ends by itself."""
+    future: Future[T] = Future()
+    threading.Thread(target=_settle, args=(future, work), name=name, daemon=True).start()
+    try:
+        return result(future, check)
+    finally:
+        del future  # as in `result`
+
+
+def aside(size: int, work: Callable[[], T]) -> T:
+    """Do some work that stays outside of Python for long, as a large sort does: on the main thread, which a signal
+    reaches only between two bytecodes, beside it. It must take no lock that this thread holds.
+
+    size : of what it goes through, in elements; below `LEAST` of them it is done in place.
+    """
+    if size < LEAST or threading.current_thread() is not threading.main_thread():
+        return work()
+    return beside(usage.carried(work), "gdb-aside")
+
+
+_wary = 0  # how many quick calls are made beside the main thread before one is tried in place again
+_helpers: tuple[int, ThreadPoolExecutor] | None = None  # behind the generation of their process
+
+
+def blocking(call: Callable[[], T], *, quick: bool = False) -> T:
+    """Make a system call that no signal ends and that may take long, as an fsync of a slow disk: on the main thread,
+    beside it, which takes up to 0.2 ms longer.
+
+    quick : it takes little where the disk is quick; so it is made in place until one such call was slow.
+    """
+    global _helpers, _wary
+    if threading.current_thread() is not threading.main_thread():
+        return call()
+    if quick and not _wary:
+        began = time.monotonic()
+        try:
+            return call()
+        finally:
+            _wary = _WARY if time.monotonic() - began > _SLOW else 0
+    _wary -= quick
+    if _helpers is None or _helpers[0] != forks.generation():  # only this thread makes them
+        _helpers = forks.generation(), ThreadPoolExecutor(_CALLS, thread_name_prefix="gdb-call")
+    try:
+        future = _helpers[1].submit(call)
+    except RuntimeError:  # Python ends, and starts no more threads
+        return call()
+    try:
+        return result(future)
+    finally:
+        del future  # as in `result`
+
+
+def _settle(future: Future[T], work: Callable[[], T]) -> None:
+    try:
+        future.set_result(work())
+    except BaseException as error:
+        future.set_exception(error)
+    finally:
+        del future  # as in `result`
+
+
+def flock(file: int, kind: int) -> None:
+    """Lock an open file, once who else has it has given it back; kind : fcntl.LOCK_SH or LOCK_EX.
+
+    A blocking flock would not end for a signal that came just before it, so this tries again and again.
+    """
+    looks = iter(_LOOKS)
+    while True:
+        try:
+            return fcntl.flock(file, kind | fcntl.LOCK_NB)
+        except BlockingIOError:
+            time.sleep(next(looks, _LOOKS[-1]))
+
+
+def run(command: Sequence[str], given: bytes, longest: float) -> subprocess.CompletedProcess[bytes]:
+    """Run a command to its end and give its outputs; `given` is its input.
+
+    Raises
+    ------
+    subprocess.TimeoutExpired : it took longer than `longest` seconds, and was killed. OSError : it cannot be run.
+    """
+    end = time.monotonic() + longest
+    pipe = subprocess.PIPE
+    with (
+        tempfile.TemporaryFile() as file
+    ):  # a pipe's rest would be lost: `communicate` forgets it after a timeout
+        file.write(given)
+        file.seek(0)
+        # what ends the block kills it: __exit__ of Popen alone would wait
+        with subprocess.Popen(command, stdin=file, stdout=pipe, stderr=pipe) as process:
+            try:
+                while True:
+                    try:
+                        out, log = process.communicate(timeout=STEP)
+                    except subprocess.TimeoutExpired:
+                        if time.monotonic() > end:
+                            raise subprocess.TimeoutExpired(list(command), longest) from None
+                    else:
+                        return subprocess.CompletedProcess(
+                            list(command), process.returncode, out, log
+                        )
+            except BaseException:
+                process.kill()
+                raise

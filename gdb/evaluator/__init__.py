@@ -1,6 +1,0 @@
-"""Expressions row by row. `Evaluator` is all that other rooms use, and `Subqueries` what they give it."""
-
-from gdb.evaluator.context import Compiled, Condition, Subqueries
-from gdb.evaluator.evaluate import Evaluator
-
-__all__ = ["Compiled", "Condition", "Evaluator", "Subqueries"]

@@ -1,0 +1,190 @@
+"""Patterns inside expressions: pattern predicates, EXISTS { } and COUNT { } become columns of the relation.
+
+What they ask is matched for all rows at once, and counted for each row.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from gdb.functions.types import BOOLEAN, INTEGER
+from gdb.language.aggregation import has_aggregate
+from gdb.language.clauses import Match, Return
+from gdb.language.mentions import of_pattern, of_query
+from gdb.language.rebuild import rebuilt
+from gdb.language.syntax import (
+    Expression,
+    ListComprehension,
+    PatternComprehension,
+    PatternTest,
+    Quantified,
+    Reduce,
+    Subquery,
+    Variable,
+    walk,
+)
+from gdb.logical.demand import Demand
+from gdb.logical.merge_matches import one_pattern
+from gdb.physical.columns.looked_columns import RelationColumns, looked_up
+from gdb.physical.columns.relation import Builder, Held, Relation, selected
+from gdb.physical.columns.steps import Found
+from gdb.physical.columns.translate import ChainTranslator
+from gdb.physical.rows.component import pushable
+from gdb.physical.rows.pattern import Condition
+
+
+def asks(expression: Expression) -> bool:
+    """Whether a pattern or a subquery stands in an expression."""
+    kinds = (PatternTest, PatternComprehension, Subquery)
+    return any(isinstance(part, kinds) for part in walk(expression))
+
+
+class Asked:
+    """A relation that gets a column for every pattern that some expressions ask for."""
+
+    def __init__(self, builder: Builder, relation: Relation) -> None:
+        self.builder, self.relation = builder, relation
+
+    def answered(self, expressions: Sequence[Expression]) -> list[Expression]:
+        """The expressions with names of columns instead of patterns; `relation` has these columns afterwards."""
+        return [
+            rebuilt(expression, self._replaced) if asks(expression) else expression
+            for expression in expressions
+        ]
+
+    def filtered(self, conditions: Sequence[Expression]) -> Relation:
+        """The rows that satisfy some conditions."""
+        answered = self.answered(conditions)
+        relation = self.relation
+        columns = RelationColumns(self.builder, relation.names)
+        translator = ChainTranslator(self.builder, columns)
+        tests = [translator.tested(condition) for condition in answered]
+        relation, source = looked_up(self.builder, relation, columns)
+        return replace(relation, source=selected(relation.columns, source, tests), table=False)
+
+    def _replaced(self, part: Expression) -> Expression | None:
+        match part:
+            case PatternTest(pattern=pattern):
+                match_ = Match(None, (pattern,), None, place=part.place)
+                return self._counted(part, (match_,), "EXISTS", of_pattern(pattern))
+            case Subquery(kind=kind, query=query) if kind != "COLLECT":
+                clauses = query.parts[0]
+                if isinstance(clauses[-1], Return) and _plain(clauses[-1]):
+                    clauses = clauses[:-1]
+                clauses = tuple(one_pattern(clauses, self.builder.context.mode))
+                matches = tuple(clause for clause in clauses if isinstance(clause, Match))
+                if len(query.parts) > 1 or len(matches) < len(clauses) or not matches:
+                    raise self.builder.refuse(part.place, f"{kind} {{ }} of this kind is")
+                return self._counted(part, matches, kind, of_query(query))
+            case PatternComprehension() | Subquery():
+                raise self.builder.refuse(part.place, "a list of what a pattern matches is")
+            case ListComprehension() | Quantified() | Reduce():
+                raise self.builder.refuse(part.place, "a pattern inside a comprehension is")
+        return None
+
+    def _counted(
+        self, part: Expression, matches: Sequence[Match], kind: str, mentioned: frozenset[str]
+    ) -> Expression:
+        """A new column of the relation: how many matches each row has, or whether it has one."""
+        number, hidden = self.builder.fresh("q"), self.relation.hidden
+        fast = self._by_ends(matches, kind, number)
+        if fast is None:
+            rows, on = self._by_number(matches, kind, number, mentioned)
+        else:
+            rows, on = fast
+        relation = self.relation
+        column = self.builder.fresh("q")
+        value = f"coalesce({number}, 0)" if kind == "COUNT" else f"({number} IS NOT NULL)"
+        sql = selected(
+            [*relation.columns, f"{value} AS {column}"],
+            f"{relation.from_} LEFT JOIN ({rows}) ON {on}",
+        )
+        name = f" {column}"
+        held = Held(column, INTEGER if kind == "COUNT" else BOOLEAN)
+        names = {**relation.names, name: held}
+        self.relation = replace(relation, source=sql, names=names, table=False, hidden=hidden)
+        return Variable(name, part.place)
+
+    def _by_ends(self, matches: Sequence[Match], kind: str, number: str) -> tuple[str, str] | None:
+        """The numbers for each value of what the pattern shares with the rows, where that alone decides; and how to
+        join them."""
+        from gdb.physical.columns.matching import read
+
+        if len(matches) > 1 or matches[0].optional:
+            return None
+        builder, names = self.builder, self.relation.names
+        pattern = read(builder, matches[0])
+        if pattern.long:
+            return None
+        (component, *others) = pattern.components()
+        own = (*component.vertices, *component.edges)
+        shared = [name for name in own if name in names]
+        elements = [names[name].element for name in shared]
+        reach = {*own, *names}
+        conditions = [Condition(c.expression, c.names & reach) for c in pattern.conditions]
+        alone = all(c.names <= {*own} and c.names - {*shared} for c in conditions)
+        if others or not shared or not alone or any(e is None for e in elements):
+            return None
+        if any(
+            element is not None and (element.kind == "vertex") != (name in pattern.vertices)
+            for name, element in zip(shared, elements, strict=True)
+        ):
+            return None
+        context = builder.context
+        if len(pushable(context, pattern, component, conditions, shared)) < len(conditions):
+            return None
+        self.relation = relation = builder.made(self.relation)
+        columns = {name: builder.fresh("x") for name in shared}
+        bound = {name: (relation.source, relation.names[name].column) for name in shared}
+        table = builder.fresh("f")
+        keyed = all(name in pattern.vertices for name in shared)
+        step = Found(
+            *(table, pattern, component, tuple(conditions), bound, columns),
+            once=keyed and kind == "EXISTS",
+            number=number if keyed and kind == "COUNT" else None,
+            what=f"match a pattern at {', '.join(shared)}",
+        )
+        builder.steps.append(step)
+        keys = list(columns.values())
+        if step.number is not None:
+            rows = f"FROM {table}"
+        else:
+            rows = f"SELECT {', '.join(keys)}, count(*) AS {number} FROM {table} GROUP BY ALL"
+        on = [f"{relation.names[name].column} = {columns[name]}" for name in shared]
+        return rows, " AND ".join(on)
+
+    def _by_number(
+        self, matches: Sequence[Match], kind: str, number: str, mentioned: frozenset[str]
+    ) -> tuple[str, str]:
+        """The numbers for each row, which is numbered first; and how to join them."""
+        from gdb.physical.columns.matching import matched
+
+        builder, row = self.builder, self.builder.fresh("n")
+        relation = self.relation
+        columns = [*relation.columns, f"row_number() OVER () AS {row}"]
+        counted = replace(
+            relation,
+            source=selected(columns, relation.from_),
+            table=False,
+            hidden=(*relation.hidden, row),
+        )
+        counted = builder.made(counted)
+        inner = counted.only(mentioned).unweighted()
+        for k, clause in enumerate(matches):
+            live = frozenset[str]() if k == len(matches) - 1 else mentioned
+            demand = Demand(live, numbers=True, once=kind == "EXISTS")
+            with builder.asking():
+                inner = matched(builder, inner, clause, demand)
+        other = builder.fresh("n")
+        many = "count(*)" if inner.weight is None else f"sum({inner.weight})::BIGINT"
+        rows = f"SELECT {row} AS {other}, {many} AS {number} FROM {inner.from_} GROUP BY {row}"
+        self.relation = counted
+        return rows, f"{row} = {other}"
+
+
+def _plain(clause: Return) -> bool:
+    """Whether RETURN gives a row for each row."""
+    if clause.distinct or clause.skip is not None or clause.limit is not None:
+        return False
+    return not any(has_aggregate(item.expression) for item in clause.items)

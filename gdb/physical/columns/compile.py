@@ -1,0 +1,220 @@
+"""From operators to a chain: each operator makes a relation of the one before it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+from typing import Literal as OneOf
+
+from gdb.errors import LimitExceeded, QueryError
+from gdb.executor.tail import Output
+from gdb.functions.types import INTEGER, NULL, Kind, Type, written
+from gdb.language.clauses import Match, Unwind
+from gdb.logical.demand import demands
+from gdb.logical.operators import (
+    Aggregate,
+    Apply,
+    Distinct,
+    Filter,
+    Limit,
+    Names,
+    Operators,
+    Plan,
+    Project,
+    Sort,
+)
+from gdb.physical.columns.asking import Asked
+from gdb.physical.columns.looked_columns import RelationColumns, looked_up
+from gdb.physical.columns.matching import matched
+from gdb.physical.columns.projecting import aggregated, distinct, limited, ordered, projected
+from gdb.physical.columns.relation import UNIT, Builder, Held, Relation, selected
+from gdb.physical.columns.steps import Chain
+from gdb.physical.columns.translate import ChainTranslator, integers_of
+
+if TYPE_CHECKING:
+    from gdb.executor.tail import Value
+    from gdb.physical.rows.context import Context
+
+
+LONGEST_SPAN = 10_000_000
+"""Integers that UNWIND makes of one range() in DuckDB, whose answers and numbers of rows no budget counts."""
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """why : a plan is not for columns. reached : the place of the operator that is not; in a UNION of some side."""
+
+    why: str
+    reached: int
+
+
+def compiled(context: Context, plan: Plan, values: Mapping[str, Value]) -> Chain | Refused:
+    """A plan as a chain, or why it is none.
+
+    Parameters
+    ----------
+    context : of the run that may follow; only the names of its snapshot are read.
+    values : of the parameters, as the caller gave them.
+    """
+    builder = Builder(context, values)
+    try:
+        return _compiled(builder, plan)
+    except (QueryError, LimitExceeded) as refused:
+        return Refused(refused.message, builder.reached)
+    except RecursionError as error:
+        return Refused(f"too deep for columns: {error}", builder.reached)
+
+
+def _compiled(builder: Builder, plan: Plan) -> Chain:
+    if not plan.returns:
+        raise builder.refuse(plan.sides[0][-1].place, "a query without RETURN is")
+    found = [_operators(builder, operators, plan.names, UNIT) for operators in plan.sides]
+    first = found[0]
+    if len(found) == 1:
+        columns = [f"{first.names[name].column} AS o{k}" for k, name in enumerate(plan.names)]
+        sql = f"SELECT {', '.join(columns)} FROM {first.from_}"
+        if first.order is not None:
+            sql += f" ORDER BY {first.order}"
+        types = [first.names[name].type for name in plan.names]
+    else:
+        sql, types = _united(builder, plan, found)
+    outputs = tuple(
+        Output(name, _KINDS.get(type_.kind, "value"), Kind.DURATION in (type_.kind, type_.item))
+        for name, type_ in zip(plan.names, types, strict=True)
+    )
+    builder.scope.warn_of_unknown_names()
+    warnings = tuple(builder.scope.warnings)
+    return Chain(tuple(builder.steps), sql, builder.used(sql), outputs, warnings, tuple(types))
+
+
+_KINDS: Mapping[Kind, OneOf["node", "relationship"]] = {
+    Kind.NODE: "node",
+    Kind.RELATIONSHIP: "relationship",
+}
+
+
+def _united(builder: Builder, plan: Plan, found: Sequence[Relation]) -> tuple[str, list[Type]]:
+    """The SELECT of UNION, and the types of its columns."""
+    names, place = plan.names, plan.sides[1][0].place
+    types: list[Type] = []
+    for name in names:
+        several = {side.names[name].type for side in found} - {NULL}
+        if len(several) > 1:
+            raise builder.refuse(place, f"UNION of several types of '{name}' is")
+        types.append(several.pop() if several else NULL)
+    sides = []
+    for side in found:
+        columns = [
+            f"{'NULL' if side.names[name].type == NULL else side.names[name].column} AS o{k}"
+            for k, name in enumerate(names)
+        ]
+        sides.append(f"SELECT {', '.join(columns)} FROM {side.from_}")
+    sql = sides[0]
+    for every, other in zip(plan.all, sides[1:], strict=True):
+        sql = f"{sql} {'UNION ALL' if every else 'UNION'} {other}"
+    return sql, types
+
+
+def _operators(builder: Builder, operators: Operators, names: Names, start: Relation) -> Relation:
+    """The relation that some operators make of one. names : that are asked for in the end."""
+    relation = start
+    builder.all_needed()
+    limit: Limit | None = None  # done with the Sort before it
+    asked = demands(operators, names)
+    for place, (operator, demand) in enumerate(zip(operators, asked, strict=True)):
+        builder.context.pulse()
+        builder.reached = place
+        match operator:
+            case Match():
+                relation = matched(builder, relation, operator, demand)
+            case Unwind():
+                relation = _unwound(builder, relation, operator)
+            case Project():
+                relation = projected(builder, relation, operator, demand)
+            case Aggregate():
+                relation = aggregated(builder, relation, operator)
+            case Distinct():
+                relation = distinct(builder, relation, operator)
+            case Filter():
+                relation = Asked(builder, relation).filtered([operator.condition])
+            case Sort():
+                after = operators[place + 1] if place + 1 < len(operators) else None
+                limit = after if isinstance(after, Limit) else None
+                relation = ordered(builder, relation, operator, limit)
+            case Limit():
+                if operator is not limit:
+                    relation = limited(builder, relation, operator)
+            case Apply():
+                relation = _applied(builder, relation, operator)
+            case _:
+                raise builder.refuse(operator.place, f"{type(operator).__name__} is")
+        relation = relation.only(demand.live)
+    builder.reached = len(operators)
+    return builder.expanded(relation)
+
+
+def _unwound(builder: Builder, relation: Relation, clause: Unwind) -> Relation:
+    """UNWIND: a row for each item; rows keep the order of the items."""
+    if (span := integers_of(clause.list, builder.context.plain)) is not None:
+        if len(span) > LONGEST_SPAN:
+            raise builder.refuse(clause.place, "so long a range is")
+        return _counted(builder, relation, clause, span)
+    asked = Asked(builder, relation)
+    (expression,) = asked.answered([clause.list])
+    relation = asked.relation
+    columns = RelationColumns(builder, relation.names)
+    typed = ChainTranslator(builder, columns).typed(expression)
+    if typed.kind in (Kind.NODE, Kind.RELATIONSHIP):
+        raise builder.refuse(clause.place, f"UNWIND of {typed.kind} is")
+    item, sql = typed.type, written(typed.sql)
+    if typed.kind is Kind.LIST:
+        item = Type(typed.type.item or Kind.NULL)
+    elif typed.is_null:
+        sql = "CAST([] AS BIGINT[])"
+    else:
+        sql = f"CASE WHEN {sql} IS NULL THEN [] ELSE [{sql}] END"
+    relation, source = looked_up(builder, relation, columns)
+    column = builder.fresh("u")
+    inner = selected([*relation.columns, f"unnest({sql}) AS {column}"], source)
+    return _with_items(builder, relation, clause, inner, Held(column, item))
+
+
+def _counted(builder: Builder, relation: Relation, clause: Unwind, span: range) -> Relation:
+    """UNWIND of the integers of a range(), which are made one after the other and never stand in a list."""
+    column, series = builder.fresh("u"), builder.fresh("g")
+    bounds = (span.start, span[-1], span.step) if span else (1, 0, 1)
+    # written out: with parameters DuckDB makes a list of all
+    values = ", ".join(map(str, bounds))
+    source = f"{relation.from_}, generate_series({values}) AS {series}({column})"
+    inner = selected([*relation.columns, column], source)
+    return _with_items(builder, relation, clause, inner, Held(column, INTEGER))
+
+
+def _with_items(
+    builder: Builder, relation: Relation, clause: Unwind, inner: str, held: Held
+) -> Relation:
+    """The relation whose rows `inner` selects, with what UNWIND names."""
+    name = clause.variable.text
+    names = {n: h for n, h in relation.names.items() if n != name and not n.startswith(" ")}
+    names[name] = held
+    rest = tuple(hidden for hidden in relation.hidden if hidden != relation.order)
+    found = replace(relation, source=inner, table=False, names=names, hidden=rest, order=None)
+    if relation.order is None and relation != UNIT:
+        return found
+    number = builder.fresh("n")
+    sql = selected([*found.columns, f"row_number() OVER () AS {number}"], f"({inner})")
+    return replace(found, source=sql, hidden=(*rest, number), order=number)
+
+
+def _applied(builder: Builder, relation: Relation, operator: Apply) -> Relation:
+    """CALL { } of a query that sees nothing of the rows: run once, and joined with all of them."""
+    plan = operator.plan
+    if operator.sees or operator.optional or not operator.returns or len(plan.sides) > 1:
+        raise builder.refuse(operator.place, "a CALL { } that sees the rows, or with UNION, is")
+    place = builder.reached
+    inner = _operators(builder, plan.sides[0], plan.names, UNIT)
+    builder.reached = place
+    columns = [*relation.columns, *inner.columns]
+    sql = selected(columns, f"{relation.from_}, {inner.from_}")
+    return replace(relation, source=sql, table=False, names={**relation.names, **inner.names})

@@ -1,0 +1,140 @@
+"""What expressions ask of elements, as columns that are looked up in the store by vid or edge id."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from sqlglot import exp
+
+from gdb.executor.tail import ColumnRef
+from gdb.functions.types import (
+    BOOLEAN,
+    NODE,
+    NULL,
+    RELATIONSHIP,
+    STRING,
+    Kind,
+    Type,
+    Typed,
+    call,
+    joined,
+)
+from gdb.language.columns import STORE_KIND, What
+from gdb.language.scope import has_labels
+from gdb.language.syntax import Element, LabelTerms, Name, Place
+from gdb.physical.columns.relation import Builder, Held, Relation
+from gdb.physical.columns.steps import Looked
+from gdb.storage.model import Kind as StoreKind
+
+
+class RelationColumns:
+    """Columns of a relation, and those that its elements get from the store, made as they are asked for.
+
+    names : what an expression may name.
+    """
+
+    def __init__(self, builder: Builder, names: Mapping[str, Held]) -> None:
+        self.builder, self.scope = builder, builder.scope
+        self.names = names
+        self.held: dict[Element, Held] = {}
+        for held in names.values():
+            if held.element is not None:
+                self.held.setdefault(held.element, held)
+        self._refs: dict[Element, dict[tuple[What, str | None], ColumnRef]] = {}
+
+    def _column(
+        self,
+        element: Element,
+        what: What,
+        key: str | None = None,
+        kind: StoreKind | None = None,
+    ) -> exp.Expr:
+        known = self.held[element].stored.get((what, key))
+        if known is not None:
+            return exp.column(known)
+        refs = self._refs.setdefault(element, {})
+        if (what, key) not in refs:
+            name = self.builder.fresh("c")
+            refs[what, key] = ColumnRef(name, element.kind, 0, key, what, kind)
+        return exp.column(refs[what, key].name)
+
+    def element(self, element: Element) -> Typed:
+        type_ = NODE if element.kind == "vertex" else RELATIONSHIP
+        return Typed(exp.column(self.held[element].column), type_)
+
+    def property(self, element: Element, key: Name) -> Typed:
+        type_ = self.scope.column_type(element, key)
+        if type_ == NULL:
+            return Typed(exp.Null(), NULL)
+        return Typed(self._column(element, "property", key.text, STORE_KIND[type_]), type_)
+
+    def identity(self, element: Element, place: Place) -> Typed:
+        type_ = self.scope.id_type(element, place)
+        kind = STORE_KIND[type_] if element.kind == "vertex" else None
+        return Typed(self._column(element, "id", kind=kind), type_)
+
+    def labels(self, element: Element) -> Typed:
+        return Typed(self._column(element, "labels"), Type(Kind.LIST, Kind.STRING))
+
+    def type(self, element: Element) -> Typed:
+        return Typed(self._column(element, "type"), STRING)
+
+    def has_labels(self, element: Element, labels: LabelTerms) -> Typed:
+        if element.kind == "vertex":
+            groups = self.scope.groups(element.index)
+            held = self.builder.context.graph.snapshot.groups
+            if len({has_labels(held[group].labels, labels) for group in groups}) == 1:
+                answer = has_labels(held[groups[0]].labels, labels)
+                there = exp.Is(this=self.element(element).sql, expression=exp.Null())
+                sure = exp.true() if answer else exp.false()
+                branch = exp.If(this=there, true=exp.Null())
+                return Typed(exp.Case(ifs=[branch], default=sure), BOOLEAN)
+        terms = [[self._has(element, name.text) for name in term] for term in labels]
+        return Typed(joined(exp.And, [joined(exp.Or, term) for term in terms]), BOOLEAN)
+
+    def _has(self, element: Element, label: str) -> exp.Expr:
+        asked = self.builder.parameters.add(label, STRING)
+        if element.kind == "vertex":
+            return call("list_contains", self.labels(element).sql, asked)
+        return exp.EQ(this=self.type(element).sql, expression=asked)
+
+    def asks(self) -> bool:
+        """Whether anything was asked for."""
+        return bool(self._refs)
+
+    # ---- where they come from --------------------------------------------------------------------
+
+    def asked_of(self, relation: Relation) -> bool:
+        """Whether an element of the relation was asked for something that has no origin to be looked up from."""
+        held = {h.element: h for h in relation.names.values() if h.element is not None}
+        return any(e in held and held[e].origin is None for e in self._refs)
+
+    def joins(self, relation: Relation) -> list[str]:
+        """The LEFT JOINs that give the relation what its elements were asked for."""
+        found: list[str] = []
+        known = {(h.column, h.element): h for h in relation.names.values() if h.element}
+        for held in known.values():
+            refs = self._refs.get(held.element) if held.element is not None else None
+            if refs:
+                assert held.origin is not None
+                found.append(self.join(held.column, held.origin, tuple(refs.values())))
+        return found
+
+    def join_of(self, element: Element, column: str, origin: tuple[str, str]) -> str | None:
+        """The LEFT JOIN for one element; None where nothing was asked of it."""
+        refs = self._refs.get(element)
+        return self.join(column, origin, tuple(refs.values())) if refs else None
+
+    def join(self, column: str, origin: tuple[str, str], refs: tuple[ColumnRef, ...]) -> str:
+        name, key = self.builder.fresh("l"), self.builder.fresh("k")
+        self.builder.steps.append(Looked(name, *origin, key, refs))
+        return f" LEFT JOIN {name} ON {column} = {key}"
+
+
+def looked_up(
+    builder: Builder, relation: Relation, columns: RelationColumns
+) -> tuple[Relation, str]:
+    """The relation (as a table, where that must be) and it behind FROM with all that its elements were asked for."""
+    if columns.asked_of(relation):
+        relation = builder.made(relation)
+    return relation, relation.from_ + "".join(columns.joins(relation))

@@ -1,0 +1,185 @@
+"""Relationships of variable length in a chain: each becomes a table of its ends, which is joined as components are.
+
+A vertex that stands alone in the pattern, an end of such a relationship and nothing else, gets no table of its own: its
+labels and conditions say where paths may begin or end. Of the relationships on a path only their number is known.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from gdb.executor.tail import ColumnRef
+from gdb.language.hidden import is_hidden
+from gdb.logical.demand import Demand
+from gdb.physical.columns.relation import Builder, Relation
+from gdb.physical.columns.steps import End, Walked
+from gdb.physical.rows.component import admissible
+from gdb.physical.rows.pattern import Component, Condition, Edge, Pattern
+
+
+@dataclass(slots=True)
+class Part:
+    """A table that a component, or a relationship of variable length, becomes.
+
+    columns : of the elements that are wanted. stored : what is taken from the store for new elements.
+    lengths : of relationships of variable length, how long they are.
+    number : the column of how many embeddings or paths a row stands for; None where each is one.
+    present : names of which no more is asked than whether they are null, and a column that tells.
+    """
+
+    table: str
+    columns: dict[str, str]
+    stored: dict[str, list[ColumnRef]] = field(default_factory=dict)
+    lengths: dict[str, str] = field(default_factory=dict)
+    number: str | None = None
+    present: Mapping[str, str] = field(default_factory=dict)
+
+
+def alike(a: Edge, b: Edge) -> bool:
+    """Whether two edges of a pattern could be the same relationship, by their types."""
+    return not a.types or not b.types or bool(set(a.types) & set(b.types))
+
+
+def check(builder: Builder, pattern: Pattern) -> None:
+    """Refuse what is not walked over columns."""
+    for edge in pattern.long:
+        if not admissible(builder.context, pattern, edge):
+            raise builder.refuse(edge.place, "such a condition of a path's relationships is")
+        if edge.left == edge.right and edge.selector is not None:
+            raise builder.refuse(edge.place, "a shortest path from a node to itself is")
+    for route in pattern.routes:
+        if route.acyclic and len(route.edges) > 1:
+            place = pattern.edges[route.edges[0]].place
+            raise builder.refuse(place, "ACYCLIC of several relationships is")
+
+
+def folded(pattern: Pattern, component: Component, bound: Collection[str]) -> bool:
+    """Whether a component is nothing but a new end of paths."""
+    if component.edges or len(component.vertices) > 1:
+        return False
+    (vertex,) = component.vertices
+    return vertex not in bound and any(vertex in edge.ends for edge in pattern.long)
+
+
+def rivals(pattern: Pattern, edge: Edge) -> list[Edge]:
+    """The other edges of a pattern that must differ from those of a path."""
+    if not pattern.mode.edges_differ:
+        return []
+    others = (e for e in pattern.edges.values() if e.name != edge.name)
+    return [e for e in others if e.clause == edge.clause and alike(edge, e)]
+
+
+class Paths:
+    """The tables of a pattern's relationships of variable length.
+
+    conditions : of new vertices, which say where paths may begin and end. wanted : names of which columns are needed.
+    present : those of them of which no more is asked than whether they are null. demand : what is asked of the rows.
+    """
+
+    def __init__(
+        self,
+        builder: Builder,
+        pattern: Pattern,
+        conditions: Mapping[str, tuple[Condition, ...]],
+        wanted: Collection[str],
+        present: Collection[str],
+        demand: Demand,
+    ) -> None:
+        self.builder, self.pattern, self.conditions = builder, pattern, conditions
+        self.wanted, self.present, self.demand = wanted, present, demand
+        self.places: dict[str, tuple[str, str]] = {}
+
+    def parts(
+        self,
+        relation: Relation,
+        before: Sequence[Part],
+        stored: Mapping[str, Sequence[ColumnRef]],
+    ) -> list[Part]:
+        """The tables. before : those of components. stored : what is taken from the store for new vertices."""
+        for name in self.pattern.vertices:
+            if name in relation.names:
+                self.places[name] = relation.source, relation.names[name].column
+        for part in before:
+            for name, column in part.columns.items():
+                if name in self.pattern.vertices:
+                    self.places[name] = part.table, column
+        waiting, found = list(self.pattern.long), list[Part]()
+        while waiting:
+            edge = max(waiting, key=lambda e: len(self.places.keys() & set(e.ends)))
+            waiting.remove(edge)
+            found.append(self._part(edge, [*before, *found], stored, waiting))
+        return found
+
+    def _part(
+        self,
+        edge: Edge,
+        before: Sequence[Part],
+        stored: Mapping[str, Sequence[ColumnRef]],
+        waiting: Sequence[Edge],
+    ) -> Part:
+        builder = self.builder
+        used_table, used = self._used(edge, before)
+        left, right = map(self._end, edge.ends)
+        later = {end for other in waiting for end in other.ends}
+        needed = [
+            name
+            for name in dict.fromkeys(edge.ends)
+            if name in self.wanted or name in self.places or name in later
+        ]
+        number = builder.fresh("w") if self._counts(edge) else None
+        told = []
+        if number is not None:
+            told = [n for n in needed if n in self.present and n not in {*self.places, *later}]
+            needed = [name for name in needed if name not in told]
+        columns = {name: builder.fresh("x") for name in needed}
+        part = Part(builder.fresh("f"), columns, number=number)
+        if number is not None:
+            part.present = dict.fromkeys(told, number)
+        taken: list[ColumnRef] = []
+        for name in needed:
+            if name not in self.places and name in stored:
+                part.stored[name] = list(stored[name])
+                taken += [replace(ref, index=edge.ends.index(name)) for ref in stored[name]]
+        if edge.name in self.wanted:
+            part.lengths[edge.name] = builder.fresh("d")
+        names = {used[name]: builder.fresh("x") for name in used}
+        part.columns = columns | {name: names[used[name]] for name in used}
+        shown = [name for name in edge.ends if not is_hidden(name)]
+        builder.steps.append(
+            Walked(
+                *(part.table, self.pattern, edge, left, right, columns, tuple(taken)),
+                once=self.demand.once,
+                used=names,
+                used_table=used_table,
+                length=part.lengths.get(edge.name),
+                number=number,
+                what=f"walk {' to '.join(shown) or 'from anywhere'}",
+            )
+        )
+        for name in needed:
+            self.places.setdefault(name, (part.table, part.columns[name]))
+        return part
+
+    def _counts(self, edge: Edge) -> bool:
+        """Whether paths are to be counted, and not listed."""
+        listed = edge.name in self.wanted or edge.selector is not None
+        return self.demand.numbers and not self.demand.once and not listed
+
+    def _end(self, name: str) -> End:
+        return End(name, self.places.get(name), self.conditions.get(name, ()))
+
+    def _used(self, edge: Edge, before: Sequence[Part]) -> tuple[str | None, dict[str, str]]:
+        """The table of one of its ends with the relationships that a path may not use, and their columns by name."""
+        others = [other.name for other in rivals(self.pattern, edge)]
+        if not others:
+            return None, {}
+        tables = {self.places[end][0] for end in edge.ends if end in self.places}
+        for part in before:
+            if part.table in tables and set(others) <= part.columns.keys():
+                for end in edge.ends:  # the same row has the end and the relationships
+                    if end in part.columns:
+                        self.places[end] = part.table, part.columns[end]
+                return part.table, {name: part.columns[name] for name in others}
+        what = "a relationship of variable length that must differ from others like these"
+        raise self.builder.refuse(edge.place, f"{what} is")

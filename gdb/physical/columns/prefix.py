@@ -1,0 +1,147 @@
+"""Which operators of a plan run over columns: all of them, or the first ones, whose rows the others go on from.
+
+What nothing but rows can do (a function without SQL, a write, FOREACH) mostly comes behind a MATCH and an aggregate,
+DISTINCT or LIMIT, which leave few rows of many. Up to the last of these that columns can do, the plan is a chain.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from gdb.errors import GdbError
+from gdb.functions.types import Kind
+from gdb.language.clauses import Match, Unwind
+from gdb.language.syntax import Variable
+from gdb.logical.demand import demands
+from gdb.logical.operators import (
+    Aggregate,
+    Column,
+    Distinct,
+    Filter,
+    Limit,
+    Operators,
+    Plan,
+    Project,
+    Sort,
+    behind,
+)
+from gdb.physical.columns.compile import Refused, compiled
+from gdb.physical.columns.run import attempted
+from gdb.physical.columns.steps import Chain
+from gdb.physical.rows.batches import MOST, Batches
+from gdb.physical.rows.values import taken
+
+if TYPE_CHECKING:
+    from gdb.base.values.kinds import Row
+    from gdb.base.values.kinds import Value as Dynamic
+    from gdb.executor.arrow import Array
+    from gdb.executor.tail import Output, Value
+    from gdb.physical.rows.context import Context
+
+_FEWER = (Aggregate, Distinct, Limit)
+_READING = (Match, Unwind, Project, Filter, Sort, *_FEWER)
+
+
+@dataclass(frozen=True, slots=True)
+class Prefix:
+    """The first operators of a plan, compiled, and the plan of those that are left."""
+
+    operators: Operators
+    chain: Chain
+    rest: Plan
+
+
+def prefix(context: Context, plan: Plan, values: Mapping[str, Value]) -> Prefix | None:
+    """The most operators of a plan from its begin that are worth a chain; None where there are none.
+
+    plan : not for columns as a whole. values : of the parameters, as the caller gave them.
+    """
+    if len(plan.sides) > 1:
+        return None
+    (operators,) = plan.sides
+    names = plan.names if plan.returns else ()
+    asked = demands(operators, names)
+    ends = _ends(operators)
+    while ends:
+        end = ends.pop()
+        first, rest = operators[:end], operators[end:]
+        known = behind(first, ())
+        live = [name for name in known if name in asked[end - 1].live] or [*known[:1]]
+        place = first[-1].place
+        kept = Project(tuple(Column(name, Variable(name, place)) for name in live), place)
+        begins = Plan(plan.text, ((*first, kept),), (), (), returns=True)
+        found = compiled(context, begins, values)
+        if isinstance(found, Refused):
+            ends = [one for one in ends if one <= found.reached]
+        elif not any(type_.kind is Kind.DURATION for type_ in found.types):
+            # a duration over columns is one number
+            return Prefix(first, found, replace(plan, sides=(rest,), start=tuple(live)))
+    return None
+
+
+def _ends(operators: Operators) -> list[int]:
+    """How many operators a chain may be worth."""
+    found: list[int] = []
+    matched = fewer = False
+    for place, operator in enumerate(operators[:-1], 1):
+        if not isinstance(operator, _READING):
+            break
+        matched = matched or isinstance(operator, Match)
+        fewer = matched and (fewer or isinstance(operator, _FEWER))
+        if fewer and not isinstance(operator, (Match, Unwind)):
+            found.append(place)
+    return found
+
+
+def begun(context: Context, found: Prefix, memory: int | None) -> Batches | None:
+    """The rows of the first operators; None where columns gave up, as they do at a division by zero.
+
+    Raises
+    ------
+    GdbError : as `attempted`.
+    """
+    made = attempted(context, found.chain, memory)
+    if isinstance(made, GdbError):
+        return None
+    answer = made.answer
+    names = tuple(output.name for output in answer.outputs)
+    return Batches(names, _batches(context, answer.outputs, answer.table))
+
+
+# ---- rows ----------------------------------------------------------------------------------------
+
+
+def _batches(context: Context, outputs: Sequence[Output], table: Array) -> Iterator[list[Row]]:
+    from gdb.executor import arrow
+
+    names = [output.name for output in outputs]
+    for some in arrow.pieces(table, MOST):
+        columns = [
+            _values(context, output, arrow.child(some, k)) for k, output in enumerate(outputs)
+        ]
+        context.pulse()
+        yield [dict(zip(names, row, strict=True)) for row in zip(*columns, strict=True)]
+
+
+def _values(context: Context, output: Output, array: Array) -> list[Dynamic]:
+    """A column as values of the language."""
+    from gdb.executor import arrow
+
+    if output.kind == "value":
+        return [taken(value) for value in arrow.to_list(array)]
+    numbers, valid = arrow.int64_values(array)
+    known = numbers if valid is None else numbers[valid]
+    graph = context.graph
+    made: list[Dynamic]
+    if output.kind == "node":
+        made = [*graph.nodes(known.astype(np.uint32))]
+    else:
+        made = [*graph.relationships(known)]
+    if valid is None:
+        return made
+    filled = iter(made)
+    return [next(filled) if there else None for there in valid.tolist()]

@@ -1,0 +1,249 @@
+"""Project, Aggregate, Distinct, Sort and Limit of a chain."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from gdb.functions.types import SCALARS, Kind, written
+from gdb.language.clauses import SortItem
+from gdb.language.rebuild import rebuilt
+from gdb.language.syntax import Call, Element, Expression, Literal, Parameter, Place, Variable
+from gdb.logical.demand import Demand
+from gdb.logical.operators import Aggregate, Column, Distinct, Limit, Project, Sort
+from gdb.physical.columns.asking import Asked, asks
+from gdb.physical.columns.looked_columns import RelationColumns, looked_up
+from gdb.physical.columns.relation import Builder, Held, Relation, selected
+from gdb.physical.columns.translate import ChainTranslator
+
+if TYPE_CHECKING:
+    from gdb.language.columns import What
+
+# ---- row by row ----------------------------------------------------------------------------------
+
+
+def projected(builder: Builder, relation: Relation, operator: Project, demand: Demand) -> Relation:
+    """The columns of each row.
+
+    Raises
+    ------
+    QueryError : here and below: it is not for columns.
+    """
+    columns = operator.columns
+    if all(isinstance(column.expression, Variable) for column in columns):
+        return replace(relation, names=dict(_passed_on(builder, relation, columns)))
+    relation, expressions = _answered(builder, relation, [column.expression for column in columns])
+    asked = RelationColumns(builder, relation.names)
+    translator = ChainTranslator(builder, asked)
+    names: dict[str, Held] = {}
+    made: list[str] = []
+    for column, expression in zip(columns, expressions, strict=True):
+        held, sql = _held(translator, expression)
+        stored = _stored(relation, expression, column.name, demand)
+        names[column.name] = replace(held, stored=stored)
+        made += [f"{sql} AS {held.column}", *stored.values()]
+    relation, source = looked_up(builder, relation, asked)
+    origins = {h.element: h.origin for h in relation.names.values() if h.element is not None}
+    names = {
+        n: h if h.element is None else replace(h, origin=origins.get(h.element))
+        for n, h in names.items()
+    }
+    sql = selected([*made, *relation.hidden], source)
+    return replace(relation, source=sql, table=False, names=names)
+
+
+def _passed_on(
+    builder: Builder, relation: Relation, columns: Sequence[Column]
+) -> list[tuple[str, Held]]:
+    """Columns that are names of the rows: nothing is computed for them."""
+    found: list[tuple[str, Held]] = []
+    for column in columns:
+        assert isinstance(column.expression, Variable)
+        held = relation.names[column.expression.name]
+        _check_measured(builder, held, column.expression.place)
+        found.append((column.name, held))
+    return found
+
+
+def _check_measured(builder: Builder, held: Held, place: Place) -> None:
+    if held.measured:
+        path = held.measured == "length"
+        what = "a name for a whole path" if path else "a list of relationships"
+        raise builder.refuse(place, f"{what}, but for its {held.measured}, is")
+
+
+def _stored(
+    relation: Relation, expression: Expression, name: str, demand: Demand
+) -> dict[tuple[What, str | None], str]:
+    """What was taken from the store for an element, and is asked for behind it."""
+    if not isinstance(expression, Variable):
+        return {}
+    stored = relation.names[expression.name].stored
+    return {
+        (what, key): column
+        for (what, key), column in stored.items()
+        if key is not None and (name, key) in demand.wishes
+    }
+
+
+def _answered(
+    builder: Builder, relation: Relation, expressions: Sequence[Expression]
+) -> tuple[Relation, Sequence[Expression]]:
+    """The relation with a name for each pattern in some expressions, and these with the names."""
+    if not any(map(asks, expressions)):
+        return relation, expressions
+    asked = Asked(builder, relation)
+    answered = asked.answered(expressions)
+    return asked.relation, answered
+
+
+def _held(translator: ChainTranslator, expression: Expression) -> tuple[Held, str]:
+    """What a name for an expression stands for, and its SQL."""
+    builder, typed = translator.builder, translator.typed(expression)
+    column = builder.fresh("e")
+    if typed.kind in (Kind.NODE, Kind.RELATIONSHIP):
+        known = translator.names[expression.name] if isinstance(expression, Variable) else None
+        if known is None or known.element is None:
+            raise builder.refuse(expression.place, f"{typed.kind} of this kind is")
+        return Held(column, typed.type, known.element, known.origin), written(typed.sql)
+    return Held(column, typed.type), written(typed.sql)
+
+
+# ---- groups --------------------------------------------------------------------------------------
+
+
+def aggregated(builder: Builder, relation: Relation, operator: Aggregate) -> Relation:
+    """A row for each group."""
+    if operator.rest:
+        raise builder.refuse(operator.place, "what is beside an aggregate here is")
+    keys = [key.expression for key in operator.keys]
+    calls = [gathered.call for gathered in operator.calls]
+    relation, answered = _answered(builder, relation, [*keys, *calls])
+    keys, calls = (
+        [*answered[: len(keys)]],
+        [c for c in answered[len(keys) :] if isinstance(c, Call)],
+    )
+    columns = RelationColumns(builder, relation.names)
+    translator = ChainTranslator(builder, columns)
+    names: dict[str, Held] = {}
+    made: list[str] = []
+    for key, expression in zip(operator.keys, keys, strict=True):
+        held, sql = _held(translator, expression)
+        names[key.name] = held
+        made.append(f"{sql} AS {held.column}")
+    if relation.weight is not None and not all(map(translator.weighs, calls)):
+        relation = builder.expanded(relation)
+    for gathered, call in zip(operator.calls, calls, strict=True):
+        typed = translator.aggregated(call, relation.order, relation.weight)
+        column = builder.fresh("a")
+        names[gathered.name] = Held(column, typed.type)
+        made.append(f"{written(typed.sql)} AS {column}")
+    if not keys:  # aggregates of null alone leave none, and there is one row all the same
+        made.append(f"count(*) AS {builder.fresh('a')}")
+    relation, source = looked_up(builder, relation, columns)
+    if translator.before:
+        source = f"(SELECT *, {', '.join(translator.before)} FROM {source})"
+    sql = f"SELECT {', '.join(made)} FROM {source}"
+    if keys:
+        sql += f" GROUP BY {', '.join(str(k + 1) for k in range(len(keys)))}"
+    builder.all_needed()
+    return Relation(sql, names)
+
+
+def distinct(builder: Builder, relation: Relation, operator: Distinct) -> Relation:
+    """The rows without their repetitions."""
+    if {*relation.names} != {*operator.names}:
+        raise builder.refuse(operator.place, "an order by more than the columns of DISTINCT is")
+    for held in relation.names.values():
+        _check_measured(builder, held, operator.place)
+    columns = dict.fromkeys(held.column for held in relation.names.values())
+    if not columns:
+        raise builder.refuse(operator.place, "DISTINCT of nothing is")
+    names = {name: replace(held, stored={}) for name, held in relation.names.items()}
+    builder.all_needed()
+    return Relation(f"SELECT DISTINCT {', '.join(columns)} FROM {relation.from_}", names)
+
+
+# ---- order ---------------------------------------------------------------------------------------
+
+
+def ordered(builder: Builder, relation: Relation, operator: Sort, limit: Limit | None) -> Relation:
+    """The rows in their order, numbered. limit : what of them is left out at once."""
+    cut = "" if limit is None else _cut(builder, limit)
+    relation = builder.expanded(relation) if cut else relation
+    relation, keys = _answered(builder, relation, [item.expression for item in operator.keys])
+    asked = RelationColumns(builder, relation.names)
+    translator = ChainTranslator(builder, asked)
+    sorts = [_sort(translator, key) for key in keys]
+    relation, source = looked_up(builder, relation, asked)
+    order = ", ".join(_way(sql, item) for sql, item in zip(sorts, operator.keys, strict=True))
+    number = builder.fresh("n")
+    rest = tuple(name for name in relation.hidden if name != relation.order)
+    columns = [*replace(relation, hidden=rest).columns]
+    names = relation.names
+    if cut:  # the order of a subquery is not promised, only which rows it has
+        sorted_ = [builder.fresh("s") for _ in sorts]
+        inner = [f"{sql} AS {name}" for sql, name in zip(sorts, sorted_, strict=True)]
+        order = ", ".join(_way(sql, item) for sql, item in zip(sorted_, operator.keys, strict=True))
+        source = f"({selected([*columns, *inner], source)} ORDER BY {order}{cut})"
+        names = {n: replace(held, origin=None) for n, held in names.items()}
+    sql = selected([*columns, f"row_number() OVER (ORDER BY {order}) AS {number}"], source)
+    builder.all_needed()
+    return replace(
+        relation, source=sql, table=False, names=names, hidden=(*rest, number), order=number
+    )
+
+
+def _way(sql: str, item: SortItem) -> str:
+    first = item.descending if item.nulls_first is None else item.nulls_first
+    return f"{sql} {'DESC' if item.descending else 'ASC'} NULLS {'FIRST' if first else 'LAST'}"
+
+
+def _sort(translator: ChainTranslator, expression: Expression) -> str:
+    builder, typed = translator.builder, translator.typed(expression)
+    if typed.kind is Kind.NODE:
+        element = rebuilt(expression, translator._resolved)
+        assert isinstance(element, Element)
+        groups = builder.scope.groups(element.index)
+        stored = builder.context.graph.snapshot.groups
+        if len({stored[group].id_space for group in groups}) > 1:
+            raise builder.refuse(expression.place, "an order of such nodes is")
+        typed = translator.columns.identity(element, expression.place)
+    if not (typed.kind in SCALARS or typed.is_null):
+        raise builder.refuse(expression.place, f"an order of {typed.kind} is")
+    return written(typed.sql)
+
+
+def limited(builder: Builder, relation: Relation, operator: Limit) -> Relation:
+    """The rows that SKIP and LIMIT leave. Of rows in no order any, and no more of them are matched than it takes."""
+    cut = _cut(builder, operator)
+    relation = builder.expanded(relation)
+    order = "" if relation.order is None else f" ORDER BY {relation.order}"
+    sql = f"{selected(relation.columns, relation.from_)}{order}{cut}"
+    names = {n: replace(held, origin=None) for n, held in relation.names.items()}
+    relation = replace(relation, source=sql, table=False, names=names)
+    limit = _number(builder, operator.limit)
+    if relation.order is None and limit is not None:
+        return builder.limited(relation, limit)
+    builder.all_needed()
+    return relation
+
+
+def _cut(builder: Builder, operator: Limit) -> str:
+    skip, limit = _number(builder, operator.skip), _number(builder, operator.limit)
+    return ("" if limit is None else f" LIMIT {limit}") + (f" OFFSET {skip}" if skip else "")
+
+
+def _number(builder: Builder, given: Expression | None) -> int | None:
+    """The value of SKIP or LIMIT."""
+    if given is None:
+        return None
+    value: object = None
+    if isinstance(given, Literal):
+        value = given.value
+    elif isinstance(given, Parameter):
+        value = builder.scope.parameter(given.name, given.place)
+    if isinstance(value, bool) or not isinstance(value, int) or value < 0:
+        raise builder.refuse(given.place, "this SKIP or LIMIT is")
+    return value

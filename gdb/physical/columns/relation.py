@@ -1,0 +1,169 @@
+"""Relations of a chain while it is compiled: their SQL, and the typed names that the user sees in them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Literal
+
+from gdb.errors import NotSupported
+from gdb.language.columns import Parameters
+from gdb.language.report import problem
+from gdb.language.scope import Scope
+from gdb.physical.columns.steps import Few, Found, Made, Step
+
+if TYPE_CHECKING:
+    from gdb.executor.tail import Value
+    from gdb.functions.types import Type
+    from gdb.language.columns import What
+    from gdb.language.syntax import Element, Place
+    from gdb.physical.rows.context import Context
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """What a name stands for: a column.
+
+    element : the query vertex or edge of the scope that it is; None for other values.
+    origin : a table, and the column in it, that has all its values; None where there is none yet.
+    stored : columns of what was taken from the store for it when it was matched, by what and key.
+    measured : the function that its column is the value of: `length` of a path, `size` of a list of relationships, of
+        which nothing else is known.
+    """
+
+    column: str
+    type: Type
+    element: Element | None = None
+    origin: tuple[str, str] | None = None
+    stored: Mapping[tuple[What, str | None], str] = field(default_factory=dict)
+    measured: Literal["length", "size"] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Relation:
+    """Rows.
+
+    source : a table's name, or a SELECT. names : in the order in which they came. hidden : columns that every row
+        keeps through all clauses: numbers of rows. order : the one of them that says in which order the rows are.
+    weight : the one of them that says for how many equal rows a row stands, 1 or more; None where each is one.
+    """
+
+    source: str
+    names: Mapping[str, Held] = field(default_factory=dict)
+    table: bool = False
+    hidden: tuple[str, ...] = ()
+    order: str | None = None
+    weight: str | None = None
+
+    @property
+    def from_(self) -> str:
+        """As it stands behind FROM."""
+        return self.source if self.table else f"({self.source})"
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        held = [c for one in self.names.values() for c in (one.column, *one.stored.values())]
+        return tuple(dict.fromkeys((*held, *self.hidden)))
+
+    def only(self, live: Iterable[str]) -> Relation:
+        """With fewer names."""
+        kept = frozenset(live)
+        return replace(self, names={n: held for n, held in self.names.items() if n in kept})
+
+    def unweighted(self) -> Relation:
+        """Each of its rows as one."""
+        hidden = tuple(column for column in self.hidden if column != self.weight)
+        return replace(self, hidden=hidden, weight=None)
+
+
+UNIT = Relation("SELECT 1 AS one")
+"""One row without names."""
+
+
+class Builder:
+    """What all parts of the compilation share.
+
+    scope : every element that any clause names is numbered in it, whichever clause it stands in.
+    whole : how many of the steps make tables of which every row is needed, whatever LIMIT follows.
+    reached : the place of the operator that is compiled now.
+    partly : what is compiled now makes rows of rows, so that some make some; not what asks whether there is none.
+    """
+
+    def __init__(self, context: Context, values: Mapping[str, Value]) -> None:
+        self.context = context
+        self.text = context.text
+        self.scope = Scope(context.text, context.graph.snapshot, values)
+        self.parameters = Parameters()
+        self.steps: list[Step] = []
+        self.whole, self.partly = 0, True
+        self.reached = 0
+        self.growing = 0  # how many of its parts make strings longer than what they are made of
+        self._count = 0
+
+    def fresh(self, letter: str) -> str:
+        """A name that nothing else has."""
+        self._count += 1
+        return f"{letter}{self._count}"
+
+    def used(self, sql: str) -> dict[str, Value]:
+        """The parameters that a text mentions."""
+        names = sorted(set(re.findall(r"\$(p\d+)", sql)))
+        return {name: self.parameters.values[name] for name in names}
+
+    def made(self, relation: Relation, what: str = "") -> Relation:
+        """The relation as a table."""
+        if relation.table:
+            return relation
+        name = self.fresh("r")
+        columns = relation.columns
+        sql = f"SELECT {', '.join(columns) or '1 AS one'} FROM ({relation.source})"
+        self.steps.append(Made(name, sql, self.used(sql), what, self.partly))
+        names = {
+            n: held if held.element is None else replace(held, origin=(name, held.column))
+            for n, held in relation.names.items()
+        }
+        return replace(relation, source=name, table=True, names=names)
+
+    @contextmanager
+    def asking(self) -> Iterator[None]:
+        """While what is compiled asks how many there are, or whether there is none."""
+        before, self.partly = self.partly, False
+        try:
+            yield
+        finally:
+            self.partly = before
+
+    def all_needed(self) -> None:
+        """What the steps so far make is needed with every row."""
+        self.whole = len(self.steps)
+
+    def limited(self, relation: Relation, enough: int) -> Relation:
+        """A relation of at most `enough` rows, whichever, as a table for which no more is matched than is needed."""
+        if not any(isinstance(s, Made | Found) and s.part for s in self.steps[self.whole :]):
+            return relation
+        with self.asking():
+            relation = self.made(relation, f"at most {enough:,} rows")
+        self.steps[self.whole :] = [Few(tuple(self.steps[self.whole :]), enough)]
+        self.all_needed()
+        return relation
+
+    def expanded(self, relation: Relation) -> Relation:
+        """The relation with a row for each row, for what takes no weights."""
+        if relation.weight is None:
+            return relation
+        found = relation.unweighted()
+        every = [*found.columns, f"unnest(range({relation.weight})) AS {self.fresh('n')}"]
+        inner = f"({selected(every, relation.from_)})"
+        return replace(found, source=selected(found.columns, inner), table=False)
+
+    def refuse(self, place: Place, what: str) -> NotSupported:
+        """Why a part of the query is not for columns."""
+        return problem(NotSupported, self.text, place, f"{what} not covered over columns.")
+
+
+def selected(columns: Sequence[str], source: str, where: Sequence[str] = ()) -> str:
+    """A SELECT."""
+    sql = f"SELECT {', '.join(dict.fromkeys(columns)) or '1 AS one'} FROM {source}"
+    return f"{sql} WHERE {' AND '.join(f'({part})' for part in where)}" if where else sql

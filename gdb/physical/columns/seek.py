@@ -1,0 +1,93 @@
+"""Vertices of a pattern that the rows name by a value (`gdb.physical.rows.seek`), over columns: a semi-join.
+
+The candidates of the vertex are those that hold one of the values; the condition is tested where the rows are joined.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from gdb.errors import QueryError
+from gdb.functions.types import Kind, written
+from gdb.language.mentions import mentioned
+from gdb.physical.columns.looked_columns import RelationColumns, looked_up
+from gdb.physical.columns.relation import UNIT, Builder, Relation
+from gdb.physical.columns.steps import Made, Sought
+from gdb.physical.columns.translate import ChainTranslator
+from gdb.physical.rows.seek import Equality, equality
+from gdb.storage.value_index import Wanted
+
+if TYPE_CHECKING:
+    from gdb.executor.relational import Session
+    from gdb.language.syntax import Element
+    from gdb.physical.rows.pattern import Condition
+    from gdb.storage.adjacency import I64
+    from gdb.storage.snapshot import Snapshot
+
+_PLAIN = (Kind.INTEGER, Kind.FLOAT, Kind.STRING, Kind.BOOLEAN)
+PART = 8
+"""Values are looked up where they are fewer than this part of the vertices that there are: else these are listed."""
+
+
+def sought(
+    builder: Builder,
+    relation: Relation,
+    fresh: Mapping[str, Element],
+    conditions: Sequence[Condition],
+) -> tuple[Relation, dict[str, Sought]]:
+    """The relation, as a table where anything is sought, and the new vertices that it names by a value, one value each:
+    by the id where one does."""
+    if relation == UNIT:
+        return relation, {}
+    vertices = [name for name, element in fresh.items() if element.kind == "vertex"]
+    reach = {*relation.names, *fresh}
+    found: dict[str, tuple[Equality, Sought]] = {}
+    for condition in conditions:
+        one = equality(condition, vertices, reach)
+        names = frozenset() if one is None else mentioned(one.value) & reach
+        if one is None or one.within or not names or not names <= set(relation.names):
+            continue
+        groups = builder.scope.groups(fresh[one.vertex].index)
+        snapshot = builder.context.graph.snapshot
+        key = one.key is None or all(snapshot.is_id(group, one.key) for group in groups)
+        if one.vertex in found and not key:
+            continue
+        found[one.vertex] = one, Sought("", one.key, groups)
+    made: dict[str, Sought] = {}
+    for name, (one, asked) in found.items():
+        relation = builder.made(relation)
+        values = _values(builder, relation, one)
+        if values is not None:
+            made[name] = replace(asked, table=values)
+    return relation, made
+
+
+def _values(builder: Builder, relation: Relation, one: Equality) -> str | None:
+    """The table of the values of the rows, in its column v; None where they are not for look-ups."""
+    columns = RelationColumns(builder, relation.names)
+    try:
+        typed = ChainTranslator(builder, columns).typed(one.value)
+    except QueryError:
+        return None
+    if typed.type.kind not in _PLAIN:
+        return None
+    sql = written(typed.sql)
+    _, source = looked_up(builder, relation, columns)
+    name = builder.fresh("s")
+    text = f"SELECT DISTINCT {sql} AS v FROM {source} WHERE {sql} IS NOT NULL"
+    builder.steps.append(Made(name, text, builder.used(text), "values that are looked up"))
+    return name
+
+
+def holders(session: Session, snapshot: Snapshot, asked: Sought) -> I64 | None:
+    """The vids that hold one of the values, ascending; None where it is better not to look them up."""
+    vertices = sum(snapshot.groups[group].count for group in asked.groups)
+    if PART * session.count(asked.table) > vertices:
+        return None
+    wanted = Wanted(session.values(asked.table, "v"))
+    found = snapshot.holders(asked.groups, asked.key, wanted)
+    return None if found is None else np.unique(found[1]).astype(np.int64)

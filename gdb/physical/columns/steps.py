@@ -1,0 +1,193 @@
+"""The steps of a chain, in the order in which they run. All names in them are made up: r1, f2, v3, ...; never the
+user's."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, TypeAlias
+
+if TYPE_CHECKING:
+    from gdb.executor.tail import ColumnRef, Output, Value
+    from gdb.functions.types import Type
+    from gdb.physical.rows.pattern import Component, Condition, Edge, Pattern
+
+
+@dataclass(frozen=True, slots=True)
+class Made:
+    """A relation becomes a table. what : a message for PROFILE, what the rows are. part : as `Found`."""
+
+    name: str
+    sql: str
+    parameters: Mapping[str, Value] = field(default_factory=dict, compare=False)
+    what: str = ""
+    part: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Sought:
+    """A vertex is one of those that hold a value. table : of the values, in its column v. key : the property, None for
+    the id. groups : the vertex groups that its labels admit."""
+
+    table: str
+    key: str | None
+    groups: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A component of a pattern is matched, and becomes a table.
+
+    conditions : of one element each, that the executors apply. bound : what elements may be: by the pattern's name, a
+        table and its column of vids or edge ids. columns : the wanted elements and their columns in the table.
+    values : what is taken from the store for them.
+    once : nothing but the distinct values of the wanted vertices are asked for; the rows bind all of these.
+    number : the column of how many embeddings there are for each value of the one wanted vertex, or of several that
+        the rows bind, or where none is wanted in all, no row for none; None for a row for each embedding.
+    part : some of its rows lead to some of the rows that the chain makes of all of them.
+    sought : what vertices are held to by values of the rows, by the pattern's name.
+    """
+
+    name: str
+    pattern: Pattern
+    component: Component
+    conditions: tuple[Condition, ...]
+    bound: Mapping[str, tuple[str, str]]
+    columns: Mapping[str, str]
+    values: tuple[ColumnRef, ...] = ()
+    once: bool = False
+    number: str | None = None
+    part: bool = False
+    what: str = ""
+    sought: Mapping[str, Sought] = field(default_factory=dict)
+
+    @property
+    def how(self) -> str:
+        """What is asked of its embeddings, and which vertices are looked up by values of the rows."""
+        keys = [f"{name} by {one.key or 'id'}" for name, one in self.sought.items()]
+        return ", ".join([self._asked, *(f"looked up {key}" for key in keys)])
+
+    @property
+    def _asked(self) -> str:
+        each = ", ".join(name if not name.startswith(" ") else "one end" for name in self.columns)
+        if self.number is not None:
+            return f"counted for each {each}" if each else "counted"
+        return f"the first for each {each}" if self.once else "listed"
+
+
+@dataclass(frozen=True, slots=True)
+class Looked:
+    """Properties, ids, labels or types of the elements that stand in a column of a table become a table, one row for
+    each element, with the element in the column `key`."""
+
+    name: str
+    table: str
+    column: str
+    key: str
+    columns: tuple[ColumnRef, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class End:
+    """What a vertex at an end of a relationship of variable length may be: what stands in a column of a table, or where
+    there is none what satisfies its labels and conditions."""
+
+    name: str
+    place: tuple[str, str] | None = None
+    conditions: tuple[Condition, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Walked:
+    """The ends of a relationship of variable length become a table. It has all paths of the ends that it is given, so
+    that of some of these, where LIMIT stops early, it makes some of the rows.
+
+    left, right : its ends. columns : the wanted vertices and their columns in the table. values : what is taken from
+        the store for them; vertex 0 is the left one.
+    once : all paths with the same ends are as one, and one row where how long they are is not asked for.
+    used : columns of relationships that the paths may not use, in `used_table`, which has an end as well, and as they
+        are called here.
+    length, number : columns for how long a path is, and for how many there are; None where they are not asked for.
+    """
+
+    name: str
+    pattern: Pattern
+    edge: Edge
+    left: End
+    right: End
+    columns: Mapping[str, str]
+    values: tuple[ColumnRef, ...] = ()
+    once: bool = False
+    used: Mapping[str, str] = field(default_factory=dict)
+    used_table: str | None = None
+    length: str | None = None
+    number: str | None = None
+    what: str = ""
+
+    @property
+    def listed(self) -> bool:
+        """Whether every path is a row."""
+        return self.length is not None or not (self.once or self.number is not None)
+
+    @property
+    def how(self) -> str:
+        """What is kept of its paths."""
+        if self.edge.selector is not None:
+            return "shortest paths"
+        if self.number is not None:
+            return "paths are counted, not listed"
+        return "every path" if self.listed else "only where paths end"
+
+
+@dataclass(frozen=True, slots=True)
+class Few:
+    """Steps of which the last makes a table of at most `enough` rows, whichever: they run over the first rows that are
+    found, and over more of them as long as these are too few."""
+
+    steps: tuple[Step, ...]
+    enough: int
+
+    @property
+    def name(self) -> str:
+        """Of the table."""
+        last = self.steps[-1]
+        return last.name
+
+
+Step: TypeAlias = Made | Found | Walked | Looked | Few
+
+
+@dataclass(frozen=True, slots=True)
+class Chain:
+    """A compiled query. sql : the last SELECT, which gives o0, o1, ... types : of these.
+    warnings : of names that the store has not."""
+
+    steps: tuple[Step, ...]
+    sql: str
+    parameters: Mapping[str, Value]
+    outputs: tuple[Output, ...]
+    warnings: tuple[str, ...] = ()
+    types: tuple[Type, ...] = ()
+
+    @property
+    def matched(self) -> list[Found]:
+        """The patterns."""
+        return [step for step in _flat(self.steps) if isinstance(step, Found)]
+
+    @property
+    def walked(self) -> list[Walked]:
+        """The relationships of variable length."""
+        return [step for step in _flat(self.steps) if isinstance(step, Walked)]
+
+    @property
+    def looked(self) -> list[Looked]:
+        """What is looked up."""
+        return [step for step in _flat(self.steps) if isinstance(step, Looked)]
+
+
+def _flat(steps: Sequence[Step]) -> Iterator[Step]:
+    for step in steps:
+        if isinstance(step, Few):
+            yield from _flat(step.steps)
+        else:
+            yield step

@@ -1,0 +1,267 @@
+"""The run of a step that walks: where its paths begin and end, and what is kept of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from gdb.errors import NotSupported
+from gdb.executor import arrow
+from gdb.executor.cpu import nearest, walkers
+from gdb.executor.embeddings import Embeddings, unbound_edges
+from gdb.executor.tables import bitset
+from gdb.executor.tail import ColumnRef, gather
+from gdb.executor.walk import Question, Steps, steps
+from gdb.physical.columns.steps import End, Walked
+from gdb.physical.rows.component import admitted_edges, candidates
+from gdb.physical.rows.walking import conditions_of, differ_of, taken_by
+from gdb.storage.model import I64
+
+if TYPE_CHECKING:
+    from gdb.executor.arrow import Array
+    from gdb.executor.relational import Session
+    from gdb.executor.walk import Conditions
+    from gdb.physical.rows.context import Context
+
+FEW = 64
+"""So many times fewer ends are searched from each by itself, rather than from all the others at once."""
+MOST_PAIRS = 10_000_000
+
+
+@dataclass(slots=True)
+class Members:
+    """What vertices may be. values : the distinct values of a table's column."""
+
+    context: Context
+    values: Callable[[str, str], I64]
+
+    def of(self, step: Walked, end: End) -> I64 | None:
+        """The vids that an end may be, ascending; None for all."""
+        if end.place is not None:
+            return self.values(*end.place)
+        return candidates(self.context, step.pattern, end.name, end.conditions)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Ends:
+    """What was found: vids of the left and the right ends, i64[n] each, None where they are not told; `used` by column.
+
+    numbers : how long a path is, or how many there are; None where neither is told. rows : n.
+    """
+
+    left: I64 | None
+    right: I64 | None
+    rows: int
+    numbers: I64 | None = None
+    used: dict[str, I64] | None = None
+
+    @property
+    def flipped(self) -> Ends:
+        return replace(self, left=self.right, right=self.left)
+
+
+def walked(context: Context, session: Session, members: Members, step: Walked) -> Array:
+    """The table of a step.
+
+    Raises
+    ------
+    NotSupported : a condition turned out to be none for columns; more pairs of ends than can be kept.
+    Cancelled, QueryTimeout, OutOfBudget.
+    """
+    found = _Walking(context, session, members, step).ends()
+    context.embeddings += found.rows
+    vids = np.zeros((found.rows, 2), np.uint32)
+    for k, side in enumerate((found.left, found.right)):
+        if side is not None:
+            vids[:, k] = side
+    names = [end.name for end in (step.left, step.right)]
+    refs = [ColumnRef(c, "vertex", names.index(name)) for name, c in step.columns.items()]
+    refs += step.values
+    table = gather(refs, Embeddings(vids, unbound_edges(found.rows, 0)), context.graph.snapshot)
+    columns = [ref.name for ref in refs] or ["row"]
+    children = [arrow.child(table, k) for k in range(len(columns))]
+    numbers = found.numbers
+    for column in (step.length, step.number):
+        if column is not None:
+            assert numbers is not None
+            columns.append(column)
+            children.append(arrow.int64_array(numbers))
+    for column, values in (found.used or {}).items():
+        columns.append(column)
+        children.append(arrow.int64_array(values))
+    return arrow.struct_array(columns, children, found.rows)
+
+
+class _Walking:
+    def __init__(self, context: Context, session: Session, members: Members, step: Walked) -> None:
+        self.context, self.session, self.step = context, session, step
+        self.snapshot = context.graph.snapshot
+        self.conditions: Conditions = conditions_of(context)
+        self.members = members
+        self.wants_left = step.left.name in step.columns
+        self.wants_right = step.right.name in step.columns
+        allowed, left = admitted_edges(context, step.pattern, step.edge)
+        if left:
+            raise NotSupported("a condition of a path asks for values of any type.")
+        self.steps = steps(self.snapshot, step.edge.types, step.edge.direction, allowed)
+
+    def ends(self) -> Ends:
+        step = self.step
+        if step.edge.selector is not None:
+            return self._selected()
+        if step.used:
+            return self._apart()
+        left = self.members.of(step, step.left)
+        if step.left.name == step.right.name:
+            return self._closed(left)
+        right = self.members.of(step, step.right)
+        if self._from_left(left, right):
+            return self._found(left, right, self.wants_left, self.wants_right, self.steps)
+        wants = self.wants_right, self.wants_left
+        return self._found(right, left, *wants, self.steps.flipped).flipped
+
+    def _from_left(self, left: I64 | None, right: I64 | None) -> bool:
+        """Whether to begin at the left ends: mostly at those that are fewer."""
+        many, other = (
+            self.snapshot.vertex_count if side is None else len(side) for side in (left, right)
+        )
+        if self.wants_left is self.wants_right:
+            return many <= other
+        # one search from all ends that nobody asks for finds the others, unless these are very few
+        if self.step.once:
+            wanted, rest = (many, other) if self.wants_left else (other, many)
+            return self.wants_left is (wanted * FEW < rest)
+        return many < other or (many == other and self.wants_left)
+
+    def _question(self, starts: I64 | None, over: Steps) -> Question:
+        length = self.step.edge.length
+        assert length is not None
+        vids = self.snapshot.vertex_count
+        begin = np.arange(vids, dtype=np.uint32) if starts is None else starts.astype(np.uint32)
+        return Question(
+            *(over, vids, self.snapshot.edge_count, begin, length.low, length.high),
+            differ_of(self.step.edge.mode),
+        )
+
+    def _found(
+        self, starts: I64 | None, ends: I64 | None, wants_start: bool, wants_end: bool, over: Steps
+    ) -> Ends:
+        """The ends of paths, the starts as the left ones."""
+        question = self._question(starts, over)
+        if ends is not None:
+            question = replace(question, ends=bitset(ends, question.vids))
+        begin, listed = question.starts.astype(np.int64), self.step.listed
+        if self.step.once and not listed and question.reachable:
+            as_one, most = not wants_start, None if wants_end else 1
+            rows, last = walkers.reached(question, self.conditions, as_one=as_one, most=most)
+            side = last.astype(np.int64)
+            return Ends(
+                begin[rows] if wants_start else None, side if wants_end else None, len(rows)
+            )
+        if not listed:
+            return self._counted(question, begin, wants_start, wants_end)
+        rows, last, numbers = walkers.measured(question, self.conditions)
+        side = last.astype(np.int64)
+        return Ends(begin[rows], side, len(rows), numbers)
+
+    def _counted(self, question: Question, begin: I64, wants_start: bool, wants_end: bool) -> Ends:
+        if not wants_end:
+            rows, numbers = walkers.numbered(question, self.conditions)
+            if wants_start:
+                return Ends(begin[rows], None, len(rows), numbers)
+            return Ends(None, None, 1, np.array([numbers.sum()])) if len(rows) else _none()
+        rows, last, numbers = walkers.tallied(question, self.conditions)
+        side = last.astype(np.int64)
+        if wants_start:
+            return Ends(begin[rows], side, len(rows), numbers)
+        values, at = np.unique(side, return_inverse=True)
+        sums = np.zeros(len(values), np.int64)
+        np.add.at(sums, at, numbers)
+        return Ends(None, values, len(values), sums)
+
+    def _closed(self, members: I64 | None) -> Ends:
+        """Paths that end where they begin."""
+        question = self._question(members, self.steps)
+        question = replace(question, goals=question.starts)
+        begin = question.starts.astype(np.int64)
+        find = walkers.measured if self.step.listed else walkers.tallied
+        rows, _, numbers = find(question, self.conditions)
+        return Ends(begin[rows], begin[rows], len(rows), numbers)
+
+    # ---- rows of their own -----------------------------------------------------------------------
+
+    def _apart(self) -> Ends:
+        """Paths that may not use some relationships of their row."""
+        step, (first, *more) = self.step, list(self.step.used)
+        from_left = self._beside(step.left)
+        start, end = (step.left, step.right) if from_left else (step.right, step.left)
+        assert start.place is not None
+        table, column = start.place
+        vids, *used = self.session.distinct(table, [column, first, *more])
+        over = self.steps if from_left else self.steps.flipped
+        question = self._with_used(self._question(vids, over), used)
+        if step.left.name == step.right.name:
+            question = replace(question, goals=question.starts)
+        else:
+            others = self.members.of(step, end)
+            if others is not None:
+                question = replace(question, ends=bitset(others, question.vids))
+        once = step.once and not step.listed and question.goals is None
+        if once and question.reachable:
+            rows, last = walkers.reached(question, self.conditions)
+            numbers = None
+        else:
+            find = walkers.measured if step.listed else walkers.tallied
+            rows, last, numbers = find(question, self.conditions)
+        columns = {step.used[c]: some[rows] for c, some in zip(step.used, used, strict=True)}
+        found = Ends(vids[rows], last.astype(np.int64), len(rows), numbers, columns)
+        return found if from_left else found.flipped
+
+    def _beside(self, end: End) -> bool:
+        """Whether an end stands in the table of the relationships that are used."""
+        return end.place is not None and end.place[0] == self.step.used_table
+
+    def _with_used(self, question: Question, used: list[I64]) -> Question:
+        if not used:
+            return question
+        at = np.arange(question.rows + 1, dtype=np.int64) * len(used)
+        return replace(question, used_at=at, used=np.stack(used, axis=1).reshape(-1))
+
+    def _selected(self) -> Ends:
+        """Shortest paths between pairs of ends."""
+        step, selector = self.step, self.step.edge.selector
+        assert selector is not None
+        starts, goals, used = self._pairs()
+        question = self._with_used(self._question(starts, self.steps), used)
+        question = replace(question, goals=goals.astype(np.uint32))
+        found = nearest.selected(question, taken_by(selector), selector.count, self.conditions)
+        rows, lengths = found.rows, found.lengths
+        if step.once:
+            kinds = np.unique(np.stack([rows, lengths], axis=1), axis=0)
+            rows, lengths = kinds[:, 0], kinds[:, 1]
+        columns = {step.used[c]: some[rows] for c, some in zip(step.used, used, strict=True)}
+        return Ends(starts[rows], goals[rows], len(rows), lengths, columns)
+
+    def _pairs(self) -> tuple[I64, I64, list[I64]]:
+        """The ends of the paths that are asked for, with the relationships that these may not use."""
+        step = self.step
+        left, right = step.left.place, step.right.place
+        if left is not None and right is not None and left[0] == right[0]:
+            columns = [left[1], right[1], *step.used]
+            starts, goals, *used = self.session.distinct(left[0], columns)
+            return starts, goals, used
+        if step.used:
+            raise NotSupported("the ends of a shortest path come from different tables.")
+        sides = [self.members.of(step, end) for end in (step.left, step.right)]
+        every = np.arange(self.snapshot.vertex_count, dtype=np.int64)
+        first, second = (every if side is None else side for side in sides)
+        if len(first) * len(second) > MOST_PAIRS:
+            raise NotSupported("shortest paths between so many pairs of nodes at once.")
+        return np.repeat(first, len(second)), np.tile(second, len(first)), []
+
+
+def _none() -> Ends:
+    return Ends(None, None, 0, np.zeros(0, np.int64))

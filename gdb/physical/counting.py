@@ -1,0 +1,133 @@
+"""What is asked of embeddings that are not listed: how many there are, in all, of each data vertex of one query vertex,
+or of each of some rows; and whether there is one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from gdb.errors import CountOverflow
+from gdb.executor import run as executor
+from gdb.executor.embeddings import Embeddings, Wanted
+from gdb.physical.row_graph import RowGraph, from_rows
+
+if TYPE_CHECKING:
+    from gdb.executor.given import Given
+    from gdb.executor.plan import Plan
+    from gdb.planner.resolve import PlannerSource
+    from gdb.query_graph import QueryGraph
+    from gdb.storage.adjacency import I64, U32
+
+# from so many expected partial embeddings on, to count those of each vertex is better than to list them, unless what it
+# takes to begin at that vertex is so many times more
+WORTH_COUNTING, MUCH_WORSE = 100_000.0, 4.0
+
+
+def tally_plan(graph: QueryGraph, source: PlannerSource, listed: Plan, root: int) -> Plan | None:
+    """The plan that counts the embeddings of each data vertex of the query vertex `root`; None where to list them, by
+    the plan `listed`, is as good."""
+    from gdb.planner import plan as make_plan
+
+    many = max(listed.notes.estimates, default=0.0)
+    alone = len(graph.vertices) == 1 or graph.mode.distinct
+    if alone or many < WORTH_COUNTING:
+        return None
+    plan = make_plan(graph, source, counting=True, root=root)
+    if max(plan.notes.estimates, default=0.0) > MUCH_WORSE * many:
+        return None
+    return plan
+
+
+def at_vertex(
+    graph: QueryGraph, source: PlannerSource, options: executor.Options, root: int
+) -> tuple[U32, I64]:
+    """The data vertices that the query vertex `root` has in any embedding, u32[n] ascending, and the number of
+    embeddings of each, i64[n]. Raises as `executor.tallies`."""
+    from gdb.planner import plan as make_plan
+
+    listed = make_plan(graph, source, counting=False)
+    counted = tally_plan(graph, source, listed, root)
+    if counted is not None:
+        some, numbers = executor.tallies(counted, source, options)
+        return some.vertex(root), numbers
+
+    def vids(some: Embeddings) -> U32:
+        return some.vertex(root).copy()
+
+    found = executor.rows(listed, source, options, Wanted((root,)), vids)
+    values, numbers = np.unique(np.concatenate(found.parts), return_counts=True)
+    return values, numbers.astype(np.int64)
+
+
+def with_any(graph: QueryGraph, source: PlannerSource, options: executor.Options, root: int) -> U32:
+    """The data vertices that the query vertex `root` has in any embedding, u32[n] ascending; matching goes on to the
+    next of them after the first embedding of one. Raises as `executor.rows`."""
+    from gdb.planner import plan as make_plan
+
+    off = frozenset({"symmetry"})  # twins would have to be written out first
+    made = make_plan(graph, source, counting=False, switched_off=off, root=root)
+
+    def vids(some: Embeddings) -> U32:
+        return some.vertex(root).copy()
+
+    found = executor.rows(made, source, options, Wanted((root,), once=root), vids)
+    return np.sort(np.concatenate(found.parts))
+
+
+def at_rows(
+    graph: QueryGraph,
+    source: PlannerSource,
+    options: executor.Options,
+    bound: Sequence[int],
+    columns: Sequence[U32],
+    *,
+    numbers: bool,
+) -> tuple[I64, I64]:
+    """Which of some rows have an embedding, their places i64[n] ascending, and how many each, i64[n]; without
+    `numbers` 1.
+
+    bound : the query vertices that a row binds. columns : what it binds them to, u32[rows] each; the rows are distinct,
+        one column alone is ascending.
+    """
+    first, root, places = 0, bound[0], columns[0]
+    if len(bound) > 1:
+        rows = RowGraph(source, columns)
+        root = len(graph.vertices)
+        graph, source, first = from_rows(graph, bound, rows), rows, rows.first
+    if numbers:
+        vids, many = at_vertex(graph, source, options, root)
+    else:
+        vids = with_any(graph, source, options, root)
+        many = np.ones(len(vids), np.int64)
+    if len(bound) > 1:
+        return vids.astype(np.int64) - first, many
+    return np.searchsorted(places, vids).astype(np.int64), many
+
+
+def total(graph: QueryGraph, source: PlannerSource, options: executor.Options) -> int:
+    """The number of embeddings. Raises as `executor.count`."""
+    from gdb.planner import plan as make_plan
+
+    return counted(make_plan(graph, source, counting=True), graph, source, options, None)
+
+
+def counted(
+    plan: Plan,
+    graph: QueryGraph,
+    source: PlannerSource,
+    options: executor.Options,
+    given: Given | None,
+) -> int:
+    """The count of a plan. What is counted before terms are taken off may pass 2^63 where the answer does not: then it
+    is counted without. Raises as `executor.count`."""
+    try:
+        return executor.count(plan, source, options, given)
+    except CountOverflow:
+        if not plan.terms:
+            raise
+    from gdb.planner import plan as make_plan
+
+    plain = make_plan(graph, source, counting=True, switched_off=frozenset({"structure"}))
+    return executor.count(plain, source, options, given)

@@ -1,0 +1,159 @@
+"""Calls of functions, and how an operation on values becomes one on rows, whose error knows its place."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from sys import getsizeof
+from typing import TYPE_CHECKING, TypeAlias, TypeVar
+
+from gdb.base.values.problems import ValueProblem
+from gdb.base.values.sizes import POINTER
+from gdb.errors import NameProblem, SyntaxProblem
+from gdb.functions.library import AGGREGATES, FUNCTIONS, NAMES
+from gdb.language.report import problem
+from gdb.language.suggest import did_you_mean
+
+if TYPE_CHECKING:
+    from gdb.base.allowance import Allowance
+    from gdb.base.values.kinds import Row, Value
+    from gdb.functions.function import Function
+    from gdb.language.syntax import Call, Place
+    from gdb.physical.evaluator.context import Compiled, Context
+
+Result = TypeVar("Result")
+_LARGE = 256  # characters or items
+Operation: TypeAlias = "Callable[[Value, Value], Value]"
+
+
+def found(call: Call, context: Context) -> Function:
+    """The function that is called.
+
+    Raises
+    ------
+    NameProblem : there is none of this name.
+    SyntaxProblem : it takes another number of arguments, or is an aggregate.
+    """
+    name, text = call.function.text, context.text
+    if name.lower() in AGGREGATES:
+        raise problem(
+            SyntaxProblem,
+            text,
+            call.place,
+            f"{name}() cannot stand here.",
+            "Aggregates stand in RETURN and WITH, and not inside one another.",
+        )
+    function = FUNCTIONS.get(name.lower())
+    if function is None:
+        cure = did_you_mean(name, NAMES) or "The handbook lists the functions."
+        raise problem(
+            NameProblem, text, call.function.place, f"there is no function '{name}'.", cure
+        )
+    if call.star or call.distinct:
+        what = "*" if call.star else "DISTINCT"
+        raise problem(SyntaxProblem, text, call.place, f"{function.name}() takes no {what}.")
+    _check_count(call, function, text)
+    return function
+
+
+def _check_count(call: Call, function: Function, text: str) -> None:
+    count, least, most = len(call.arguments), function.least, function.most
+    if least <= count and (most is None or count <= most):
+        return
+    if most is None:
+        takes = f"{least} or more"
+    else:
+        takes = str(least) if least == most else f"{least} to {most}"
+    raise problem(
+        SyntaxProblem,
+        text,
+        call.place,
+        f"{function.name}() takes {takes} argument{'' if takes == '1' else 's'}, not {count}.",
+    )
+
+
+def applied(
+    operation: Callable[..., Result], operands: Sequence[Compiled], context: Context, place: Place
+) -> Callable[[Row], Result]:
+    """The operation on the values of its operands."""
+    match operands:
+        case [only]:
+            return _unary(operation, only, context, place)
+        case [left, right]:
+            return _binary(operation, left, right, context, place)
+        case _:
+            return _any_number(operation, operands, context, place)
+
+
+def measured(evaluate: Compiled, what: str, allowance: Allowance) -> Compiled:
+    """The same function, whose large strings and lists count. what : makes them."""
+
+    def value_of(row: Row) -> Value:
+        value = evaluate(row)
+        if isinstance(value, str):
+            if len(value) >= _LARGE:
+                allowance.make(getsizeof(value), what)
+        elif isinstance(value, list) and len(value) >= _LARGE:
+            allowance.make(POINTER * len(value), what)
+        return value
+
+    return value_of
+
+
+def _unary(
+    operation: Callable[[Value], Result], operand: Compiled, context: Context, place: Place
+) -> Callable[[Row], Result]:
+    def evaluate(row: Row) -> Result:
+        try:
+            return operation(operand(row))
+        except ValueProblem as found:
+            raise context.located(found, place) from None
+
+    return evaluate
+
+
+def _binary(
+    operation: Callable[[Value, Value], Result],
+    left: Compiled,
+    right: Compiled,
+    context: Context,
+    place: Place,
+) -> Callable[[Row], Result]:
+    def evaluate(row: Row) -> Result:
+        try:
+            return operation(left(row), right(row))
+        except ValueProblem as found:
+            raise context.located(found, place) from None
+
+    return evaluate
+
+
+def chained(
+    first: Compiled, steps: Sequence[tuple[Operation, Compiled, Place]], context: Context
+) -> Compiled:
+    """The operations of a chain from left to right, each on the value so far and the one of its operand."""
+    if len(steps) == 1:
+        ((operation, operand, place),) = steps
+        return _binary(operation, first, operand, context, place)
+
+    def evaluate(row: Row) -> Value:
+        value = first(row)
+        for operation, operand, place in steps:
+            try:
+                value = operation(value, operand(row))
+            except ValueProblem as found:
+                raise context.located(found, place) from None
+        return value
+
+    return evaluate
+
+
+def _any_number(
+    operation: Callable[..., Result], operands: Sequence[Compiled], context: Context, place: Place
+) -> Callable[[Row], Result]:
+    def evaluate(row: Row) -> Result:
+        try:
+            return operation(*[operand(row) for operand in operands])
+        except ValueProblem as found:
+            raise context.located(found, place) from None
+
+    return evaluate

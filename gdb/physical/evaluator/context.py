@@ -1,0 +1,65 @@
+"""What every part of the evaluator shares: the query's text, its parameters, and how an error finds its place."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NoReturn, Protocol, TypeAlias
+
+from gdb.base.values.kinds import Row, Value
+from gdb.base.values.problems import EntityDeleted, ValueProblem
+from gdb.errors import ArgumentProblem, ArithmeticProblem, DeletedProblem, QueryError, TypeProblem
+from gdb.language.report import problem
+
+if TYPE_CHECKING:
+    from gdb.base.allowance import Allowance
+    from gdb.language.clauses import Query
+    from gdb.language.syntax import Expression, PathPattern, Place
+
+Compiled: TypeAlias = Callable[[Row], Value]
+Condition: TypeAlias = "Callable[[Row], bool | None]"
+
+
+class Subqueries(Protocol):
+    """What answers the patterns and queries inside an expression."""
+
+    def matches(self, pattern: PathPattern, where: Expression | None, row: Row) -> Iterator[Row]:
+        """The rows that extend `row` by the pattern's variables, one for each match."""
+        ...
+
+    def rows(self, query: Query, row: Row) -> Iterable[Row]:
+        """The rows of a query that may name what is in `row`; of a bare MATCH query, its matches."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """text : of the query, for errors. subqueries : None where the query has none."""
+
+    text: str
+    parameters: Mapping[str, Value]
+    subqueries: Subqueries | None
+    allowance: Allowance
+
+    def located(self, found: ValueProblem, place: Place) -> QueryError:
+        """The error of the query that a refusing value at this place is."""
+        message = found.message
+        if not message[1:2].isupper():  # it follows a colon; IN and COUNT stay as they are
+            message = message[:1].lower() + message[1:]
+        return problem(_class_of(found), self.text, place, message, found.cure)
+
+    def refuse(self, place: Place, message: str, cure: str = "") -> NoReturn:
+        """Raise a TypeProblem at this place."""
+        raise problem(TypeProblem, self.text, place, message, cure)
+
+
+def _class_of(found: ValueProblem) -> type[QueryError]:
+    if isinstance(found, EntityDeleted):
+        return DeletedProblem
+    match found.kind:
+        case "type":
+            return TypeProblem
+        case "argument":
+            return ArgumentProblem
+        case "arithmetic":
+            return ArithmeticProblem

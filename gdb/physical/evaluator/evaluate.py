@@ -1,0 +1,445 @@
+"""The reference evaluator of expressions: each becomes a function from a row to a value, once for the whole query.
+
+It is the living definition of what an expression means: plain Python, one row at a time, the standard's dynamic types.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import TypeVar
+
+from gdb.base.allowance import Allowance, here
+from gdb.base.values import arithmetic, comparison
+from gdb.base.values.graph import entries
+from gdb.base.values.kinds import Row, Value
+from gdb.base.values.lists import coalesce
+from gdb.base.values.naming import shown
+from gdb.base.values.numbers import integers
+from gdb.base.values.problems import ValueProblem
+from gdb.errors import InternalError, NameProblem, QueryError
+from gdb.language.named_by import HasNamed
+from gdb.language.report import problem
+from gdb.language.suggest import did_you_mean
+from gdb.language.syntax import (
+    Arithmetic,
+    Call,
+    Case,
+    Comparator,
+    Comparison,
+    Connected,
+    Expression,
+    HasLabels,
+    In,
+    Index,
+    IsNull,
+    ListComprehension,
+    ListLiteral,
+    Literal,
+    MapLiteral,
+    MapProjection,
+    Negative,
+    Not,
+    Parameter,
+    PatternComprehension,
+    PatternTest,
+    Place,
+    Property,
+    Quantified,
+    Reduce,
+    Slice,
+    StringTest,
+    Subquery,
+    Variable,
+)
+from gdb.language.value_types import IsNormalized, IsTyped
+from gdb.physical.evaluator import access, logic, loops
+from gdb.physical.evaluator.calls import applied, chained, found, measured
+from gdb.physical.evaluator.context import Compiled, Condition, Context, Subqueries
+from gdb.physical.evaluator.texts import normalized, tester
+from gdb.physical.evaluator.type_tests import is_of
+
+Result = TypeVar("Result")
+_OPERATIONS: Mapping[str, Callable[[Value, Value], Value]] = {
+    "+": arithmetic.add,
+    "-": arithmetic.subtract,
+    "||": arithmetic.joined,
+    "*": arithmetic.multiply,
+    "/": arithmetic.divide,
+    "%": arithmetic.remainder,
+    "^": arithmetic.power,
+}
+
+
+class Evaluator:
+    """Expressions of one query.
+
+    Parameters
+    ----------
+    text : the query's, for errors.
+    parameters : the values of $name.
+    subqueries : what answers patterns and queries inside expressions.
+    allowance : what the query may still take; None for that of this thread's work.
+    """
+
+    def __init__(
+        self,
+        text: str,
+        parameters: Mapping[str, Value],
+        subqueries: Subqueries | None = None,
+        allowance: Allowance | None = None,
+    ) -> None:
+        self._context = Context(text, parameters, subqueries, allowance or here())
+
+    def located(self, found: ValueProblem, place: Place) -> QueryError:
+        """The error to raise for what a value refused at this place, for aggregates and writing clauses."""
+        return self._context.located(found, place)
+
+    def compiled(self, expression: Expression) -> Compiled:
+        """The function from a row to the expression's value. It raises QueryErrors that show the place.
+
+        Raises
+        ------
+        NameProblem : a function or parameter that there is not.
+        SyntaxProblem : a wrong number of arguments.
+        TypeProblem : a literal where it never fits.
+        """
+        test = self._test(expression)
+        if test is not None:
+            return test
+        match expression:
+            case Literal(value=value):
+                return lambda row: value
+            case Parameter():
+                return self._parameter(expression)
+            case Variable():
+                return self._variable(expression)
+            case Property(subject=subject, key=key, place=place):
+                return self._property(subject, key.text, place)
+            case Index(subject=subject, index=index, place=place):
+                return self._applied(access.item_of, place, subject, index)
+            case Slice():
+                return self._slice(expression)
+            case Arithmetic():
+                return self._arithmetic(expression)
+            case Negative():
+                return self._negative(expression)
+            case Call():
+                return self._call(expression)
+            case ListLiteral(items=items):
+                constants = self._constant(expression)
+                if constants is not None:
+                    return lambda row: constants.copy()
+                parts = [self.compiled(item) for item in items]
+                return lambda row: [part(row) for part in parts]
+            case MapLiteral(entries=pairs):
+                given = {key.text: self.compiled(value) for key, value in pairs}
+                return lambda row: {key: value(row) for key, value in given.items()}
+            case MapProjection():
+                return self._projection(expression)
+            case Case():
+                return self._case(expression)
+            case ListComprehension(variable=name, list=of, where=where, result=result):
+                test = self.condition(where) if where else None
+                each = self.compiled(result) if result else None
+                allowance = self._context.allowance
+                return loops.comprehension(name.text, self.items(of), test, each, allowance)
+            case Reduce(total=total, initial=initial, variable=name, list=of, result=result):
+                first, each = self.compiled(initial), self.compiled(result)
+                values, allowance = self.items(of), self._context.allowance
+                return loops.reduction(total.text, first, name.text, values, each, allowance)
+            case PatternComprehension():
+                return self._pattern_comprehension(expression)
+            case Subquery():
+                return self._subquery(expression)
+            case _:
+                raise InternalError(f"the evaluator cannot read {expression!r}.")
+
+    def condition(self, expression: Expression) -> Condition:
+        """The function from a row to true, false or null.
+
+        Raises
+        ------
+        TypeProblem : when the value is none of these; of a literal at once.
+        """
+        test = self._test(expression)
+        if test is not None:
+            return test
+        context, place = self._context, expression.place
+        match expression:
+            case Literal(value=value) if value is not None and not isinstance(value, bool):
+                context.refuse(place, f"this must be true or false, and it is {shown(value)}.")
+            case ListLiteral() | MapLiteral():
+                what = "a list" if isinstance(expression, ListLiteral) else "a map"
+                context.refuse(place, f"this must be true or false, and it is {what}.")
+        evaluate = self.compiled(expression)
+
+        def checked(row: Row) -> bool | None:
+            value = evaluate(row)
+            if value is None or isinstance(value, bool):
+                return value
+            context.refuse(place, f"this must be true or false, and it is {shown(value)}.")
+
+        return checked
+
+    def items(self, values: Expression) -> loops.ListOf:
+        """The function from a row to what a loop runs over: of a call of range() its integers, else the list that the
+        expression gives.
+
+        Raises
+        ------
+        TypeProblem : when the row gives no list.
+        """
+        match values:
+            case Call(arguments=arguments, place=place) if values.function.text.lower() == "range":
+                found(values, self._context)  # whether it has as many arguments
+                return self._applied(integers, place, *arguments)
+            case _:
+                return loops.items(self.compiled(values), self._context, values.place)
+
+    def unwound(self, expression: Expression) -> Callable[[Row], Sequence[Value]]:
+        """The function from a row to what UNWIND makes rows of: the items of a list, nothing of null, any other value
+        itself."""
+        if isinstance(expression, Call) and expression.function.text.lower() == "range":
+            integers_of = self.items(expression)
+            return lambda row: integers_of(row) or ()
+        value_of = self.compiled(expression)
+
+        def evaluate(row: Row) -> Sequence[Value]:
+            found = value_of(row)
+            return found if isinstance(found, list) else () if found is None else (found,)
+
+        return evaluate
+
+    # ---- what is true, false or null --------------------------------------------------------------
+
+    def _test(self, expression: Expression) -> Condition | None:
+        """The function of an expression that gives nothing but true, false and null; None for any other."""
+        match expression:
+            case Connected(connective=connective, operands=operands):
+                return logic.connected(connective, [self.condition(one) for one in operands])
+            case Not(operand=operand):
+                return logic.negated(self.condition(operand))
+            case Comparison():
+                return self._comparison(expression)
+            case StringTest(operator=operator, left=left, right=right, place=place):
+                return self._applied(tester(operator), place, left, right)
+            case In():
+                return self._in(expression)
+            case IsNull(operand=operand, negated=negated):
+                inner = self.compiled(operand)
+                if negated:
+                    return lambda row: inner(row) is not None
+                return lambda row: inner(row) is None
+            case IsTyped(operand=operand, type=type_, negated=negated):
+                inner = self.compiled(operand)
+                return lambda row: is_of(inner(row), type_) is not negated
+            case IsNormalized(operand=operand, form=form, negated=negated, place=place):
+                return self._applied(normalized(form, negated), place, operand)
+            case HasLabels(subject=subject, labels=labels, place=place):
+                return self._applied(lambda of: access.has_labels(of, labels), place, subject)
+            case HasNamed(subject=subject, names=names, any=any_, place=place):
+                return self._applied(partial(access.has_named, any_=any_), place, subject, names)
+            case Quantified(quantifier=kind, variable=name, list=of, where=where):
+                test = self.condition(where)
+                allowance = self._context.allowance
+                return loops.quantifier(kind, name.text, self.items(of), test, allowance)
+            case PatternTest(pattern=pattern):
+                matches = self._subqueries().matches
+                return lambda row: any(True for _ in matches(pattern, None, row))
+            case _:
+                return None
+
+    def _in(self, expression: In) -> Condition:
+        """A list that no row changes is looked up in a set."""
+        values = self._constant(expression.list)
+        lookup = logic.membership(values) if values is not None else None
+        if lookup is None:
+            operands = (expression.item, expression.list)
+            return self._applied(logic.contained, expression.place, *operands)
+        item, find = self.compiled(expression.item), lookup
+        return lambda row: find(item(row))
+
+    def _constant(self, expression: Expression) -> list[Value] | None:
+        """The list that the expression is in every row; None where it may differ, or is no list."""
+        match expression:
+            case Parameter(name=name):
+                value = self._context.parameters.get(name)
+                return value if isinstance(value, list) else None
+            case ListLiteral(items=items):
+                values: list[Value] = [one.value for one in items if isinstance(one, Literal)]
+                return values if len(values) == len(items) else None
+            case _:
+                return None
+
+    def _comparison(self, expression: Comparison) -> Condition:
+        left, right = self.compiled(expression.left), self.compiled(expression.right)
+        match expression.operator:
+            case Comparator.EQUAL:
+                equal = comparison.equal
+                return lambda row: equal(left(row), right(row))
+            case Comparator.UNEQUAL:
+                equal = comparison.equal
+                return logic.negated(lambda row: equal(left(row), right(row)))
+            case Comparator.LESS:
+                test = comparison.less
+            case Comparator.LESS_EQUAL:
+                test = comparison.less_equal
+            case Comparator.GREATER:
+                test = comparison.greater
+            case Comparator.GREATER_EQUAL:
+                test = comparison.greater_equal
+        return lambda row: test(left(row), right(row))
+
+    # ---- the other kinds --------------------------------------------------------------------------
+
+    def _applied(
+        self, operation: Callable[..., Result], place: Place, *operands: Expression
+    ) -> Callable[[Row], Result]:
+        parts = [self.compiled(operand) for operand in operands]
+        return applied(operation, parts, self._context, place)
+
+    def _property(self, subject: Expression, key: str, place: Place) -> Compiled:
+        """One closure, and no operation between, for what most expressions are made of."""
+        of, context, operation = self.compiled(subject), self._context, access.property_of
+
+        def evaluate(row: Row) -> Value:
+            value = of(row)
+            if type(value) is dict:
+                return value.get(key)
+            try:
+                return operation(value, key)
+            except ValueProblem as found:
+                raise context.located(found, place) from None
+
+        return evaluate
+
+    def _call(self, expression: Call) -> Compiled:
+        function = found(expression, self._context)
+        if function.apply is coalesce:
+            return loops.first_there([self.compiled(part) for part in expression.arguments])
+        value_of = self._applied(function.apply, expression.place, *expression.arguments)
+        return measured(value_of, f"{function.name}()", self._context.allowance)
+
+    def _parameter(self, expression: Parameter) -> Compiled:
+        name, parameters = expression.name, self._context.parameters
+        if name not in parameters:
+            raise problem(
+                NameProblem,
+                self._context.text,
+                expression.place,
+                f"the parameter ${name} has no value.",
+                did_you_mean(name, parameters, "$") or f'Pass parameters={{"{name}": ...}}.',
+            )
+        value = parameters[name]
+        return lambda row: value
+
+    def _variable(self, expression: Variable) -> Compiled:
+        name = expression.name
+
+        def evaluate(row: Row) -> Value:
+            try:
+                return row[name]
+            except KeyError:
+                raise problem(
+                    NameProblem,
+                    self._context.text,
+                    expression.place,
+                    f"there is no variable '{name}'.",
+                    did_you_mean(name, row) or "Name it in a clause before this one.",
+                ) from None
+
+        return evaluate
+
+    def _slice(self, expression: Slice) -> Compiled:
+        """A bound that is not written is the end of the list; null as a bound makes the slice null."""
+        start = expression.start or Literal(0, expression.place)
+        stop = expression.stop or Literal(arithmetic.HIGHEST, expression.place)
+        operands = (expression.subject, start, stop)
+        value_of = self._applied(access.slice_of, expression.place, *operands)
+        return measured(value_of, "[..]", self._context.allowance)
+
+    def _arithmetic(self, expression: Arithmetic) -> Compiled:
+        """From left to right, in a loop; an error shows what stands to the left of its operator too."""
+        first = expression.first
+        steps = [
+            (_OPERATIONS[operator], self.compiled(operand), first.place.to(operand.place))
+            for operator, operand in expression.rest
+        ]
+        return chained(self.compiled(first), steps, self._context)
+
+    def _negative(self, expression: Negative) -> Compiled:
+        match expression.operand:
+            case Literal(value=int(number)) if number == -arithmetic.LOWEST:
+                return lambda row: arithmetic.LOWEST  # whose positive does not fit
+            case operand:
+                return self._applied(arithmetic.negate, expression.place, operand)
+
+    def _projection(self, expression: MapProjection) -> Compiled:
+        given = [(key.text, self.compiled(value)) for key, value in expression.entries]
+        subject = self.compiled(expression.subject)
+        everything = self._applied(
+            lambda of: dict(entries("{...}", of)), expression.place, expression.subject
+        )
+
+        def evaluate(row: Row) -> Value:
+            if subject(row) is None:
+                return None
+            made = everything(row)
+            if not expression.everything:
+                made = {}
+            made.update((key, value(row)) for key, value in given)
+            return made
+
+        return evaluate
+
+    def _case(self, expression: Case) -> Compiled:
+        default = self.compiled(expression.default) if expression.default else _null
+        if expression.subject is None:
+            branches = [(self.condition(a), self.compiled(b)) for a, b in expression.branches]
+
+            def searched(row: Row) -> Value:
+                for test, value in branches:
+                    if test(row):
+                        return value(row)
+                return default(row)
+
+            return searched
+        subject = self.compiled(expression.subject)
+        pairs = [(self.compiled(a), self.compiled(b)) for a, b in expression.branches]
+
+        def chosen(row: Row) -> Value:
+            looked_for = subject(row)
+            for candidate, value in pairs:
+                if comparison.equal(looked_for, candidate(row)):
+                    return value(row)
+            return default(row)
+
+        return chosen
+
+    # ---- patterns and subqueries ------------------------------------------------------------------
+
+    def _subqueries(self) -> Subqueries:
+        found = self._context.subqueries
+        if found is None:
+            raise InternalError("a pattern or subquery stands where the evaluator has no answer.")
+        return found
+
+    def _pattern_comprehension(self, expression: PatternComprehension) -> Compiled:
+        matches, pattern, where = self._subqueries().matches, expression.pattern, expression.where
+        result = self.compiled(expression.result)
+        return lambda row: [result(match) for match in matches(pattern, where, row)]
+
+    def _subquery(self, expression: Subquery) -> Compiled:
+        rows, query = self._subqueries().rows, expression.query
+        match expression.kind:
+            case "EXISTS":
+                return lambda row: any(True for _ in rows(query, row))
+            case "COUNT":
+                return lambda row: sum(1 for _ in rows(query, row))
+            case "COLLECT":  # its RETURN has one column
+                return lambda row: [next(iter(one.values())) for one in rows(query, row)]
+
+
+def _null(row: Row) -> Value:
+    return None

@@ -1,0 +1,141 @@
+"""AND, OR, XOR, NOT, IN and the quantifiers: the logic of true, false and null."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import TYPE_CHECKING
+from typing import Literal as OneOf
+
+from gdb.base.allowance import paced
+from gdb.base.values.comparison import equal, group_key
+from gdb.base.values.naming import refusal
+from gdb.language.syntax import Connective
+
+if TYPE_CHECKING:
+    from gdb.base.values.kinds import Row, Value
+    from gdb.physical.evaluator.context import Condition
+
+
+def connected(connective: Connective, operands: Sequence[Condition]) -> Condition:
+    """The operands from left to right; what stands behind the one that decides is not evaluated."""
+    match connective:
+        case Connective.AND:
+            return _decided_by(False, operands)
+        case Connective.OR:
+            return _decided_by(True, operands)
+        case Connective.XOR:
+            return _xor(operands)
+
+
+def _decided_by(decisive: bool, operands: Sequence[Condition]) -> Condition:
+    """AND, which one false decides, or OR, which one true decides; else a null makes it null."""
+
+    def test(row: Row) -> bool | None:
+        result: bool | None = not decisive
+        for operand in operands:
+            value = operand(row)
+            if value is decisive:
+                return decisive
+            if value is None:
+                result = None
+        return result
+
+    return test
+
+
+def _xor(operands: Sequence[Condition]) -> Condition:
+    def test(row: Row) -> bool | None:
+        result: bool | None = False
+        for operand in operands:
+            value = operand(row)
+            result = None if value is None or result is None else result is not value
+        return result
+
+    return test
+
+
+def negated(operand: Condition) -> Condition:
+    def test(row: Row) -> bool | None:
+        value = operand(row)
+        return None if value is None else not value
+
+    return test
+
+
+def contained(item: Value, values: Value) -> bool | None:
+    """item IN values: true where one equals it, else null where one might.
+
+    Raises
+    ------
+    ValueProblem : `values` is no list.
+    """
+    if values is None:
+        return None
+    if not isinstance(values, list):
+        raise refusal("IN", "a list on its right", values)
+    result: bool | None = False
+    for value in paced(values, len(values)):
+        same = equal(item, value)
+        if same:
+            return True
+        if same is None:
+            result = None
+    return result
+
+
+def membership(values: Sequence[Value]) -> Callable[[Value], bool | None] | None:
+    """item IN values for a list that is the same for all rows, by looking up; None where a list or an element stands
+    in it."""
+    if not all(value is None or isinstance(value, (bool, int, float, str)) for value in values):
+        return None
+    if not values:
+        return lambda item: False
+    every = paced(values, len(values))
+    known = {group_key(value) for value in every if value is not None and value == value}
+    otherwise = None if None in values else False
+
+    def test(item: Value) -> bool | None:
+        if item is None:
+            return None
+        return True if group_key(item) in known else otherwise
+
+    return test
+
+
+def quantified(
+    quantifier: OneOf["all", "any", "none", "single"], answers: Iterable[bool | None]
+) -> bool | None:
+    """What the answers for the single items make of the whole; asks no more of them than it needs."""
+    match quantifier:
+        case "any":
+            return _any(answers)
+        case "none":
+            found = _any(answers)
+            return None if found is None else not found
+        case "all":
+            fails = _any(None if answer is None else not answer for answer in answers)
+            return None if fails is None else not fails
+        case "single":
+            return _single(answers)
+
+
+def _any(answers: Iterable[bool | None]) -> bool | None:
+    result: bool | None = False
+    for answer in answers:
+        if answer:
+            return True
+        if answer is None:
+            result = None
+    return result
+
+
+def _single(answers: Iterable[bool | None]) -> bool | None:
+    count, unknown = 0, False
+    for answer in answers:
+        if answer is None:
+            unknown = True
+        elif answer:
+            count += 1
+            if count > 1:
+                return False  # whatever the nulls are
+    return None if unknown else count == 1

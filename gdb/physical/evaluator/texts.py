@@ -1,0 +1,47 @@
+"""STARTS WITH, ENDS WITH, CONTAINS, =~ and IS NORMALIZED: null where one side is no string."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Callable
+from typing import Literal as OneOf
+from typing import TypeAlias
+
+from gdb.base.values.kinds import Value
+from gdb.base.values.regex import compiled
+from gdb.language.syntax import StringOperator
+
+Test: TypeAlias = "Callable[[Value, Value], bool | None]"
+
+
+def tester(operator: StringOperator) -> Test:
+    """What decides left operator right."""
+    match operator:
+        case StringOperator.STARTS_WITH:
+            return _strings(str.startswith)
+        case StringOperator.ENDS_WITH:
+            return _strings(str.endswith)
+        case StringOperator.CONTAINS:
+            return _strings(lambda left, right: right in left)
+        case StringOperator.MATCHES:
+            return _strings(lambda left, right: compiled(right).fits(left))
+
+
+def normalized(
+    form: OneOf["NFC", "NFD", "NFKC", "NFKD"], negated: bool
+) -> Callable[[Value], bool | None]:
+    """What decides text IS [NOT] form NORMALIZED: null of what is no string."""
+
+    def test(value: Value) -> bool | None:
+        if not isinstance(value, str):
+            return None
+        return unicodedata.is_normalized(form, value) is not negated
+
+    return test
+
+
+def _strings(test: Callable[[str, str], bool]) -> Test:
+    def either(left: Value, right: Value) -> bool | None:
+        return test(left, right) if isinstance(left, str) and isinstance(right, str) else None
+
+    return either

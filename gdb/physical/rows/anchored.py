@@ -1,0 +1,95 @@
+"""Plans that begin with a few rows: a value names the nodes of the first MATCH, and each further pattern hangs on what
+is there already. Over rows they are answered before columns would begin."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from gdb.language.clauses import Create, Delete, Match, Merge, Remove, Set, Unwind
+from gdb.language.mentions import mentioned
+from gdb.language.syntax import Expression, ListLiteral, Parameter, Subquery, walk
+from gdb.logical.operators import (
+    Aggregate,
+    Distinct,
+    Filter,
+    Limit,
+    Names,
+    Operators,
+    Plan,
+    Project,
+    Sort,
+    expressions_of,
+    names_after,
+)
+from gdb.physical.rows.pattern import pattern_of_match
+from gdb.physical.rows.seek import equality
+
+if TYPE_CHECKING:
+    from gdb.physical.rows.context import Context
+
+MOST_ITEMS = 512
+"""Items of a list that UNWIND begins with."""
+_ROW_BY_ROW = (Project, Filter, Aggregate, Distinct, Sort, Limit)
+_CHANGES = (Create, Set, Remove, Delete, Merge)
+
+
+def begins_with_few(context: Context, plan: Plan) -> bool:
+    """Whether the rows of a plan come from a few nodes that values name; how many rows they become is not known."""
+    return all(_begins(context, operators, plan.start) for operators in plan.sides)
+
+
+def _begins(context: Context, operators: Operators, names: Names) -> bool:
+    begun = False
+    for operator in operators:
+        match operator:
+            case Match():
+                if not _hangs(context, operator, names):
+                    return False
+                begun = True
+            case Unwind():
+                if not begun and not _short(context, operator.list):
+                    return False
+                begun = True
+            case _ if isinstance(operator, (*_ROW_BY_ROW, *_CHANGES)):
+                pass
+            case _:
+                return False
+        if any(_asks_for_each(one) for one in expressions_of(operator)):
+            return False
+        names = names_after(operator, names)
+    return begun
+
+
+def _hangs(context: Context, clause: Match, names: Names) -> bool:
+    """Whether each part of a pattern has a node that the rows bind, or that a value names."""
+    pattern = pattern_of_match(context.text, clause, context.mode)
+    if pattern.variants or pattern.long or pattern.routes:
+        return False
+    own = {*pattern.vertices, *pattern.edges}
+    reach = {*own, *names}
+    for component in pattern.components():
+        parts = {*component.vertices, *component.edges}
+        if parts & {*names}:
+            continue
+        free = own - {*names}
+        if not any(
+            found is not None and not mentioned(found.value) & free
+            for found in (equality(c, component.vertices, reach) for c in pattern.conditions)
+        ):
+            return False
+    return True
+
+
+def _short(context: Context, values: Expression) -> bool:
+    if isinstance(values, ListLiteral):
+        return len(values.items) <= MOST_ITEMS
+    if isinstance(values, Parameter):
+        given = context.plain.get(values.name)
+        return isinstance(given, Sequence) and len(given) <= MOST_ITEMS
+    return False
+
+
+def _asks_for_each(expression: Expression) -> bool:
+    """Whether a subquery stands in an expression: it may be run for each row."""
+    return any(isinstance(part, Subquery) for part in walk(expression))

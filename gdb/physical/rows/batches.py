@@ -1,0 +1,160 @@
+"""Rows on their way from clause to clause: in batches, made when the next clause wants them.
+
+A clause that treats each row by itself (MATCH, UNWIND, a plain WITH) hands batches on as they come, so that a LIMIT
+behind it ends its work; what sorts or groups takes all of them first, and so does what writes.
+
+What a batch leaves behind when its reader wants the next one is garbage or kept, and counted, by the reader. So who
+makes batches sets `Allowance.made` back to what it was before each.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeAlias
+
+from gdb.base.values.sizes import Pile, size_of
+
+if TYPE_CHECKING:
+    from gdb.base.allowance import Allowance
+    from gdb.base.values.kinds import Row
+
+FIRST, MOST, TIMES_MORE = 256, 8192, 4
+"""Rows of a clause's first batch, of its largest, and how many times more the next one has."""
+MATCHED = 1 << 16
+"""Rows that a pattern is matched for at once: a match takes a millisecond before it begins."""
+ROW = 240
+"""Bytes of a row without its values."""
+_SLACK = 1 << 20
+Parts: TypeAlias = "Iterator[list[Row]]"
+
+
+@dataclass(slots=True)
+class Batches:
+    """Rows, once, in batches, and the names that each row has, in the order in which they came."""
+
+    names: tuple[str, ...]
+    parts: Parts
+
+
+@dataclass(slots=True)
+class Few:
+    """A bound on what MATCH finds. most : embeddings of each part of a pattern, for one batch of rows.
+    cut : whether there may be more."""
+
+    most: int
+    cut: bool = False
+
+
+def expanded(
+    allowance: Allowance,
+    parts: Parts,
+    expand: Callable[[Row], Iterable[Row]],
+    prepare: Callable[[list[Row]], object] = len,
+) -> Parts:
+    """The rows that a clause makes of each row, in batches of growing size.
+
+    expand : the rows of one. prepare : is called with each batch before.
+    """
+    made: list[Row] = []
+    size = FIRST
+    for part in parts:
+        prepare(part)
+        begun = allowance.made
+        for row in part:
+            if allowance.made - begun > _SLACK:  # the rows before have left something behind
+                allowance.made = begun + size_of(made)
+            rows = expand(row)
+            level = allowance.made
+            for one in rows:
+                made.append(one)
+                if len(made) >= size:
+                    yield from _handed_on(allowance, made)
+                    made, size = [], min(size * TIMES_MORE, MOST)
+                    allowance.made = level
+            allowance.tick()
+    yield from _handed_on(allowance, made)
+
+
+def _handed_on(allowance: Allowance, made: list[Row]) -> Parts:
+    if made:
+        allowance.make(ROW * len(made), "rows")
+        allowance.tick(len(made))
+        yield made
+
+
+def gathered(allowance: Allowance, parts: Iterable[list[Row]], pile: Pile) -> list[Row]:
+    """All rows of some batches, which `pile` counts. Raises OutOfBudget, Cancelled, QueryTimeout."""
+    level = allowance.made
+    rows: list[Row] = []
+    for part in parts:
+        pile.batch(part, allowance.made - level)
+        rows += part
+        allowance.tick(len(part))
+        allowance.made = level
+    return rows
+
+
+def held(allowance: Allowance, parts: Iterable[list[Row]], size: int = MOST) -> Parts:
+    """All rows of some batches, gathered before the first is handed on; they count as long as they are read."""
+    pile = Pile(allowance, "the rows of a clause")
+    rows = gathered(allowance, parts, pile)
+    return _handed(rows, pile, size)
+
+
+def _handed(rows: list[Row], pile: Pile, size: int) -> Parts:
+    try:
+        for start in range(0, len(rows), size):
+            yield rows[start : start + size]
+    finally:
+        pile.clear()
+
+
+def regrouped(allowance: Allowance, parts: Parts, size: int) -> Parts:
+    """The rows in batches of about `size`, the last one smaller; what is waiting for more counts."""
+    pile = Pile(allowance, "rows that are matched together")
+    try:
+        rows: list[Row] = []
+        level = allowance.made
+        for part in parts:
+            if not rows and len(part) >= size:
+                yield part
+                continue
+            pile.batch(part, allowance.made - level)
+            rows += part
+            if len(rows) >= size:
+                yield rows
+                rows = []
+                pile.clear()
+        if rows:
+            yield rows
+    finally:
+        pile.clear()
+
+
+class Replayed:
+    """Batches that may be read from the first one on again and again; what was read counts until it is cleared."""
+
+    def __init__(self, allowance: Allowance, parts: Parts) -> None:
+        self._allowance, self._parts = allowance, parts
+        self._pile = Pile(allowance, "rows before a LIMIT")
+        self._known: list[list[Row]] = []
+
+    def again(self) -> Parts:
+        """The batches, from the first one on; their rows are copies."""
+        at = 0
+        while True:
+            if at == len(self._known):
+                level = self._allowance.made
+                part = next(self._parts, None)
+                if part is None:
+                    return
+                self._pile.batch(part, self._allowance.made - level)
+                self._known.append(part)
+            yield [dict(row) for row in self._known[at]]
+            at += 1
+
+    def clear(self) -> None:
+        """Forget all of them."""
+        self._known.clear()
+        self._pile.clear()

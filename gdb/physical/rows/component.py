@@ -1,0 +1,379 @@
+"""One connected part of a pattern, matched by the executors: a table of vids and edge ids for all rows at once.
+
+Conditions on one element go to the candidates as in a query that is one pattern (`gdb.language.pushdown`); those that
+need dynamic types are left. Elements that the rows know already are held to what the rows have.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from gdb.errors import NotSupported, QueryError
+from gdb.executor import run as executor
+from gdb.executor.embeddings import Embeddings, Wanted
+from gdb.language.canonical import canonical, numbered
+from gdb.language.columns import EmbeddingColumns, Parameters
+from gdb.language.existence import edge_test
+from gdb.language.mentions import mentioned
+from gdb.language.pushdown import Conditions
+from gdb.language.question import Asked, asked, candidates_of, edge_of, soon_listed, vertex_of
+from gdb.language.resolve import elements, resolve
+from gdb.language.scope import Edge as ScopeEdge
+from gdb.language.scope import Scope
+from gdb.language.scope import Vertex as ScopeVertex
+from gdb.language.syntax import Element, Expression, Name, Variable
+from gdb.language.translator import Translator
+from gdb.physical.row_graph import started
+from gdb.physical.rows.pattern import Component, Condition, Edge, Pattern
+from gdb.query_graph import QueryGraph
+from gdb.storage.adjacency import I64, U32, Direction
+
+if TYPE_CHECKING:
+    from gdb.physical.rows.context import Context
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Table:
+    """Embeddings by name: vids of vertices u32[n], ids of edges i64[n]; `count` is n. left : the conditions on its
+    elements that were not applied."""
+
+    vertices: Mapping[str, U32]
+    edges: Mapping[str, I64]
+    count: int
+    left: tuple[Condition, ...]
+
+
+def matched(
+    context: Context,
+    pattern: Pattern,
+    component: Component,
+    conditions: Sequence[Condition],
+    bound_vertices: Mapping[str, U32],
+    bound_edges: Mapping[str, I64],
+    later: Sequence[Condition] = (),
+    together: Sequence[U32] = (),
+    most: int | None = None,
+) -> Table:
+    """All embeddings of a component, or at most so many.
+
+    conditions : that mention nothing but one element of it, and parameters.
+    later : conditions that are tested on the embeddings; they tell apart what a symmetry would join.
+    bound_vertices, bound_edges : what an element may be, ascending and distinct, where the rows say so.
+    together : what the rows bind these vertices to, u32[rows] each; embeddings that are of no row may be left out.
+    """
+    run = _Run(context, pattern, component)
+    return run.table(conditions, bound_vertices, bound_edges, later, together, most)
+
+
+def pushable(
+    context: Context,
+    pattern: Pattern,
+    component: Component,
+    conditions: Sequence[Condition],
+    bound: Collection[str] = (),
+) -> tuple[Condition, ...]:
+    """Those of some conditions on elements of a component that its query graph takes, as far as their texts tell.
+
+    bound : the elements that rows bind. What compares with them is left: it would read columns of all elements, and the
+        rows may be few.
+    """
+    return tuple(one for one in conditions if _pushable(context, pattern, component, one, bound))
+
+
+def _pushable(
+    context: Context,
+    pattern: Pattern,
+    component: Component,
+    condition: Condition,
+    bound: Collection[str],
+) -> bool:
+    run = _Run(context, pattern, component)
+    found = run.distributed([condition])
+    if found.left or (found.asked.between and not component.edges):
+        return False  # a vertex by itself may be but the end of a path, of which `candidates` are asked
+    if found.of_several:
+        return not (condition.names & {*bound}) and not found.compared(run.scope)
+    return all(run.typed(known.all()) for known in found.asked.pushed.values())
+
+
+def question(
+    context: Context,
+    pattern: Pattern,
+    component: Component,
+    conditions: Sequence[Condition],
+    bound_vertices: Mapping[str, U32],
+    bound_edges: Mapping[str, I64],
+    wanted: Collection[str] = (),
+) -> tuple[QueryGraph, tuple[Condition, ...]]:
+    """What `matched` asks the executors, vertices and edges in the component's order, and the conditions that are not
+    in it. wanted : the edges whose ids are asked for."""
+    run = _Run(context, pattern, component)
+    return run.graph(conditions, bound_vertices, bound_edges, wanted=wanted, sure=True)
+
+
+def admitted_edges(
+    context: Context, pattern: Pattern, edge: Edge
+) -> tuple[I64 | None, tuple[Expression, ...]]:
+    """The ids of the relationships that a path of variable length may use by its conditions, ascending, None for all;
+    and the conditions that are not in it, for they need dynamic types or more than the relationship."""
+    mine = [Condition(c, mentioned(c)) for c in edge.conditions]
+    own = [c for c in mine if c.names == {edge.name}]
+    if not own:
+        return None, edge.conditions
+    graph, left = question(context, *_of_one(pattern, edge), own, {}, {})
+    rest = [c.expression for c in mine if c not in own or c in left]
+    return graph.edges[0].allowed, tuple(rest)
+
+
+def admissible(context: Context, pattern: Pattern, edge: Edge) -> bool:
+    """Whether `admitted_edges` leaves no condition, as far as their texts tell."""
+    mine = [Condition(c, mentioned(c)) for c in edge.conditions]
+    own = [c for c in mine if c.names == {edge.name}]
+    return len(pushable(context, *_of_one(pattern, edge), own)) == len(mine)
+
+
+def _of_one(pattern: Pattern, edge: Edge) -> tuple[Pattern, Component]:
+    """A pattern of one relationship, between nodes of any kind, of those that a path may have."""
+    single = replace(edge, length=None, conditions=())
+    ends = tuple(dict.fromkeys(edge.ends))
+    vertices = {name: replace(pattern.vertices[name], labels=()) for name in ends}
+    small = replace(pattern, vertices=vertices, edges={edge.name: single}, routes=[], conditions=[])
+    return small, Component(ends, (edge.name,))
+
+
+def candidates(
+    context: Context, pattern: Pattern, vertex: str, conditions: Sequence[Condition]
+) -> I64 | None:
+    """The vids that a query vertex may be by its labels and conditions, ascending, None for all.
+
+    Raises
+    ------
+    NotSupported : a condition turned out to need dynamic types.
+    """
+    graph, left = question(context, pattern, Component((vertex,), ()), conditions, {}, {})
+    if left or graph.edges or graph.negated:
+        raise NotSupported("a condition of a pattern asks for values of any type.")
+    (found,) = graph.vertices
+    vids = None if found.allowed is None else found.allowed.astype(np.int64)
+    if not found.labels:
+        return vids
+    snapshot = context.graph.snapshot
+    flags = np.ones(snapshot.vertex_count, np.bool_)
+    for term in found.labels:
+        some = np.zeros_like(flags)
+        for start, stop in (r for label in term for r in snapshot.label_ranges(label)):
+            some[start:stop] = True
+        flags &= some
+    return np.flatnonzero(flags) if vids is None else vids[flags[vids]]
+
+
+@dataclass(slots=True)
+class _Distributed:
+    """Conditions by what they ask.
+
+    of : those on one element, by element. of_several : those that compare two; their expressions are `asked.rest`.
+    left : all that are for none of it.
+    """
+
+    asked: Asked = field(default_factory=Asked)
+    of: dict[Element, list[Condition]] = field(default_factory=dict)
+    of_several: list[Condition] = field(default_factory=list)
+    left: list[Condition] = field(default_factory=list)
+
+    def take(self, condition: Condition, one: Asked) -> None:
+        """Add what one condition asks."""
+        for element, known in one.pushed.items():
+            self.of.setdefault(element, []).append(condition)
+            several = self.asked.pushed.setdefault(element, Conditions())
+            several.on_id += known.on_id
+            several.on_properties += known.on_properties
+            several.on_edges += known.on_edges
+        self.asked.between += one.between
+        self.asked.apart = tuple(sorted({*self.asked.apart, *one.apart}))
+        self.asked.rest += one.rest
+
+    def compared(self, scope: Scope) -> list[Condition]:
+        """Make the comparisons part of the query graph; those that cannot be."""
+        left: list[Condition] = []
+        for condition, expression in zip(self.of_several, self.asked.rest, strict=True):
+            one = Asked(rest=[expression])
+            try:
+                one.compare(scope)
+            except QueryError:  # of values of several types
+                left.append(condition)
+                continue
+            left += [condition for _ in one.rest]
+            self.asked.compared += one.compared
+        self.asked.rest, self.of_several = [], []
+        return left
+
+
+class _Run:
+    def __init__(self, context: Context, pattern: Pattern, component: Component) -> None:
+        self.context, self.pattern, self.component = context, pattern, component
+        self.snapshot = context.graph.snapshot
+        self.scope = Scope(context.text, self.snapshot, context.plain)  # type: ignore[arg-type]
+        for k, name in enumerate(component.vertices):
+            vertex = pattern.vertices[name]
+            self.scope.vertices.append(ScopeVertex(name, vertex.place, [*vertex.labels]))
+            self.scope.names[name] = Element("vertex", k, vertex.place)
+        for k, name in enumerate(component.edges):
+            edge = pattern.edges[name]
+            left, right = (component.vertices.index(end) for end in edge.ends)
+            back = edge.direction is Direction.IN
+            source, target = (right, left) if back else (left, right)
+            direction = Direction.OUT if back else edge.direction
+            types = tuple(Name(type_, edge.place) for type_ in edge.types)
+            self.scope.edges.append(
+                ScopeEdge(name, edge.place, source, target, types, direction, edge.clause)
+            )
+            self.scope.names[name] = Element("edge", k, edge.place)
+
+    def table(
+        self,
+        conditions: Sequence[Condition],
+        bound_vertices: Mapping[str, U32],
+        bound_edges: Mapping[str, I64],
+        later: Sequence[Condition],
+        together: Sequence[U32],
+        most: int | None,
+    ) -> Table:
+        wanted = self.component.edges
+        graph, left = self.graph(conditions, bound_vertices, bound_edges, later, wanted)
+        bound = [self.component.vertices.index(name) for name in bound_vertices]
+        return self._rows(graph, left, bound, together, most)
+
+    def graph(
+        self,
+        conditions: Sequence[Condition],
+        bound_vertices: Mapping[str, U32],
+        bound_edges: Mapping[str, I64],
+        later: Sequence[Condition] = (),
+        wanted: Collection[str] = (),
+        *,
+        sure: bool = False,
+    ) -> tuple[QueryGraph, tuple[Condition, ...]]:
+        """The query graph, and the conditions that are not in it. sure : comparisons are, however few candidates there
+        are."""
+        scope, found = self.scope, self.distributed(conditions)
+        left = found.left
+        allowed: dict[Element, tuple[I64, str]] = {}
+        for element, of in found.of.items():
+            try:
+                allowed[element] = candidates_of(scope, element, found.asked.pushed[element])
+            except (
+                QueryError
+            ):  # it needs dynamic types, or fails: then only for rows that get there
+                left += of
+        vertices = [
+            vertex_of(scope, k, allowed, bound_vertices.get(vertex.name or ""))
+            for k, vertex in enumerate(scope.vertices)
+        ]
+        edges = [
+            edge_of(scope, k, allowed, edge.name in wanted, bound_edges.get(edge.name or ""))
+            for k, edge in enumerate(scope.edges)
+        ]
+        mode = self.pattern.mode
+        few = mode.distinct or (not sure and soon_listed(scope, vertices))
+        left += found.of_several if few else found.compared(scope)
+        graph = found.asked.graph(vertices, edges, mode)
+        if mode.distinct:
+            graph = self._compared(graph, [*left, *later])
+        return graph, tuple(left)
+
+    def _compared(self, graph: QueryGraph, conditions: Sequence[Condition]) -> QueryGraph:
+        """The query graph that has only those symmetries which conditions keep. What no text tells, such as EXISTS, is
+        kept only where every element that it mentions stays."""
+        names = self.scope.names
+
+        def found(variable: Variable) -> Expression:
+            return names.get(variable.name, variable)
+
+        mine = [c for c in conditions if c.names & names.keys()]
+        resolved = [
+            (one, sorted(mentioned(one) & names.keys()))
+            for one in (resolve(c.expression, found) for c in mine)
+        ]
+
+        def renamed(vertices: tuple[int, ...], edges: tuple[int, ...]) -> frozenset[str]:
+            def name(element: Element) -> str:
+                image = vertices if element.kind == "vertex" else edges
+                return numbered(replace(element, index=image[element.index]))
+
+            return frozenset(
+                " ".join(
+                    [canonical(one, self.scope.parameters, name), *(name(names[k]) for k in inside)]
+                )
+                for one, inside in resolved
+            )
+
+        texts = renamed((*range(len(graph.vertices)),), (*range(len(graph.edges)),))
+        return replace(graph, symmetric_under=tuple(sorted(texts)), renamed=renamed)
+
+    def distributed(self, conditions: Sequence[Condition]) -> _Distributed:
+        """Conditions by what they ask of the component; label tests move into the scope's labels."""
+        found = _Distributed()
+        for condition in conditions:
+            try:
+                one = self._asked(condition.expression)
+            except QueryError:
+                found.left.append(condition)
+                continue
+            if any(len(elements(part)) != 2 for part in one.rest):
+                found.left.append(condition)
+                continue
+            found.of_several += [condition for _ in one.rest]
+            found.take(condition, one)
+        return found
+
+    def _asked(self, condition: Expression) -> Asked:
+        test = edge_test(self.scope, condition, self.context.mode)
+        if test is not None:
+            return asked(self.scope, [test], [])
+        return asked(self.scope, [], [resolve(condition, self.scope.lookup)])
+
+    def typed(self, conditions: Sequence[Expression]) -> bool:
+        """Whether conditions on one element are ones over columns."""
+        parameters = Parameters()
+        translator = Translator(self.scope, EmbeddingColumns(self.scope, parameters), parameters)
+        try:
+            for condition in conditions:
+                translator.condition(condition)
+        except QueryError:
+            return False
+        return True
+
+    def _rows(
+        self,
+        graph: QueryGraph,
+        left: Sequence[Condition],
+        bound: Sequence[int],
+        together: Sequence[U32],
+        most: int | None,
+    ) -> Table:
+        vertices, edges = range(len(graph.vertices)), range(len(graph.edges))
+
+        def make(some: Embeddings) -> tuple[list[U32], list[I64], int]:
+            kept = [some.vertex(k).copy() for k in vertices]
+            return kept, [some.edge(k).copy() for k in edges], len(some)
+
+        wanted = Wanted(tuple(vertices), tuple(edges))
+        made, source = started(graph, self.snapshot, bound, together, few=most is not None)
+        found = executor.rows(made, source, self.context.options, wanted, make, most)
+        self.context.embeddings += found.rows
+        return Table(
+            {
+                name: np.concatenate([part[0][k] for part in found.parts])
+                for k, name in enumerate(self.component.vertices)
+            },
+            {
+                name: np.concatenate([part[1][k] for part in found.parts])
+                for k, name in enumerate(self.component.edges)
+            },
+            sum(part[2] for part in found.parts),
+            tuple(left),
+        )

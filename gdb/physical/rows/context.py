@@ -1,0 +1,56 @@
+"""What all clauses of one run share."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from gdb.base.allowance import Allowance
+    from gdb.base.values.kinds import Value
+    from gdb.executor import run as executor
+    from gdb.language.procedures import Procedure
+    from gdb.physical.evaluator import Evaluator
+    from gdb.physical.rows.graph import Graph
+    from gdb.query_graph import MatchMode
+
+
+@dataclass(slots=True)
+class Context:
+    """The run of one query, row by row.
+
+    parameters : as values of the language. plain : as the caller gave them, for what is evaluated over columns.
+    options : how patterns are run. embeddings : how many they had. handled : rows that went into clauses.
+    import_root : the folder in which files that are read must lie, None for any.
+    procedures : what CALL finds, by name. allowance : what the run may still take.
+    """
+
+    text: str
+    graph: Graph
+    parameters: Mapping[str, Value]
+    plain: Mapping[str, object]
+    mode: MatchMode
+    options: executor.Options
+    allowance: Allowance
+    evaluator: Evaluator = field(init=False)
+    embeddings: int = 0
+    handled: int = 0
+    import_root: Path | None = None
+    procedures: Mapping[str, Procedure] = field(default_factory=dict)
+    _numbers: int = 0
+
+    def next_number(self) -> int:
+        """A number that no other hidden name of the run has."""
+        self._numbers += 1
+        return self._numbers
+
+    def pulse(self) -> None:
+        """To be called now and then.
+
+        Raises
+        ------
+        Cancelled, QueryTimeout.
+        """
+        self.allowance.pulse()

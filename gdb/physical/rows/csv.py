@@ -1,0 +1,116 @@
+"""LOAD CSV: the lines of a file as lists of strings, or with headers as maps."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, TextIO
+from urllib.parse import unquote, urlparse
+
+from gdb.errors import ArgumentProblem, TypeProblem
+from gdb.language.report import problem
+from gdb.storage.opening import opened_below
+
+if TYPE_CHECKING:
+    from gdb.base.values.kinds import Row, Value
+    from gdb.language.clauses import LoadCsv
+    from gdb.physical.rows.context import Context
+
+_LONGEST = 1 << 24
+
+
+def loaded(context: Context, clause: LoadCsv, row: Row) -> Iterator[Value]:
+    """The lines of the file that a row names. An empty field is null in a map, as the header's names tell it apart.
+
+    Raises
+    ------
+    TypeProblem : the name is no string. ArgumentProblem : the file cannot be read, or may not be.
+    """
+    source = context.evaluator.compiled(clause.source)(row)
+    if not isinstance(source, str):
+        raise problem(
+            *(TypeProblem, context.text, clause.source.place), "a file is named by a string."
+        )
+    path = _path(context, clause, source)
+    try:
+        with _opened(path, context.import_root) as file:
+            reader = csv.reader(_text_lines(file), delimiter=clause.terminator)
+            yield from _lines(context, clause, reader)
+    except (
+        OSError,
+        ValueError,
+        csv.Error,
+    ) as error:  # ValueError: no UTF-8, or a null byte in its name
+        reason = getattr(error, "strerror", None) or str(error)
+        raise problem(
+            *(ArgumentProblem, context.text, clause.source.place),
+            f"the file {_told(source, path)} cannot be read: {reason}.",
+        ) from None
+
+
+def _opened(path: Path, root: Path | None) -> TextIO:
+    """Below a root from the root on and through no link: another may have been put there since it was checked."""
+    if root is None and not path.is_file() and path.exists():  # a pipe would hang
+        raise ValueError("it is no plain file")
+    at: Path | int = path if root is None else opened_below(root, path)
+    return open(at, newline="", encoding="utf-8-sig")
+
+
+def _text_lines(file: TextIO) -> Iterator[str]:
+    """The lines of a file. ValueError : one is too long to be held."""
+    while line := file.readline(_LONGEST):
+        if len(line) >= _LONGEST and not line.endswith("\n"):
+            raise ValueError(f"a line has more than {_LONGEST:,} characters")
+        yield line
+
+
+def _lines(context: Context, clause: LoadCsv, reader: Iterator[list[str]]) -> Iterator[Value]:
+    names = next(reader, None) if clause.headers else None
+    for number, fields in enumerate(reader):
+        if number % 4096 == 0:
+            context.pulse()
+        if not fields:
+            continue
+        if names is None:
+            found: list[Value] = [field if field else None for field in fields]
+            yield found
+        else:
+            line: dict[str, Value] = dict.fromkeys(names)
+            line |= {k: v if v else None for k, v in zip(names, fields, strict=False)}
+            yield line
+
+
+def _told(source: str, path: Path) -> str:
+    """The name as it was given, and the file that it means where that is another."""
+    return repr(source) if str(path) in source else f"{source!r} ({path})"
+
+
+def _path(context: Context, clause: LoadCsv, source: str) -> Path:
+    """The file that is meant. Where there is an import root, a `file:` address counts from it, as in Neo4j, and so
+    does a relative path; an absolute path is what it is, and has to lie inside."""
+    parts = urlparse(source)
+    if parts.scheme not in ("", "file") or parts.netloc not in ("", "localhost"):
+        raise problem(
+            *(ArgumentProblem, context.text, clause.source.place),
+            f"LOAD CSV reads files of this machine, and {source!r} is elsewhere.",
+            "Download it first.",
+        )
+    path = Path(unquote(parts.path) if parts.scheme else source)
+    root = context.import_root
+    if root is None:
+        return path
+    if parts.scheme and path.anchor:
+        path = path.relative_to(path.anchor)
+    try:
+        path = (root / path).resolve()  # a path that is absolute stays what it is
+        inside = path.is_relative_to(root)
+    except (OSError, RuntimeError, ValueError):  # a loop of links, a name that none can have
+        inside = False
+    if not inside:
+        raise problem(
+            *(ArgumentProblem, context.text, clause.source.place),
+            f"the file {source!r} lies outside of the import root {str(root)!r}.",
+            "Copy it there, or open the database with another import_root.",
+        )
+    return path

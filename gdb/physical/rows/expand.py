@@ -1,0 +1,85 @@
+"""A pattern of one relationship at nodes that the rows have: its edges are read in the rows of these nodes.
+
+To match it over the whole graph would put the partitions of base and delta together first, after every commit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from gdb.language.scope import has_labels
+
+if TYPE_CHECKING:
+    from gdb.language.syntax import LabelTerms
+    from gdb.physical.rows.pattern import Component, Pattern
+    from gdb.storage.adjacency import I64, U32
+    from gdb.storage.snapshot import Snapshot
+
+MOST = 1 << 12
+"""Edges at the nodes of the rows up to which they are listed; conditions on the other ends are tested on each."""
+
+
+def expanded(
+    snapshot: Snapshot,
+    pattern: Pattern,
+    component: Component,
+    vids: Mapping[str, U32],
+    most: int | None = None,
+) -> tuple[Mapping[str, U32], Mapping[str, I64], I64] | None:
+    """The embeddings of a component for rows: vertices and edges by name, and the place of the row, [n] each.
+
+    vids : what the rows bind vertices to, u32[rows] each. most : embeddings that suffice, those of the first rows; None
+    for all. None where the component is more than one relationship, binds none of its ends, or where these have very
+    many.
+    """
+    mode = pattern.mode
+    if len(component.edges) != 1 or mode.nodes_differ or mode.distinct or mode.induced:
+        return None
+    edge = pattern.edges[component.edges[0]]
+    bound = [end for end in edge.ends if end in vids]
+    if not bound or len(set(edge.ends)) != len(component.vertices):
+        return None
+    if len(bound) == 2:
+        ends = vids[edge.left], vids[edge.right]
+        at, eids = snapshot.between(*ends, edge.types, edge.direction)
+        found = {name: column[at] for name, column in vids.items()}
+    else:
+        (name,) = bound
+        direction = edge.direction if name == edge.left else edge.direction.flipped
+        distinct, row_of = np.unique(vids[name], return_inverse=True)
+        if snapshot.degrees(distinct, edge.types, direction) > MOST:
+            return None
+        of, others, eids = snapshot.incident(distinct, edge.types, direction)
+        at, place = _rows_of(of, row_of.reshape(-1), len(distinct), most)
+        other = edge.right if name == edge.left else edge.left
+        found, eids = {name: distinct[of[place]], other: others[place]}, eids[place]
+    kept = np.arange(len(at), dtype=np.int64)
+    for name, column in found.items():
+        kept = kept[labelled(snapshot, pattern.vertices[name].labels, column[kept])]
+    return {n: column[kept] for n, column in found.items()}, {edge.name: eids[kept]}, at[kept]
+
+
+def _rows_of(of: I64, row_of: I64, count: int, most: int | None) -> tuple[I64, I64]:
+    """Each row with each edge of its vertex: the places of both. of : the number of the vertex of each edge; row_of :
+    that of each row. most : as `expanded`."""
+    order = np.argsort(of, kind="stable")
+    ends = np.cumsum(np.bincount(of, minlength=count)) if count else np.zeros(0, np.int64)
+    degrees = np.diff(ends, prepend=0)
+    if most is not None:
+        row_of = row_of[: int(np.searchsorted(np.cumsum(degrees[row_of]), most)) + 1]
+    counts = degrees[row_of]
+    at = np.repeat(np.arange(len(row_of), dtype=np.int64), counts)
+    begins = ends[row_of] - counts
+    within = np.arange(len(at)) - np.repeat(np.cumsum(counts) - counts, counts)
+    return at, order[np.repeat(begins, counts) + within]
+
+
+def labelled(snapshot: Snapshot, labels: LabelTerms, vids: U32) -> I64:
+    """The places of the vertices that have some labels."""
+    if not labels:
+        return np.arange(len(vids), dtype=np.int64)
+    of_group = [has_labels(group.labels, labels) for group in snapshot.groups]
+    return np.flatnonzero(np.array(of_group, np.bool_)[snapshot.groups_of(vids)])

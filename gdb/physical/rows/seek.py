@@ -1,0 +1,305 @@
+"""Nodes that rows name by a value: `n.key = value`, `id(n) = value` and the same with IN, where the value is the row's.
+
+The values of all rows are looked up at once (`Snapshot.holders`): a search for each distinct value, whatever the number
+of nodes. Matching then starts from the rows and the nodes that they name, as from nodes that a clause before bound.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import repeat
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from gdb.base.values.comparison import group_key
+from gdb.errors import GdbError
+from gdb.functions.library import RANDOM
+from gdb.language.mentions import mentioned
+from gdb.language.scope import has_labels
+from gdb.language.syntax import (
+    Call,
+    Comparator,
+    Comparison,
+    Expression,
+    In,
+    PatternComprehension,
+    PatternTest,
+    Property,
+    Subquery,
+    Variable,
+    walk,
+)
+from gdb.storage.adjacency import I64, U32
+from gdb.storage.value_index import Wanted
+
+if TYPE_CHECKING:
+    from gdb.base.values.kinds import Row, Value
+    from gdb.physical.rows.context import Context
+    from gdb.physical.rows.pattern import Component, Condition, Pattern
+
+FEW = 4
+"""Vertices for each row up to which a value names them: matching goes on from these, wherever the pattern begins."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Seek:
+    """Rows, each once for every way to name the nodes.
+
+    rows : i64[k], their places, ascending. vids : by the pattern's name, u32[k] each. answered : the conditions that
+        this is.
+    """
+
+    rows: I64
+    vids: Mapping[str, U32]
+    answered: tuple[Condition, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Equality:
+    """A condition that a property (None: the id) of a vertex is a value of the rows, with `within` one of a list."""
+
+    condition: Condition
+    vertex: str
+    key: str | None
+    value: Expression
+    within: bool
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Answer:
+    """What rows ask and what is found: rows and the codes of their values, i64[m] each; the codes of vertices, and
+    these, i64[n] and u32[n], no vertex twice."""
+
+    equality: Equality
+    rows: I64
+    asked: I64
+    codes: I64
+    vids: U32
+
+    @property
+    def pairs(self) -> int:
+        """How many pairs of a row and a vertex there are."""
+        if not len(self.codes):
+            return 0
+        return int(
+            np.bincount(self.codes, minlength=int(self.asked.max(initial=0)) + 1)[self.asked].sum()
+        )
+
+
+def equality(
+    condition: Condition, vertices: Collection[str], reach: Collection[str]
+) -> Equality | None:
+    """A condition as an equality of a property of one of the vertices with what does not mention that vertex; None for
+    any other. reach : the names that mean something outside of the condition."""
+    for side, value, within in _sides(condition.expression):
+        match side:
+            case Property(subject=Variable(name=name), key=key):
+                found = Equality(condition, name, key.text, value, within)
+            case Call(function=function, arguments=(Variable(name=name),)) if (
+                function.text.lower() == "id"
+            ):
+                found = Equality(condition, name, None, value, within)
+            case _:
+                continue
+        others = mentioned(value) & frozenset(reach)
+        if name in vertices and name not in others and not _wayward(value):
+            return found
+    return None
+
+
+def _sides(expression: Expression) -> Iterator[tuple[Expression, Expression, bool]]:
+    match expression:
+        case Comparison(operator=Comparator.EQUAL, left=left, right=right):
+            yield left, right, False
+            yield right, left, False
+        case In(item=item, list=several):
+            yield item, several, True
+
+
+def _wayward(value: Expression) -> bool:
+    """Whether a value is not the row's alone: by chance, or found by matching."""
+    return any(
+        isinstance(part, (PatternTest, PatternComprehension, Subquery))
+        or (isinstance(part, Call) and part.function.text.lower() in RANDOM)
+        for part in walk(value)
+    )
+
+
+def seek(
+    context: Context,
+    pattern: Pattern,
+    component: Component,
+    conditions: Sequence[Condition],
+    bound: Collection[str],
+    reach: Collection[str],
+    rows: Sequence[Row],
+) -> Seek | None:
+    """The vertices of a component that rows name by values; None where they name none, or where the component is
+    better matched as it is.
+
+    bound : what the rows have already.
+    """
+    free = [name for name in component.vertices if name not in bound]
+    equalities = [
+        found
+        for condition in conditions
+        if (found := equality(condition, free, reach)) is not None
+        and mentioned(found.value) & frozenset(reach) <= frozenset(bound)
+    ]
+    if not equalities or not rows:
+        return None
+    held = len(free) < len(component.vertices)
+    return _Seeking(context, pattern, component, rows, held, reach).run(equalities)
+
+
+class _Seeking:
+    def __init__(
+        self,
+        context: Context,
+        pattern: Pattern,
+        component: Component,
+        rows: Sequence[Row],
+        held: bool,
+        reach: Collection[str],
+    ) -> None:
+        self.context, self.rows, self.pattern = context, rows, pattern
+        self.component, self.held, self.reach = component, held, frozenset(reach)
+        self.snapshot = context.graph.snapshot
+
+    def run(self, equalities: Sequence[Equality]) -> Seek | None:
+        """By what names few vertices every vertex that has such; else by another property, the best, one vertex."""
+        asked = [one for one in equalities if not self.held or self._by_key(one)]
+        answers = [answer for one in asked if (answer := self._answer(one)) is not None]
+        chosen: dict[str, list[_Answer]] = {}
+        for answer in answers:
+            if answer.pairs <= FEW * len(self.rows):
+                chosen.setdefault(answer.equality.vertex, []).append(answer)
+        if not chosen and not self.held:
+            found = [answer for answer in answers if self._worth(answer)]
+            if found:
+                vertex = min(found, key=lambda answer: answer.pairs).equality.vertex
+                chosen[vertex] = [answer for answer in found if answer.equality.vertex == vertex]
+        if not chosen:
+            return None
+        at = np.arange(len(self.rows), dtype=np.int64)
+        vids: dict[str, U32] = {}
+        for name, answers in chosen.items():
+            kept, mine = _paired(answers, at, len(self.rows))
+            at = at[kept]
+            vids = {other: column[kept] for other, column in vids.items()}
+            vids[name] = mine
+        answered = [answer.equality.condition for several in chosen.values() for answer in several]
+        if len(at) > 1 and np.any(at[1:] < at[:-1]):
+            order = np.argsort(at, kind="stable")
+            at, vids = at[order], {name: column[order] for name, column in vids.items()}
+        return Seek(at, vids, tuple(answered))
+
+    def _groups(self, vertex: str) -> list[int]:
+        labels = self.pattern.vertices[vertex].labels
+        groups = enumerate(self.snapshot.groups)
+        return [number for number, group in groups if has_labels(group.labels, labels)]
+
+    def _by_key(self, one: Equality) -> bool:
+        """Whether no two vertices of a group have the same value."""
+        if one.key is None:
+            return True
+        return all(self.snapshot.is_id(group, one.key) for group in self._groups(one.vertex))
+
+    def _worth(self, answer: _Answer) -> bool:
+        """Whether to go on from the pairs costs no more than to list the vertices would. A value that is the same for
+        all rows of a component with edges restricts candidates there, those of all vertices at once."""
+        if not self.component.edges:
+            return True
+        if not mentioned(answer.equality.value) & self.reach:
+            return False
+        groups = self._groups(answer.equality.vertex)
+        listed = sum(self.snapshot.groups[group].count for group in groups)
+        return answer.pairs <= len(self.rows) + listed
+
+    def _answer(self, one: Equality) -> _Answer | None:
+        """What is found; None where the values of the rows or of the store are not for look-ups."""
+        try:
+            value = self.context.evaluator.compiled(one.value)
+            values = list(map(value, self.rows))
+        except GdbError:  # where nothing is matched nobody evaluates it
+            return None
+        places: Sequence[int] = range(len(values))
+        if one.within:
+            if not all(value is None or isinstance(value, list) for value in values):
+                return None
+            lists = [value if isinstance(value, list) else [] for value in values]
+            places = [place for k, items in enumerate(lists) for place in repeat(k, len(items))]
+            values = [item for items in lists for item in items]
+        distinct, codes = coded(values)
+        found = self.snapshot.holders(self._groups(one.vertex), one.key, Wanted(distinct))
+        if found is None:
+            return None
+        known = codes >= 0
+        both = np.array(places, np.int64)[known], codes[known]
+        if one.within:
+            pairs = np.unique(np.stack(both), axis=1)
+            both = pairs[0], pairs[1]
+        return _Answer(one, *both, *found)
+
+
+def coded(values: Sequence[Value]) -> tuple[Sequence[Value], I64]:
+    """The distinct values, and for each value its number among them, i64[n]; -1 for null and NaN, which equal
+    nothing."""
+    if len(values) > 1 and {type(value) for value in values} == {int}:
+        try:
+            distinct, codes = np.unique(np.array(values, np.int64), return_inverse=True)
+        except OverflowError:
+            pass
+        else:
+            return distinct.tolist(), codes.reshape(-1).astype(np.int64)
+    numbers: dict[object, int] = {}
+    kept: list[Value] = []
+    found = np.full(len(values), -1, np.int64)
+    for place, value in enumerate(values):
+        if value is None or value != value:
+            continue
+        number = numbers.setdefault(group_key(value), len(kept))
+        if number == len(kept):
+            kept.append(value)
+        found[place] = number
+    return kept, found
+
+
+def _paired(answers: Sequence[_Answer], at: I64, rows: int) -> tuple[I64, U32]:
+    """Which of the entries of `at`, places of rows, go with which vertices by all answers: places in `at`, i64[k], and
+    vids, u32[k]."""
+    first, *others = sorted(answers, key=lambda answer: answer.pairs)
+    order = np.argsort(first.codes, kind="stable")
+    codes, vids = first.codes[order], first.vids[order]
+    low = np.searchsorted(codes, first.asked, "left")
+    counts = np.searchsorted(codes, first.asked, "right") - low
+    each = np.repeat(np.arange(len(counts)), counts)
+    within = np.arange(len(each)) - np.repeat(np.cumsum(counts) - counts, counts)
+    of_row, vertex = first.rows[each], vids[np.repeat(low, counts) + within]
+    for other in others:
+        kept = _agrees(other, of_row, vertex)
+        of_row, vertex = of_row[kept], vertex[kept]
+    if len(at) == rows and (at == np.arange(rows)).all():
+        return of_row, vertex
+    order = np.argsort(of_row, kind="stable")
+    of_row, vertex = of_row[order], vertex[order]
+    low = np.searchsorted(of_row, at, "left")
+    counts = np.searchsorted(of_row, at, "right") - low
+    kept = np.repeat(np.arange(len(at)), counts)
+    within = np.arange(len(kept)) - np.repeat(np.cumsum(counts) - counts, counts)
+    return kept, vertex[np.repeat(low, counts) + within]
+
+
+def _agrees(answer: _Answer, rows: I64, vids: U32) -> I64:
+    """The places of the pairs (row, vid) that an answer has as well."""
+    order = np.argsort(answer.vids)
+    ascending = answer.vids[order]
+    at = np.minimum(np.searchsorted(ascending, vids), max(len(ascending) - 1, 0))
+    if not len(ascending):
+        return np.zeros(0, np.int64)
+    code = np.where(ascending[at] == vids, answer.codes[order][at], -1)
+    width = int(max(answer.asked.max(initial=0), code.max(initial=0))) + 1
+    known = np.unique(answer.rows * width + answer.asked)
+    return np.flatnonzero((code >= 0) & np.isin(rows * width + code, known))

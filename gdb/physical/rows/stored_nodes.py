@@ -1,0 +1,103 @@
+"""Nodes of the store while a query runs: their properties are read when one of them is first needed.
+
+Those of all nodes that were found together are read at once. A clause that only creates relationships at nodes, or sets
+properties of them, reads none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from gdb.base.allowance import here
+from gdb.base.values.elements import NodeValue
+from gdb.base.values.sizes import size_of
+from gdb.errors import InternalError
+from gdb.executor import lookup
+from gdb.physical.rows.stored import from_store
+
+if TYPE_CHECKING:
+    from gdb.base.values.kinds import Row, Value
+    from gdb.storage.adjacency import U32
+    from gdb.storage.slices import Slice
+    from gdb.storage.snapshot import Snapshot
+
+_ELEMENT = 500  # bytes of a node or relationship, without its properties
+_AS_STORED = ("int64", "float64", "bool", "string")
+
+
+class Batch:
+    """Nodes of one group, found together. vids : of the snapshot, in the order of `nodes`."""
+
+    __slots__ = ("group", "nodes", "snapshot", "vids")
+
+    def __init__(self, snapshot: Snapshot, group: int, vids: U32) -> None:
+        self.snapshot, self.group, self.vids = snapshot, group, vids
+        self.nodes: list[StoredNode] = []
+
+    def release(self) -> None:
+        """Let go of the nodes, which hold the batch, and with it the snapshot: the query is over."""
+        self.nodes = []
+
+    def load(self) -> None:
+        """Give all nodes the properties that they had in the snapshot, and what was set since."""
+        keys = self.snapshot.groups[self.group].keys
+        columns = {
+            key: lookup.vertex_property(self.snapshot, self.vids, key, kind)
+            for key, kind in sorted(keys.items())
+        }
+        every = records(columns, len(self.nodes))
+        counted(0, every, "properties of nodes")
+        for node, properties in zip(self.nodes, every, strict=True):
+            node.load(properties)
+
+
+class StoredNode(NodeValue):
+    """A node of a batch."""
+
+    __slots__ = ("_batch", "_known")
+
+    def __init__(self, id: int | str, labels: set[str], id_space: str, batch: Batch) -> None:
+        self.id, self.labels, self.id_space, self.deleted = id, labels, id_space, False
+        self._batch: Batch | None = batch
+        self._known: dict[str, Value] = {}
+
+    @property
+    def properties(self) -> dict[str, Value]:
+        if self._batch is not None:
+            self._batch.load()
+            if self._batch is not None:
+                raise InternalError("a node is read after its query.")
+        return self._known
+
+    @properties.setter
+    def properties(self, properties: dict[str, Value]) -> None:
+        self._batch, self._known = None, properties
+
+    def load(self, properties: dict[str, Value]) -> None:
+        """Take the properties of the store, under those that were set."""
+        if self._batch is not None:
+            self._batch, self._known = None, {**properties, **self._known}
+
+    def assign(self, key: str, value: Value) -> None:
+        """Set a property; nothing is read for it."""
+        self._known[key] = value
+
+
+def counted(elements: int, properties: list[Row], what: str) -> None:
+    """Account for so many elements and for properties, which the graph keeps as long as the query runs."""
+    allowance = here()
+    allowance.keep(_ELEMENT * elements + size_of(properties), what)
+    allowance.tick(4 * max(elements, len(properties)))
+
+
+def records(columns: Mapping[str, Slice | None], count: int) -> list[Row]:
+    """Columns turned into `count` dicts, nulls left out."""
+    found: list[Row] = [{} for _ in range(count)]
+    for key, column in columns.items():
+        values = [] if column is None else column.to_list()
+        convert = None if column is None or column.column.kind in _AS_STORED else from_store
+        for record, value in zip(found, values, strict=False):
+            if value is not None:
+                record[key] = value if convert is None else convert(value)  # type: ignore[assignment]
+    return found

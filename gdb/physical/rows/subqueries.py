@@ -1,0 +1,155 @@
+"""Patterns inside expressions, for all rows at once.
+
+Row by row each pattern predicate, pattern comprehension and EXISTS { } would be planned and run again. So before some
+expressions are evaluated over rows, every such part that depends on the row alone is matched for all of them, and its
+values stand in the rows under hidden names. What depends on the variable of a comprehension around it, and what is more
+than one MATCH, is asked for row by row (`gdb.physical.evaluator.Subqueries`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from gdb.base.values.sizes import Growing
+from gdb.language.clauses import Match
+from gdb.language.hidden import HIDDEN
+from gdb.language.rebuild import rebuilt
+from gdb.language.syntax import (
+    Expression,
+    ListComprehension,
+    PatternComprehension,
+    PatternTest,
+    Quantified,
+    Reduce,
+    Subquery,
+    Variable,
+    walk,
+)
+from gdb.logical.merge_matches import one_pattern
+from gdb.physical.rows.asked import numbers
+from gdb.physical.rows.pattern import Pattern, pattern_of, pattern_of_match, visible
+
+if TYPE_CHECKING:
+    from gdb.base.values.kinds import Row, Value
+    from gdb.physical.rows.context import Context
+
+Asked = PatternTest | PatternComprehension | Subquery
+
+
+@dataclass(frozen=True, slots=True)
+class _Question:
+    """A part of an expression that is answered for all rows, and the name that its values get."""
+
+    part: Asked
+    name: str
+    pattern: Pattern
+
+
+class Prepared:
+    """Expressions in which patterns have become hidden variables; `fill` gives rows their values."""
+
+    def __init__(self, context: Context, expressions: Sequence[Expression]) -> None:
+        self.context = context
+        self.questions: list[_Question] = []
+        self.expressions = [
+            expression if not _asks(expression) else rebuilt(expression, self._replaced)
+            for expression in expressions
+        ]
+
+    def _replaced(self, part: Expression) -> Expression | None:
+        match part:
+            case PatternTest() | PatternComprehension() | Subquery():
+                return self._asked(part)
+            case ListComprehension() | Quantified() | Reduce():
+                return part  # what stands in it may depend on its variable
+        return None
+
+    def _asked(self, part: Asked) -> Expression:
+        pattern = _pattern(self.context, part)
+        if pattern is None:
+            return part
+        name = f"{HIDDEN}q{self.context.next_number()}"
+        self.questions.append(_Question(part, name, pattern))
+        return Variable(name, part.place)
+
+    def fill(self, rows: Sequence[Row]) -> None:
+        """Answer what the expressions ask, for rows that have the same names."""
+        if not rows or not self.questions:
+            return
+        from gdb.physical.rows.matching import extensions
+
+        seen = [
+            visible(row) for row in rows
+        ]  # anonymous parts are not those of a pattern around it
+        for question in self.questions:
+            if not isinstance(question.part, PatternComprehension):
+                exact = isinstance(question.part, Subquery) and question.part.kind == "COUNT"
+                answers = numbers(self.context, question.pattern, seen, exact=exact)
+                if answers is not None:
+                    for row, many in zip(rows, answers.tolist(), strict=True):
+                        row[question.name] = many if exact else many > 0
+                    continue
+            found = extensions(self.context, question.pattern, seen, seen[0])
+            values = _values(self.context, question.part, found, len(rows))
+            for row, value in zip(rows, values, strict=True):
+                row[question.name] = value
+
+
+def compiled(
+    context: Context, expressions: Sequence[Expression]
+) -> tuple[Prepared, list[Callable[[Row], Value]]]:
+    """The functions of some expressions, to be called on rows that were filled."""
+    prepared = Prepared(context, expressions)
+    return prepared, [context.evaluator.compiled(one) for one in prepared.expressions]
+
+
+def _asks(expression: Expression) -> bool:
+    return any(
+        isinstance(part, (PatternTest, PatternComprehension, Subquery)) for part in walk(expression)
+    )
+
+
+def _pattern(context: Context, part: Asked) -> Pattern | None:
+    """The pattern that a part asks for; None where it is more than a pattern."""
+    if isinstance(part, Subquery):
+        (first, *rest) = one_pattern(part.query.parts[0], context.mode)
+        if rest or len(part.query.parts) > 1 or not isinstance(first, Match) or first.optional:
+            return None
+        return pattern_of_match(context.text, first, context.mode)
+    where = part.where if isinstance(part, PatternComprehension) else None
+    return pattern_of(context.text, [part.pattern], where, context.mode)
+
+
+def _values(
+    context: Context, part: Asked, found: Iterator[list[tuple[int, Row]]], count: int
+) -> list[Value]:
+    if isinstance(part, PatternComprehension):
+        return [*_lists(context, part, found, count)]
+    if isinstance(part, Subquery) and part.kind == "COUNT":
+        numbers = [0] * count
+        for some in found:
+            for number, _ in some:
+                numbers[number] += 1
+        return [*numbers]
+    there = {number for some in found for number, _ in some}
+    return [number in there for number in range(count)]
+
+
+def _lists(
+    context: Context,
+    part: PatternComprehension,
+    found: Iterator[list[tuple[int, Row]]],
+    count: int,
+) -> list[list[Value]]:
+    """What a pattern comprehension is for each row."""
+    prepared, (result,) = compiled(context, [part.result])
+    lists: list[list[Value]] = [[] for _ in range(count)]
+    growing = Growing(context.allowance, "a pattern comprehension")
+    for some in found:
+        prepared.fill([row for _, row in some])
+        for number, row in some:
+            lists[number].append(result(row))
+            growing.turn(lists)
+    return lists

@@ -1,0 +1,82 @@
+"""Values of a run as the user gets them, and the user's as a run has them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import timedelta
+from typing import TYPE_CHECKING, cast
+
+from gdb.answer.entities import Node, Path, Relationship
+from gdb.base.values.duration import Duration
+from gdb.base.values.elements import NodeValue, PathValue, RelationshipValue
+from gdb.base.values.temporal_python import from_python, to_python
+
+if TYPE_CHECKING:
+    from gdb.answer.entities import Cell, PropertyValue
+    from gdb.base.values.kinds import Value
+
+
+class Given:
+    """Copies of values for the user, one for each element."""
+
+    def __init__(self) -> None:
+        self._nodes: dict[NodeValue, Node] = {}
+        self._relationships: dict[RelationshipValue, Relationship] = {}
+
+    def cell(self, value: Value) -> Cell:
+        """The value for the user."""
+        match value:
+            case NodeValue():
+                return self._node(value)
+            case RelationshipValue():
+                return self._relationship(value)
+            case PathValue(nodes=nodes, relationships=relationships):
+                return Path(
+                    tuple(map(self._node, nodes)), tuple(map(self._relationship, relationships))
+                )
+            case list():
+                return [self.cell(item) for item in value]
+            case dict():
+                return {key: self.cell(item) for key, item in value.items()}
+            case None | bool() | int() | float() | str():
+                return value
+            case _:
+                return cast("Cell", to_python(value))  # a temporal value, of Python or its own
+
+    def _node(self, value: NodeValue) -> Node:
+        known = self._nodes.get(value)
+        if known is None:
+            properties = self._properties(value.properties)
+            labels = tuple(sorted(value.labels))
+            known = self._nodes[value] = Node(value.id, labels, properties, value.id_space)
+        return known
+
+    def _relationship(self, value: RelationshipValue) -> Relationship:
+        known = self._relationships.get(value)
+        if known is None:
+            ends = value.start.id, value.end.id
+            spaces = value.start.id_space, value.end.id_space
+            properties = self._properties(value.properties)
+            known = Relationship(value.id, value.type, *ends, properties, value.directed, spaces)
+            self._relationships[value] = known
+        return known
+
+    def _properties(self, properties: Mapping[str, Value]) -> dict[str, PropertyValue]:
+        """The properties for the user, in the order of their names, as `gdb.answer.entities` reads them from the
+        store."""
+        given = {key: _kept(self.cell(value)) for key, value in sorted(properties.items())}
+        return cast("dict[str, PropertyValue]", given)  # no element or map is a property
+
+
+def _kept(value: object) -> object:
+    """A property as a store keeps it: a duration is a length."""
+    match value:
+        case Duration(months=0, days=days, seconds=seconds, nanoseconds=rest) if rest % 1000 == 0:
+            return timedelta(days, seconds, rest // 1000)
+        case list():
+            return [_kept(item) for item in value]
+    return value
+
+
+taken = from_python
+"""A parameter as a run has it."""

@@ -1,0 +1,236 @@
+"""Relationships of variable length over rows: all rows at once are handed to the walkers of `gdb.executor.cpu`.
+
+A path is a trail unless the pattern says otherwise: no relationship twice, none that the clause uses elsewhere.
+Conditions on its relationships become a set of edges that it may use, before it is walked.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from gdb.base.values.elements import NodeValue, RelationshipValue
+from gdb.errors import TypeProblem
+from gdb.executor.cpu import nearest, walkers
+from gdb.executor.scheduler import Budget
+from gdb.executor.tables import bitset
+from gdb.executor.walk import (
+    Conditions,
+    Differ,
+    Paths,
+    Question,
+    Taken,
+    steps,
+    together,
+)
+from gdb.language.mentions import mentioned
+from gdb.language.report import problem
+from gdb.language.syntax import PathMode, Selector
+from gdb.physical.rows.component import admitted_edges, candidates
+from gdb.physical.rows.pattern import Edge, Pattern
+from gdb.storage.adjacency import I64
+
+if TYPE_CHECKING:
+    from gdb.base.values.kinds import Row, Value
+    from gdb.physical.rows.context import Context
+
+Numbered = tuple[int, "Row"]
+_DIFFER = {
+    PathMode.WALK: Differ.NOTHING,
+    PathMode.TRAIL: Differ.EDGES,
+    PathMode.ACYCLIC: Differ.VERTICES,
+}
+_CHUNK = 1 << 14  # paths that are made into values between two looks at the clock
+
+
+def walked(
+    context: Context,
+    pattern: Pattern,
+    edge: Edge,
+    table: Sequence[Numbered],
+    others: Sequence[str],
+    bound: frozenset[str],
+) -> Iterator[Numbered]:
+    """The rows extended by every path of an edge, of which one end is bound; made when they are wanted.
+
+    others : names of relationships that the path may not use.
+    """
+    return _Walk(context, pattern, edge, others, bound).rows(table)
+
+
+def conditions_of(context: Context) -> Conditions:
+    """Under which conditions a query's walks go on."""
+    options = context.options
+    return Conditions(context.pulse, Budget(options.memory), options.threads)
+
+
+def differ_of(mode: PathMode) -> Differ:
+    """What a path mode keeps from repeating."""
+    return _DIFFER[mode]
+
+
+class _Walk:
+    def __init__(
+        self,
+        context: Context,
+        pattern: Pattern,
+        edge: Edge,
+        others: Sequence[str],
+        bound: frozenset[str],
+    ) -> None:
+        assert edge.length is not None
+        self.context, self.edge, self.others, self.bound = context, edge, others, bound
+        self.graph, self.snapshot = context.graph, context.graph.snapshot
+        self.forward = edge.left in bound
+        self.begin, self.end = edge.ends if self.forward else edge.ends[::-1]
+        self.pattern, self.target = pattern, pattern.vertices[self.end]
+        self.conditions = conditions_of(context)
+        allowed, left = admitted_edges(context, pattern, edge)
+        direction = edge.direction if self.forward else edge.direction.flipped
+        self.steps = steps(self.snapshot, edge.types, direction, allowed)
+        self.tests = [context.evaluator.condition(c) for c in left]
+        self.mentions = frozenset(name for c in left for name in mentioned(c)) - {edge.name}
+        self.known: dict[int, bool] = {}
+
+    def rows(self, table: Sequence[Numbered]) -> Iterator[Numbered]:
+        for _, row in table:
+            if not isinstance(row[self.begin], NodeValue):
+                raise problem(
+                    *(TypeProblem, self.context.text, self.edge.place),
+                    f"'{self.begin}' is no node here, so that no path begins at it.",
+                )
+        bound = self.end in self.bound
+        rows = [one for one in table if not bound or isinstance(one[1][self.end], NodeValue)]
+        if not rows:
+            return iter(())
+        question = self._question(rows)
+        if not self.tests:
+            return self._made(self._paths(question), rows)
+        if self.mentions & rows[0][1].keys():  # what may be used is another for each row
+            parts = [self._tested(question, k, row) for k, (_, row) in enumerate(rows)]
+            return self._made(together(parts), rows)
+        return self._made(self._paths(self._admitted(question, rows[0][1])), rows)
+
+    # ---- the question ----------------------------------------------------------------------------
+
+    def _question(self, rows: Sequence[Numbered]) -> Question:
+        length, snapshot = self.edge.length, self.snapshot
+        assert length is not None
+        ends = None
+        if self.end not in self.bound and self.target.labels:
+            vids = candidates(self.context, self.pattern, self.end, ())
+            ends = None if vids is None else bitset(vids, snapshot.vertex_count)
+        question = Question(
+            *(self.steps, snapshot.vertex_count, snapshot.edge_count),
+            *(self.graph.vids(self._nodes(rows, self.begin)), length.low, length.high),
+            differ_of(self.edge.mode),
+            goals=self.graph.vids(self._nodes(rows, self.end)) if self.end in self.bound else None,
+            ends=ends,
+        )
+        used = [self._used(row) for _, row in rows] if self.others else []
+        if not any(used):
+            return question
+        counts = np.array([len(one) for one in used], np.int64)
+        return replace(
+            question,
+            used_at=np.concatenate([np.zeros(1, np.int64), np.cumsum(counts)]),
+            used=self.graph.eids([one for some in used for one in some]),
+        )
+
+    def _nodes(self, rows: Sequence[Numbered], name: str) -> list[NodeValue]:
+        return [node for _, row in rows if isinstance(node := row[name], NodeValue)]
+
+    def _used(self, row: Row) -> list[RelationshipValue]:
+        """The relationships that the clause uses elsewhere."""
+        found: list[RelationshipValue] = []
+        for name in self.others:
+            value = row[name]
+            several = value if isinstance(value, list) else [value]
+            found += [one for one in several if isinstance(one, RelationshipValue)]
+        return found
+
+    def _paths(self, question: Question) -> Paths:
+        selector = self.edge.selector
+        if selector is not None:
+            count = selector.count
+            return nearest.selected(question, taken_by(selector), count, self.conditions)
+        if question.goals is not None:
+            return nearest.to_goals(question, self.conditions)
+        return walkers.listed(question, self.conditions)
+
+    # ---- conditions that need the evaluator ------------------------------------------------------
+
+    def _tested(self, question: Question, number: int, row: Row) -> Paths:
+        """The paths of one row, whose conditions name what the row has."""
+        self.known = {}
+        one = question.of_rows(np.array([number], np.int64))
+        found = self._paths(self._admitted(one, row))
+        return found.renumbered(np.array([number], np.int64))
+
+    def _admitted(self, question: Question, row: Row) -> Question:
+        """The question whose steps are those that satisfy the conditions, as far as paths may come to them."""
+        view, eids, bits = self.steps.view, self.steps.eids, self.steps.allowed
+        seen = np.zeros(question.vids, np.bool_)
+        level, depth = np.unique(question.starts), 0
+        while len(level) and (question.high is None or depth < question.high):
+            seen[level] = True
+            at = view.rows_of(level)
+            at = at[at >= 0]
+            counts = view.offsets[at + 1] - view.offsets[at]
+            places = np.repeat(view.offsets[at] - np.cumsum(counts) + counts, counts)
+            places += np.arange(len(places))
+            if bits is not None:
+                places = places[(bits[eids[places] >> 3] >> (eids[places] & 7)) & 1 == 1]
+            passed = self._pass(eids[places], row)
+            level = np.unique(view.neighbours[places[passed]])
+            level, depth = level[~seen[level]], depth + 1
+        allowed = np.array([eid for eid, passes in self.known.items() if passes], np.int64)
+        mine = replace(self.steps, allowed=bitset(allowed, question.edges))
+        return replace(question, steps=mine)
+
+    def _pass(self, eids: I64, row: Row) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
+        """Whether each edge satisfies the conditions, bool[n]."""
+        wanted = eids.tolist()
+        new = np.array(sorted({eid for eid in wanted if eid not in self.known}), np.int64)
+        for start in range(0, len(new), _CHUNK):
+            self.context.pulse()
+            some = new[start : start + _CHUNK]
+            for eid, one in zip(some.tolist(), self.graph.relationships(some), strict=True):
+                inner = {**row, self.edge.name: one}
+                self.known[eid] = all(test(inner) is True for test in self.tests)
+        return np.array([self.known[eid] for eid in wanted], np.bool_)
+
+    # ---- rows ------------------------------------------------------------------------------------
+
+    def _made(self, paths: Paths, rows: Sequence[Numbered]) -> Iterator[Numbered]:
+        """The rows with a list of relationships and the node at the end."""
+        order = np.argsort(paths.rows, kind="stable")
+        name = self.edge.name
+        for start in range(0, len(order), _CHUNK):
+            self.context.pulse()
+            some = order[start : start + _CHUNK]
+            counts = paths.lengths[some]
+            at = np.repeat(paths.offsets[some] - np.cumsum(counts) + counts, counts)
+            eids = paths.eids[at + np.arange(len(at))]
+            relationships = self.graph.relationships(eids)
+            nodes = self.graph.nodes(paths.ends[some])
+            begin = 0
+            for place, count, node in zip(
+                paths.rows[some].tolist(), counts.tolist(), nodes, strict=True
+            ):
+                number, row = rows[place]
+                mine: list[Value] = [*relationships[begin : begin + count]]
+                begin += count
+                if not self.forward:
+                    mine.reverse()
+                found: Value = mine[0] if self.edge.alone else mine
+                if name not in self.bound or row[name] == found:
+                    yield number, {**row, name: found, self.end: node}
+
+
+def taken_by(selector: Selector) -> Taken:
+    """Which paths a selector takes."""
+    return Taken.SHORTEST if selector.kind == "ALL SHORTEST" else Taken.FIRST

@@ -1,0 +1,356 @@
+"""The way of a query that is more than one pattern and its relational tail: operator by operator (`gdb.logical`).
+
+All of its operators run over columns (`gdb.physical.columns`), or the first of them, or none; the others run over rows
+(`gdb.physical.rows`), which can do everything.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Literal, TypeAlias
+
+from gdb import limits
+from gdb.answer.result import ColumnAnswer, Result, Row, RowAnswer
+from gdb.answer.summary import Summary, sentence, spent_lines
+from gdb.base import garbage
+from gdb.base.allowance import Allowance, here
+from gdb.base.values.sizes import Growing
+from gdb.errors import GdbError, LimitExceeded, ReadOnlyError
+from gdb.language.clauses import Unwind
+from gdb.language.syntax import Call, Parameter
+from gdb.logical.text import operator_lines, plan_lines
+from gdb.run.options import half_of_memory
+
+if TYPE_CHECKING:
+    from gdb.logical.operators import Plan
+    from gdb.physical.columns.prefix import Prefix
+    from gdb.physical.columns.steps import Chain
+    from gdb.physical.rows.batches import Batches
+    from gdb.physical.rows.context import Context
+    from gdb.physical.rows.run import Answer
+    from gdb.run.request import Clock, Request
+    from gdb.storage.snapshot import Snapshot
+    from gdb.storage.transaction import Changes
+
+_log = logging.getLogger("gdb")
+WAY: Literal["columns", "rows"] | None = None
+"""Where all operators run, for tests: over columns, if these can, whatever the graph and the rows; or over rows, which
+are the definition. None: as it is faster."""
+SMALL = 2_000
+"""Below so many nodes and relationships rows are faster: a chain takes some milliseconds before it begins."""
+LARGE = 10_000
+"""Rows from which on a query that reads says why it ran in Python."""
+Change: TypeAlias = "Callable[[Request, Clock], AbstractContextManager[Changes]]"
+"""The changes that a query makes. The end of the block keeps them; what it raises, as Cancelled, has kept nothing."""
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A checked query as operators.
+
+    why : it is not one pattern and its tail. warnings : of the check. explain, profile : whether its plan is the
+    answer. refused : whether it is known already that not all of it is for columns.
+    """
+
+    plan: Plan
+    why: str
+    warnings: tuple[str, ...]
+    explain: bool = False
+    profile: bool = False
+    refused: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """How the operators of a plan run.
+
+    columns : all of them over columns. first : or the first ones. why : not all. bounded : over rows, as long as these
+    are few; else it is chosen again.
+    """
+
+    columns: Chain | None
+    first: Prefix | None
+    why: str
+    bounded: bool = False
+
+
+def answered(
+    request: Request,
+    asked: Asked,
+    snapshot: Snapshot,
+    clock: Clock,
+    change: Change | None,
+    refuse: Callable[[str], None],
+) -> Result:
+    """The answer of a query; of EXPLAIN its plan.
+
+    change : None where nothing may be written. refuse : is given why not all of it runs over columns, whatever the
+    values of its parameters.
+
+    Raises
+    ------
+    GdbError : as `pipeline.answer`; ReadOnlyError, StoreLocked, ChangeRefused where it writes.
+    """
+    from gdb.physical.rows.run import plan_writes
+
+    writes = plan_writes(asked.plan)
+
+    def run(snapshot: Snapshot, changes: Changes | None) -> _Made:
+        found = _tried(request, asked, snapshot, changes, clock, refuse, few=True)
+        if found is None:  # more rows than were tried
+            found = _tried(request, asked, snapshot, changes, clock, refuse, few=False)
+        assert found is not None
+        return found
+
+    if asked.explain:
+        context = _context(request, snapshot, None, clock)
+        lines = _explained(asked, _chosen(request, asked, context, refuse))
+        return Result.of_lines("plan", lines, Summary(dict(clock.seconds), "", len(lines)))
+    if not writes:
+        made = run(snapshot, None)
+    elif change is None:
+        raise ReadOnlyError("a query that writes was asked of a graph that is only read.")
+    else:
+        with change(request, clock) as changes:
+            # all that can fail comes before the commit
+            made = run(changes.view, changes)
+    context = made.context
+    warnings = (*asked.warnings, *made.warnings)
+    if context.handled > LARGE and not writes:
+        told = f"{context.handled:,} rows went through Python, which is slow: {made.why}"
+        warnings = (*warnings, told)
+    summary = Summary(
+        clock.seconds,
+        "cpu",
+        len(made.answer),
+        context.embeddings,
+        bytes_read=clock.usage.bytes_read,
+        effects=context.graph.effects if writes else None,
+        evaluator="duckdb" if isinstance(made.answer, ColumnAnswer) else "rows",
+        why=made.why,
+    )
+    if asked.profile:
+        lines = [*_explained(asked, made.choice), *made.lines, *_ran_lines(context, summary)]
+        return Result.of_lines("plan", lines, replace(summary, rows=len(lines)))
+    return Result(made.answer, warnings=tuple(dict.fromkeys(warnings)), summary=summary)
+
+
+@dataclass(frozen=True, slots=True)
+class _Made:
+    """why : of rows, and of what failed over columns. lines : what PROFILE says of the steps over columns."""
+
+    answer: ColumnAnswer | RowAnswer
+    context: Context
+    choice: Choice
+    why: str
+    warnings: tuple[str, ...] = ()
+    lines: tuple[str, ...] = ()
+
+
+# ---- which way -----------------------------------------------------------------------------------
+
+
+def is_small(snapshot: Snapshot) -> bool:
+    """Whether rows are faster than a chain begins."""
+    return snapshot.vertex_count + snapshot.edge_count < SMALL
+
+
+def _chosen(
+    request: Request,
+    asked: Asked,
+    context: Context,
+    refuse: Callable[[str], None],
+    few: bool = True,
+) -> Choice:
+    """few : whether it may be bounded."""
+    from gdb.physical.rows.anchored import begins_with_few
+    from gdb.physical.rows.run import plan_writes
+
+    plan, why, snapshot = asked.plan, asked.why, context.graph.snapshot
+    if WAY == "rows":
+        return Choice(None, None, f"{why}; no operator may run over columns")
+    small = is_small(snapshot) and WAY is None
+    if few and not small and WAY is None and begins_with_few(context, plan):
+        return Choice(None, None, f"{why}; it begins with few rows", bounded=True)
+    if plan_writes(plan):
+        why = f"{why}, and it writes"
+    elif asked.refused:
+        pass
+    elif small and not _makes_rows(plan):
+        size = snapshot.vertex_count + snapshot.edge_count
+        why = f"{why}; with {size:,} nodes and relationships the graph is small"
+    else:
+        from gdb.physical.columns.compile import Refused, compiled
+
+        found = compiled(context, plan, request.parameters)
+        if not isinstance(found, Refused):
+            return Choice(found, None, why)
+        why = f"{why}; over columns it is refused: {found.why}"
+        refuse(why)
+    if small:
+        return Choice(None, None, why)
+    from gdb.physical.columns.prefix import prefix
+
+    return Choice(None, prefix(context, plan, request.parameters), why)
+
+
+def _makes_rows(plan: Plan) -> bool:
+    """Whether UNWIND makes rows of a call or a parameter, many perhaps."""
+    return any(
+        isinstance(operator, Unwind) and isinstance(operator.list, (Call, Parameter))
+        for operators in plan.sides
+        for operator in operators
+    )
+
+
+# ---- run -----------------------------------------------------------------------------------------
+
+
+def _tried(
+    request: Request,
+    asked: Asked,
+    snapshot: Snapshot,
+    changes: Changes | None,
+    clock: Clock,
+    refuse: Callable[[str], None],
+    few: bool,
+) -> _Made | None:
+    """few : whether the run may be bounded; None where it met more rows."""
+    from gdb.physical.rows.run import TooMany
+
+    context = _context(request, snapshot, changes, clock)
+    try:
+        choice = clock.step("plan", lambda: _chosen(request, asked, context, refuse, few))
+        return _run(request, asked, context, choice, clock)
+    except TooMany:
+        return None
+    finally:
+        context.graph.release()
+
+
+def _run(request: Request, asked: Asked, context: Context, choice: Choice, clock: Clock) -> _Made:
+    if choice.columns is not None:
+        from gdb.physical.columns.run import attempted
+
+        chain = choice.columns
+        memory, profile = request.memory, asked.profile
+        found = clock.step("run", lambda: attempted(context, chain, memory, profile))
+        if not isinstance(found, GdbError):
+            limits.check_rows(len(found.answer))
+            answer = ColumnAnswer(found.answer, context.graph.snapshot)
+            return _Made(answer, context, choice, choice.why, chain.warnings, tuple(found.lines))
+        choice = replace(choice, why=f"{choice.why}; over columns it failed: {found.message}")
+    with context.allowance, _not_too_deep(), garbage.rarely():
+        over_rows = clock.step("run", lambda: _ran(context, asked.plan, choice, request))
+        rows = clock.step("tail", lambda: _given(over_rows))
+    return _Made(RowAnswer(over_rows.columns, rows), context, choice, choice.why)
+
+
+def _ran(context: Context, plan: Plan, choice: Choice, request: Request) -> Answer:
+    from gdb.physical.rows.run import answered as rows_of
+
+    start: Batches | None = None
+    if choice.first is not None:
+        from gdb.physical.columns.prefix import begun
+
+        start = begun(context, choice.first, request.memory)
+        plan = plan if start is None else choice.first.rest
+    return rows_of(context, plan, start, choice.bounded)
+
+
+def _given(found: Answer) -> list[Row]:
+    """The rows for the user. Lists and maps are copied, so that what the result takes counts twice."""
+    from gdb.physical.rows.values import Given
+
+    given, turn = Given(), Growing(here(), "the result").turn
+    made: list[Row] = []
+    for row in found.rows:
+        made.append(tuple([given.cell(value) for value in row]))
+        turn(made)
+    return made
+
+
+@contextmanager
+def _not_too_deep() -> Iterator[None]:
+    """Names what ended in Python's recursion: values may be nested as deep as a query makes them."""
+    try:
+        yield
+    except RecursionError:
+        raise LimitExceeded(
+            "a value of the query is nested too deeply.", "Put its parts side by side in one list."
+        ) from None
+
+
+def _context(
+    request: Request,
+    snapshot: Snapshot,
+    changes: Changes | None,
+    clock: Clock,
+) -> Context:
+    from gdb.physical.rows.context import Context
+    from gdb.physical.rows.graph import Graph
+    from gdb.physical.rows.values import taken
+
+    memory = half_of_memory() if request.memory is None else request.memory
+    allowance = Allowance(memory, clock.deadline, request.cancel)
+    return Context(
+        request.text,
+        Graph(snapshot, changes, request.text),
+        {name: taken(value) for name, value in request.parameters.items()},
+        request.parameters,
+        request.mode,
+        request.options(clock.left()),
+        allowance,
+        import_root=request.import_root,
+        procedures=request.procedures,
+    )
+
+
+# ---- EXPLAIN and PROFILE -------------------------------------------------------------------------
+
+
+def _explained(asked: Asked, choice: Choice) -> list[str]:
+    """The operators, and where they run."""
+    first = choice.first
+    if choice.columns is not None:
+        lines = [f"operator by operator, over columns (DuckDB): {choice.why}"]
+        lines += [*plan_lines(asked.plan, "  "), *_chain_lines(choice.columns)]
+    elif first is None:
+        lines = [f"operator by operator, over rows: {choice.why}", *plan_lines(asked.plan, "  ")]
+    else:
+        lines = [f"operator by operator, over columns, then over rows: {choice.why}"]
+        lines.append("over columns (DuckDB):")
+        lines += [line for one in first.operators for line in operator_lines(one, "  ")]
+        lines += [*_chain_lines(first.chain), "over rows:", *plan_lines(first.rest, "  ")]
+    return [*lines, *_early_lines(asked.plan), *(f"warning: {text}" for text in asked.warnings)]
+
+
+def _chain_lines(chain: Chain) -> Iterator[str]:
+    """What is matched and looked up for operators over columns."""
+    from gdb.physical.columns.steps import Few
+
+    yield f"  {len(chain.matched)} patterns matched, {len(chain.looked)} columns of elements looked up"
+    yield from (f"  {step.what}: {step.how}" for step in chain.matched)
+    yield from (f"  {step.what}: {step.how}" for step in chain.walked)
+    for few in chain.steps:
+        if isinstance(few, Few):
+            yield f"  no more is matched than LIMIT {few.enough:,} takes"
+
+
+def _early_lines(plan: Plan) -> Iterator[str]:
+    from gdb.physical.rows.limiting import stops
+
+    if any(last is not None for operators in plan.sides for last in stops(operators)):
+        yield "no more rows are made than LIMIT takes"
+
+
+def _ran_lines(context: Context, summary: Summary) -> list[str]:
+    """What PROFILE says of a run."""
+    lines = [f"embeddings: {summary.embeddings:,}   rows: {summary.rows:,}"]
+    if summary.evaluator == "rows":
+        lines[0] += f"   rows into operators: {context.handled:,}"
+    lines += spent_lines(summary)
+    return lines if summary.effects is None else [*lines, sentence(summary.effects)]

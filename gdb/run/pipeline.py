@@ -1,0 +1,456 @@
+"""The way of a query through the rooms: parse -> bind -> plan -> run -> tail -> Result (docs/onboarding.md)."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING, TypeAlias
+
+from gdb import limits
+from gdb.answer.result import ColumnAnswer, DeviceColumns, Result
+from gdb.answer.summary import Summary, spent_lines
+from gdb.errors import (
+    DeviceError,
+    LimitExceeded,
+    NotSupported,
+    QueryError,
+    TypeProblem,
+)
+from gdb.executor import run as executor
+from gdb.executor import tail as tails
+from gdb.physical import counting
+from gdb.run.options import kind_of
+from gdb.run.request import Clock, Request
+from gdb.run.statements import Statement, Statements
+
+if TYPE_CHECKING:
+    from gdb.executor.arrow import Array
+    from gdb.executor.gpu.rows import Pick
+    from gdb.executor.plan import Plan
+    from gdb.executor.tail import Tail
+    from gdb.language.binder import BoundQuery
+    from gdb.language.clauses import Query
+    from gdb.run.by_operators import Change
+    from gdb.storage.adjacency import I64
+    from gdb.storage.snapshot import Snapshot
+
+Run: TypeAlias = "Callable[[Request, Statement, Snapshot, Clock], Result]"
+"""What makes a result of a statement."""
+_log = logging.getLogger("gdb")
+AGAIN = 200_000
+"""Embeddings up to which a query that failed over columns is run again over rows, some seconds perhaps."""
+
+
+def answer(
+    request: Request,
+    snapshot: Snapshot,
+    statements: Statements | None = None,
+    change: Change | None = None,
+    run: Run | None = None,
+) -> Result:
+    """Run a query over a snapshot; a query that begins with EXPLAIN gives its plan instead, with PROFILE its plan
+    and what the run did.
+
+    statements : where what was understood and planned is kept, and found when the text comes again; None keeps
+        nothing.
+    change : how a query that writes does so; None refuses it.
+    run : what runs a statement; None for `ran`.
+
+    Raises
+    ------
+    GdbError : SyntaxProblem, NameProblem, TypeProblem, NotSupported, Cancelled, QueryTimeout, OutOfBudget,
+        DeviceError.
+    """
+    clock = Clock(request.cancel, request.timeout, request.limits)
+    statements = Statements() if statements is None else statements
+    snapshot.look()
+    with clock:
+        return _answer(request, snapshot, statements, change, clock, run or ran)
+
+
+def _answer(
+    request: Request,
+    snapshot: Snapshot,
+    statements: Statements,
+    change: Change | None,
+    clock: Clock,
+    run: Run,
+) -> Result:
+    key = _key(request)
+    known = statements.find(key, snapshot)
+    if known is None:
+        query = clock.step("parse", lambda: _parsed(request, clock, statements))
+        if query.copying is not None:
+            from gdb.run.copying import copied
+
+            return copied(request, query, query.copying, clock)
+        why = statements.refusal(key, snapshot)
+        if why is not None:
+            rest = snapshot, clock, statements, why, change
+            return _by_operators(request, query, *rest, refused=True)
+        understood = _understood(request, query, snapshot, clock)
+        if isinstance(understood, str):
+            return _by_operators(request, query, snapshot, clock, statements, understood, change)
+        bound, plan = understood
+        if bound.explain:
+            lines = clock.step("explain", lambda: _explained(request, bound, plan, snapshot))
+            summary = Summary(dict(clock.seconds), "", len(lines))
+            return Result.of_lines("plan", lines, summary)
+        statement = Statement.of(bound, plan)
+        if bound.profile:
+            return _profiled(request, statement, snapshot, clock)
+    else:
+        try:
+            statement = _with_values(request, known, snapshot, clock)
+        except QueryError as failed:
+            return _again(request, snapshot, clock, failed, statements)
+    result = run(request, statement, snapshot, clock)
+    if statement is not known:
+        statements.keep(key, snapshot, statement)
+    return result
+
+
+def on_device(request: Request, snapshot: Snapshot, statements: Statements) -> DeviceColumns:
+    """Run a query whose answer is columns of ids, and leave them on the GPU that the request names.
+
+    Raises
+    ------
+    GdbError : as `answer`; NotSupported where the answer is something else, TypeProblem where ids are strings.
+    """
+    if request.device.lower() in ("auto", "cpu"):
+        raise DeviceError(
+            f"columns on a GPU cannot be had with device={request.device!r}.",
+            'Use device="cuda" or "cuda:N", or take the rows on the host: execute().',
+        )
+    clock = Clock(request.cancel, request.timeout, request.limits)
+    snapshot.look()
+    with clock:
+        return _on_device(request, snapshot, statements, clock)
+
+
+def _on_device(
+    request: Request, snapshot: Snapshot, statements: Statements, clock: Clock
+) -> DeviceColumns:
+    key = _key(request)
+    known = statements.find(key, snapshot)
+    if known is None:
+        query = clock.step("parse", lambda: _parsed(request, clock, statements))
+        understood = _understood(request, query, snapshot, clock)
+        if isinstance(understood, str):
+            raise NotSupported(
+                f"the columns of this query cannot stay on a GPU: {understood}.", "Use execute()."
+            )
+        bound, plan = understood
+        if bound.explain or bound.profile:
+            raise NotSupported("a plan is no column of ids.", "Use execute() or explain().")
+        statement = Statement.of(bound, plan)
+    else:
+        statement = _with_values(request, known, snapshot, clock)
+    plan, tail = statement.plan, statement.tail
+    picks = _picks(statement, snapshot)
+    device = executor.choose(plan, request.device).device
+    profile = executor.Profile()
+    options = request.options(clock.left(), profile)
+    found = clock.step(
+        "run",
+        lambda: executor.columns_on_gpu(
+            plan, snapshot, options, tail.wanted, picks, _most_rows(tail), statement.given
+        ),
+    )
+    if statement is not known:
+        statements.keep(key, snapshot, statement)
+    rows = found[0].shape[0]
+    limits.check_rows(rows)
+    summary = Summary(
+        *(clock.seconds, device, rows, rows, profile.kernel_seconds, profile.moved_bytes),
+        bytes_read=clock.usage.bytes_read,
+    )
+    names = [output.name for output in tail.outputs]
+    columns = dict(zip(names, found, strict=True))
+    return DeviceColumns(columns, _warnings(statement.bound, plan), summary)
+
+
+def _picks(statement: Statement, snapshot: Snapshot) -> list[Pick]:
+    """The column of ids that each output is."""
+    from gdb.executor.gpu.rows import Pick
+    from gdb.executor.lookup import ids_by_vid
+
+    plan, tail = statement.plan, statement.tail
+    refs = [] if tail.direct is None else [tail.columns[k] for k in tail.direct]
+    if not refs or any(ref.what not in ("element", "id") for ref in refs):
+        raise NotSupported(
+            "only nodes, relationships and their ids can stay on a GPU.",
+            "RETURN nothing else, without ORDER BY, SKIP and aggregates, or use execute().",
+        )
+    strings = [
+        group.ranges
+        for number, group in enumerate(snapshot.groups)
+        if snapshot.id_column(number).kind != "int64"
+    ]
+    picks = []
+    for ref, output in zip(refs, tail.outputs, strict=True):
+        if ref.element == "edge":
+            picks.append(Pick("edge", ref.index))
+            continue
+        ranges = plan.candidates[ref.index].ranges
+        if any(a < d and c < b for a, b in ranges for group in strings for c, d in group):
+            raise TypeProblem(
+                f"the ids of {output.name!r} are strings, and a GPU's arrays hold numbers.",
+                "Use execute().",
+            )
+        picks.append(Pick("vertex", ref.index, ids_by_vid(snapshot)))
+    return picks
+
+
+def explained(request: Request, snapshot: Snapshot) -> str:
+    """The plan of a query as text, whether or not it begins with EXPLAIN."""
+    snapshot.look()
+    with Clock(request.cancel, request.timeout, request.limits) as clock:
+        query = _parsed(request, clock)
+        if query.copying is not None:
+            raise NotSupported("COPY has no plan.", "Run it with execute().")
+        understood = _understood(request, query, snapshot, clock)
+        if isinstance(understood, str):
+            asked = replace(query, explain=True)
+            found = _by_operators(request, asked, snapshot, clock, Statements(), understood, None)
+            return "\n".join(str(line) for (line,) in found)
+        return "\n".join(_explained(request, *understood, snapshot))
+
+
+def _key(request: Request) -> Hashable:
+    """What a statement is found by."""
+    mode = request.mode  # its numbers: to hash a dataclass takes longer than to find a statement
+    flags = mode.edges_differ, mode.nodes_differ, mode.distinct, mode.induced
+    if not request.parameters:
+        return request.text, flags
+    kinds = [(name, kind_of(value)) for name, value in request.parameters.items()]
+    return request.text, flags, frozenset(kinds)
+
+
+def _parsed(request: Request, clock: Clock, statements: Statements | None = None) -> Query:
+    texts = Statements().texts if statements is None else statements.texts
+    return texts.parsed(request.text, clock.check)
+
+
+def _understood(
+    request: Request, query: Query, snapshot: Snapshot, clock: Clock
+) -> tuple[BoundQuery, Plan] | str:
+    """The query as one pattern and its relational tail, and its plan; or why it is none."""
+    from gdb.language.binder import bind  # here and below: `import gdb` stays light
+    from gdb.language.checks import check
+    from gdb.logical import improved
+
+    if query.copying is not None:
+        return "it imports files"
+    better = improved(query, request.mode)
+    if better.simple is None:
+        return "it is more than MATCH and RETURN"
+    try:
+        bound = clock.step("bind", lambda: bind(better, snapshot, request.parameters, request.mode))
+        told = check(query, request.parameters, request.procedures, clock.check)
+    except QueryError as refused:
+        # rows may do it all the same; where nothing can, their check tells what is wrong
+        return f"it does not compile as one pattern: {refused.message}"
+    if told:
+        bound = replace(bound, warnings=(*bound.warnings, *told))
+    plan = clock.step("plan", lambda: _planned(request, bound, snapshot))
+    return bound, plan
+
+
+def _by_operators(
+    request: Request,
+    query: Query,
+    snapshot: Snapshot,
+    clock: Clock,
+    statements: Statements,
+    why: str,
+    change: Change | None,
+    refused: bool = False,
+) -> Result:
+    """Operator by operator: over columns, where that is possible, else over rows.
+
+    why : it is not one pattern and its tail. refused : that not all of it is for columns is known.
+    """
+    from gdb.run.by_operators import Asked, answered
+
+    warnings = _checked(request, query, statements, clock)
+    known = query, request.procedures, request.mode
+    plan = clock.step("plan", lambda: statements.texts.planned(*known))
+    asked = Asked(plan, why, warnings, query.explain, query.profile, refused)
+    refuse = partial(statements.refuse, _key(request), snapshot)
+    return answered(request, asked, snapshot, clock, change, refuse)
+
+
+def _checked(
+    request: Request, query: Query, statements: Statements, clock: Clock
+) -> tuple[str, ...]:
+    """The warnings of a query. Raises what is wrong with it."""
+    known = (query, request.parameters, request.procedures, clock.check)
+    return clock.step("bind", lambda: statements.texts.checked(*known))
+
+
+def _again(
+    request: Request,
+    snapshot: Snapshot,
+    clock: Clock,
+    failed: QueryError,
+    statements: Statements | None = None,
+) -> Result:
+    """The answer over rows, where columns failed at a value: their evaluator decides whether that is an error, and
+    knows the place."""
+    why = f"over columns it failed: {failed.message}"
+    statements = Statements() if statements is None else statements
+    query = _parsed(request, clock, statements)
+    return _by_operators(request, query, snapshot, clock, statements, why, None)
+
+
+def _planned(request: Request, bound: BoundQuery, snapshot: Snapshot) -> Plan:
+    from gdb.planner import plan as make_plan
+    from gdb.planner.structure import EFFORT
+
+    tail = bound.tail
+    if tail.once is None:
+        make = partial(make_plan, bound.graph, snapshot, counting=tail.count_only)
+        if request.timeout is not None:  # a search is no reason to be late
+            longest = min(EFFORT.longest, request.timeout / 4)
+            make = partial(make, effort=replace(EFFORT, longest=longest))
+        listed = make(few=tail.row_limit is not None)
+        root = tail.tallied_vertex
+        tallies = None if root is None else counting.tally_plan(bound.graph, snapshot, listed, root)
+        return tallies or listed
+    # one row of each value is enough, whichever; twins would have to be written out first
+    off = frozenset({"symmetry"})
+    return make_plan(bound.graph, snapshot, counting=False, switched_off=off)
+
+
+def _with_values(request: Request, known: Statement, snapshot: Snapshot, clock: Clock) -> Statement:
+    """The kept statement, for the values of this request."""
+    if not request.parameters or known.has(request.parameters):
+        return known
+
+    def plan(changed: BoundQuery) -> Plan:
+        return _planned(request, changed, snapshot)
+
+    return clock.step("bind", lambda: known.with_values(request.parameters, plan))
+
+
+def _profiled(request: Request, statement: Statement, snapshot: Snapshot, clock: Clock) -> Result:
+    """The plan in lines, with what its run counted and the seconds of each step."""
+    from gdb.planner.explain import explain
+
+    profile = executor.Profile(loops=True)
+    summary = ran(request, statement, snapshot, clock, profile).summary
+    options = request.options(None)
+    lines = explain(statement.plan, snapshot, options, profile.bound).splitlines()
+    lines += [f"embeddings: {summary.embeddings:,}   rows: {summary.rows:,}", *spent_lines(summary)]
+    if summary.device.startswith("cuda"):
+        kernels = summary.kernel_seconds * 1e3
+        lines.append(
+            f"on {summary.device}: {kernels:.3f} ms in kernels, {summary.moved_bytes:,} bytes copied to it"
+        )
+    told = Summary(summary.seconds, summary.device, len(lines), bytes_read=summary.bytes_read)
+    return Result.of_lines("plan", lines, told)
+
+
+def ran(
+    request: Request,
+    statement: Statement,
+    snapshot: Snapshot,
+    clock: Clock,
+    profile: executor.Profile | None = None,
+) -> Result:
+    """The result of a statement. Raises as `answer`."""
+    plan, tail, given = statement.plan, statement.tail, statement.given
+    device = executor.choose(plan, request.device).device
+    if profile is None and device != "cpu":
+        profile = executor.Profile()
+    options = request.options(clock.left(), profile)
+
+    numbers: I64 | None = None
+
+    def match() -> tuple[Sequence[Array] | int, int]:
+        nonlocal numbers
+        if plan.counting and not tail.count_only:
+            some, numbers = executor.tallies(plan, snapshot, options, given)
+            return [tails.part(tail, some, snapshot)], int(numbers.sum())
+        if tail.count_only and tail.once is None:
+            number = counting.counted(plan, statement.bound.graph, snapshot, options, given)
+        elif tail.count_only and tail.once is not None:
+            number = executor.count_distinct(plan, snapshot, options, tail.once, given)
+        else:
+            part = partial(tails.part, tail, snapshot=snapshot)
+            most = _most_rows(tail)
+            found = executor.rows(plan, snapshot, options, tail.wanted, part, most, given)
+            return found.parts, found.rows
+        return number, number
+
+    lost: tuple[str, ...] = ()
+    try:
+        parts, embeddings = clock.step("run", match)
+    except (DeviceError, LimitExceeded) as error:
+        if device == "cpu" or request.device.lower() != "auto":
+            raise
+        lost = (f"{device} gave up, so the query ran on the CPU: {error}",)
+        _log.warning(lost[0])
+        device = "cpu"
+        options = replace(request, device=device).options(clock.left(), profile)
+        parts, embeddings = clock.step("run", match)
+    if isinstance(parts, int):
+        answer = tails.finish(tail, parts)
+    else:
+        try:
+            answer = clock.step(
+                "tail",
+                lambda: tails.finish(
+                    tail,
+                    parts,
+                    numbers=numbers,
+                    memory=request.memory,
+                    cancel=request.cancel,
+                    deadline=clock.deadline,
+                ),
+            )
+        except QueryError as failed:
+            if embeddings > AGAIN and not isinstance(failed, NotSupported):
+                from gdb.language.suspects import suspected
+
+                raise suspected(_parsed(request, clock), failed) from None
+            return _again(request, snapshot, clock, failed)
+    limits.check_rows(len(answer))
+    summary = Summary(
+        *(clock.seconds, device, len(answer), embeddings),
+        evaluator="duckdb",
+        bytes_read=clock.usage.bytes_read,
+    )
+    if profile is not None:
+        summary = replace(
+            summary, kernel_seconds=profile.kernel_seconds, moved_bytes=profile.moved_bytes
+        )
+    warnings = (*_warnings(statement.bound, plan), *lost)
+    return Result(ColumnAnswer(answer, snapshot), warnings=warnings, summary=summary)
+
+
+def _most_rows(tail: Tail) -> int | None:
+    """How many rows the executor has to give at most; where each is one of the result, one more than it may have is
+    enough to refuse it."""
+    most = limits.rows()
+    if most is None or tail.direct is None:
+        return tail.row_limit
+    refused = most + 1
+    return refused if tail.row_limit is None else min(refused, tail.row_limit)
+
+
+def _explained(request: Request, bound: BoundQuery, plan: Plan, snapshot: Snapshot) -> list[str]:
+    from gdb.planner.explain import explain
+
+    lines = explain(plan, snapshot, request.options(request.timeout)).splitlines()
+    known = "\n".join(lines)
+    return [*lines, *(f"warning: {text}" for text in bound.warnings if text not in known)]
+
+
+def _warnings(bound: BoundQuery, plan: Plan) -> tuple[str, ...]:
+    if not bound.warnings and not plan.notes.warnings:
+        return ()
+    return tuple(dict.fromkeys((*bound.warnings, *plan.notes.warnings)))

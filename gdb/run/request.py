@@ -1,0 +1,149 @@
+"""A query as it was asked, and the clock that its steps are timed by."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Mapping
+from contextvars import Token
+from dataclasses import dataclass, field
+from types import TracebackType
+from typing import TYPE_CHECKING, Self, TypeAlias, TypeVar
+
+from gdb.base.usage import Usage
+from gdb.errors import QueryTimeout
+from gdb.limits import NONE, OF_DATABASE
+from gdb.run.outcome import Outcome
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from gdb.executor import run as executor
+    from gdb.executor.tail import Value
+    from gdb.language.procedures import Procedure
+    from gdb.query_graph import MatchMode
+    from gdb.storage.importer.report import LoadReport
+
+T = TypeVar("T")
+Load: TypeAlias = "Callable[..., LoadReport]"
+"""`Database.load`."""
+
+
+# not frozen: each query makes one, and a frozen one takes four times as long to make
+@dataclass(slots=True)
+class Request:
+    """One query as it was asked, its arguments checked (`gdb.run.options`).
+
+    memory : bytes, None for no budget. timeout : seconds from the start, None for none.
+    import_root : the folder in which files that it reads must lie, None for any.
+    procedures : what CALL finds, by name. load : `Database.load`, which COPY is; None where nothing can be loaded.
+    limits : those that the database has of its own. outcome : whether what it wrote is committed.
+    """
+
+    text: str
+    parameters: Mapping[str, Value]
+    mode: MatchMode
+    cancel: threading.Event
+    device: str = "auto"
+    threads: int = 0
+    memory: int | None = None
+    timeout: float | None = None
+    import_root: Path | None = None
+    procedures: Mapping[str, Procedure] = field(default_factory=dict)
+    load: Load | None = None
+    limits: Mapping[str, float] | None = None
+    outcome: Outcome = field(default_factory=Outcome)
+
+    def options(
+        self, timeout: float | None, profile: executor.Profile | None = None
+    ) -> executor.Options:
+        """How its patterns are run. timeout : seconds that are left."""
+        from gdb.executor.run import Options  # `import gdb` stays light
+
+        return Options(self.device, self.threads, self.memory, timeout, self.cancel, profile)
+
+
+@dataclass(slots=True)
+class Clock:
+    """Seconds by step; a deadline and a cancel event, looked at between steps. The steps are in its `with` block, which
+    names the timeout that was set in a QueryTimeout: who raises one knows only what is left of it.
+
+    limits : those that the database has of its own, which hold in the block (`gdb.limits`).
+    usage : what the steps used; what they waited for machine code is a step of its own, "compile".
+    """
+
+    cancel: threading.Event
+    timeout: float | None
+    limits: Mapping[str, float] | None = None
+    begun: float = field(default_factory=time.monotonic)
+    seconds: dict[str, float] = field(default_factory=dict)
+    usage: Usage = field(default_factory=Usage)
+    _around: Token[Mapping[str, float]] = field(init=False)
+
+    def __enter__(self) -> Self:
+        self.usage.__enter__()
+        self._around = OF_DATABASE.set(self.limits or NONE)
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        OF_DATABASE.reset(self._around)
+        self.usage.__exit__(kind, error, traceback)
+        if isinstance(error, QueryTimeout) and self.timeout is not None:
+            raise self._late() from None
+
+    def _late(self) -> QueryTimeout:
+        return QueryTimeout(
+            f"the query ran longer than its timeout of {self.timeout:g} s.",
+            "Give a larger timeout=, or ask for less.",
+        )
+
+    @property
+    def deadline(self) -> float | None:
+        return None if self.timeout is None else self.begun + self.timeout
+
+    def left(self) -> float | None:
+        """Seconds until the deadline; a moment where none are left."""
+        return None if self.deadline is None else max(self.deadline - time.monotonic(), 1e-3)
+
+    def over(self) -> bool:
+        """Whether it was cancelled, or is past its deadline."""
+        if self.cancel.is_set():
+            return True
+        return self.timeout is not None and time.monotonic() > self.begun + self.timeout
+
+    def check(self) -> float:
+        """What time.monotonic() is.
+
+        Raises
+        ------
+        Cancelled, QueryTimeout : the query is to go no further.
+        """
+        if self.cancel.is_set():
+            raise Outcome().cancelled()
+        now = time.monotonic()
+        if self.timeout is not None and now > self.begun + self.timeout:
+            raise self._late()
+        return now
+
+    def step(self, name: str, work: Callable[[], T]) -> T:
+        """Do a step, and note its seconds.
+
+        Raises
+        ------
+        Cancelled, QueryTimeout : before it; a step that has begun is not looked after here.
+        """
+        begin = self.check()
+        compiled = self.usage.compile_seconds
+        value = work()
+        spent = time.monotonic() - begin
+        if self.usage.compile_seconds != compiled:
+            compiled = self.usage.compile_seconds - compiled
+            spent = max(spent - compiled, 0.0)
+            self.seconds["compile"] = self.seconds.get("compile", 0.0) + compiled
+        self.seconds[name] = self.seconds.get(name, 0.0) + spent
+        return value

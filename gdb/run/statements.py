@@ -1,0 +1,275 @@
+"""Prepared statements: what was understood and planned of a query is kept for when its text comes again.
+
+A statement is found by text, match mode and the kinds of the parameters. It holds for one snapshot. The values of the
+parameters are no part of it: with other values, what mentions them is evaluated again (`binder.with_values`), and the
+plan and its prepared stages are kept as long as they are right and not much worse than a new plan would be.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from gdb.base import forks, waiting
+from gdb.run.texts import Texts
+
+if TYPE_CHECKING:
+    from gdb.executor.given import Given
+    from gdb.executor.plan import Compare, Plan
+    from gdb.executor.tail import Tail, Value
+    from gdb.language.binder import BoundQuery
+    from gdb.language.syntax import Element
+    from gdb.query_graph import QueryEdge, QueryGraph, QueryVertex
+    from gdb.storage.snapshot import Snapshot
+
+MOST = 256  # statements of one database
+MOST_BYTES = 512 << 20  # of what their stages keep
+_DRIFT = 8  # a candidate set this much larger or smaller than the planner saw asks for a new plan,
+_SMALL = 1024  # unless both are below this
+
+
+# not frozen: each query makes one, and a frozen one takes four times as long to make
+@dataclass(slots=True, eq=False)
+class Statement:
+    """A query understood and planned, its stages prepared once it ran.
+
+    bound, plan : for the values that the query came with first.
+    values : of the parameters. tail : as they have it.
+    given : the candidates that they admit instead of the plan's, None for those.
+    mentions : for each query vertex and edge with conditions, the parameters in them.
+    lasting : parameters that nothing but such conditions mentions, and of which the plan's symmetry does not depend.
+    """
+
+    bound: BoundQuery
+    plan: Plan
+    values: Mapping[str, Value]
+    tail: Tail
+    given: Given | None
+    mentions: Sequence[tuple[Element, frozenset[str]]]
+    lasting: frozenset[str]
+
+    @classmethod
+    def of(cls, bound: BoundQuery, plan: Plan) -> Statement:
+        mentions = bound.conditions
+        kinds = [element.kind for element, _ in mentions]
+        # with two predicates on vertices, they are alike or not depending on the values
+        unlike = all(kinds.count(kind) <= 1 for kind in kinds) and _takes_others(plan, bound)
+        lasting = frozenset(bound.values) - bound.tail_names if unlike else frozenset[str]()
+        return cls(bound, plan, bound.values, bound.tail, None, mentions, lasting)
+
+    @property
+    def bytes(self) -> int:
+        """Bytes that the plan's stages keep."""
+        from gdb.executor.run import kept_bytes
+
+        return kept_bytes(self.plan)
+
+    def with_values(
+        self,
+        values: Mapping[str, Value],
+        make_plan: Callable[[BoundQuery], Plan],
+    ) -> Statement:
+        """The statement for other values of its parameters; its plan is kept where that will do."""
+        changed = self.bound.changed(values)
+        if not changed:
+            return replace(self, values=self.bound.values, tail=self.bound.tail, given=None)
+        if changed <= self.lasting:
+            touched = [element for element, names in self.mentions if names & changed]
+            bounds = self.bound.bounds_again(values, changed)
+            if bounds is not None:
+                from gdb.executor.given import Given
+
+                numbered = self._numbered(bounds)
+                allowed = self.bound.allowed_again(values, changed, touched)
+                given = Given(*allowed, numbered or {})
+                if numbered is not None and self._near(given):
+                    return self._with(values, self.bound.tail, given)
+        return self._bound_to(self.bound.with_values(values), make_plan)
+
+    def has(self, values: Mapping[str, Value]) -> bool:
+        """Whether it is the statement for these values."""
+        from gdb.executor.tail import same
+
+        known = self.values
+        return all(same(value, known[name]) for name, value in values.items())
+
+    def _bound_to(self, bound: BoundQuery, make_plan: Callable[[BoundQuery], Plan]) -> Statement:
+        """The statement of the query as it is bound anew."""
+        from gdb.executor.given import Given
+
+        before, after = self.bound.graph, bound.graph
+        numbered = self._numbered_of(after)
+        given = Given(
+            {
+                k: allowed
+                for k, allowed in enumerate(v.allowed for v in after.vertices)
+                if allowed is not None and allowed is not before.vertices[k].allowed
+            },
+            {
+                k: allowed
+                for k, allowed in enumerate(e.allowed for e in after.edges)
+                if allowed is not None and allowed is not before.edges[k].allowed
+            },
+            numbered or {},
+        )
+        others = given.vertices or given.edges or given.bounds
+        keeps = (
+            numbered is not None
+            and (_takes_others(self.plan, bound) or not others)
+            and _same_tail(self.bound, bound)
+            and after.symmetric_under == before.symmetric_under
+            and _classes(after.vertices) == _classes(before.vertices)
+            and _classes(after.edges) == _classes(before.edges)
+            and self._near(given)
+        )
+        if not keeps:
+            return Statement.of(bound, make_plan(bound))
+        return self._with(bound.values, bound.tail, given)
+
+    def _with(self, values: Mapping[str, Value], tail: Tail, given: Given) -> Statement:
+        """`bound` stays the query that was planned: what changed is always told from that."""
+        return Statement(self.bound, self.plan, values, tail, given, self.mentions, self.lasting)
+
+    def _numbered_of(self, after: QueryGraph) -> dict[int, tuple[int, int]] | None:
+        """The bounds that another query graph has, by the plan's numbers; None where more than bounds differs."""
+        before = self.bound.graph.compared
+        if _but_for_bounds(before) != _but_for_bounds(after.compared):
+            return None
+        changed = {
+            k: (one.least, one.most) for k, one in enumerate(after.compared) if one is not before[k]
+        }
+        return self._numbered(changed)
+
+    def _numbered(self, bounds: Mapping[int, tuple[int, int]]) -> dict[int, tuple[int, int]] | None:
+        """Bounds of the query graph's comparisons as those of the plan's, which has them in its own order, and some
+        that follow from them; None where the plan will not do for them."""
+        from gdb.planner.implied import again
+
+        compared = self.bound.graph.compared
+        number = {id(one): k for k, one in enumerate(self.plan.compares)}
+        return again(
+            self.plan.compares, {number[id(compared[k])]: both for k, both in bounds.items()}
+        )
+
+    def _near(self, given: Given) -> bool:
+        """Whether candidate sets are of about the size that the planner saw, and lie where it took them to lie."""
+        for vertex, allowed in given.vertices.items():
+            known, before = self.plan.candidates[vertex], self.bound.graph.vertices[vertex].allowed
+            count, planned = len(allowed), known.count
+            if before is None or len(before) != planned:
+                return False
+            low, high = min(count, planned), max(count, planned)
+            if high >= _SMALL and high >= _DRIFT * low:
+                return False
+            ranges = known.ranges
+            if count and not ranges[0][0] <= allowed[0] <= allowed[-1] < ranges[-1][1]:
+                return False
+        return True
+
+
+def _takes_others(plan: Plan, bound: BoundQuery) -> bool:
+    """Whether a plan can be run over other candidates: it has the query's own vertices, no terms that have some of
+    their own, no numbering by degree, which has other vids."""
+    own = len(plan.candidates) == len(bound.graph.vertices)
+    return own and not plan.terms and not plan.ranked and plan.divisor == 1
+
+
+def _same_tail(before: BoundQuery, after: BoundQuery) -> bool:
+    """Whether the executor is asked for the same."""
+    old, new = before.tail, after.tail
+    return old is new or (
+        (old.count_only, old.wanted, old.direct is None)
+        == (new.count_only, new.wanted, new.direct is None)
+    )
+
+
+def _classes(alike: tuple[QueryVertex, ...] | tuple[QueryEdge, ...]) -> list[int]:
+    """For each query vertex (edge) the first with the same predicate: what the symmetry of a plan rests on."""
+    texts = [element.predicate for element in alike]
+    return [texts.index(text) for text in texts]
+
+
+def _but_for_bounds(compared: tuple[Compare, ...]) -> list[Compare]:
+    return [replace(one, least=0, most=0) for one in compared]
+
+
+class Statements:
+    """The statements of one database, for one snapshot at a time; any number of threads may ask.
+
+    texts : what was parsed, which lasts beyond a snapshot.
+    """
+
+    def __init__(self, texts: Texts | None = None) -> None:
+        self.texts = Texts() if texts is None else texts
+        self._lock = waiting.Lock()
+        self._refused: dict[Hashable, str] = {}
+        self._kept: OrderedDict[Hashable, Statement] = OrderedDict()
+        self._bytes: dict[Hashable, int] = {}  # of each when it was kept, and their sum
+        self._held = 0
+        self._of: Snapshot | None = None
+        forks.watch(self)
+
+    def forked(self) -> None:
+        if self._lock.torn:
+            self._forget(None)
+
+    def find(self, key: Hashable, snapshot: Snapshot) -> Statement | None:
+        """The statement kept for a key, if it is of this snapshot."""
+        with self._lock:
+            if self._of is not snapshot:
+                return None
+            found = self._kept.get(key)
+            if found is not None:
+                self._kept.move_to_end(key)
+            return found
+
+    def refusal(self, key: Hashable, snapshot: Snapshot) -> str | None:
+        """Why a query of this snapshot is neither one pattern nor for columns, where that is known."""
+        with self._lock:
+            return self._refused.get(key) if self._of is snapshot else None
+
+    def refuse(self, key: Hashable, snapshot: Snapshot, why: str) -> None:
+        """Keep why a query runs over rows."""
+        with self._lock:
+            if self._turned_to(snapshot) and len(self._refused) < MOST:
+                self._refused[key] = why
+
+    def _turned_to(self, snapshot: Snapshot) -> bool:
+        """Whether what is kept is of this snapshot from now on; not where it is of a later one."""
+        if self._of is not snapshot:
+            if self._of is not None and self._of.version > snapshot.version:
+                return False
+            self._forget(snapshot)
+        return True
+
+    def keep(self, key: Hashable, snapshot: Snapshot, statement: Statement) -> None:
+        """Keep a statement that ran; forget those of other snapshots, and the longest unused above `MOST` and
+        `MOST_BYTES`."""
+        with self._lock:
+            if not self._turned_to(snapshot):
+                return  # the query ended late
+            known = key in self._kept
+            self._kept[key] = statement
+            if known:
+                return
+            self._bytes[key] = statement.bytes
+            self._held += self._bytes[key]
+            while self._kept and (len(self._kept) > MOST or self._held > MOST_BYTES):
+                oldest, _ = self._kept.popitem(last=False)
+                self._held -= self._bytes.pop(oldest)
+
+    def clear(self) -> None:
+        """Forget all, so that nothing holds the snapshot."""
+        with self._lock:
+            self._forget(None)
+
+    def _forget(self, snapshot: Snapshot | None) -> None:
+        self._kept.clear()
+        self._bytes.clear()
+        self._refused.clear()
+        self._held, self._of = 0, snapshot
+
+    def __len__(self) -> int:
+        return len(self._kept)

@@ -1,0 +1,316 @@
+"""Rows of a query as they are found: an answer larger than memory, taken piece by piece.
+
+The query runs on a thread of its own and waits while `_MOST` pieces wait to be taken, so that a stream holds a bounded
+number of rows however many there are, and so long as it is not read, nothing works.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+import weakref
+from collections import deque
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import TYPE_CHECKING, TypeVar
+
+from gdb import limits
+from gdb.answer.result import Answer, ColumnAnswer, Result, RowAnswer, batch_size, rows_of
+from gdb.answer.summary import Summary
+from gdb.base import forks, waiting
+from gdb.base.closing import Closing
+from gdb.errors import Cancelled, ClosedError, DeviceError, InternalError, QueryError
+from gdb.executor import run as executor
+from gdb.executor import tail as tails
+from gdb.language.parser import parse
+from gdb.language.suspects import suspected
+from gdb.run.interrupt import Cancel, run_interruptibly
+from gdb.run.outcome import Outcome
+from gdb.run.pipeline import answer, ran
+
+if TYPE_CHECKING:
+    from gdb.answer.result import Row
+    from gdb.executor.arrow import Array
+    from gdb.executor.embeddings import Embeddings
+    from gdb.run.by_operators import Change
+    from gdb.run.request import Clock, Request
+    from gdb.run.statements import Statement, Statements
+    from gdb.storage.snapshot import Snapshot
+
+_log = logging.getLogger("gdb")
+T = TypeVar("T")
+
+_MOST = 8  # pieces that wait, beside one in the hands of each worker
+
+
+@dataclass(frozen=True, slots=True)
+class Begun:
+    """What is known of the answer before its first row."""
+
+    columns: list[str]
+    warnings: tuple[str, ...]
+
+
+class Pipe:
+    """Between a query, which gives, and its reader, who takes; each waits for the other."""
+
+    def __init__(self, cancel: threading.Event) -> None:
+        self.cancel = cancel
+        self._guard = waiting.Lock()  # of what follows
+        self._state = threading.Condition(self._guard)
+        self._pieces: deque[Answer] = deque()
+        self.begun: Begun | None = None
+        self.summary: Summary | None = None
+        self._error: BaseException | None = None
+        self._ended = False
+        self.given = 0  # pieces, in all
+        forks.watch(self)
+
+    def forked(self) -> None:
+        """The query runs in the parent, and its thread is not here."""
+        self.cancel, self._state = Cancel(), threading.Condition(self._guard)
+        self._pieces, self._ended = deque(), True
+        self._error = ClosedError(
+            "the stream was begun in the parent process, where its query runs.",
+            "Run the query in this process: db.stream(...).",
+        )
+
+    # ---- the query's side ------------------------------------------------------------------------
+
+    def begin(self, begun: Begun) -> None:
+        with self._guard:
+            self.begun = begun
+            self._state.notify_all()
+
+    def give(self, piece: Answer) -> None:
+        """Add a piece, once there is room.
+
+        Raises
+        ------
+        Cancelled : nobody wants it any more.
+        """
+        with self._guard:
+            while len(self._pieces) >= _MOST and not self.cancel.is_set():
+                self._state.wait(waiting.STEP)
+            if self.cancel.is_set():
+                raise Outcome().cancelled()
+            self._give(piece)
+
+    def give_all(self, answer: Answer) -> None:
+        """Give all rows at once, when nothing is left to be cancelled: what they tell of may be committed."""
+        with self._guard:
+            self._give(answer)
+
+    def _give(self, piece: Answer) -> None:
+        self._pieces.append(piece)
+        self.given += 1
+        self._state.notify_all()
+
+    def run(self, work: Callable[[Pipe], Summary]) -> None:
+        """Do the work whose pieces these are, and keep what it raises for the reader."""
+        summary, error = None, None
+        try:
+            summary = work(self)
+        except BaseException as raised:
+            error = raised
+        with self._guard:
+            self.summary, self._error, self._ended = summary, error, True
+            self._state.notify_all()
+
+    # ---- the reader's side -----------------------------------------------------------------------
+
+    def started(self) -> Begun:
+        """What the answer is; waits until it is known."""
+        with self._guard:
+            waiting.until(self._state, lambda: self.begun is not None or self._ended)
+            if self.begun is None:
+                self._raise()
+                raise InternalError("a query ended without an answer.", "Please report it.")
+            return self.begun
+
+    def take(self) -> Answer | None:
+        """The next piece; None after the last."""
+        with self._guard:
+            waiting.until(self._state, lambda: self._pieces or self._ended)
+            if self._pieces:
+                piece = self._pieces.popleft()
+                self._state.notify_all()
+                return piece
+            self._raise()
+            return None
+
+    def stop(self) -> None:
+        """Want no more."""
+        self.cancel.set()
+        with self._guard:
+            self._pieces.clear()
+            self._state.notify_all()
+
+    def wait(self, impatient: threading.Event) -> None:
+        """Until the query has ended, or `impatient` is set."""
+        with self._guard:
+            waiting.until(self._state, lambda: self._ended or impatient.is_set())
+
+    def _raise(self) -> None:
+        if self._error is not None:
+            raise self._error
+
+
+class Stream(Closing):
+    """The answer of `Database.stream`, read once, from one thread at a time: as tuples by iterating, or as Arrow by
+    `batches`. A `with` block ends the query when it is left; so does `close`, and so does forgetting the stream.
+
+    Iterating raises what `Database.execute` raises, when it comes to it: rows before an error are good. Ctrl-C while
+    waiting for rows ends the query and raises Cancelled. A query that writes is committed before its first row.
+    """
+
+    def __init__(self, pipe: Pipe, work: Callable[[Pipe], Summary], outcome: Outcome) -> None:
+        self._pipe, self._outcome = pipe, outcome
+        self._closed = False
+        self._end = weakref.finalize(self, pipe.stop)
+        # a daemon: a program that ends does not wait for a query whose rows nobody reads
+        self._thread = threading.Thread(
+            target=pipe.run, args=(work,), name="gdb-stream", daemon=True
+        )
+        begun = self._waited(self._begun)
+        self.columns: list[str] = begun.columns
+        self.warnings: tuple[str, ...] = begun.warnings
+
+    def _begun(self) -> Begun:
+        self._thread.start()
+        return self._pipe.started()
+
+    @property
+    def summary(self) -> Summary | None:
+        """How the query went; None until its last row was read."""
+        return self._pipe.summary
+
+    def __iter__(self) -> Iterator[Row]:
+        for piece in self._pieces():
+            yield from rows_of(piece)
+
+    def batches(self, size: int = 65_536) -> Iterator[Array]:
+        """The rows that are left as Arrow, at most `size` at a time, all of one type, as `Result.batches` has them.
+
+        Raises
+        ------
+        TypeProblem : `size` is no positive integer. All that iterating raises.
+        """
+        return self._batches(batch_size(size))
+
+    def _batches(self, size: int) -> Iterator[Array]:
+        for piece in self._pieces():
+            yield from piece.batches(size)
+
+    def _pieces(self) -> Iterator[Answer]:
+        while not self._closed and (piece := self._waited(self._pipe.take)) is not None:
+            yield piece
+
+    def cancelled(self) -> Cancelled:
+        """What to raise for a Ctrl-C that came between two rows; it tells whether what the query wrote is committed."""
+        return self._outcome.cancelled()
+
+    def close(self) -> None:
+        """End the query; wait until it has stopped. Rows that were not read are lost."""
+        self._closed = True
+        impatient = Cancel()
+
+        def stop() -> None:
+            self._pipe.stop()
+            self._end.detach()  # Python drops a Ctrl-C that strikes while it forgets an object
+            if self._thread.ident is not None:  # else Ctrl-C came before it began
+                self._pipe.wait(impatient)
+
+        run_interruptibly(stop, impatient)
+
+    def __repr__(self) -> str:
+        state = "closed" if self._closed else "open"
+        return f"<gdb.Stream of {', '.join(self.columns)}, {state}>"
+
+    def _waited(self, wait: Callable[[], T]) -> T:
+        try:
+            return run_interruptibly(wait, self._pipe.cancel)
+        except KeyboardInterrupt:  # there was something to wait for no longer
+            self.close()
+            raise self.cancelled() from None
+
+
+def streamed(
+    request: Request,
+    snapshot: Snapshot,
+    statements: Statements,
+    change: Change | None,
+    pipe: Pipe,
+) -> Summary:
+    """Run a query over a snapshot and give its rows to a pipe: as they are found where it is one pattern whose rows are
+    told one by one; else, what sorts, groups or has several clauses, when it has all of them.
+
+    Raises
+    ------
+    GdbError : as `gdb.run.pipeline.answer`; where a GPU fails after the first rows, also with the device "auto".
+    """
+
+    def run(request: Request, statement: Statement, snapshot: Snapshot, clock: Clock) -> Result:
+        if not statement.tail.by_part or statement.tail.once is not None:
+            return ran(request, statement, snapshot, clock)
+        return Result(RowAnswer([], []), summary=_given(request, statement, snapshot, clock, pipe))
+
+    found = answer(request, snapshot, statements, change, run)
+    if pipe.begun is None:
+        pipe.begin(Begun(found.columns, found.warnings))
+        if len(found):
+            pipe.give_all(found.answer)
+    return found.summary
+
+
+def _given(
+    request: Request, statement: Statement, snapshot: Snapshot, clock: Clock, pipe: Pipe
+) -> Summary:
+    """Give the rows of a statement, on the CPU where a GPU gives up before the first."""
+    notes = dict.fromkeys((*statement.bound.warnings, *statement.plan.notes.warnings))
+    pipe.begin(Begun([output.name for output in statement.tail.outputs], tuple(notes)))
+    try:
+        return _by_part(request, statement, snapshot, clock, pipe)
+    except QueryError as failed:
+        if failed.line is not None:
+            raise
+        raise suspected(parse(request.text), failed) from None
+    except DeviceError as error:
+        if request.device.lower() != "auto" or pipe.given:
+            raise
+        _log.warning("a GPU gave up, so the query runs on the CPU: %s", error)
+        return _by_part(replace(request, device="cpu"), statement, snapshot, clock, pipe)
+
+
+def _by_part(
+    request: Request, statement: Statement, snapshot: Snapshot, clock: Clock, pipe: Pipe
+) -> Summary:
+    plan, tail = statement.plan, statement.tail
+    device = executor.choose(plan, request.device).device
+    profile = executor.Profile()
+    options = request.options(clock.left(), profile)
+    rows, lock, most = 0, threading.Lock(), limits.rows()
+
+    def take(some: Embeddings) -> None:
+        nonlocal rows
+        made = tails.finish(
+            tail,
+            [tails.part(tail, some, snapshot)],
+            memory=request.memory,
+            cancel=request.cancel,
+            deadline=clock.deadline,
+        )
+        if len(made):
+            with lock:
+                rows += len(made)
+            limits.check_rows(rows, most)
+            pipe.give(ColumnAnswer(made, snapshot))
+
+    run = partial(executor.handed_over, plan, snapshot, options, tail.wanted, take)
+    embeddings = clock.step("run", lambda: run(tail.row_limit, statement.given))
+    return Summary(
+        *(clock.seconds, device, rows, embeddings, profile.kernel_seconds, profile.moved_bytes),
+        bytes_read=clock.usage.bytes_read,
+        evaluator="duckdb",
+    )

@@ -1,0 +1,101 @@
+"""Parsed, checked and logically planned queries by text: what needs no graph is done once, also for queries that write,
+and in transactions."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING
+
+from gdb.base import forks, waiting
+
+if TYPE_CHECKING:
+    from gdb.language.clauses import Query
+    from gdb.language.procedures import Procedure
+    from gdb.logical.operators import Plan
+    from gdb.query_graph import MatchMode
+
+MOST = 256
+"""Texts of one database."""
+MOST_LENGTH = 1 << 20
+"""Characters of all of them: a parsed query takes some hundred times the memory of its text."""
+
+
+class Texts:
+    """The queries of one database; any number of threads may ask."""
+
+    def __init__(self) -> None:
+        self._lock = waiting.Lock()
+        self._forget()
+        forks.watch(self)
+
+    def _forget(self) -> None:
+        self._queries: OrderedDict[str, Query] = OrderedDict()
+        self._warnings: dict[str, dict[frozenset[str], tuple[str, ...]]] = {}
+        self._plans: dict[str, dict[MatchMode, Plan]] = {}
+        self._length = 0
+
+    def forked(self) -> None:
+        if self._lock.torn:
+            self._forget()
+
+    def parsed(self, text: str, pulse: Callable[[], object] = lambda: None) -> Query:
+        """The query that a text is. pulse : called now and then while it is read. Raises as `gdb.language.parser`."""
+        from gdb.language.parser import parse  # `import gdb` stays light
+
+        with self._lock:
+            known = self._queries.get(text)
+            if known is not None:
+                self._queries.move_to_end(text)
+                return known
+        query = parse(text, pulse)
+        with self._lock:
+            if text not in self._queries:
+                self._queries[text] = query
+                self._length += len(text)
+            while self._queries and (len(self._queries) > MOST or self._length > MOST_LENGTH):
+                oldest, _ = self._queries.popitem(last=False)
+                self._length -= len(oldest)
+                self._warnings.pop(oldest, None)
+                self._plans.pop(oldest, None)
+        return query
+
+    def checked(
+        self,
+        query: Query,
+        parameters: Mapping[str, object],
+        procedures: Mapping[str, Procedure],
+        pulse: Callable[[], object] = lambda: None,
+    ) -> tuple[str, ...]:
+        """The warnings of a query. What a check finds depends on the names of the parameters, and with CALL on the
+        procedures that there are. Raises as `gdb.language.checks.check`."""
+        from gdb.language.checks import check
+
+        names = frozenset(parameters)
+        with self._lock:
+            known = self._warnings.get(query.text, {}).get(names)
+        if known is not None:
+            return known
+        found = check(query, parameters, procedures, pulse)
+        with self._lock:
+            if self._keeps(query):
+                self._warnings.setdefault(query.text, {})[names] = found
+        return found
+
+    def planned(self, query: Query, procedures: Mapping[str, Procedure], mode: MatchMode) -> Plan:
+        """The operators of a query that was checked (`gdb.logical.planned`)."""
+        from gdb.logical import planned
+
+        with self._lock:
+            known = self._plans.get(query.text, {}).get(mode)
+        if known is not None:
+            return known
+        found = planned(query, procedures, mode)
+        with self._lock:
+            if self._keeps(query):
+                self._plans.setdefault(query.text, {})[mode] = found
+        return found
+
+    def _keeps(self, query: Query) -> bool:
+        """Whether what is found of a query may be kept: not of a CALL, perhaps of a procedure, as these come and go."""
+        return self._queries.get(query.text) is query and "call" not in query.text.lower()
