@@ -13,7 +13,8 @@ from typing import Any
 import pytest
 
 import gdb
-from gdb.api.database import Database, transaction
+from gdb.api import transaction
+from gdb.api.database import Database
 from gdb.errors import Cancelled, GdbError, QueryTimeout
 from gdb.repl.main import main
 from gdb.repl.session import Session
