@@ -30,6 +30,7 @@ _FLAT = {
 _TEMPORAL = 160
 _LIST, _MAP, _PATH = 56, 232, 160
 _SAMPLED = 32  # items of a list; of one inside it a quarter, and so on
+_SMALL_ROW = 512  # bytes of a row of small values
 _SLACK = 1 << 20  # bytes that a loop may make before its value is looked at
 _TURNS = 64  # after which the clock is looked at
 
@@ -148,9 +149,11 @@ class Pile:
         """Count rows. Of their small values some are looked at; what is large was made for these rows, or is counted
         where it is kept. Raises OutOfBudget.
 
-        made : bytes of the large values that were made for these rows; where they are many, all rows are looked at.
+        made : bytes that were made for these rows; where that is more than rows of small values take, all of them are
+            looked at.
         """
-        some = rows[:: max(1, len(rows) // _SAMPLED)] if made <= _SLACK else rows
+        usual = made <= _SLACK + _SMALL_ROW * len(rows)
+        some = rows[:: max(1, len(rows) // _SAMPLED)] if usual else rows
         if some:
             sizes = [self._new(row) for row in some]
             small = sum(one for one, _ in sizes) * len(rows) // len(some)
