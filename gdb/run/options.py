@@ -252,7 +252,7 @@ def _checked_value(name: str, value: object) -> Value:
     if type(value) is str and value.isascii():
         return value
     if isinstance(value, (list, tuple)):
-        return [_checked_value(name, item) for item in value]
+        return _checked_list(name, value)
     if isinstance(value, (dict, Mapping)):
         return _checked_map(name, value)
     if value is None or isinstance(value, (bool, str)):
@@ -277,6 +277,39 @@ def _checked_value(name: str, value: object) -> Value:
         f"parameter ${name} is a {type(value).__name__}.",
         "Parameters are numbers, booleans, strings, dates and times, None, and lists and dicts of these.",
     )
+
+
+def _checked_list(name: str, values: Sequence[object]) -> list[Value]:
+    """Each item checked; of many plain ones, and of maps of these, which batches are made of, all at once."""
+    if _plain(values):
+        return list(cast("Sequence[Value]", values))
+    columns = _columns_of(values)
+    if columns is not None and all(map(_plain, columns)):
+        return [dict(one) for one in cast("Sequence[dict[str, Value]]", values)]
+    return [_checked_value(name, item) for item in values]
+
+
+def _plain(values: Sequence[object]) -> bool:
+    """Whether all values are of one plain class, and can be kept."""
+    classes = set(map(type, values))
+    if classes == {int}:
+        whole = cast("Sequence[int]", values)
+        return min(whole) in _INT64 and max(whole) in _INT64
+    if classes == {str}:
+        return all(map(str.isascii, cast("Sequence[str]", values)))
+    return classes in ({float}, {bool}, {type(None)})
+
+
+def _columns_of(values: Sequence[object]) -> list[list[object]] | None:
+    """The values of maps that all have the same keys in the same order, a list for each key; else None."""
+    if set(map(type, values)) != {dict}:
+        return None
+    maps = cast("Sequence[dict[object, object]]", values)
+    shapes = set(map(tuple, maps))
+    keys = next(iter(shapes))
+    if len(shapes) > 1 or not set(map(type, keys)) <= {str}:
+        return None
+    return [[one[key] for one in maps] for key in keys]
 
 
 def _checked_map(name: str, value: Mapping[object, object]) -> Value:
@@ -364,11 +397,11 @@ def _one_shape(values: Sequence[Value]) -> bool:
         return False
     if classes <= _SHAPED:
         return True
-    if classes != {dict}:
+    columns = _columns_of(values)
+    if columns is None:
         return False
-    shapes = {(*one, *map(type, one.values())) for one in values if isinstance(one, dict)}
-    (shape, *others) = shapes
-    return not others and set(shape[len(shape) // 2 :]) <= _SHAPED
+    several = [set(map(type, column)) for column in columns]
+    return all(len(some) == 1 and some <= _SHAPED for some in several)
 
 
 def import_root(path: str | os.PathLike[str] | None) -> Path | None:

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from gdb.base.values.kinds import Value
 
 _SAME = frozenset({type(None), bool, int, float, str})
+_NAMES = frozenset({str})
 _EPOCH = python.datetime(1970, 1, 1)
 _FIRST, _AFTER = day_of(1, 1, 1), day_of(10_000, 1, 1)  # the days that Python has
 _MICROSECOND, _SECOND = python.timedelta(microseconds=1), python.timedelta(seconds=1)
@@ -32,6 +33,10 @@ def from_python(value: object) -> Value:
             return value
         case list() | tuple():
             return [item if type(item) in _SAME else from_python(item) for item in value]
+        case dict() if _SAME.issuperset(map(type, value.values())) and _NAMES.issuperset(
+            map(type, value)
+        ):
+            return value
         case dict():
             return {
                 name if type(name) is str else _name(name): (
@@ -64,6 +69,10 @@ def to_python(value: Value) -> object:
     match value:
         case list():
             return [to_python(item) for item in value]
+        case dict() if _SAME.issuperset(map(type, value.values())) and _NAMES.issuperset(
+            map(type, value)
+        ):
+            return value
         case dict():
             return {name: to_python(item) for name, item in value.items()}
         case Date(days) if _FIRST <= days < _AFTER:

@@ -32,6 +32,13 @@ if TYPE_CHECKING:
 _DETACH = "Delete them first, or write DETACH DELETE."
 
 
+def _there(properties: Mapping[str, Value]) -> dict[str, Value]:
+    """The properties that are not null; a copy."""
+    if type(None) in map(type, properties.values()):
+        return {key: value for key, value in properties.items() if value is not None}
+    return dict(properties)
+
+
 class Graph:
     """See the module. changes : of the transaction that a writing query is part of; None for one that reads.
     text : the query's, for errors."""
@@ -151,7 +158,7 @@ class Graph:
 
     def create_node(self, labels: Iterable[str], properties: Mapping[str, Value]) -> NodeValue:
         """A new node, with an id of its own; null properties are left out."""
-        kept: dict[str, Value] = {k: v for k, v in properties.items() if v is not None}
+        kept = _there(properties)
         space, free = self._ids_of_new()
         node = NodeValue(next(free), set(labels), kept, space)
         self._new_nodes.append(node)
@@ -164,7 +171,7 @@ class Graph:
         self, type_: str, start: NodeValue, end: NodeValue, properties: Mapping[str, Value]
     ) -> RelationshipValue:
         """A new relationship; null properties are left out."""
-        kept: dict[str, Value] = {k: v for k, v in properties.items() if v is not None}
+        kept = _there(properties)
         one = RelationshipValue(-1, type_, start, end, kept)
         self._new_edges.append(one)
         self.effects.relationships_created += 1

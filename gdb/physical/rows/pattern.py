@@ -58,8 +58,8 @@ _WITH_NAMES = (
 def visible(row: Row) -> Row:
     """The row without what the user did not name; a copy."""
     for name in row:
-        if is_hidden(name):
-            return {name: value for name, value in row.items() if not is_hidden(name)}
+        if name.startswith(HIDDEN):
+            return {name: value for name, value in row.items() if not name.startswith(HIDDEN)}
     return dict(row)
 
 
