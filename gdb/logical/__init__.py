@@ -13,6 +13,7 @@ from dataclasses import replace
 from gdb.language.clauses import Query
 from gdb.language.procedures import Procedure
 from gdb.logical.build import built
+from gdb.logical.drop_projects import drop_projects
 from gdb.logical.early_limit import early_limit
 from gdb.logical.join_projections import join_projections
 from gdb.logical.merge_matches import merge_matches
@@ -25,7 +26,11 @@ __all__ = ["NAMES", "PASSES", "REWRITES", "improved", "planned"]
 
 REWRITES: tuple[Callable[[Query, MatchMode], Query], ...] = (merge_matches, join_projections)
 """In the order in which they run."""
-PASSES: tuple[Callable[[Operators, Names], Operators], ...] = (early_limit, prune_columns)
+PASSES: tuple[Callable[[Operators, Names], Operators], ...] = (
+    early_limit,
+    prune_columns,
+    drop_projects,
+)
 """In the order in which they run. They are given the operators, and the names asked for in the end."""
 NAMES = tuple(function.__name__ for function in (*REWRITES, *PASSES))
 

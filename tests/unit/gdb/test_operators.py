@@ -161,6 +161,32 @@ def test_prune_columns(text: str, after: list[str]) -> None:
     assert operators(text, "prune_columns") == after
 
 
+@pytest.mark.parametrize(
+    ("text", "after"),
+    [
+        (
+            "MATCH (a) WITH a.x AS x LIMIT 5 WHERE a.y > x RETURN x + 1 AS z",
+            ["MATCH (a)", "Project a.x AS x, a", "Limit 5", "Filter a.y > x", "Project x + 1 AS z"],
+        ),
+        (
+            "MATCH (a) WITH a.x AS x LIMIT 5 RETURN x",
+            ["MATCH (a)", "Project a.x AS x", "Limit 5"],
+        ),
+        ("MATCH (a) RETURN a", ["MATCH (a)", "Project a"]),  # what there is before is not known
+        (
+            "MATCH (a)-->(b) WITH a LIMIT 1 RETURN [b IN [1] | b] AS l, a",  # another b
+            ["MATCH (a)-->(b)", "Project a", "Limit 1", "Project [b IN [1] | b] AS l, a"],
+        ),
+        (
+            "MATCH (a)-->(b) WITH a, b WITH a RETURN [b IN [1] | b] AS l, a",
+            ["MATCH (a)-->(b)", "Project a", "Project [b IN [1] | b] AS l, a"],
+        ),
+    ],
+)
+def test_drop_projects(text: str, after: list[str]) -> None:
+    assert operators(text, "drop_projects") == after
+
+
 def test_what_is_asked_of_the_rows_of_each_operator() -> None:
     query = parse("MATCH (a)-->(b) WITH a AS c, b MATCH (c)-->(d) RETURN c.x AS x, count(b) AS n")
     plan = logical.planned(query, {}, DIFFERENT_EDGES, switched_off={*logical.NAMES})

@@ -109,9 +109,9 @@ def _plain(element: object) -> object:
 
 
 WORTH = {
-    "MATCH (a) WITH a, count(*) AS n RETURN {a: a} AS m": 3,
-    "MATCH (a) WITH a LIMIT 3 WITH a, 1 AS x RETURN {a: a} AS m": 4,
-    "MATCH (a) WITH DISTINCT a.x AS x MATCH (b) WITH x, count(b) AS n RETURN {x: x} AS m": 6,
+    "MATCH (a) WITH a, count(*) AS n RETURN {a: a} AS m": 2,
+    "MATCH (a) WITH a LIMIT 3 WITH a, 1 AS x RETURN {a: a} AS m": 3,
+    "MATCH (a) WITH DISTINCT a.x AS x MATCH (b) WITH x, count(b) AS n RETURN {x: x} AS m": 5,
     "MATCH (a) WITH a, a.x AS x RETURN {a: a} AS m": 0,  # a row for each row
     "UNWIND [1, 2] AS x WITH count(x) AS n RETURN {n: n} AS m": 0,  # nothing is matched
     "MATCH (a) SET a.x = 1 WITH count(a) AS n RETURN n": 0,

@@ -1,0 +1,42 @@
+"""A Project that only leaves names out is dropped where nothing sees them, or where there are none.
+
+Project a.x AS x, a   Filter a.y > x   Project x   Project x + 1 AS z
+Project a.x AS x, a   Filter a.y > x   Project x + 1 AS z
+"""
+
+from __future__ import annotations
+
+from gdb.language.mentions import mentioned
+from gdb.logical.operators import (
+    Aggregate,
+    Names,
+    Operator,
+    Operators,
+    Project,
+    expressions_of,
+    names_after,
+)
+
+
+def drop_projects(operators: Operators, _: Names) -> Operators:
+    """See the module."""
+    found: list[Operator] = []
+    known: Names | None = None  # the names here, from the first operator on that says all of them
+    for operator, after in zip(operators, (*operators[1:], None), strict=True):
+        if isinstance(operator, Project) and operator.narrows:
+            left = names_after(operator, ())
+            if left == known or (after is not None and _sees_only(after, left)):
+                continue
+        found.append(operator)
+        if known is not None or isinstance(operator, (Project, Aggregate)):
+            known = names_after(operator, known or ())
+    return tuple(found)
+
+
+def _sees_only(operator: Operator, names: Names) -> bool:
+    """Whether an operator, of whose rows nothing but its own columns is left, mentions no other names."""
+    if not isinstance(operator, (Project, Aggregate)):
+        return False
+    asked = {name for one in expressions_of(operator) for name in mentioned(one)}
+    rest = {*operator.rest} if isinstance(operator, Aggregate) else set()
+    return asked | rest <= {*names}
