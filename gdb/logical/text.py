@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from typing import TypeAlias
 
 from gdb.language.expression_text import expression_text, name_text
 from gdb.language.printer import clause_text, sort_text
@@ -25,20 +26,26 @@ from gdb.logical.operators import (
 _MADE = re.compile(f"`{MADE}([a-z]+[0-9]+)`")
 
 
-def plan_lines(plan: Plan, indent: str = "") -> Iterator[str]:
+Note: TypeAlias = Callable[[Operator], str]
+"""What stands behind the line of an operator."""
+
+
+def plan_lines(plan: Plan, indent: str = "", note: Note = lambda _: "") -> Iterator[str]:
     """One line for each operator, the first one first; what is done for each row is indented."""
     for number, operators in enumerate(plan.sides):
         if number:
             yield f"{indent}Union{' all' * plan.all[number - 1]}"
         for operator in operators:
-            yield from operator_lines(operator, indent)
+            yield from operator_lines(operator, indent, note)
 
 
-def operator_lines(operator: Operator, indent: str = "") -> Iterator[str]:
+def operator_lines(
+    operator: Operator, indent: str = "", note: Note = lambda _: ""
+) -> Iterator[str]:
     """The line of an operator, and those of what it does for each row."""
-    yield indent + _MADE.sub(r"#\1", operator_text(operator))
+    yield indent + _MADE.sub(r"#\1", operator_text(operator)) + note(operator)
     if isinstance(operator, Apply):
-        yield from plan_lines(operator.plan, indent + "  ")
+        yield from plan_lines(operator.plan, indent + "  ", note)
 
 
 def operator_text(operator: Operator) -> str:

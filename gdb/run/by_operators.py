@@ -7,7 +7,7 @@ All of its operators run over columns (`gdb.physical.columns`), or the first of 
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal, TypeAlias
@@ -21,6 +21,7 @@ from gdb.base.values.sizes import Growing
 from gdb.errors import GdbError, LimitExceeded, ReadOnlyError
 from gdb.language.clauses import Unwind
 from gdb.language.syntax import Call, Parameter
+from gdb.logical.operators import Apply, Operator
 from gdb.logical.text import operator_lines, plan_lines
 from gdb.run.options import half_of_memory
 
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
     from gdb.physical.columns.prefix import Prefix
     from gdb.physical.columns.steps import Chain
     from gdb.physical.rows.batches import Batches
-    from gdb.physical.rows.context import Context
+    from gdb.physical.rows.context import Context, Spent
     from gdb.physical.rows.run import Answer
     from gdb.run.request import Clock, Request
     from gdb.storage.snapshot import Snapshot
@@ -133,7 +134,11 @@ def answered(
         why=made.why,
     )
     if asked.profile:
-        lines = [*_explained(asked, made.choice), *made.lines, *_ran_lines(context, summary)]
+        lines = [
+            *_explained(asked, made.choice, context.spent),
+            *made.lines,
+            *_ran_lines(context, summary),
+        ]
         return Result.of_lines("plan", lines, replace(summary, rows=len(lines)))
     return Result(made.answer, warnings=tuple(dict.fromkeys(warnings)), summary=summary)
 
@@ -224,6 +229,7 @@ def _tried(
     context = _context(request, snapshot, changes, clock)
     try:
         choice = clock.step("plan", lambda: _chosen(request, asked, context, refuse, few))
+        context.spent = {} if asked.profile else None
         return _run(request, asked, context, choice, clock)
     except TooMany:
         return None
@@ -312,20 +318,41 @@ def _context(
 # ---- EXPLAIN and PROFILE -------------------------------------------------------------------------
 
 
-def _explained(asked: Asked, choice: Choice) -> list[str]:
-    """The operators, and where they run."""
+def _explained(asked: Asked, choice: Choice, spent: Mapping[int, Spent] | None = None) -> list[str]:
+    """The operators, and where they run. spent : of those that ran over rows."""
     first = choice.first
+    notes = {} if spent is None else _notes(asked.plan, spent)
+
+    def note(operator: Operator) -> str:
+        return notes.get(id(operator), "")
+
     if choice.columns is not None:
         lines = [f"operator by operator, over columns (DuckDB): {choice.why}"]
         lines += [*plan_lines(asked.plan, "  "), *_chain_lines(choice.columns)]
     elif first is None:
-        lines = [f"operator by operator, over rows: {choice.why}", *plan_lines(asked.plan, "  ")]
+        lines = [f"operator by operator, over rows: {choice.why}"]
+        lines += plan_lines(asked.plan, "  ", note)
     else:
         lines = [f"operator by operator, over columns, then over rows: {choice.why}"]
         lines.append("over columns (DuckDB):")
         lines += [line for one in first.operators for line in operator_lines(one, "  ")]
-        lines += [*_chain_lines(first.chain), "over rows:", *plan_lines(first.rest, "  ")]
+        lines += [*_chain_lines(first.chain), "over rows:", *plan_lines(first.rest, "  ", note)]
     return [*lines, *_early_lines(asked.plan), *(f"warning: {text}" for text in asked.warnings)]
+
+
+def _notes(plan: Plan, spent: Mapping[int, Spent]) -> dict[int, str]:
+    """What each operator made, and took without those before it."""
+    found: dict[int, str] = {}
+    for operators in plan.sides:
+        before = 0.0
+        for operator in operators:
+            if (own := spent.get(id(operator))) is not None:
+                milliseconds = 1e3 * (own.begin + own.seconds - before)
+                found[id(operator)] = f"   {own.rows:,} rows, {milliseconds:.1f} ms"
+                before = own.seconds
+            if isinstance(operator, Apply):
+                found |= _notes(operator.plan, spent)
+    return found
 
 
 def _chain_lines(chain: Chain) -> Iterator[str]:

@@ -18,6 +18,19 @@ if TYPE_CHECKING:
 
 
 @dataclass(slots=True)
+class Spent:
+    """What an operator made, of all times that it ran.
+
+    begin : seconds before its first rows, in which one that writes takes all before it. seconds : until it gave them
+    all, with those of the operators before it.
+    """
+
+    rows: int = 0
+    begin: float = 0.0
+    seconds: float = 0.0
+
+
+@dataclass(slots=True)
 class Context:
     """The run of one query, row by row.
 
@@ -25,6 +38,7 @@ class Context:
     options : how patterns are run. embeddings : how many they had. handled : rows that went into clauses.
     import_root : the folder in which files that are read must lie, None for any.
     procedures : what CALL finds, by name. allowance : what the run may still take.
+    spent : of operators, by id, where that is asked for.
     """
 
     text: str
@@ -39,6 +53,7 @@ class Context:
     handled: int = 0
     import_root: Path | None = None
     procedures: Mapping[str, Procedure] = field(default_factory=dict)
+    spent: dict[int, Spent] | None = None
     _numbers: int = 0
 
     def next_number(self) -> int:

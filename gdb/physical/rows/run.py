@@ -68,6 +68,7 @@ from gdb.physical.rows.batches import (
     regrouped,
 )
 from gdb.physical.rows.calling import called
+from gdb.physical.rows.context import Spent
 from gdb.physical.rows.limiting import stops
 from gdb.physical.rows.matching import Matching, Numbered, extensions
 from gdb.physical.rows.pattern import Pattern, pattern_of, pattern_of_match, visible
@@ -289,7 +290,14 @@ class Runner:
         it."""
         names = names_after(operator, rows.names)
         before = Batches(rows.names, self._counted(rows.parts))
-        return Batches(names, self._parts(operator, before, few, after))
+        spent = self.context.spent
+        if spent is None:
+            return Batches(names, self._parts(operator, before, few, after))
+        own = spent.setdefault(id(operator), Spent())
+        begin = time.perf_counter()
+        parts = self._parts(operator, before, few, after)
+        own.begin += time.perf_counter() - begin
+        return Batches(names, _timed(parts, own))
 
     def _parts(
         self, operator: Operator, rows: Batches, few: Few | None, after: Operator | None
@@ -428,6 +436,17 @@ class Runner:
             inner = self._operator(one, inner)
         for _ in inner.parts:
             pass
+
+
+def _timed(parts: Parts, own: Spent) -> Parts:
+    while True:
+        begin = time.perf_counter()
+        part = next(parts, None)
+        own.seconds += time.perf_counter() - begin
+        if part is None:
+            return
+        own.rows += len(part)
+        yield part
 
 
 def _called(found: Batches, row: Row, missing: Row | None) -> Iterator[Row]:

@@ -243,3 +243,20 @@ ANSWERS = {
 def test_answers(db: Database, text: str, rows: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(by_operators, "WAY", "rows" if rows else "columns")
     assert db.execute(text).fetchall() == ANSWERS[text]
+
+
+def test_profile_says_what_each_operator_made(
+    db: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(by_operators, "WAY", "rows")
+    text = (
+        "PROFILE UNWIND range(1, 10) AS x WITH x WHERE x > 4 CALL (x) { UNWIND [1, 2] AS y RETURN y }"
+        " CREATE (n:New {x: x}) WITH x, count(n) AS m RETURN sum(m) AS s"
+    )
+    lines = [str(line) for (line,) in db.execute(text)]
+    made = [line.split("   ")[-1] for line in lines if line.endswith(" ms")]
+    assert [part.split(" rows, ")[0] for part in made] == [
+        "10",
+        *("6", "6", "12", "12", "12", "12", "6", "6", "1", "1"),
+    ]
+    assert all(float(part.split(" rows, ")[1].removesuffix(" ms")) > -0.1 for part in made)

@@ -50,10 +50,15 @@ def test_what_was_done_is_a_sentence(effects: Effects, text: str) -> None:
     assert sentence(effects) == text
 
 
+def steps(summary: Summary) -> list[str]:
+    """Whether there is machine code already depends on the tests before."""
+    return [step for step in summary.seconds if step != "compile"]
+
+
 def test_a_query_of_one_pattern_goes_through_duckdb(db: Database) -> None:
     summary = db.execute("MATCH (a) RETURN a.name ORDER BY a.name").summary
     assert (summary.evaluator, summary.why, summary.effects) == ("duckdb", "", None)
-    assert list(summary.seconds) == ["parse", "bind", "plan", "run", "tail"]
+    assert steps(summary) == ["parse", "bind", "plan", "run", "tail"]
     assert re.fullmatch(r"4 rows; \S+ m?s on the CPU", str(summary))
 
 
@@ -62,7 +67,7 @@ def test_a_query_over_rows_says_why(db: Database) -> None:
     assert (summary.evaluator, summary.rows, summary.effects) == ("rows", 4, None)
     assert summary.why.startswith("it is more than MATCH and RETURN; ")
     assert summary.why.endswith("the graph is small")
-    assert list(summary.seconds) == ["parse", "bind", "plan", "run", "tail"]
+    assert steps(summary) == ["parse", "bind", "plan", "run", "tail"]
 
 
 def test_a_query_that_writes_says_what_it_did(db: Database) -> None:
@@ -70,7 +75,7 @@ def test_a_query_that_writes_says_what_it_did(db: Database) -> None:
     assert str(summary).startswith(
         "1 node created, 1 relationship created, 1 property set, 1 label"
     )
-    assert list(summary.seconds) == ["parse", "bind", "plan", "run", "tail", "commit"]
+    assert steps(summary) == ["parse", "bind", "plan", "run", "tail", "commit"]
     assert db.execute("MATCH (a {name: 'X'}) SET a.age = 1").summary.effects == Effects()
 
 
