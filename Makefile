@@ -89,6 +89,7 @@ bench: $(STAMP) ## measure; writes benchmarks/RESULTS.md (graphs are read from .
 	$(BIN)/python benchmarks/parse.py --save
 	$(BIN)/python benchmarks/lsqb.py --save
 	$(BIN)/python benchmarks/clauses.py --save
+	$(BIN)/python benchmarks/one_engine.py --save
 	$(BIN)/python benchmarks/ablation.py --save
 	$(BIN)/python benchmarks/temporal.py --save
 

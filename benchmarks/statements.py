@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import shutil
 import subprocess
 import sys
@@ -41,9 +42,18 @@ def python_of(name: str, pythons: list[str]) -> str | None:
 def run(python: str, name: str, folder: Path, nodes: int, limit: float) -> Found | str:
     """What one system measures, as far as it came; or why it did not."""
     command = [python, "-m", "peers.statements", name, str(folder), str(nodes)]
+    here = folder / "here"  # ArcadeDB writes its log where it is run
+    here.mkdir(exist_ok=True)
+    paths = os.pathsep.join([str(HERE), *filter(None, [os.environ.get("PYTHONPATH")])])
     try:
         made = subprocess.run(
-            command, check=False, capture_output=True, text=True, cwd=HERE, timeout=limit
+            command,
+            check=False,
+            capture_output=True,
+            text=True,
+            cwd=here,
+            env={**os.environ, "PYTHONPATH": paths},
+            timeout=limit,
         )
     except subprocess.TimeoutExpired as late:
         print(f"    stopped after {limit:.0f} s", file=sys.stderr)
