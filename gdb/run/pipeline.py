@@ -240,7 +240,7 @@ def _understood(
     """The query as one pattern and its relational tail, and its plan; or why it is none."""
     from gdb.language.binder import bind  # here and below: `import gdb` stays light
     from gdb.language.checks import check
-    from gdb.logical import improved
+    from gdb.logical.rewrites import improved
 
     if query.copying is not None:
         return "it imports files"

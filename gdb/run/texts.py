@@ -83,8 +83,8 @@ class Texts:
         return found
 
     def planned(self, query: Query, procedures: Mapping[str, Procedure], mode: MatchMode) -> Plan:
-        """The operators of a query that was checked (`gdb.logical.planned`)."""
-        from gdb.logical import planned
+        """The operators of a query that was checked (`gdb.logical.planning`)."""
+        from gdb.logical.planning import planned
 
         with self._lock:
             known = self._plans.get(query.text, {}).get(mode)

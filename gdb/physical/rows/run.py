@@ -37,7 +37,6 @@ from gdb.language.clauses import (
     Unwind,
 )
 from gdb.language.syntax import Expression, PathPattern
-from gdb.logical import planned
 from gdb.logical.operators import (
     Aggregate,
     Apply,
@@ -53,6 +52,7 @@ from gdb.logical.operators import (
     behind,
     names_after,
 )
+from gdb.logical.planning import planned
 from gdb.physical.evaluator import Evaluator
 from gdb.physical.rows import projecting, writing
 from gdb.physical.rows.batches import (

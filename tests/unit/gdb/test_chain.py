@@ -13,7 +13,8 @@ import pytest
 
 import gdb
 import gdb.physical.columns.run
-from gdb import Database, errors, logical
+from gdb import Database, errors
+from gdb.logical import rewrites
 from gdb.physical import counting
 from gdb.physical.columns.run import Ran
 from gdb.run import by_operators
@@ -32,7 +33,7 @@ class Ways:
 
     def __init__(self, db: Database, monkeypatch: pytest.MonkeyPatch) -> None:
         self.db, self.patch = db, monkeypatch
-        monkeypatch.setattr(logical, "REWRITES", ())  # which make one pattern of clauses
+        monkeypatch.setattr(rewrites, "REWRITES", ())  # which make one pattern of clauses
         self.ran, self.failed = 0, list[errors.GdbError]()
         run: Callable[..., Ran] = gdb.physical.columns.run.ran
 

@@ -13,8 +13,9 @@ import pytest
 import gdb
 import gdb.physical.columns.run
 import gdb.physical.rows.run
-from gdb import Database, errors, logical
+from gdb import Database, errors
 from gdb.executor.run import Options
+from gdb.logical import rewrites
 from gdb.physical import counting
 from gdb.physical.row_graph import RowGraph
 from gdb.query_graph import QueryEdge, QueryGraph, QueryVertex
@@ -30,7 +31,7 @@ VALUES = {"ints": [1, 2, 5]}
 @pytest.fixture(params=["columns", "rows"])
 def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
     """Queries of several clauses go this way."""
-    monkeypatch.setattr(logical, "REWRITES", ())  # which make one pattern of clauses
+    monkeypatch.setattr(rewrites, "REWRITES", ())  # which make one pattern of clauses
     if request.param == "rows":
         monkeypatch.setattr(by_operators, "WAY", "rows")
     else:

@@ -6,10 +6,11 @@ from dataclasses import replace
 
 import pytest
 
-from gdb import Database, errors, logical
+from gdb import Database, errors
 from gdb.language.checks import check
 from gdb.language.parser import parse
 from gdb.language.syntax import Place, Variable
+from gdb.logical import planning
 from gdb.logical.demand import demands
 from gdb.logical.operators import Column, Project, Sort
 from gdb.logical.text import plan_lines
@@ -105,8 +106,8 @@ def operators(text: str, *passes: str) -> list[str]:
     """The lines of a query's operators, after some passes."""
     query = parse(text)
     check(query, None)
-    off = {*logical.NAMES} - {*passes}
-    return [*plan_lines(logical.planned(query, {}, DIFFERENT_EDGES, switched_off=off))]
+    off = {*planning.NAMES} - {*passes}
+    return [*plan_lines(planning.planned(query, {}, DIFFERENT_EDGES, switched_off=off))]
 
 
 @pytest.mark.parametrize("text", [text for text, wanted in BUILT.items() if wanted])
@@ -189,7 +190,7 @@ def test_drop_projects(text: str, after: list[str]) -> None:
 
 def test_what_is_asked_of_the_rows_of_each_operator() -> None:
     query = parse("MATCH (a)-->(b) WITH a AS c, b MATCH (c)-->(d) RETURN c.x AS x, count(b) AS n")
-    plan = logical.planned(query, {}, DIFFERENT_EDGES, switched_off={*logical.NAMES})
+    plan = planning.planned(query, {}, DIFFERENT_EDGES, switched_off={*planning.NAMES})
     first, second, third, *_ = demands(plan.sides[0], plan.names)
     assert (first.live, first.present, first.wishes) == ({"a", "b"}, {"b"}, {("a", "x")})
     assert (second.live, second.present) == ({"b", "c", "d"}, {"b"})
@@ -199,7 +200,7 @@ def test_what_is_asked_of_the_rows_of_each_operator() -> None:
 
 def test_the_verifier_refuses_what_a_pass_must_not_do() -> None:
     query = parse("MATCH (a) RETURN a ORDER BY a.x")
-    plan = logical.planned(query, {}, DIFFERENT_EDGES)
+    plan = planning.planned(query, {}, DIFFERENT_EDGES)
     (match, project, sort, last) = plan.sides[0]
     assert isinstance(project, Project)
     assert isinstance(sort, Sort)

@@ -7,16 +7,17 @@ import random
 import pytest
 
 import gdb
-from gdb import Database, errors, logical
+from gdb import Database, errors
 from gdb.language.clauses import Match
 from gdb.language.parser import parse
 from gdb.language.printer import printed
+from gdb.logical import planning, rewrites
 from gdb.query_graph import DIFFERENT_EDGES
 from gdb.run import by_operators
 from tests.chain_queries import Expressions, Queries, graph_queries, normal
 
 SEEDS, QUERIES = 6, 25
-REWRITES, PASSES = logical.REWRITES, logical.PASSES
+REWRITES, PASSES = rewrites.REWRITES, planning.PASSES
 VALUES: dict[str, object] = {"ints": [1, 2, 5], "strs": ["a", "b"]}
 
 MERGED = {
@@ -56,14 +57,14 @@ LEFT = [
 @pytest.mark.parametrize("text", [*MERGED, *JOINED, *LEFT])
 def test_what_passes_make_of_a_query(text: str) -> None:
     wanted = {**MERGED, **JOINED}.get(text, text)
-    assert printed(logical.improved(parse(text), DIFFERENT_EDGES)) == printed(parse(wanted))
+    assert printed(rewrites.improved(parse(text), DIFFERENT_EDGES)) == printed(parse(wanted))
 
 
 @pytest.mark.parametrize("text", [*MERGED, *JOINED])
 def test_a_pass_that_is_switched_off_does_nothing(text: str) -> None:
     off = "merge_matches" if text in MERGED else "join_projections"
-    assert off in logical.NAMES
-    assert printed(logical.improved(parse(text), DIFFERENT_EDGES, {off})) == printed(parse(text))
+    assert off in planning.NAMES
+    assert printed(rewrites.improved(parse(text), DIFFERENT_EDGES, {off})) == printed(parse(text))
 
 
 IN_A_ROW = {
@@ -83,7 +84,7 @@ IN_A_ROW = {
 
 @pytest.mark.parametrize("text", IN_A_ROW)
 def test_which_matches_are_one_pattern(text: str) -> None:
-    before, merged = parse(text), logical.improved(parse(text), DIFFERENT_EDGES)
+    before, merged = parse(text), rewrites.improved(parse(text), DIFFERENT_EDGES)
     assert len(merged.parts[0]) == len(before.parts[0]) - max(IN_A_ROW[text] - 1, 0)
     first = merged.parts[0][0]
     assert not isinstance(first, Match) or len({*first.of} or {0}) == IN_A_ROW[text]
@@ -170,21 +171,21 @@ def test_a_pass_changes_no_answer(seed: int, way: str, monkeypatch: pytest.Monke
         for number in range(QUERIES):
             query = Passed(random.Random(1000 * seed + number))
             text = query.text()
-            monkeypatch.setattr(logical, "REWRITES", ())
-            monkeypatch.setattr(logical, "PASSES", ())
+            monkeypatch.setattr(rewrites, "REWRITES", ())
+            monkeypatch.setattr(planning, "PASSES", ())
             wanted = answer(db, text, query.sorted, LONG)
             if wanted is None:
                 continue
-            for rewrites, passes in (
+            for of_tree, of_operators in (
                 (REWRITES[:1], ()),
                 (REWRITES, PASSES),
                 *(((), PASSES[:k]) for k in range(1, len(PASSES) + 1)),
             ):
-                monkeypatch.setattr(logical, "REWRITES", rewrites)
-                monkeypatch.setattr(logical, "PASSES", passes)
+                monkeypatch.setattr(rewrites, "REWRITES", of_tree)
+                monkeypatch.setattr(planning, "PASSES", of_operators)
                 db._statements.clear()
                 db._statements.texts._forget()
                 assert answer(db, text, query.sorted) == wanted, text
-            monkeypatch.setattr(logical, "REWRITES", REWRITES)
-            changed += logical.improved(parse(text), DIFFERENT_EDGES) != parse(text)
+            monkeypatch.setattr(rewrites, "REWRITES", REWRITES)
+            changed += rewrites.improved(parse(text), DIFFERENT_EDGES) != parse(text)
     assert changed > QUERIES // 4
