@@ -227,6 +227,7 @@ def _percentile_row(name: str, between: bool) -> Aggregate:
         lambda: of.Percentile(name, between),
         f"the value at a percentile from 0 to 1, {where}",
         _percentile(name, between),
+        listed=True,
     )
 
 
@@ -271,12 +272,14 @@ ROWS = (
         lambda: of.Deviation("stDev", 1),
         "the standard deviation of a sample",
         _deviation("stDev", 1),
+        listed=True,
     ),
     aggregate(
         "stDevP(value :: NUMBER) :: FLOAT",
         lambda: of.Deviation("stDevP", 0),
         "the standard deviation of a population",
         _deviation("stDevP", 0),
+        listed=True,
     ),
     *(_percentile_row(name, between=False) for name in ("percentileDisc", "percentile_disc")),
     *(_percentile_row(name, between=True) for name in ("percentileCont", "percentile_cont")),

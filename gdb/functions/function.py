@@ -191,6 +191,7 @@ class Aggregate(_Row):
     begin : makes one for a group; what it gathers is what the aggregate means.
     sql : of its argument and whether each value counts once; None where it has none for values of this type.
     repeats : whether it shows how often a value occurs. repeated : its SQL has the argument several times.
+    listed : its SQL gathers all values in a list for Python.
     """
 
     begin: Callable[[], Gathering]
@@ -198,6 +199,7 @@ class Aggregate(_Row):
     sql: GatheredSql | None = None
     repeats: bool = True
     repeated: bool = False
+    listed: bool = False
 
     @property
     def takes(self) -> tuple[Kind, ...]:
@@ -217,6 +219,7 @@ def aggregate(
     *,
     repeats: bool = True,
     repeated: bool = False,
+    listed: bool = False,
 ) -> Aggregate:
     """A row."""
-    return Aggregate(Signature.of(signature), begin, doc, sql, repeats, repeated)
+    return Aggregate(Signature.of(signature), begin, doc, sql, repeats, repeated, listed)

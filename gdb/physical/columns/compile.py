@@ -182,6 +182,7 @@ def _unwound(builder: Builder, relation: Relation, clause: Unwind) -> Relation:
 
 def _counted(builder: Builder, relation: Relation, clause: Unwind, span: range) -> Relation:
     """UNWIND of the integers of a range(), which are made one after the other and never stand in a list."""
+    builder.rows = max(builder.rows, len(span))
     column, series = builder.fresh("u"), builder.fresh("g")
     bounds = (span.start, span[-1], span.step) if span else (1, 0, 1)
     # written out: with parameters DuckDB makes a list of all

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from gdb.functions.library import AGGREGATES
 from gdb.functions.types import SCALARS, Kind, written
 from gdb.language.clauses import SortItem
 from gdb.language.rebuild import rebuilt
@@ -19,6 +20,10 @@ from gdb.physical.columns.translate import ChainTranslator
 
 if TYPE_CHECKING:
     from gdb.language.columns import What
+
+MOST_LISTED = 500_000
+"""Values of a range() that an aggregate gathers in a list: some 200 bytes each, which no budget counts."""
+
 
 # ---- row by row ----------------------------------------------------------------------------------
 
@@ -135,6 +140,9 @@ def aggregated(builder: Builder, relation: Relation, operator: Aggregate) -> Rel
     if relation.weight is not None and not all(map(translator.weighs, calls)):
         relation = builder.expanded(relation)
     for gathered, call in zip(operator.calls, calls, strict=True):
+        if builder.rows > MOST_LISTED and AGGREGATES[call.function.text.lower()].listed:
+            # DuckDB would make a list of them that no budget counts
+            raise builder.refuse(call.place, "an aggregate of so many values is")
         typed = translator.aggregated(call, relation.order, relation.weight)
         column = builder.fresh("a")
         names[gathered.name] = Held(column, typed.type)

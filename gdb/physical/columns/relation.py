@@ -87,6 +87,7 @@ class Builder:
 
     scope : every element that any clause names is numbered in it, whichever clause it stands in.
     whole : how many of the steps make tables of which every row is needed, whatever LIMIT follows.
+    rows : the integers of the longest range() that UNWIND makes rows of.
     reached : the place of the operator that is compiled now.
     partly : what is compiled now makes rows of rows, so that some make some; not what asks whether there is none.
     """
@@ -98,7 +99,7 @@ class Builder:
         self.parameters = Parameters()
         self.steps: list[Step] = []
         self.whole, self.partly = 0, True
-        self.reached = 0
+        self.reached = self.rows = 0
         self.growing = 0  # how many of its parts make strings longer than what they are made of
         self._count = 0
 
