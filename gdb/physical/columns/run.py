@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import math
 import time
 from dataclasses import dataclass, field
 from functools import partial
@@ -39,6 +40,8 @@ if TYPE_CHECKING:
 
 
 _log = logging.getLogger("gdb")
+STARTED = 32
+"""Bytes of a value that a pattern starts from, until its vertices are found."""
 FIRST, TIMES_MORE = 512, 8
 """Where LIMIT is to be filled, the rows of each part that are found at first, and how many times more after that."""
 
@@ -192,6 +195,12 @@ class _Run:
         if not names:
             return [], []
         table = step.bound[names[0]][0]  # all are columns of one relation
+        if len(names) > 1:
+            several = math.prod(len(self.values(table, step.bound[name][1])) for name in names)
+            most, allowance = min(self.session.count(table), several), self.context.allowance
+            level = allowance.made
+            allowance.make(STARTED * most * len(names), "the rows that a pattern starts from")
+            allowance.made = level
         columns = self._rows(table, tuple(step.bound[name][1] for name in names))
         return [vertices.index(n) for n in names], [c.astype(np.uint32) for c in columns]
 
