@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Literal, get_args
+from unittest.mock import patch
 
 from gdb.language.clauses import Query
 from gdb.run import by_operators
@@ -17,11 +18,9 @@ WAYS: tuple[Way, ...] = get_args(Way)
 def forced(way: Way) -> Iterator[None]:
     """Queries run as the library chooses; no query as one pattern and its tail; all operators over columns where they
     can; or over rows."""
-    simple, before = Query.simple, by_operators.WAY
-    if way != "chosen":
-        Query.simple = property(lambda _: None)  # type: ignore[assignment,method-assign]
-        by_operators.WAY = None if way == "operators" else way
-    try:
+    if way == "chosen":
         yield
-    finally:
-        Query.simple, by_operators.WAY = simple, before  # type: ignore[method-assign]
+        return
+    no_pattern = patch.object(Query, "simple", property(lambda _: None))
+    with no_pattern, patch.object(by_operators, "WAY", None if way == "operators" else way):
+        yield

@@ -13,7 +13,7 @@ from gdb.base.values import aggregates as of
 from gdb.base.values.kinds import Value
 from gdb.executor.python_functions import NOT_IN_COLUMNS
 from gdb.functions.by_python import called
-from gdb.functions.function import Aggregate, GatheredSql, aggregate
+from gdb.functions.function import AggregateFunction, GatheredSql, aggregate
 from gdb.functions.nodes import exp
 from gdb.functions.pieces import all_of, chosen, compared, number, or_nothing
 from gdb.functions.types import (
@@ -220,7 +220,7 @@ def _percentile(name: str, between: bool) -> GatheredSql:
     return make
 
 
-def _percentile_row(name: str, between: bool) -> Aggregate:
+def _percentile_row(name: str, between: bool) -> AggregateFunction:
     where = "between two where it lies there" if between else "one of those that there are"
     return aggregate(
         f"{name}(value :: NUMBER, percentile :: NUMBER) :: ANY",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from gdb.functions.by_python import of_row
-from gdb.functions.function import Aggregate, Function, Guarded
+from gdb.functions.function import AggregateFunction, Function, Guarded
 from gdb.functions.nodes import exp
 from gdb.functions.pieces import chosen
 from gdb.functions.types import NULL, Typed
@@ -34,7 +34,7 @@ def _guarded(row: Function, arguments: Sequence[Typed], made: Guarded) -> Typed 
     return Typed(sql, made.value.type)
 
 
-def gathered(row: Aggregate, arguments: Sequence[Typed], distinct: bool) -> Typed | None:
+def gathered(row: AggregateFunction, arguments: Sequence[Typed], distinct: bool) -> Typed | None:
     """An aggregate of some arguments; None where it is not for columns of these types."""
     if row.sql is None or len(arguments) < row.signature.least:
         return None

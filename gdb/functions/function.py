@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
-from gdb.base.values.aggregates import Distinct, Gathering
+from gdb.base.values.aggregates import DistinctValues, Gathering
 from gdb.functions import kinds
 from gdb.functions.kinds import Kind, Known
 
@@ -185,7 +185,7 @@ def null_of_null(apply: Apply) -> Apply:
 
 
 @dataclass(frozen=True, slots=True)
-class Aggregate(_Row):
+class AggregateFunction(_Row):
     """What gathers the values of a group's rows.
 
     begin : makes one for a group; what it gathers is what the aggregate means.
@@ -208,7 +208,7 @@ class Aggregate(_Row):
     def over(self, distinct: bool) -> Gathering:
         """A new one for a group; with `distinct` each value counts once."""
         gathering = self.begin()
-        return Distinct(gathering) if distinct else gathering
+        return DistinctValues(gathering) if distinct else gathering
 
 
 def aggregate(
@@ -220,6 +220,6 @@ def aggregate(
     repeats: bool = True,
     repeated: bool = False,
     listed: bool = False,
-) -> Aggregate:
+) -> AggregateFunction:
     """A row."""
-    return Aggregate(Signature.of(signature), begin, doc, sql, repeats, repeated, listed)
+    return AggregateFunction(Signature.of(signature), begin, doc, sql, repeats, repeated, listed)

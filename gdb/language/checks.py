@@ -254,10 +254,10 @@ def _imported(clause: CallSubquery, frame: Frame) -> dict[str, Known]:
 
 
 def _importing(frame: Frame, clause: Clause) -> Frame:
-    return Frame(frame.told, frame.visible() if _takes(clause) else {})
+    return Frame(frame.told, frame.visible() if takes(clause) else {})
 
 
-def _takes(clause: Clause) -> bool:
+def takes(clause: Clause) -> bool:
     """Whether it is WITH a, b: names only, so that in front of CALL { } they are taken from around it."""
     if not isinstance(clause, With) or clause.where is not None:
         return False

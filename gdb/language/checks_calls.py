@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from gdb.errors import NameProblem, SyntaxProblem
-from gdb.functions.function import Aggregate, Function
+from gdb.functions.function import AggregateFunction, Function
 from gdb.functions.kinds import Known
 from gdb.functions.library import AGGREGATES, FUNCTIONS, NAMES
 from gdb.language.checks_frame import Frame
@@ -14,7 +14,7 @@ from gdb.language.suggest import did_you_mean
 from gdb.language.syntax import Call
 
 
-def called(expression: Call, frame: Frame) -> Function | Aggregate:
+def called(expression: Call, frame: Frame) -> Function | AggregateFunction:
     """What is called.
 
     Raises
@@ -62,7 +62,7 @@ def refuse_aggregate(expression: Call, frame: Frame, nested: bool) -> SyntaxProb
     return frame.problem(SyntaxProblem, expression.place, "InvalidAggregation", message, cure)
 
 
-def _check_star(expression: Call, row: Function | Aggregate, frame: Frame) -> None:
+def _check_star(expression: Call, row: Function | AggregateFunction, frame: Frame) -> None:
     name = row.name
     if expression.star and name != "count":
         message = f"{name}() takes no *."
@@ -73,7 +73,7 @@ def _check_star(expression: Call, row: Function | Aggregate, frame: Frame) -> No
     raise frame.problem(SyntaxProblem, expression.place, "UnexpectedSyntax", message)
 
 
-def _check_number(expression: Call, row: Function | Aggregate, frame: Frame) -> None:
+def _check_number(expression: Call, row: Function | AggregateFunction, frame: Frame) -> None:
     number, least, most = len(expression.arguments), row.signature.least, row.signature.most
     if number >= least and (most is None or number <= most):
         return

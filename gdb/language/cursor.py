@@ -19,7 +19,7 @@ class Brackets:
     """Which brackets belong together, by the numbers of their tokens.
 
     closing : of an opening bracket the one that closes it, if one does.
-    around : of a `:` or `|` the bracket that it stands in, -1 for none.
+    around : of a `:` or `|` the innermost bracket around it, -1 for none.
     with_comma, with_bar : the opening brackets that have a `,` or a `|` in them, outside of inner brackets.
     """
 

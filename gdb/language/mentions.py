@@ -88,7 +88,7 @@ def _of_query(query: Query) -> Iterator[str]:
 def of_clause(clause: Clause) -> Iterator[str]:
     for pattern in _patterns(clause):
         yield from _of_pattern(pattern)
-    for expression in _expressions(clause):
+    for expression in expressions(clause):
         yield from _of_expression(expression)
     match clause:
         case CallSubquery(query=query):
@@ -108,7 +108,8 @@ def _patterns(clause: Clause) -> tuple[PathPattern, ...]:
             return ()
 
 
-def _expressions(clause: Clause) -> Iterator[Expression]:
+def expressions(clause: Clause) -> Iterator[Expression]:
+    """What a clause computes; not what stands in its patterns, or in a query inside it."""
     match clause:
         case Match(where=where) if where is not None:
             yield where

@@ -1,8 +1,8 @@
 """From the clauses of a checked query to operators.
 
-WITH and RETURN are several steps. Beside an aggregate only keys of the groups stand, so that both get a name of the
-groups' rows; ORDER BY and WHERE may say a column's expression again, and then mean the column. What they ask of the
-rows before is passed on as long as they need it:
+WITH and RETURN are several steps. An item with an aggregate is computed from aggregates and grouping keys, which get
+hidden names; ORDER BY and WHERE may repeat the expression of a column, and then mean the column. Names of the rows
+before that they use are passed on until then:
 
     WITH a, count(b) AS n ORDER BY n DESC LIMIT 3 WHERE n > 1
     Aggregate a; count(b)   Project a, n   Sort n DESC   Limit 3   Filter n > 1
@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from gdb.language.aggregation import has_aggregate, is_aggregate
+from gdb.language.checks import takes
 from gdb.language.checks_grouping import brings
 from gdb.language.clauses import (
     CallProcedure,
@@ -110,23 +111,19 @@ class _Builder:
     def apply(self, clause: CallSubquery, names: Names) -> Apply:
         query, imports = clause.query, clause.imports
         if imports is None:  # the first WITH of each side says what it takes
-            sees = names if any(map(_imports, query.parts)) else ()
+            sees = names if any(takes(clauses[0]) for clauses in query.parts) else ()
         else:
             several = tuple(name.text for name in imports)
             sees = names if several == ("*",) else several
         sides = []
         for clauses in query.parts:
-            alone = imports is None and sees and not _imports(clauses)
+            alone = imports is None and sees and not takes(clauses[0])
             nothing = [Project((), clause.place)] if alone else []
             sides.append((*nothing, *self.side(clauses, () if alone else sees)))
         returns = isinstance(query.parts[0][-1], Return)
         plan = Plan(query.text, tuple(sides), query.all, sees, returns)
         brings = plan.names if returns else ()
         return Apply(plan, sees, brings, returns, clause.optional, clause.place)
-
-
-def _imports(clauses: Sequence[Clause]) -> bool:
-    return isinstance(clauses[0], With)
 
 
 # ---- WITH and RETURN -----------------------------------------------------------------------------
@@ -151,16 +148,15 @@ class _Projection:
         where = [_renamed(one, again, shadows) for one in where]
         found: list[Operator] = []
         before = self.names
-        behind_ = [item.expression for item in order] + where
-        if any(map(has_aggregate, [*(c.expression for c in columns), *behind_])):
-            aggregate, columns, behind_ = self._grouped(columns, behind_, shadows)
+        later = [item.expression for item in order] + where
+        if any(map(has_aggregate, [*(c.expression for c in columns), *later])):
+            aggregate, columns, later = self._grouped(columns, later, shadows)
             found.append(aggregate)
             before = names_after(aggregate, before)
         order = [
-            replace(item, expression=e)
-            for item, e in zip(order, behind_[: len(order)], strict=True)
+            replace(item, expression=e) for item, e in zip(order, later[: len(order)], strict=True)
         ]
-        where = behind_[len(order) :]
+        where = later[len(order) :]
         new = tuple(c.name for c in columns)
         cuts = clause.distinct or order or clause.skip is not None or clause.limit is not None
         if not cuts and not found:
@@ -195,9 +191,9 @@ class _Projection:
         others: Sequence[Expression],
         shadows: frozenset[str],
     ) -> tuple[Aggregate, list[Column], list[Expression]]:
-        """The groups, and what is computed from them: the columns, and what stands behind them.
+        """The groups, and what is computed from them: the columns, and the expressions of ORDER BY and WHERE.
 
-        shadows : names that mean something else there.
+        shadows : names that mean something else in these.
         """
         keys: dict[Expression, str] = {}
         calls: dict[Call, str] = {}

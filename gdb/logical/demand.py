@@ -1,12 +1,12 @@
-"""What the operators behind an operator ask of its rows: which names, which properties, and whether each row is asked
-for or only how many there are."""
+"""What later operators need of the rows of an operator: which names, which properties, and whether they need each row
+or only how many there are."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
-from gdb.language.aggregation import ignores_repeats
+from gdb.language.aggregation import ignores_repeats, is_count
 from gdb.language.clauses import Finish, Match, Unwind
 from gdb.language.mentions import mentioned, of_clause
 from gdb.language.resolve import properties
@@ -24,17 +24,17 @@ from gdb.logical.operators import (
 )
 
 _WEIGHED = ("count", "sum", "min", "max")
-"""The aggregates that take a row which stands for several."""
+"""The aggregates that can be computed from rows with a weight."""
 Wishes = frozenset[tuple[str, str]]
 
 
 @dataclass(frozen=True, slots=True)
 class Demand:
-    """What is asked of the rows of an operator.
+    """What later operators need of the rows of an operator.
 
-    live : the names that may be asked for. present : those of them of which no more is asked than whether they are
-        null. wishes : the properties asked for, by name and key.
-    numbers : each row is not asked for, only how many equal ones there are. once : nor how many; only which there are.
+    live : the names that are used. present : those of them that are only tested for null. wishes : the properties that
+        are used, by name and key.
+    numbers : equal rows may be one row with their number. once : not even the number is needed.
     """
 
     live: frozenset[str]
@@ -136,8 +136,7 @@ class _State:
 
 def _counts(call: Call) -> bool:
     """Whether an aggregate asks of its argument only whether it is null."""
-    name = call.function.text.lower()
-    return name == "count" and not call.distinct and len(call.arguments) == 1
+    return is_count(call) and not call.distinct and len(call.arguments) == 1
 
 
 def _weighed(call: Call) -> bool:

@@ -29,6 +29,7 @@ from gdb.language.clauses import (
     Unwind,
 )
 from gdb.language.hidden import HIDDEN, is_hidden
+from gdb.language.mentions import expressions
 from gdb.language.repeated import group_names
 from gdb.language.syntax import (
     Call,
@@ -188,7 +189,7 @@ class Plan:
 
 
 def expressions_of(operator: Operator) -> Iterator[Expression]:
-    """What it computes of its rows; not what stands in a pattern, in a CALL or in what is changed."""
+    """What it computes of its rows; not what is written in its patterns, or in the plan of an Apply."""
     match operator:
         case Project(columns=columns):
             yield from (column.expression for column in columns)
@@ -199,10 +200,10 @@ def expressions_of(operator: Operator) -> Iterator[Expression]:
             yield from (item.expression for item in sorts)
         case Filter(condition=condition):
             yield condition
-        case Unwind(list=of):
-            yield of
-        case Match(where=where) if where is not None:
-            yield where
+        case Distinct() | Limit() | Apply():
+            pass  # LIMIT names nothing of a row
+        case _:
+            yield from expressions(operator)
 
 
 # ---- names ---------------------------------------------------------------------------------------

@@ -6,7 +6,6 @@ All of its operators run over columns (`gdb.physical.columns`), or the first of 
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, replace
@@ -36,7 +35,6 @@ if TYPE_CHECKING:
     from gdb.storage.snapshot import Snapshot
     from gdb.storage.transaction import Changes
 
-_log = logging.getLogger("gdb")
 WAY: Literal["columns", "rows"] | None = None
 """Where all operators run, for tests: over columns, if these can, whatever the graph and the rows; or over rows, which
 are the definition. None: as it is faster."""
@@ -49,7 +47,7 @@ Change: TypeAlias = "Callable[[Request, Clock], AbstractContextManager[Changes]]
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class Planned:
     """A checked query as operators.
 
     why : it is not one pattern and its tail. warnings : of the check. explain, profile : whether its plan is the
@@ -80,7 +78,7 @@ class Choice:
 
 def answered(
     request: Request,
-    asked: Asked,
+    asked: Planned,
     snapshot: Snapshot,
     clock: Clock,
     change: Change | None,
@@ -95,14 +93,13 @@ def answered(
     ------
     GdbError : as `pipeline.answer`; ReadOnlyError, StoreLocked, ChangeRefused where it writes.
     """
-    from gdb.physical.rows.run import plan_writes
+    from gdb.physical.rows.run import writes
 
-    writes = plan_writes(asked.plan)
+    changes_graph = writes(asked.plan)
 
     def run(snapshot: Snapshot, changes: Changes | None) -> _Made:
-        found = _tried(request, asked, snapshot, changes, clock, refuse, few=True)
-        if found is None:  # more rows than were tried
-            found = _tried(request, asked, snapshot, changes, clock, refuse, few=False)
+        given = request, asked, snapshot, changes, clock, refuse
+        found = _tried(*given, few=True) or _tried(*given, few=False)
         assert found is not None
         return found
 
@@ -110,7 +107,7 @@ def answered(
         context = _context(request, snapshot, None, clock)
         lines = _explained(asked, _chosen(request, asked, context, refuse))
         return Result.of_lines("plan", lines, Summary(dict(clock.seconds), "", len(lines)))
-    if not writes:
+    if not changes_graph:
         made = run(snapshot, None)
     elif change is None:
         raise ReadOnlyError("a query that writes was asked of a graph that is only read.")
@@ -120,7 +117,7 @@ def answered(
             made = run(changes.view, changes)
     context = made.context
     warnings = (*asked.warnings, *made.warnings)
-    if context.handled > LARGE and not writes:
+    if context.handled > LARGE and not changes_graph:
         told = f"{context.handled:,} rows went through Python, which is slow: {made.why}"
         warnings = (*warnings, told)
     summary = Summary(
@@ -129,7 +126,7 @@ def answered(
         len(made.answer),
         context.embeddings,
         bytes_read=clock.usage.bytes_read,
-        effects=context.graph.effects if writes else None,
+        effects=context.graph.effects if changes_graph else None,
         evaluator="duckdb" if isinstance(made.answer, ColumnAnswer) else "rows",
         why=made.why,
     )
@@ -165,14 +162,14 @@ def is_small(snapshot: Snapshot) -> bool:
 
 def _chosen(
     request: Request,
-    asked: Asked,
+    asked: Planned,
     context: Context,
     refuse: Callable[[str], None],
     few: bool = True,
 ) -> Choice:
     """few : whether it may be bounded."""
     from gdb.physical.rows.anchored import begins_with_few
-    from gdb.physical.rows.run import plan_writes
+    from gdb.physical.rows.run import writes
 
     plan, why, snapshot = asked.plan, asked.why, context.graph.snapshot
     if WAY == "rows":
@@ -180,7 +177,7 @@ def _chosen(
     small = is_small(snapshot) and WAY is None
     if few and not small and WAY is None and begins_with_few(context, plan):
         return Choice(None, None, f"{why}; it begins with few rows", bounded=True)
-    if plan_writes(plan):
+    if writes(plan):
         why = f"{why}, and it writes"
     elif asked.refused:
         pass
@@ -188,10 +185,10 @@ def _chosen(
         size = snapshot.vertex_count + snapshot.edge_count
         why = f"{why}; with {size:,} nodes and relationships the graph is small"
     else:
-        from gdb.physical.columns.compile import Refused, compiled
+        from gdb.physical.columns.compile import NotForColumns, compiled
 
         found = compiled(context, plan, request.parameters)
-        if not isinstance(found, Refused):
+        if not isinstance(found, NotForColumns):
             return Choice(found, None, why)
         why = f"{why}; over columns it is refused: {found.why}"
         refuse(why)
@@ -216,7 +213,7 @@ def _makes_rows(plan: Plan) -> bool:
 
 def _tried(
     request: Request,
-    asked: Asked,
+    asked: Planned,
     snapshot: Snapshot,
     changes: Changes | None,
     clock: Clock,
@@ -237,7 +234,7 @@ def _tried(
         context.graph.release()
 
 
-def _run(request: Request, asked: Asked, context: Context, choice: Choice, clock: Clock) -> _Made:
+def _run(request: Request, asked: Planned, context: Context, choice: Choice, clock: Clock) -> _Made:
     if choice.columns is not None:
         from gdb.physical.columns.run import attempted
 
@@ -318,7 +315,9 @@ def _context(
 # ---- EXPLAIN and PROFILE -------------------------------------------------------------------------
 
 
-def _explained(asked: Asked, choice: Choice, spent: Mapping[int, Spent] | None = None) -> list[str]:
+def _explained(
+    asked: Planned, choice: Choice, spent: Mapping[int, Spent] | None = None
+) -> list[str]:
     """The operators, and where they run. spent : of those that ran over rows."""
     first = choice.first
     notes = {} if spent is None else _notes(asked.plan, spent)

@@ -23,7 +23,7 @@ from gdb.executor import tail as tails
 from gdb.physical import counting
 from gdb.run.options import kind_of
 from gdb.run.request import Clock, Request
-from gdb.run.statements import Statement, Statements
+from gdb.run.statements import Refusal, Statement, Statements
 
 if TYPE_CHECKING:
     from gdb.executor.arrow import Array
@@ -86,12 +86,11 @@ def _answer(
             from gdb.run.copying import copied
 
             return copied(request, query, query.copying, clock)
-        why = statements.refusal(key, snapshot)
-        if why is not None:
-            rest = snapshot, clock, statements, why, change
-            return _by_operators(request, query, *rest, refused=True)
+        refusal = statements.refusal(key, snapshot)
+        if refusal is not None:
+            return _by_operators(request, query, snapshot, clock, statements, refusal, change)
         understood = _understood(request, query, snapshot, clock)
-        if isinstance(understood, str):
+        if isinstance(understood, Refusal):
             return _by_operators(request, query, snapshot, clock, statements, understood, change)
         bound, plan = understood
         if bound.explain:
@@ -138,7 +137,7 @@ def _on_device(
     if known is None:
         query = clock.step("parse", lambda: _parsed(request, clock, statements))
         understood = _understood(request, query, snapshot, clock)
-        if isinstance(understood, str):
+        if isinstance(understood, Refusal):
             raise NotSupported(
                 f"the columns of this query cannot stay on a GPU: {understood}.", "Use execute()."
             )
@@ -212,7 +211,7 @@ def explained(request: Request, snapshot: Snapshot) -> str:
         if query.copying is not None:
             raise NotSupported("COPY has no plan.", "Run it with execute().")
         understood = _understood(request, query, snapshot, clock)
-        if isinstance(understood, str):
+        if isinstance(understood, Refusal):
             asked = replace(query, explain=True)
             found = _by_operators(request, asked, snapshot, clock, Statements(), understood, None)
             return "\n".join(str(line) for (line,) in found)
@@ -236,23 +235,24 @@ def _parsed(request: Request, clock: Clock, statements: Statements | None = None
 
 def _understood(
     request: Request, query: Query, snapshot: Snapshot, clock: Clock
-) -> tuple[BoundQuery, Plan] | str:
+) -> tuple[BoundQuery, Plan] | Refusal:
     """The query as one pattern and its relational tail, and its plan; or why it is none."""
     from gdb.language.binder import bind  # here and below: `import gdb` stays light
     from gdb.language.checks import check
     from gdb.logical.rewrites import improved
 
     if query.copying is not None:
-        return "it imports files"
+        return Refusal("it imports files")
     better = improved(query, request.mode)
     if better.simple is None:
-        return "it is more than MATCH and RETURN"
+        return Refusal("it is more than MATCH and RETURN")
     try:
         bound = clock.step("bind", lambda: bind(better, snapshot, request.parameters, request.mode))
         told = check(query, request.parameters, request.procedures, clock.check)
     except QueryError as refused:
         # rows may do it all the same; where nothing can, their check tells what is wrong
-        return f"it does not compile as one pattern: {refused.message}"
+        why = f"it does not compile as one pattern: {refused.message}"
+        return Refusal(why, lasting=isinstance(refused, NotSupported))
     if told:
         bound = replace(bound, warnings=(*bound.warnings, *told))
     plan = clock.step("plan", lambda: _planned(request, bound, snapshot))
@@ -265,21 +265,28 @@ def _by_operators(
     snapshot: Snapshot,
     clock: Clock,
     statements: Statements,
-    why: str,
+    refusal: Refusal,
     change: Change | None,
-    refused: bool = False,
 ) -> Result:
     """Operator by operator: over columns, where that is possible, else over rows.
 
-    why : it is not one pattern and its tail. refused : that not all of it is for columns is known.
+    refusal : it is not one pattern and its tail.
     """
-    from gdb.run.by_operators import Asked, answered
+    from gdb.run.by_operators import Planned, answered
 
     warnings = _checked(request, query, statements, clock)
     known = query, request.procedures, request.mode
     plan = clock.step("plan", lambda: statements.texts.planned(*known))
-    asked = Asked(plan, why, warnings, query.explain, query.profile, refused)
-    refuse = partial(statements.refuse, _key(request), snapshot)
+    flags = query.explain, query.profile, refusal.columns
+    asked = Planned(plan, refusal.why, warnings, *flags)
+    keep = partial(statements.refuse, _key(request), snapshot)
+    if refusal.lasting and not refusal.columns:
+        keep(refusal)
+
+    def refuse(why: str) -> None:
+        if refusal.lasting:
+            keep(Refusal(why, columns=True))
+
     return answered(request, asked, snapshot, clock, change, refuse)
 
 
@@ -303,7 +310,8 @@ def _again(
     why = f"over columns it failed: {failed.message}"
     statements = Statements() if statements is None else statements
     query = _parsed(request, clock, statements)
-    return _by_operators(request, query, snapshot, clock, statements, why, None)
+    refusal = Refusal(why, lasting=False)
+    return _by_operators(request, query, snapshot, clock, statements, refusal, None)
 
 
 def _planned(request: Request, bound: BoundQuery, snapshot: Snapshot) -> Plan:

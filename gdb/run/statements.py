@@ -195,6 +195,16 @@ def _but_for_bounds(compared: tuple[Compare, ...]) -> list[Compare]:
     return [replace(one, least=0, most=0) for one in compared]
 
 
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """Why a query is not one pattern and its tail. lasting : whatever the values of its parameters. columns : nor are
+    all of its operators for columns."""
+
+    why: str
+    lasting: bool = True
+    columns: bool = False
+
+
 class Statements:
     """The statements of one database, for one snapshot at a time; any number of threads may ask.
 
@@ -204,7 +214,7 @@ class Statements:
     def __init__(self, texts: Texts | None = None) -> None:
         self.texts = Texts() if texts is None else texts
         self._lock = waiting.Lock()
-        self._refused: dict[Hashable, str] = {}
+        self._refused: dict[Hashable, Refusal] = {}
         self._kept: OrderedDict[Hashable, Statement] = OrderedDict()
         self._bytes: dict[Hashable, int] = {}  # of each when it was kept, and their sum
         self._held = 0
@@ -225,13 +235,13 @@ class Statements:
                 self._kept.move_to_end(key)
             return found
 
-    def refusal(self, key: Hashable, snapshot: Snapshot) -> str | None:
-        """Why a query of this snapshot is neither one pattern nor for columns, where that is known."""
+    def refusal(self, key: Hashable, snapshot: Snapshot) -> Refusal | None:
+        """Why a query of this snapshot is not one pattern and its tail, where that is known."""
         with self._lock:
             return self._refused.get(key) if self._of is snapshot else None
 
-    def refuse(self, key: Hashable, snapshot: Snapshot, why: str) -> None:
-        """Keep why a query runs over rows."""
+    def refuse(self, key: Hashable, snapshot: Snapshot, why: Refusal) -> None:
+        """Keep why a query is not one pattern and its tail."""
         with self._lock:
             if self._turned_to(snapshot) and len(self._refused) < MOST:
                 self._refused[key] = why

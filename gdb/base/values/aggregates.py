@@ -39,7 +39,7 @@ class Gathering(Protocol):
     def result(self) -> Value: ...
 
 
-class Distinct:
+class DistinctValues:
     """An aggregate that each first argument reaches once."""
 
     def __init__(self, inner: Gathering) -> None:

@@ -11,6 +11,7 @@ from gdb.errors import LimitExceeded, QueryError
 from gdb.executor.tail import Output
 from gdb.functions.types import INTEGER, NULL, Kind, Type, written
 from gdb.language.clauses import Match, Unwind
+from gdb.language.hidden import is_hidden
 from gdb.logical.demand import demands
 from gdb.logical.operators import (
     Aggregate,
@@ -42,14 +43,14 @@ LONGEST_SPAN = 10_000_000
 
 
 @dataclass(frozen=True, slots=True)
-class Refused:
+class NotForColumns:
     """why : a plan is not for columns. reached : the place of the operator that is not; in a UNION of some side."""
 
     why: str
     reached: int
 
 
-def compiled(context: Context, plan: Plan, values: Mapping[str, Value]) -> Chain | Refused:
+def compiled(context: Context, plan: Plan, values: Mapping[str, Value]) -> Chain | NotForColumns:
     """A plan as a chain, or why it is none.
 
     Parameters
@@ -61,9 +62,9 @@ def compiled(context: Context, plan: Plan, values: Mapping[str, Value]) -> Chain
     try:
         return _compiled(builder, plan)
     except (QueryError, LimitExceeded) as refused:
-        return Refused(refused.message, builder.reached)
+        return NotForColumns(refused.message, builder.reached)
     except RecursionError as error:
-        return Refused(f"too deep for columns: {error}", builder.reached)
+        return NotForColumns(f"too deep for columns: {error}", builder.reached)
 
 
 def _compiled(builder: Builder, plan: Plan) -> Chain:
@@ -197,7 +198,7 @@ def _with_items(
 ) -> Relation:
     """The relation whose rows `inner` selects, with what UNWIND names."""
     name = clause.variable.text
-    names = {n: h for n, h in relation.names.items() if n != name and not n.startswith(" ")}
+    names = {n: h for n, h in relation.names.items() if n != name and not is_hidden(n)}
     names[name] = held
     rest = tuple(hidden for hidden in relation.hidden if hidden != relation.order)
     found = replace(relation, source=inner, table=False, names=names, hidden=rest, order=None)

@@ -29,7 +29,7 @@ from gdb.logical.operators import (
     Sort,
     behind,
 )
-from gdb.physical.columns.compile import Refused, compiled
+from gdb.physical.columns.compile import NotForColumns, compiled
 from gdb.physical.columns.run import attempted
 from gdb.physical.columns.steps import Chain
 from gdb.physical.rows.batches import MOST, Batches
@@ -75,7 +75,7 @@ def prefix(context: Context, plan: Plan, values: Mapping[str, Value]) -> Prefix 
         kept = Project(tuple(Column(name, Variable(name, place)) for name in live), place)
         begins = Plan(plan.text, ((*first, kept),), (), (), returns=True)
         found = compiled(context, begins, values)
-        if isinstance(found, Refused):
+        if isinstance(found, NotForColumns):
             ends = [one for one in ends if one <= found.reached]
         elif not any(type_.kind is Kind.DURATION for type_ in found.types):
             # a duration over columns is one number

@@ -22,7 +22,6 @@ from gdb.logical.operators import (
     expressions_of,
     names_after,
 )
-from gdb.physical.rows.pattern import pattern_of_match
 from gdb.physical.rows.seek import equality
 
 if TYPE_CHECKING:
@@ -63,7 +62,7 @@ def _begins(context: Context, operators: Operators, names: Names) -> bool:
 
 def _hangs(context: Context, clause: Match, names: Names) -> bool:
     """Whether each part of a pattern has a node that the rows bind, or that a value names."""
-    pattern = pattern_of_match(context.text, clause, context.mode)
+    pattern = context.pattern(clause)
     if pattern.variants or pattern.long or pattern.routes:
         return False
     own = {*pattern.vertices, *pattern.edges}

@@ -7,13 +7,17 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from gdb.physical.rows.pattern import pattern_of_match
+
 if TYPE_CHECKING:
     from gdb.base.allowance import Allowance
     from gdb.base.values.kinds import Value
     from gdb.executor import run as executor
+    from gdb.language.clauses import Match
     from gdb.language.procedures import Procedure
     from gdb.physical.evaluator import Evaluator
     from gdb.physical.rows.graph import Graph
+    from gdb.physical.rows.pattern import Pattern
     from gdb.query_graph import MatchMode
 
 
@@ -55,11 +59,18 @@ class Context:
     procedures: Mapping[str, Procedure] = field(default_factory=dict)
     spent: dict[int, Spent] | None = None
     _numbers: int = 0
+    _patterns: dict[int, tuple[Match, Pattern]] = field(default_factory=dict)
 
     def next_number(self) -> int:
         """A number that no other hidden name of the run has."""
         self._numbers += 1
         return self._numbers
+
+    def pattern(self, clause: Match) -> Pattern:
+        """The pattern of a MATCH, made once."""
+        if id(clause) not in self._patterns:
+            self._patterns[id(clause)] = clause, pattern_of_match(self.text, clause, self.mode)
+        return self._patterns[id(clause)][1]
 
     def pulse(self) -> None:
         """To be called now and then.

@@ -22,7 +22,6 @@ from gdb.errors import InternalError
 from gdb.language.clauses import (
     WRITING,
     CallProcedure,
-    CallSubquery,
     Clause,
     Create,
     Delete,
@@ -71,7 +70,7 @@ from gdb.physical.rows.calling import called
 from gdb.physical.rows.context import Spent
 from gdb.physical.rows.limiting import stops
 from gdb.physical.rows.matching import Matching, Numbered, extensions
-from gdb.physical.rows.pattern import Pattern, pattern_of, pattern_of_match, visible
+from gdb.physical.rows.pattern import Pattern, pattern_of, visible
 from gdb.physical.rows.subqueries import Prepared
 
 if TYPE_CHECKING:
@@ -97,21 +96,10 @@ class Answer:
     rows: list[tuple[Value, ...]]
 
 
-def writes(query: Query) -> bool:
-    """Whether a query changes the graph."""
-    return any(_writes(clause) for clauses in query.parts for clause in clauses)
-
-
-def _writes(clause: Clause) -> bool:
-    if isinstance(clause, CallSubquery):
-        return writes(clause.query)
-    return isinstance(clause, WRITING)
-
-
-def plan_writes(plan: Plan) -> bool:
+def writes(plan: Plan) -> bool:
     """Whether a plan changes the graph."""
     return any(
-        plan_writes(operator.plan) if isinstance(operator, Apply) else isinstance(operator, WRITING)
+        writes(operator.plan) if isinstance(operator, Apply) else isinstance(operator, WRITING)
         for operators in plan.sides
         for operator in operators
     )
@@ -209,7 +197,7 @@ class Runner:
         if len(plan.sides) == 1:
             return self._operators(plan.sides[0], start)
         rows = [row for part in start.parts for row in part]
-        changes = plan_writes(plan)
+        changes = writes(plan)
         found: Batches | None = None
         for every, operators in zip((True, *plan.all), plan.sides, strict=True):
             other = self._operators(operators, Batches(start.names, iter([rows])))
@@ -336,11 +324,7 @@ class Runner:
     # ---- reading -----------------------------------------------------------------------------------
 
     def _matched(self, clause: Match, rows: Batches, few: Few | None) -> Parts:
-        if id(clause) not in self._patterns:
-            pattern = pattern_of_match(self.context.text, clause, self.context.mode)
-            self._patterns[id(clause)] = pattern
-            self._kept.append(clause)
-        pattern = self._patterns[id(clause)]
+        pattern = self.context.pattern(clause)
         fresh = [name for name in pattern.names if name not in rows.names]
         allowance = self.context.allowance
         size = MATCHED if few is None else FIRST
@@ -392,7 +376,7 @@ class Runner:
                 return [row]
             return _called(found, row, missing if operator.optional else None)
 
-        if not plan_writes(plan):
+        if not writes(plan):
             return expanded(allowance, rows.parts, expand)
         return held(allowance, expanded(allowance, held(allowance, rows.parts), expand))
 
