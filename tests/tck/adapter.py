@@ -15,14 +15,11 @@ from gdb.errors import (
     ArithmeticProblem,
     ChangeRefused,
     DeletedProblem,
-    GdbError,
     NameProblem,
     QueryError,
     SyntaxProblem,
     TypeProblem,
 )
-from gdb.language.parser import parse
-from gdb.physical.rows.run import writes
 
 Rows = list[list[object]]
 
@@ -36,18 +33,15 @@ class Session:
     def run(
         self, query: str, params: Mapping[str, object]
     ) -> tuple[list[str] | None, Rows, dict[str, int] | None]:
-        try:
-            changes = writes(parse(query))
-        except GdbError:
-            changes = False
-        before = self._state() if changes else {}
-        found = self.db.execute(query, dict(params), device="cpu", timeout=120)
-        rows = [[_value(cell) for cell in row] for row in found]
-        effects = _between(before, self._state()) if changes else {}
-        done = found.summary.effects
-        if changes and done is not None:  # relationships have no lasting ids to be told apart by
-            effects["+relationships"] = done.relationships_created
-            effects["-relationships"] = done.relationships_deleted
+        with self.db.snapshot() as before:
+            found = self.db.execute(query, dict(params), device="cpu", timeout=120)
+            rows = [[_value(cell) for cell in row] for row in found]
+            done, effects = found.summary.effects, dict[str, int]()
+            if done is not None:
+                effects = _between(_state(before), _state(self.db))
+                # relationships have no lasting ids to be told apart by
+                effects["+relationships"] = done.relationships_created
+                effects["-relationships"] = done.relationships_deleted
         return found.columns, rows, effects
 
     def procedure(
@@ -60,30 +54,31 @@ class Session:
 
         self.db.register_procedure(signature, answer)
 
-    def _state(self) -> dict[str, Counter[object]]:
-        """Everything in the graph, as the TCK counts side effects."""
-        state: dict[str, Counter[object]] = {
-            name: Counter() for name in ("nodes", "relationships", "labels", "properties")
-        }
-        for (node,) in self.db.execute("MATCH (n) RETURN n", device="cpu"):
-            state["nodes"][node.id] += 1
-            for label in node.labels:
-                state["labels"][label] = 1
-            for key, value in node.properties.items():
-                state["properties"]["node", node.id, key, repr(value)] += 1
-        for (one,) in self.db.execute("MATCH ()-[r]->() RETURN r", device="cpu"):
-            name = one.type, one.start, one.end
-            state["relationships"][name] += 1
-            for key, value in one.properties.items():
-                state["properties"]["relationship", name, key, repr(value)] += 1
-        return state
-
     def close(self) -> None:
         self.db.close()
 
 
 def new_graph() -> Session:
     return Session()
+
+
+def _state(graph: gdb.Database | gdb.HeldSnapshot) -> dict[str, Counter[object]]:
+    """Everything in the graph, as the TCK counts side effects."""
+    state: dict[str, Counter[object]] = {
+        name: Counter() for name in ("nodes", "relationships", "labels", "properties")
+    }
+    for (node,) in graph.execute("MATCH (n) RETURN n", device="cpu"):
+        state["nodes"][node.id] += 1
+        for label in node.labels:
+            state["labels"][label] = 1
+        for key, value in node.properties.items():
+            state["properties"]["node", node.id, key, repr(value)] += 1
+    for (one,) in graph.execute("MATCH ()-[r]->() RETURN r", device="cpu"):
+        name = one.type, one.start, one.end
+        state["relationships"][name] += 1
+        for key, value in one.properties.items():
+            state["properties"]["relationship", name, key, repr(value)] += 1
+    return state
 
 
 def _between(

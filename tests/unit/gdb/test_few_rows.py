@@ -10,7 +10,7 @@ import pytest
 import gdb
 from gdb import Database, errors
 from gdb.physical.rows import run
-from gdb.run import by_operators
+from gdb.run import by_operators, pipeline
 from tests.chain_queries import Queries, graph_queries, normal
 
 SEEDS, QUERIES = 4, 40
@@ -126,3 +126,26 @@ def answer(db: Database, text: str, sorted_: bool) -> list[str] | type[Exception
         return normal(db.execute(text, VALUES).fetchall(), sorted_, "collect" in text)
     except errors.QueryError as error:
         return type(error)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "MATCH (a:P {id: $i}) RETURN keys(a) AS k",  # not for SQL
+        "MATCH (a:P {id: $i}) OPTIONAL MATCH (a)-->(b) RETURN count(b) AS n",
+    ],
+)
+def test_what_is_not_one_pattern_is_found_out_once(
+    db: Database, text: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen: list[int] = []
+    understood = pipeline._understood
+
+    def counted(*given: object) -> object:
+        seen.append(1)
+        return understood(*given)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(pipeline, "_understood", counted)
+    for i in (3, 4, 5):
+        assert len(db.execute(text, {"i": i}).fetchall()) == 1
+    assert len(seen) == 1
