@@ -29,8 +29,9 @@ from gdb import planner
 from gdb.executor import run
 from gdb.executor.gpu import memory, special
 from gdb.executor.run import Options, Profile
-from gdb.language.binder import bind
 from gdb.language.parser import parse
+from gdb.logical.planning import planned
+from gdb.physical.binder import bind, one_pattern
 from gdb.run import options
 from gdb.storage.store import Store
 from gpu import COMPILING, loaded, unready
@@ -120,7 +121,10 @@ def device(db: gdb.Database, listing: Listing) -> Run:
 def host(store: Store, listing: Listing) -> Run:
     """By the executor, to a taker that looks at nothing."""
     snapshot = store.snapshot()
-    bound = bind(parse(listing.query), snapshot, {}, options.match_mode("DIFFERENT EDGES"))
+    mode = options.match_mode("DIFFERENT EDGES")
+    asked = one_pattern(planned(parse(listing.query), {}, mode))
+    assert asked is not None
+    bound = bind(asked, snapshot, {}, mode)
     few = listing.limit is not None
     plan = planner.plan(bound.graph, snapshot, counting=False, few=few)
 

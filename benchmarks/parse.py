@@ -21,9 +21,10 @@ import numpy as np
 
 import gdb
 import results
-from gdb.language.binder import bind
 from gdb.language.checks import check
 from gdb.language.parser import parse
+from gdb.logical.planning import planned
+from gdb.physical.binder import bind, one_pattern
 from gdb.planner import plan
 from gdb.query_graph import DIFFERENT_EDGES
 from gdb.storage.snapshot import Snapshot
@@ -78,12 +79,15 @@ def timed(work: Callable[[], object], repeat: int) -> float:
 def steps(text: str, snapshot: Snapshot, repeat: int) -> dict[str, float]:
     """Milliseconds of each step."""
     read = parse(text)
-    bound = bind(read, snapshot, {}, DIFFERENT_EDGES)
+    asked = one_pattern(planned(read, {}, DIFFERENT_EDGES))
+    assert asked is not None
+    bound = bind(asked, snapshot, {}, DIFFERENT_EDGES)
     make = partial(plan, bound.graph, snapshot, counting=bound.tail.count_only)
     return {
         "parse": timed(lambda: parse(text), repeat),
         "check": timed(lambda: check(read, ()), repeat),
-        "bind": timed(lambda: bind(read, snapshot, {}, DIFFERENT_EDGES), repeat),
+        "operators": timed(lambda: planned(read, {}, DIFFERENT_EDGES), repeat),
+        "bind": timed(lambda: bind(asked, snapshot, {}, DIFFERENT_EDGES), repeat),
         "plan": timed(make, repeat),
     }
 

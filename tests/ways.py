@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from typing import Literal, get_args
 from unittest.mock import patch
 
-from gdb.language.clauses import Query
+from gdb.physical import binder
 from gdb.run import by_operators
 
 Way = Literal["chosen", "operators", "columns", "rows"]
@@ -21,6 +21,6 @@ def forced(way: Way) -> Iterator[None]:
     if way == "chosen":
         yield
         return
-    no_pattern = patch.object(Query, "simple", property(lambda _: None))
+    no_pattern = patch.object(binder, "one_pattern", lambda _: None)
     with no_pattern, patch.object(by_operators, "WAY", None if way == "operators" else way):
         yield

@@ -69,7 +69,7 @@ def canonical(
     Examples
     --------
     >>> from gdb.language.parser import parse
-    >>> canonical(parse("MATCH (a) WHERE 30 < 5 AND 2 > 1 RETURN a").simple.matches[0].where, {})
+    >>> canonical(parse("MATCH (a) WHERE 30 < 5 AND 2 > 1 RETURN a").parts[0][0].where, {})
     '(1 < 2) AND (30 < 5)'
     """
     return _Writer(parameters, named).text(expression)

@@ -290,19 +290,8 @@ class Query:
             return clause if isinstance(clause, CallProcedure) else None
         return None
 
-    @property
-    def simple(self) -> Simple | None:
-        """The query, where it is one or several MATCH, none of them optional, and RETURN."""
-        if len(self.parts) != 1 or len(self.parts[0]) < 2:
-            return None
-        *first, last = self.parts[0]
-        matches = tuple(_hoisted(c) for c in first if isinstance(c, Match) and not c.optional)
-        if len(matches) < len(first) or not isinstance(last, Return):
-            return None
-        return Simple(self.text, matches, last, self.explain, self.profile)
 
-
-def _hoisted(match: Match) -> Match:
+def hoisted(match: Match) -> Match:
     """The same clause with the conditions of its nodes and single relationships behind its patterns."""
     moved: list[Expression] = []
     if not any(
@@ -333,14 +322,3 @@ def _hoisted(match: Match) -> Match:
 
 
 Part = TypeVar("Part", NodePattern, RelationshipPattern)
-
-
-@dataclass(frozen=True, slots=True)
-class Simple:
-    """A query that is MATCH, once or more often, and RETURN: what `binder.bind` reads."""
-
-    text: str = field(compare=False)
-    matches: tuple[Match, ...]
-    returning: Return
-    explain: bool = False
-    profile: bool = False

@@ -57,7 +57,7 @@ def parse(text: str, pulse: Callable[[], object] | None = None) -> Query:
 
     Examples
     --------
-    >>> parse("MATCH (a:Person)-->(b) RETURN count(*) AS n").simple.returning.items[0].name
+    >>> parse("MATCH (a:Person)-->(b) RETURN count(*) AS n").parts[0][1].items[0].name
     'n'
     """
     try:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Set
+from collections.abc import Iterable, Set
 
 from gdb.errors import NotSupported
-from gdb.language.clauses import Clause, Match, Query, Return, Simple
+from gdb.language.clauses import Match
 from gdb.language.existence import is_edge_test
 from gdb.language.named_by import HasNamed
 from gdb.language.report import problem
@@ -15,12 +15,10 @@ from gdb.language.syntax import (
     Comparison,
     Expression,
     ListComprehension,
-    Literal,
     MapLiteral,
     MapProjection,
     NodePattern,
     Not,
-    Parameter,
     PathMode,
     PathPattern,
     PatternComprehension,
@@ -36,7 +34,6 @@ from gdb.language.value_types import IsNormalized, IsTyped
 _HOPS = "Write each relationship out, one query for each length."
 _PARAMETER = "Pass the list as a $parameter."
 _IN_MATCH = "Write it in MATCH, separated by a comma."
-_ONE_MATCH = "Write all patterns in one MATCH, separated by commas, and RETURN."
 _KINDS: dict[type[Expression], tuple[str, str]] = {
     MapLiteral: ("maps as values are", "Return the values as columns."),
     MapProjection: ("maps as values are", "Return the values as columns."),
@@ -50,55 +47,22 @@ _KINDS: dict[type[Expression], tuple[str, str]] = {
 }
 
 
-def refuse_clauses(query: Query) -> NotSupported:
-    """The error for a query that is not MATCH and RETURN, at the first clause that is something else."""
-    if len(query.parts) > 1:
-        what, place = "UNION", query.parts[1][0].place
-    else:
-        clause = _first_other(query.parts[0])
-        what, place = _shown(clause), clause.place
-    return problem(NotSupported, query.text, place, f"{what} is not supported yet.", _ONE_MATCH)
-
-
-def _first_other(clauses: tuple[Clause, ...]) -> Clause:
-    for number, clause in enumerate(clauses):
-        plain = isinstance(clause, Match) and not clause.optional
-        if not plain and (not number or not isinstance(clause, Return)):
-            return clause
-    return clauses[-1]
-
-
-def _shown(clause: Clause) -> str:
-    if isinstance(clause, Match):
-        return "OPTIONAL MATCH" if clause.optional else "MATCH without RETURN"
-    if isinstance(clause, Return):
-        return "RETURN without MATCH"
-    return type(clause).__name__.removesuffix("Subquery").removesuffix("Procedure").upper()
-
-
-def check(query: Simple) -> None:
-    """Refuse what patterns and expressions have that the binder has not.
+def check(text: str, matches: Iterable[Match]) -> None:
+    """Refuse what patterns and their conditions have that one compiled pattern has not.
 
     Raises
     ------
     NotSupported : with the place.
     """
-    for match in query.matches:
+    for match in matches:
         for path in match.patterns:
-            _check_path(query.text, path)
-    for expression in _expressions(query):
-        check_expression(query.text, expression)
-    for condition in _conditions(query):
-        check_expression(query.text, condition, _lengths(condition))
-    for count in (query.returning.skip, query.returning.limit):
-        if count is not None and not isinstance(count, (Literal, Parameter)):
-            raise problem(
-                NotSupported,
-                query.text,
-                count.place,
-                "a calculated SKIP or LIMIT is not supported yet.",
-                "Pass the number as a $parameter.",
-            )
+            _check_path(text, path)
+            for element in _elements(path):
+                for _, value in element.properties:
+                    check_expression(text, value)
+        for condition in () if match.where is None else conjuncts(match.where):
+            if not is_edge_test(condition):  # which belongs to the query graph
+                check_expression(text, condition, _lengths(condition))
 
 
 def check_expression(
@@ -124,13 +88,6 @@ def refused(part: Expression) -> tuple[str, str] | None:
             return _KINDS.get(type(part))
 
 
-def _conditions(query: Simple) -> Iterator[Expression]:
-    """Of WHERE; a pattern in it that belongs to the query graph is none."""
-    for match in query.matches:
-        if match.where is not None:
-            yield from (part for part in conjuncts(match.where) if not is_edge_test(part))
-
-
 def _lengths(condition: Expression) -> frozenset[Expression]:
     """The maps of duration({hours: 24}) in a comparison: what `compared.py` cannot do with them, no one can."""
     inner = condition.operand if isinstance(condition, Not) else condition
@@ -139,16 +96,6 @@ def _lengths(condition: Expression) -> frozenset[Expression]:
     calls = (part for part in walk(inner) if isinstance(part, Call))
     durations = (call for call in calls if call.function.text.lower() == "duration")
     return frozenset(part for call in durations for part in call.arguments)
-
-
-def _expressions(query: Simple) -> Iterator[Expression]:
-    """All that is to be translated besides the conditions."""
-    for match in query.matches:
-        for path in match.patterns:
-            for element in _elements(path):
-                yield from (value for _, value in element.properties)
-    yield from (item.expression for item in query.returning.items)
-    yield from (item.expression for item in query.returning.order)
 
 
 def _elements(path: PathPattern) -> list[NodePattern | RelationshipPattern]:

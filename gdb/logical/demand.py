@@ -3,14 +3,15 @@ or only how many there are."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Literal, TypeAlias
 
 from gdb.language.aggregation import ignores_repeats, is_count
 from gdb.language.clauses import Finish, Match, Unwind
 from gdb.language.mentions import mentioned, of_clause
 from gdb.language.resolve import properties
-from gdb.language.syntax import Call, Expression, Variable
+from gdb.language.syntax import Call, Expression, HasLabels, Variable, walk
 from gdb.logical.operators import (
     Aggregate,
     Apply,
@@ -26,6 +27,8 @@ from gdb.logical.operators import (
 _WEIGHED = ("count", "sum", "min", "max")
 """The aggregates that can be computed from rows with a weight."""
 Wishes = frozenset[tuple[str, str]]
+Told: TypeAlias = Literal["id", "labels", "type"]
+_TOLD: Mapping[str, Told] = {"id": "id", "labels": "labels", "type": "type"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +36,7 @@ class Demand:
     """What later operators need of the rows of an operator.
 
     live : the names that are used. present : those of them that are only tested for null. wishes : the properties that
-        are used, by name and key.
+        are used, by name and key. told : what else of elements, by name: "id", "labels", "type".
     numbers : equal rows may be one row with their number. once : not even the number is needed.
     """
 
@@ -42,6 +45,7 @@ class Demand:
     wishes: Wishes = frozenset()
     numbers: bool = False
     once: bool = False
+    told: frozenset[tuple[str, Told]] = frozenset()
 
 
 def demands(operators: Sequence[Operator], names: Iterable[str]) -> list[Demand]:
@@ -63,11 +67,13 @@ class _State:
     wishes: set[tuple[str, str]] = field(default_factory=set)
     numbers: bool = False
     once: bool = False
+    told: set[tuple[str, Told]] = field(default_factory=set)
 
     def demand(self) -> Demand:
         present = frozenset(self.live - self.valued)
         wishes = frozenset(self.wishes)
-        return Demand(frozenset(self.live), present, wishes, self.numbers, self.once)
+        told = frozenset(self.told)
+        return Demand(frozenset(self.live), present, wishes, self.numbers, self.once, told)
 
     def before(self, operator: Operator) -> None:
         match operator:
@@ -84,6 +90,8 @@ class _State:
                 self.numbers = self.once = True
             case Sort(keys=keys):
                 self._ask([key.expression for key in keys])
+                plain = [k.expression for k in keys if isinstance(k.expression, Variable)]
+                self.told |= {(key.name, "id") for key in plain}  # elements are in this order
             case Filter(condition=condition):
                 self._ask([condition])
             case Limit():
@@ -99,7 +107,8 @@ class _State:
                 self._names(sees)
                 self.numbers = self.once = False
             case Finish():
-                self.live, self.valued, self.wishes = set(), set(), set()
+                self.live, self.valued = set(), set()
+                self.wishes, self.told = set(), set()
             case _:
                 self._names(of_clause(operator))
                 self.numbers = self.once = False
@@ -113,11 +122,12 @@ class _State:
         for expression in expressions:
             self._names(mentioned(expression))
         self.wishes |= properties(expressions)
+        self.told |= {told for one in expressions for part in walk(one) for told in _told(part)}
 
     def _columns(self, columns: Sequence[Column], calls: Sequence[Call]) -> None:
         """What columns and aggregates ask of the rows before, of which nothing else is left."""
-        behind = self.live, self.valued, self.wishes
-        self.live, self.valued, self.wishes = set(), set(), set()
+        behind = self.live, self.valued, self.wishes, self.told
+        self.live, self.valued, self.wishes, self.told = set(), set(), set(), set()
         for column in columns:
             if isinstance(column.expression, Variable):
                 name = column.expression.name
@@ -125,6 +135,7 @@ class _State:
                 if column.name in behind[1]:
                     self.valued.add(name)
                 self.wishes |= {(name, key) for of, key in behind[2] if of == column.name}
+                self.told |= {(name, what) for of, what in behind[3] if of == column.name}
             else:
                 self._ask([column.expression])
         for call in calls:
@@ -132,6 +143,17 @@ class _State:
                 self.live.add(call.arguments[0].name)
             else:
                 self._ask([call])
+
+
+def _told(part: Expression) -> Iterator[tuple[str, Told]]:
+    """What a part of an expression asks of an element, but for its properties."""
+    match part:
+        case HasLabels(subject=Variable(name=name)):
+            yield from ((name, "labels"), (name, "type"))
+        case Call(function=function, arguments=(Variable(name=name),)):
+            told = _TOLD.get(function.text.lower())
+            if told is not None:
+                yield name, told
 
 
 def _counts(call: Call) -> bool:

@@ -30,8 +30,8 @@ if TYPE_CHECKING:
     from gdb.executor.gpu.rows import Pick
     from gdb.executor.plan import Plan
     from gdb.executor.tail import Tail
-    from gdb.language.binder import BoundQuery
     from gdb.language.clauses import Query
+    from gdb.physical.binder import BoundQuery
     from gdb.run.by_operators import Change
     from gdb.storage.adjacency import I64
     from gdb.storage.snapshot import Snapshot
@@ -89,16 +89,16 @@ def _answer(
         refusal = statements.refusal(key, snapshot)
         if refusal is not None:
             return _by_operators(request, query, snapshot, clock, statements, refusal, change)
-        understood = _understood(request, query, snapshot, clock)
+        understood = _understood(request, query, snapshot, clock, statements)
         if isinstance(understood, Refusal):
             return _by_operators(request, query, snapshot, clock, statements, understood, change)
         bound, plan = understood
-        if bound.explain:
+        if query.explain:
             lines = clock.step("explain", lambda: _explained(request, bound, plan, snapshot))
             summary = Summary(dict(clock.seconds), "", len(lines))
             return Result.of_lines("plan", lines, summary)
         statement = Statement.of(bound, plan)
-        if bound.profile:
+        if query.profile:
             return _profiled(request, statement, snapshot, clock)
     else:
         try:
@@ -136,13 +136,13 @@ def _on_device(
     known = statements.find(key, snapshot)
     if known is None:
         query = clock.step("parse", lambda: _parsed(request, clock, statements))
-        understood = _understood(request, query, snapshot, clock)
+        understood = _understood(request, query, snapshot, clock, statements)
         if isinstance(understood, Refusal):
             raise NotSupported(
                 f"the columns of this query cannot stay on a GPU: {understood}.", "Use execute()."
             )
         bound, plan = understood
-        if bound.explain or bound.profile:
+        if query.explain or query.profile:
             raise NotSupported("a plan is no column of ids.", "Use execute() or explain().")
         statement = Statement.of(bound, plan)
     else:
@@ -210,10 +210,11 @@ def explained(request: Request, snapshot: Snapshot) -> str:
         query = _parsed(request, clock)
         if query.copying is not None:
             raise NotSupported("COPY has no plan.", "Run it with execute().")
-        understood = _understood(request, query, snapshot, clock)
+        statements = Statements()
+        understood = _understood(request, query, snapshot, clock, statements)
         if isinstance(understood, Refusal):
             asked = replace(query, explain=True)
-            found = _by_operators(request, asked, snapshot, clock, Statements(), understood, None)
+            found = _by_operators(request, asked, snapshot, clock, statements, understood, None)
             return "\n".join(str(line) for (line,) in found)
         return "\n".join(_explained(request, *understood, snapshot))
 
@@ -234,23 +235,22 @@ def _parsed(request: Request, clock: Clock, statements: Statements | None = None
 
 
 def _understood(
-    request: Request, query: Query, snapshot: Snapshot, clock: Clock
+    request: Request, query: Query, snapshot: Snapshot, clock: Clock, statements: Statements
 ) -> tuple[BoundQuery, Plan] | Refusal:
     """The query as one pattern and its relational tail, and its plan; or why it is none."""
-    from gdb.language.binder import bind  # here and below: `import gdb` stays light
-    from gdb.language.checks import check
-    from gdb.logical.rewrites import improved
+    from gdb.physical.binder import bind, one_pattern  # `import gdb` stays light
 
     if query.copying is not None:
         return Refusal("it imports files")
-    better = improved(query, request.mode)
-    if better.simple is None:
-        return Refusal("it is more than MATCH and RETURN")
+    told = _checked(request, query, statements, clock)
+    known = query, request.procedures, request.mode
+    asked = one_pattern(clock.step("plan", lambda: statements.texts.planned(*known)))
+    if asked is None:
+        return Refusal("it is more than one pattern and what is made of its rows")
     try:
-        bound = clock.step("bind", lambda: bind(better, snapshot, request.parameters, request.mode))
-        told = check(query, request.parameters, request.procedures, clock.check)
+        bound = clock.step("bind", lambda: bind(asked, snapshot, request.parameters, request.mode))
     except QueryError as refused:
-        # rows may do it all the same; where nothing can, their check tells what is wrong
+        # rows may do it all the same
         why = f"it does not compile as one pattern: {refused.message}"
         return Refusal(why, lasting=isinstance(refused, NotSupported))
     if told:
@@ -451,9 +451,13 @@ def _most_rows(tail: Tail) -> int | None:
 
 
 def _explained(request: Request, bound: BoundQuery, plan: Plan, snapshot: Snapshot) -> list[str]:
+    from gdb.logical.text import operator_lines
     from gdb.planner.explain import explain
 
     lines = explain(plan, snapshot, request.options(request.timeout)).splitlines()
+    asked = bound.sources.asked
+    if asked.several:
+        lines += [line for operator in asked.behind for line in operator_lines(operator)]
     known = "\n".join(lines)
     return [*lines, *(f"warning: {text}" for text in bound.warnings if text not in known)]
 

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from gdb.executor.given import Given
     from gdb.executor.plan import Compare, Plan
     from gdb.executor.tail import Tail, Value
-    from gdb.language.binder import BoundQuery
     from gdb.language.syntax import Element
+    from gdb.physical.binder import BoundQuery
     from gdb.query_graph import QueryEdge, QueryGraph, QueryVertex
     from gdb.storage.snapshot import Snapshot
 

@@ -44,4 +44,5 @@ def test_a_step_left_out_is_seen(
     suite, _ = SUITES[name]
     assert any(outcome is None for outcome in suite(seed))
     monkeypatch.setattr(owner, step, lambda *_: instead)
-    assert any(outcome for outcome in suite(seed))
+    with forced("operators"):  # one pattern knows no components
+        assert any(outcome for outcome in suite(seed))

@@ -12,6 +12,7 @@ from gdb.executor.tail import Output
 from gdb.functions.types import INTEGER, NULL, Kind, Type, written
 from gdb.language.clauses import Match, Unwind
 from gdb.language.hidden import is_hidden
+from gdb.language.scope import Scope
 from gdb.logical.demand import demands
 from gdb.logical.operators import (
     Aggregate,
@@ -26,7 +27,7 @@ from gdb.logical.operators import (
     Sort,
 )
 from gdb.physical.columns.asking import Asked
-from gdb.physical.columns.looked_columns import RelationColumns, looked_up
+from gdb.physical.columns.looked_columns import RelationColumns, looked_up, settled
 from gdb.physical.columns.matching import matched
 from gdb.physical.columns.projecting import aggregated, distinct, limited, ordered, projected
 from gdb.physical.columns.relation import UNIT, Builder, Held, Relation, selected
@@ -58,7 +59,7 @@ def compiled(context: Context, plan: Plan, values: Mapping[str, Value]) -> Chain
     context : of the run that may follow; only the names of its snapshot are read.
     values : of the parameters, as the caller gave them.
     """
-    builder = Builder(context, values)
+    builder = Builder(Scope(context.text, context.graph.snapshot, values), context)
     try:
         return _compiled(builder, plan)
     except (QueryError, LimitExceeded) as refused:
@@ -70,23 +71,33 @@ def compiled(context: Context, plan: Plan, values: Mapping[str, Value]) -> Chain
 def _compiled(builder: Builder, plan: Plan) -> Chain:
     if not plan.returns:
         raise builder.refuse(plan.sides[0][-1].place, "a query without RETURN is")
-    found = [_operators(builder, operators, plan.names, UNIT) for operators in plan.sides]
-    first = found[0]
+    found = [over(builder, operators, plan.names, UNIT) for operators in plan.sides]
     if len(found) == 1:
-        columns = [f"{first.names[name].column} AS o{k}" for k, name in enumerate(plan.names)]
-        sql = f"SELECT {', '.join(columns)} FROM {first.from_}"
-        if first.order is not None:
-            sql += f" ORDER BY {first.order}"
-        types = [first.names[name].type for name in plan.names]
+        sql, types = answer(found[0], plan.names)
     else:
         sql, types = _united(builder, plan, found)
-    outputs = tuple(
-        Output(name, _KINDS.get(type_.kind, "value"), Kind.DURATION in (type_.kind, type_.item))
-        for name, type_ in zip(plan.names, types, strict=True)
-    )
     builder.scope.warn_of_unknown_names()
     warnings = tuple(builder.scope.warnings)
-    return Chain(tuple(builder.steps), sql, builder.used(sql), outputs, warnings, tuple(types))
+    made = outputs(plan.names, types)
+    return Chain(tuple(builder.steps), sql, builder.used(sql), made, warnings, tuple(types))
+
+
+def answer(relation: Relation, names: Names) -> tuple[str, list[Type]]:
+    """The SELECT of some names of a relation as o0, o1, ... in its order, and their types."""
+    columns = [f"{relation.names[name].column} AS o{k}" for k, name in enumerate(names)]
+    sql = f"SELECT {', '.join(columns)} FROM {relation.from_}"
+    order = relation.sorted if relation.order is None else (relation.order,)
+    if order:
+        sql += f" ORDER BY {', '.join(order)}"
+    return sql, [relation.names[name].type for name in names]
+
+
+def outputs(names: Names, types: Sequence[Type]) -> tuple[Output, ...]:
+    """What the answer's columns are."""
+    return tuple(
+        Output(name, _KINDS.get(type_.kind, "value"), Kind.DURATION in (type_.kind, type_.item))
+        for name, type_ in zip(names, types, strict=True)
+    )
 
 
 _KINDS: Mapping[Kind, OneOf["node", "relationship"]] = {
@@ -117,15 +128,22 @@ def _united(builder: Builder, plan: Plan, found: Sequence[Relation]) -> tuple[st
     return sql, types
 
 
-def _operators(builder: Builder, operators: Operators, names: Names, start: Relation) -> Relation:
-    """The relation that some operators make of one. names : that are asked for in the end."""
+def over(builder: Builder, operators: Operators, names: Names, start: Relation) -> Relation:
+    """The relation that some operators make of one. names : that are asked for in the end.
+
+    Raises
+    ------
+    QueryError : they are not for columns.
+    """
     relation = start
     builder.all_needed()
     limit: Limit | None = None  # done with the Sort before it
     asked = demands(operators, names)
     for place, (operator, demand) in enumerate(zip(operators, asked, strict=True)):
-        builder.context.pulse()
+        builder.pulse()
         builder.reached = place
+        if builder.alone and not isinstance(operator, (Project, Aggregate)):
+            relation = settled(builder, relation, demand)
         match operator:
             case Match():
                 relation = matched(builder, relation, operator, demand)
@@ -134,7 +152,7 @@ def _operators(builder: Builder, operators: Operators, names: Names, start: Rela
             case Project():
                 relation = projected(builder, relation, operator, demand)
             case Aggregate():
-                relation = aggregated(builder, relation, operator)
+                relation = aggregated(builder, relation, operator, demand)
             case Distinct():
                 relation = distinct(builder, relation, operator)
             case Filter():
@@ -142,7 +160,9 @@ def _operators(builder: Builder, operators: Operators, names: Names, start: Rela
             case Sort():
                 after = operators[place + 1] if place + 1 < len(operators) else None
                 limit = after if isinstance(after, Limit) else None
-                relation = ordered(builder, relation, operator, limit)
+                behind = operators[place + 1 + (limit is not None) :]
+                last = all(isinstance(one, (Project, Filter)) for one in behind)
+                relation = ordered(builder, relation, operator, limit, last)
             case Limit():
                 if operator is not limit:
                     relation = limited(builder, relation, operator)
@@ -157,7 +177,7 @@ def _operators(builder: Builder, operators: Operators, names: Names, start: Rela
 
 def _unwound(builder: Builder, relation: Relation, clause: Unwind) -> Relation:
     """UNWIND: a row for each item; rows keep the order of the items."""
-    if (span := integers_of(clause.list, builder.context.plain)) is not None:
+    if (span := integers_of(clause.list, builder.scope.parameters)) is not None:
         if len(span) > LONGEST_SPAN:
             raise builder.refuse(clause.place, "so long a range is")
         return _counted(builder, relation, clause, span)
@@ -215,7 +235,7 @@ def _applied(builder: Builder, relation: Relation, operator: Apply) -> Relation:
     if operator.sees or operator.optional or not operator.returns or len(plan.sides) > 1:
         raise builder.refuse(operator.place, "a CALL { } that sees the rows, or with UNION, is")
     place = builder.reached
-    inner = _operators(builder, plan.sides[0], plan.names, UNIT)
+    inner = over(builder, plan.sides[0], plan.names, UNIT)
     builder.reached = place
     columns = [*relation.columns, *inner.columns]
     sql = selected(columns, f"{relation.from_}, {inner.from_}")

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-
-from sqlglot import exp
+from dataclasses import replace
 
 from gdb.executor.tail import ColumnRef
+from gdb.functions.nodes import exp
 from gdb.functions.types import (
     BOOLEAN,
     NODE,
@@ -22,6 +22,7 @@ from gdb.functions.types import (
 from gdb.language.columns import STORE_KIND, What
 from gdb.language.scope import has_labels
 from gdb.language.syntax import Element, LabelTerms, Name, Place
+from gdb.logical.demand import Demand
 from gdb.physical.columns.relation import Builder, Held, Relation
 from gdb.physical.columns.steps import Looked
 from gdb.storage.model import Kind as StoreKind
@@ -49,7 +50,10 @@ class RelationColumns:
         key: str | None = None,
         kind: StoreKind | None = None,
     ) -> exp.Expr:
-        known = self.held[element].stored.get((what, key))
+        held = self.held[element]
+        if held.gathered:
+            return exp.column(self.builder.take(element, what, key, kind))
+        known = held.stored.get((what, key))
         if known is not None:
             return exp.column(known)
         refs = self._refs.setdefault(element, {})
@@ -60,7 +64,9 @@ class RelationColumns:
 
     def element(self, element: Element) -> Typed:
         type_ = NODE if element.kind == "vertex" else RELATIONSHIP
-        return Typed(exp.column(self.held[element].column), type_)
+        held = self.held[element]
+        column = self.builder.take(element, "element") if held.gathered else held.column
+        return Typed(exp.column(column), type_)
 
     def property(self, element: Element, key: Name) -> Typed:
         type_ = self.scope.column_type(element, key)
@@ -82,9 +88,11 @@ class RelationColumns:
     def has_labels(self, element: Element, labels: LabelTerms) -> Typed:
         if element.kind == "vertex":
             groups = self.scope.groups(element.index)
-            held = self.builder.context.graph.snapshot.groups
+            held = self.scope.snapshot.groups
             if len({has_labels(held[group].labels, labels) for group in groups}) == 1:
                 answer = has_labels(held[groups[0]].labels, labels)
+                if self.held[element].gathered:  # and never null
+                    return Typed(exp.true() if answer else exp.false(), BOOLEAN)
                 there = exp.Is(this=self.element(element).sql, expression=exp.Null())
                 sure = exp.true() if answer else exp.false()
                 branch = exp.If(this=there, true=exp.Null())
@@ -138,3 +146,49 @@ def looked_up(
     if columns.asked_of(relation):
         relation = builder.made(relation)
     return relation, relation.from_ + "".join(columns.joins(relation))
+
+
+# ---- the embeddings of one pattern ---------------------------------------------------------------
+
+
+def stored(
+    builder: Builder, held: Held, name: str, demand: Demand
+) -> dict[tuple[What, str | None], str]:
+    """Columns of what is asked of an element behind an operator. name : as it is called there."""
+    if not held.gathered or held.element is None:
+        wished: set[tuple[What, str | None]] = {
+            ("property", key) for of, key in demand.wishes if of == name
+        }
+        wished |= {(what, None) for of, what in demand.told if of == name}
+        return {asked: column for asked, column in held.stored.items() if asked in wished}
+    columns = RelationColumns(builder, {name: held})
+    place = held.element.place
+    for key in sorted(key for of, key in demand.wishes if of == name):
+        columns.property(held.element, Name(key, place))
+    for what in sorted(what for of, what in demand.told if of == name):
+        if what == "id":
+            columns.identity(held.element, place)
+        elif what == ("labels" if held.element.kind == "vertex" else "type"):
+            columns._column(held.element, what)
+    taken = builder.taken.items()
+    return {
+        (what, key): ref.name
+        for (of, what, key), ref in taken
+        if of == held.element and what != "element"
+    }
+
+
+def settled(builder: Builder, relation: Relation, demand: Demand) -> Relation:
+    """The embeddings with columns for their elements, and for what later operators ask of these."""
+    names = {
+        name: replace(
+            held,
+            column=builder.take(held.element, "element"),
+            stored=stored(builder, held, name, demand),
+            gathered=False,
+        )
+        if held.gathered and held.element is not None
+        else held
+        for name, held in relation.names.items()
+    }
+    return replace(relation, names=names)

@@ -6,21 +6,25 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from gdb.errors import TypeProblem
 from gdb.functions.library import AGGREGATES
 from gdb.functions.types import SCALARS, Kind, written
 from gdb.language.clauses import SortItem
 from gdb.language.rebuild import rebuilt
+from gdb.language.report import problem
 from gdb.language.syntax import Call, Element, Expression, Literal, Parameter, Place, Variable
 from gdb.logical.demand import Demand
 from gdb.logical.operators import Aggregate, Column, Distinct, Limit, Project, Sort
 from gdb.physical.columns.asking import Asked, asks
-from gdb.physical.columns.looked_columns import RelationColumns, looked_up
+from gdb.physical.columns.looked_columns import RelationColumns, looked_up, stored
 from gdb.physical.columns.relation import Builder, Held, Relation, selected
 from gdb.physical.columns.translate import ChainTranslator
 
 if TYPE_CHECKING:
     from gdb.language.columns import What
 
+NEGATIVE = "NegativeIntegerArgument"
+"""The standard's name of the error."""
 MOST_LISTED = 500_000
 """Values of a range() that an aggregate gathers in a list: some 200 bytes each, which no budget counts."""
 
@@ -45,9 +49,9 @@ def projected(builder: Builder, relation: Relation, operator: Project, demand: D
     made: list[str] = []
     for column, expression in zip(columns, expressions, strict=True):
         held, sql = _held(translator, expression)
-        stored = _stored(relation, expression, column.name, demand)
-        names[column.name] = replace(held, stored=stored)
-        made += [f"{sql} AS {held.column}", *stored.values()]
+        kept = _stored(builder, relation, expression, column.name, demand)
+        names[column.name] = replace(held, stored=kept)
+        made += [f"{sql} AS {held.column}", *kept.values()]
     relation, source = looked_up(builder, relation, asked)
     origins = {h.element: h.origin for h in relation.names.values() if h.element is not None}
     names = {
@@ -79,17 +83,12 @@ def _check_measured(builder: Builder, held: Held, place: Place) -> None:
 
 
 def _stored(
-    relation: Relation, expression: Expression, name: str, demand: Demand
+    builder: Builder, relation: Relation, expression: Expression, name: str, demand: Demand
 ) -> dict[tuple[What, str | None], str]:
-    """What was taken from the store for an element, and is asked for behind it."""
+    """Columns of what is asked of an element behind the operator, where they are there."""
     if not isinstance(expression, Variable):
         return {}
-    stored = relation.names[expression.name].stored
-    return {
-        (what, key): column
-        for (what, key), column in stored.items()
-        if key is not None and (name, key) in demand.wishes
-    }
+    return stored(builder, relation.names[expression.name], name, demand)
 
 
 def _answered(
@@ -118,7 +117,9 @@ def _held(translator: ChainTranslator, expression: Expression) -> tuple[Held, st
 # ---- groups --------------------------------------------------------------------------------------
 
 
-def aggregated(builder: Builder, relation: Relation, operator: Aggregate) -> Relation:
+def aggregated(
+    builder: Builder, relation: Relation, operator: Aggregate, demand: Demand
+) -> Relation:
     """A row for each group."""
     if operator.rest:
         raise builder.refuse(operator.place, "what is beside an aggregate here is")
@@ -133,10 +134,16 @@ def aggregated(builder: Builder, relation: Relation, operator: Aggregate) -> Rel
     translator = ChainTranslator(builder, columns)
     names: dict[str, Held] = {}
     made: list[str] = []
+    carried: list[str] = []
     for key, expression in zip(operator.keys, keys, strict=True):
         held, sql = _held(translator, expression)
         names[key.name] = held
         made.append(f"{sql} AS {held.column}")
+        if builder.alone:  # there will be nothing to look it up in
+            taken = _stored(builder, relation, expression, key.name, demand)
+            kept = {asked: builder.fresh("v") for asked in taken}
+            names[key.name] = replace(held, stored=kept)
+            carried += [f"any_value({taken[asked]}) AS {kept[asked]}" for asked in kept]
     if relation.weight is not None and not all(map(translator.weighs, calls)):
         relation = builder.expanded(relation)
     for gathered, call in zip(operator.calls, calls, strict=True):
@@ -152,7 +159,7 @@ def aggregated(builder: Builder, relation: Relation, operator: Aggregate) -> Rel
     relation, source = looked_up(builder, relation, columns)
     if translator.before:
         source = f"(SELECT *, {', '.join(translator.before)} FROM {source})"
-    sql = f"SELECT {', '.join(made)} FROM {source}"
+    sql = f"SELECT {', '.join([*made, *carried])} FROM {source}"
     if keys:
         sql += f" GROUP BY {', '.join(str(k + 1) for k in range(len(keys)))}"
     builder.all_needed()
@@ -165,19 +172,25 @@ def distinct(builder: Builder, relation: Relation, operator: Distinct) -> Relati
         raise builder.refuse(operator.place, "an order by more than the columns of DISTINCT is")
     for held in relation.names.values():
         _check_measured(builder, held, operator.place)
-    columns = dict.fromkeys(held.column for held in relation.names.values())
+    names = relation.names
+    if not builder.alone:  # it is looked up again of what is left
+        names = {name: replace(held, stored={}) for name, held in names.items()}
+    columns = [c for held in names.values() for c in (held.column, *held.stored.values())]
     if not columns:
         raise builder.refuse(operator.place, "DISTINCT of nothing is")
-    names = {name: replace(held, stored={}) for name, held in relation.names.items()}
     builder.all_needed()
-    return Relation(f"SELECT DISTINCT {', '.join(columns)} FROM {relation.from_}", names)
+    unique = ", ".join(dict.fromkeys(columns))
+    return Relation(f"SELECT DISTINCT {unique} FROM {relation.from_}", names)
 
 
 # ---- order ---------------------------------------------------------------------------------------
 
 
-def ordered(builder: Builder, relation: Relation, operator: Sort, limit: Limit | None) -> Relation:
-    """The rows in their order, numbered. limit : what of them is left out at once."""
+def ordered(
+    builder: Builder, relation: Relation, operator: Sort, limit: Limit | None, last: bool
+) -> Relation:
+    """The rows in their order, numbered. limit : what of them is left out at once. last : nothing behind asks for the
+    order but the answer, and they need no numbers."""
     cut = "" if limit is None else _cut(builder, limit)
     relation = builder.expanded(relation) if cut else relation
     relation, keys = _answered(builder, relation, [item.expression for item in operator.keys])
@@ -185,22 +198,24 @@ def ordered(builder: Builder, relation: Relation, operator: Sort, limit: Limit |
     translator = ChainTranslator(builder, asked)
     sorts = [_sort(translator, key) for key in keys]
     relation, source = looked_up(builder, relation, asked)
-    order = ", ".join(_way(sql, item) for sql, item in zip(sorts, operator.keys, strict=True))
-    number = builder.fresh("n")
+    keyed = [builder.fresh("s") for _ in sorts]
+    inner = [f"{sql} AS {name}" for sql, name in zip(sorts, keyed, strict=True)]
+    ways = tuple(_way(sql, item) for sql, item in zip(keyed, operator.keys, strict=True))
     rest = tuple(name for name in relation.hidden if name != relation.order)
     columns = [*replace(relation, hidden=rest).columns]
     names = relation.names
+    sql = selected([*columns, *inner], source)
     if cut:  # the order of a subquery is not promised, only which rows it has
-        sorted_ = [builder.fresh("s") for _ in sorts]
-        inner = [f"{sql} AS {name}" for sql, name in zip(sorts, sorted_, strict=True)]
-        order = ", ".join(_way(sql, item) for sql, item in zip(sorted_, operator.keys, strict=True))
-        source = f"({selected([*columns, *inner], source)} ORDER BY {order}{cut})"
+        sql = f"{sql} ORDER BY {', '.join(ways)}{cut}"
         names = {n: replace(held, origin=None) for n, held in names.items()}
-    sql = selected([*columns, f"row_number() OVER (ORDER BY {order}) AS {number}"], source)
     builder.all_needed()
-    return replace(
-        relation, source=sql, table=False, names=names, hidden=(*rest, number), order=number
-    )
+    relation = replace(relation, source=sql, table=False, names=names, order=None)
+    if last:
+        return replace(relation, hidden=(*rest, *keyed), sorted=ways)
+    number = builder.fresh("n")
+    numbered = f"row_number() OVER (ORDER BY {', '.join(ways)}) AS {number}"
+    sql = selected([*columns, numbered], f"({sql})")
+    return replace(relation, source=sql, hidden=(*rest, number), order=number)
 
 
 def _way(sql: str, item: SortItem) -> str:
@@ -214,7 +229,7 @@ def _sort(translator: ChainTranslator, expression: Expression) -> str:
         element = rebuilt(expression, translator._resolved)
         assert isinstance(element, Element)
         groups = builder.scope.groups(element.index)
-        stored = builder.context.graph.snapshot.groups
+        stored = builder.scope.snapshot.groups
         if len({stored[group].id_space for group in groups}) > 1:
             raise builder.refuse(expression.place, "an order of such nodes is")
         typed = translator.columns.identity(element, expression.place)
@@ -231,7 +246,7 @@ def limited(builder: Builder, relation: Relation, operator: Limit) -> Relation:
     sql = f"{selected(relation.columns, relation.from_)}{order}{cut}"
     names = {n: replace(held, origin=None) for n, held in relation.names.items()}
     relation = replace(relation, source=sql, table=False, names=names)
-    limit = _number(builder, operator.limit)
+    _, limit = cuts(builder, operator)
     if relation.order is None and limit is not None:
         return builder.limited(relation, limit)
     builder.all_needed()
@@ -239,12 +254,22 @@ def limited(builder: Builder, relation: Relation, operator: Limit) -> Relation:
 
 
 def _cut(builder: Builder, operator: Limit) -> str:
-    skip, limit = _number(builder, operator.skip), _number(builder, operator.limit)
+    skip, limit = cuts(builder, operator)
     return ("" if limit is None else f" LIMIT {limit}") + (f" OFFSET {skip}" if skip else "")
 
 
-def _number(builder: Builder, given: Expression | None) -> int | None:
-    """The value of SKIP or LIMIT."""
+def cuts(builder: Builder, operator: Limit) -> tuple[int, int | None]:
+    """The numbers of SKIP and LIMIT.
+
+    Raises
+    ------
+    TypeProblem : one is none. NotSupported : one is calculated.
+    """
+    skip = _number(builder, operator.skip, "SKIP")
+    return skip or 0, _number(builder, operator.limit, "LIMIT")
+
+
+def _number(builder: Builder, given: Expression | None, clause: str) -> int | None:
     if given is None:
         return None
     value: object = None
@@ -252,6 +277,14 @@ def _number(builder: Builder, given: Expression | None) -> int | None:
         value = given.value
     elif isinstance(given, Parameter):
         value = builder.scope.parameter(given.name, given.place)
+    else:
+        raise builder.refuse(given.place, "a calculated SKIP or LIMIT is")
     if isinstance(value, bool) or not isinstance(value, int) or value < 0:
-        raise builder.refuse(given.place, "this SKIP or LIMIT is")
+        raise problem(
+            TypeProblem,
+            builder.text,
+            given.place,
+            f"{clause} takes a whole number, 0 or more, and this is {str(value)[:40]!r}.",
+            detail=NEGATIVE if type(value) is int else "InvalidArgumentType",
+        )
     return value

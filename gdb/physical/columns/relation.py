@@ -9,17 +9,19 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Literal
 
 from gdb.errors import NotSupported
+from gdb.executor.tail import ColumnRef
 from gdb.language.columns import Parameters
 from gdb.language.report import problem
-from gdb.language.scope import Scope
 from gdb.physical.columns.steps import Few, Found, Made, Step
 
 if TYPE_CHECKING:
     from gdb.executor.tail import Value
     from gdb.functions.types import Type
     from gdb.language.columns import What
+    from gdb.language.scope import Scope
     from gdb.language.syntax import Element, Place
     from gdb.physical.rows.context import Context
+    from gdb.storage.model import Kind as StoreKind
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +33,8 @@ class Held:
     stored : columns of what was taken from the store for it when it was matched, by what and key.
     measured : the function that its column is the value of: `length` of a path, `size` of a list of relationships, of
         which nothing else is known.
+    gathered : it is an element of the one pattern whose embeddings the rows are, and has no column yet: what is asked
+        of it becomes a column of the embeddings (`Builder.take`).
     """
 
     column: str
@@ -39,6 +43,7 @@ class Held:
     origin: tuple[str, str] | None = None
     stored: Mapping[tuple[What, str | None], str] = field(default_factory=dict)
     measured: Literal["length", "size"] | None = None
+    gathered: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +52,7 @@ class Relation:
 
     source : a table's name, or a SELECT. names : in the order in which they came. hidden : columns that every row
         keeps through all clauses: numbers of rows. order : the one of them that says in which order the rows are.
+    sorted : how ORDER BY says it of others of them, where nothing behind asks for the order but the answer.
     weight : the one of them that says for how many equal rows a row stands, 1 or more; None where each is one.
     """
 
@@ -56,6 +62,7 @@ class Relation:
     hidden: tuple[str, ...] = ()
     order: str | None = None
     weight: str | None = None
+    sorted: tuple[str, ...] = ()
 
     @property
     def from_(self) -> str:
@@ -85,6 +92,7 @@ UNIT = Relation("SELECT 1 AS one")
 class Builder:
     """What all parts of the compilation share.
 
+    alone : the rows are the embeddings of one pattern that was bound to the scope before, and all must be one SELECT.
     scope : every element that any clause names is numbered in it, whichever clause it stands in.
     whole : how many of the steps make tables of which every row is needed, whatever LIMIT follows.
     rows : the integers of the longest range() that UNWIND makes rows of.
@@ -92,21 +100,48 @@ class Builder:
     partly : what is compiled now makes rows of rows, so that some make some; not what asks whether there is none.
     """
 
-    def __init__(self, context: Context, values: Mapping[str, Value]) -> None:
-        self.context = context
-        self.text = context.text
-        self.scope = Scope(context.text, context.graph.snapshot, values)
+    def __init__(self, scope: Scope, context: Context | None) -> None:
+        self._context = context
+        self.alone = context is None
+        self.text, self.scope = scope.text, scope
         self.parameters = Parameters()
+        self.taken: dict[tuple[Element, What, str | None], ColumnRef] = {}
         self.steps: list[Step] = []
         self.whole, self.partly = 0, True
         self.reached = self.rows = 0
         self.growing = 0  # how many of its parts make strings longer than what they are made of
         self._count = 0
 
+    @property
+    def context(self) -> Context:
+        """Of the run that may follow. Raises NotSupported: there is none, `alone`."""
+        if self._context is None:
+            raise NotSupported("what more than one pattern takes is no part of its tail.")
+        return self._context
+
+    def pulse(self) -> None:
+        """To be called now and then. Raises Cancelled, QueryTimeout."""
+        if self._context is not None:
+            self._context.pulse()
+
     def fresh(self, letter: str) -> str:
         """A name that nothing else has."""
         self._count += 1
         return f"{letter}{self._count}"
+
+    def take(
+        self,
+        element: Element,
+        what: What,
+        key: str | None = None,
+        kind: StoreKind | None = None,
+    ) -> str:
+        """The column of the embeddings that has something of an element."""
+        asked = element, what, key
+        if asked not in self.taken:
+            name = f"c{len(self.taken)}"
+            self.taken[asked] = ColumnRef(name, element.kind, element.index, key, what, kind)
+        return self.taken[asked].name
 
     def used(self, sql: str) -> dict[str, Value]:
         """The parameters that a text mentions."""

@@ -52,7 +52,7 @@ def sought(
         if one is None or one.within or not names or not names <= set(relation.names):
             continue
         groups = builder.scope.groups(fresh[one.vertex].index)
-        snapshot = builder.context.graph.snapshot
+        snapshot = builder.scope.snapshot
         key = one.key is None or all(snapshot.is_id(group, one.key) for group in groups)
         if one.vertex in found and not key:
             continue

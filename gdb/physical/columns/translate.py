@@ -101,7 +101,7 @@ class ChainTranslator(Translator):
         for part in walk(expression):
             if isinstance(part, Call) and part.function.text.lower() == "replace":
                 self._grows(part.place, 3)
-            span = integers_of(part, self.builder.context.plain)
+            span = integers_of(part, self.scope.parameters)
             if span is not None and len(span) > LONGEST_LIST:
                 # DuckDB would make it before it looks at a guard
                 raise self.builder.refuse(part.place, "so long a list is")

@@ -20,11 +20,11 @@ from gdb import query_graph
 from gdb.errors import NotSupported
 from gdb.executor.tail import Value
 from gdb.language import refusals
-from gdb.language.binder import BoundQuery
 from gdb.language.canonical import canonical, labels_text
-from gdb.language.clauses import Query, Simple
+from gdb.language.clauses import Match, Query, Return, hoisted
 from gdb.language.printer import printed
 from gdb.language.syntax import Expression, Name, PathPattern
+from gdb.physical.binder import BoundQuery
 from gdb.storage import value_index
 from gdb.storage.adjacency import Adjacency, Direction
 from gdb.storage.model import I64, Column
@@ -115,12 +115,13 @@ def expression(tree: Expression) -> str:
 
 def tree(query: Query) -> str:
     """A parsed query, one line for each part; printed, where it is not one MATCH and RETURN that the binder knows."""
-    simple = query.simple
-    if simple is None or _refused(simple):
+    *first, returning = query.parts[0]
+    matches = [hoisted(one) for one in first if isinstance(one, Match) and not one.optional]
+    plain = len(query.parts) == 1 and matches and len(matches) == len(first)
+    if not plain or not isinstance(returning, Return) or _refused(query.text, matches, returning):
         return printed(query)
-    returning = simple.returning
     lines = ["explain"] if query.explain else ["profile"] if query.profile else []
-    for number, match in enumerate(simple.matches):
+    for number, match in enumerate(matches):
         lines += ["match"] if number else []
         if match.mode is not None:
             lines.append(f"mode {_MODES[match.mode]}")
@@ -138,9 +139,11 @@ def tree(query: Query) -> str:
     return "\n".join(lines)
 
 
-def _refused(simple: Simple) -> bool:
+def _refused(text: str, matches: list[Match], returning: Return) -> bool:
     try:
-        refusals.check(simple)
+        refusals.check(text, matches)
+        for item in (*returning.items, *returning.order):
+            refusals.check_expression(text, item.expression)
     except NotSupported:
         return True
     return False
@@ -216,7 +219,7 @@ def snapshot() -> Snapshot:
 
 def bound(query: BoundQuery) -> str:
     """A bound query, one line for each part."""
-    lines = ["explain"] if query.explain else []
+    lines: list[str] = []
     for k, vertex in enumerate(query.graph.vertices):
         labels = "&".join("|".join(term) for term in vertex.labels)
         allowed = "" if vertex.allowed is None else f"  allowed {vertex.allowed.tolist()}"

@@ -204,7 +204,7 @@ REFUSED = {
     "MATCH (a:P) WITH a RETURN [(a)-->(b) | b.name] AS l": "list of what a pattern matches",
     "MATCH (a:P) WITH a RETURN keys(a) AS t": "keys() of a node",
     "MATCH (a:P) WITH a RETURN [x IN [1] | x] AS l": "list comprehension",
-    "MATCH DIFFERENT NODES (a:P)-->(b) WITH a, b RETURN b": "match mode",
+    "MATCH DIFFERENT NODES (a:P)-->(b) WITH a, b MATCH (b)-->(c) RETURN c": "match mode",
     "UNWIND [1, 2.0] AS x RETURN x": "several types",
     "UNWIND range(1, 600000) AS x RETURN stDev(x) AS s": "an aggregate of so many values",
     "MATCH (a:P) WITH a RETURN duration('P1M') AS d": "a parameter of this kind",
@@ -267,7 +267,9 @@ def test_explain_and_profile(ways: Ways) -> None:
     text = "MATCH (a:P) WITH a MATCH (a)-[:K]->(b) RETURN a.name, b.x"
     ways.patch.setattr(by_operators, "WAY", "columns")
     plan = ways.db.explain(text)
-    assert plan.startswith("operator by operator, over columns (DuckDB): it is more than MATCH")
+    assert plan.startswith(
+        "operator by operator, over columns (DuckDB): it is more than one pattern"
+    )
     lines = [line for (line,) in ways.columns("PROFILE " + text)]
     assert any("match a, b, 2 rows" in str(line) for line in lines), lines
     ways.patch.setattr(by_operators, "WAY", None)

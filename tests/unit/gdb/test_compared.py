@@ -19,7 +19,7 @@ from gdb.errors import GdbError
 from gdb.executor.tail import Value
 from gdb.language import compared_values
 from gdb.language import question as query_graphs
-from gdb.language.clauses import Query
+from gdb.physical import binder
 from gdb.run import by_operators
 from gdb.storage.build import write_graph
 from gdb.storage.model import Column, EdgeTable, GraphTables, PropertyValue, VertexTable
@@ -164,7 +164,7 @@ def test_every_way_gives_the_same(
         for one, got in zip(asked, found, strict=True):
             forget(db)
             agree(got, answer(db, text, one, "cpu"), text)
-        patch.setattr(Query, "simple", property(lambda _: None))
+        patch.setattr(binder, "one_pattern", lambda _: None)
         patch.setattr(by_operators, "WAY", "rows")
         for one, got in zip(asked, found, strict=True):
             forget(db)
@@ -172,7 +172,7 @@ def test_every_way_gives_the_same(
     with (
         monkeypatch.context() as patch
     ):  # operator by operator, over columns and over rows, in the nest as well
-        patch.setattr(Query, "simple", property(lambda _: None))
+        patch.setattr(binder, "one_pattern", lambda _: None)
         for columns_ in (True, False):
             patch.setattr(by_operators, "WAY", "columns" if columns_ else "rows")
             for one, got in zip(asked, found, strict=True):

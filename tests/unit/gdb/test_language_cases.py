@@ -6,10 +6,10 @@ import pytest
 
 from gdb.api.procedures import ALWAYS
 from gdb.errors import GdbError, NotSupported
-from gdb.language.binder import bind
 from gdb.language.checks import check
 from gdb.language.parser import parse
 from gdb.query_graph import DIFFERENT_EDGES
+from tests.binding import bind, one_pattern
 from tests.unit.gdb import language_cases as cases
 
 
@@ -31,12 +31,12 @@ def _understood(text: str) -> None:
     """As `gdb.run.pipeline` does it: what is only not for columns runs over rows, if it passes their checks."""
     query = parse(text)
     refused = None
-    if query.simple is not None:
+    check(query, cases.PARAMETERS, ALWAYS)
+    if one_pattern(query, DIFFERENT_EDGES) is not None:
         try:
             bind(query, cases.snapshot(), cases.PARAMETERS, DIFFERENT_EDGES)
         except NotSupported as error:
             refused = error
-    check(query, cases.PARAMETERS, ALWAYS)
     if refused is not None:
         raise refused
 

@@ -9,10 +9,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gdb.executor import arrow, tail
-from gdb.language.binder import BoundQuery, bind
 from gdb.language.parser import parse
+from gdb.physical.binder import BoundQuery
 from gdb.query_graph import DIFFERENT_EDGES
 from tests import tails
+from tests.binding import bind
 from tests.unit.executor.small_snapshot import embeddings
 from tests.unit.gdb import language_cases as cases
 

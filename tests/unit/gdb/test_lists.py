@@ -11,11 +11,11 @@ import pytest
 import gdb
 from gdb import Database
 from gdb.errors import NotSupported, QueryError, TypeProblem
-from gdb.language.binder import bind
 from gdb.language.parser import parse
 from gdb.query_graph import DIFFERENT_EDGES
 from gdb.storage.build import write_graph
 from gdb.storage.model import Column, EdgeTable, GraphTables, PropertyValue, VertexTable
+from tests.binding import bind
 
 LISTS: dict[str, list[PropertyValue]] = {
     "i": [[1, 2], None, [], [2**63 - 1]],

@@ -17,8 +17,9 @@ from gdb.executor import masks, predicates
 from gdb.executor.masks import Compared, Fixed, Test, Text, Within
 from gdb.executor.tail import Value
 from gdb.language import masking
-from gdb.language.binder import BoundQuery, bind
+from gdb.language.clauses import Match
 from gdb.language.parser import parse
+from gdb.physical.binder import BoundQuery
 from gdb.physical.evaluator import Evaluator
 from gdb.physical.rows.stored import from_store
 from gdb.query_graph import DIFFERENT_EDGES
@@ -33,6 +34,7 @@ from gdb.storage.model import (
     from_strings,
 )
 from gdb.storage.snapshot import Snapshot
+from tests.binding import bind
 
 NODES, CONDITIONS = 60, 150
 BIG = 1 << 53
@@ -203,11 +205,11 @@ def test_vertices(
         by_numpy = allowed(text, graph, made.values)
         monkeypatch.setattr(masking, "masked", lambda *_: None)
         by_duckdb = allowed(text, graph, made.values)
-        where = parse(text).simple
-        assert where is not None
-        assert where.matches[0].where is not None
+        (where, _), *_ = parse(text).parts
+        assert isinstance(where, Match)
+        assert where.where is not None
         values = {key: from_store(value) for key, value in made.values.items()}  # type: ignore[arg-type]
-        evaluated = Evaluator(text, values, None).compiled(where.matches[0].where)
+        evaluated = Evaluator(text, values, None).compiled(where.where)
         by_evaluator = [vid for vid, node in enumerate(every) if evaluated({"a": node}) is True]
         # a label alone is no condition on properties, and a.m has no column
         assert by_numpy is None or by_numpy.tolist() == by_evaluator, (text, made.values)

@@ -13,7 +13,7 @@ import gdb
 from gdb import Database, errors
 from gdb.executor import lookup
 from gdb.executor.cpu import launch
-from gdb.language import projection
+from gdb.physical import tail
 
 PEOPLE = """:ID,name,age:int,score:float,ok:boolean,:LABEL
 {rows}
@@ -97,9 +97,9 @@ def table(db: Database, text: str, monkeypatch: pytest.MonkeyPatch, usual: bool)
     """The answer; `usual`: every embedding goes through DuckDB."""
     with monkeypatch.context() as patch:
         if usual:
-            patch.setattr(projection._Projection, "_once", lambda *_: None)
-            patch.setattr(projection._Projection, "_direct", lambda *_: None)
-            patch.setattr(projection._Projection, "_tally", lambda *_: None)
+            patch.setattr(tail._Tail, "_once", lambda *_: None)
+            patch.setattr(tail._Tail, "_direct", lambda *_: None)
+            patch.setattr(tail._Tail, "_tally", lambda *_: None)
         db._statements.clear()
         return pa.table(db.execute(text, device="cpu"))
 

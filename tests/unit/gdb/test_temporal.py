@@ -20,12 +20,12 @@ from gdb.base.values.duration import Duration
 from gdb.base.values.temporal import DateTime
 from gdb.errors import NotSupported, TypeProblem
 from gdb.executor.tail import Value
-from gdb.language.binder import bind
 from gdb.language.parser import parse
 from gdb.query_graph import DIFFERENT_EDGES
 from gdb.storage.build import write_graph
 from gdb.storage.model import Column, EdgeTable, GraphTables, VertexTable
 from gdb.storage.temporal import LONGEST, Temporal, text_of
+from tests.binding import bind
 
 DAYS: list[Temporal | None] = [date.min, date(2000, 1, 1), None, date.max, date(2000, 1, 1)]
 INSTANTS: list[Temporal | None] = [

@@ -1,37 +1,79 @@
-"""From tree to question: names are looked up in a snapshot, and the query is cut in two (design.md §3).
+"""From operators to a question, where they are one pattern and its tail: names are looked up in a snapshot.
 
-The MATCH part becomes a `QueryGraph`, with the conditions on one element already evaluated; everything else becomes
-the `Tail`, SQL over the embeddings.
+The MATCH part becomes a `QueryGraph`, with the conditions on one element already evaluated; the operators behind it
+become the `Tail`, SQL over the embeddings (design.md §3).
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
+from itertools import takewhile
 from typing import TYPE_CHECKING, Literal
 
 from gdb.errors import LimitExceeded, NotSupported, SyntaxProblem
-from gdb.executor.tail import Tail, same
+from gdb.executor.tail import same
 from gdb.language import pushdown, question
 from gdb.language.aggregation import is_aggregate
 from gdb.language.canonical import canonical, numbered
-from gdb.language.clauses import Match, Query, Simple
+from gdb.language.clauses import Match, hoisted
 from gdb.language.compared import Compared
 from gdb.language.existence import EdgeTest, edge_test
-from gdb.language.projection import project
 from gdb.language.pushdown import Conditions
 from gdb.language.question import Candidates, edge_of, vertex_of
-from gdb.language.refusals import check, refuse_clauses
+from gdb.language.refusals import check
 from gdb.language.report import problem
 from gdb.language.resolve import conjuncts, elements, measure, parameters, resolve
 from gdb.language.scope import Scope
 from gdb.language.syntax import Element, Expression, HasLabels, walk
+from gdb.logical.operators import Filter, Limit, Names, Operators, Plan, expressions_of
+from gdb.physical import tail
 from gdb.query_graph import MatchMode, QueryGraph, Renamed
 
 if TYPE_CHECKING:
-    from gdb.executor.tail import Value
+    from gdb.executor.tail import Tail, Value
     from gdb.storage.adjacency import I64, U32
     from gdb.storage.snapshot import Snapshot
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class OnePattern:
+    """A plan that is one pattern and its tail.
+
+    text : of the query. matches : one or several MATCH, none optional. conditions : what a WITH asks of the rows
+        that it only passes on. behind : the operators behind. names : of the answer.
+    """
+
+    text: str
+    matches: tuple[Match, ...]
+    conditions: tuple[Expression, ...]
+    behind: Operators
+    names: Names
+
+    @property
+    def several(self) -> bool:
+        """Whether more clauses than one made what is behind."""
+        return len({operator.place for operator in self.behind}) > 1
+
+
+def one_pattern(plan: Plan) -> OnePattern | None:
+    """The plan as one pattern and its tail; None where it is none."""
+    if len(plan.sides) > 1 or not plan.returns or plan.start:
+        return None
+    operators = plan.sides[0]
+    matches = tuple(
+        hoisted(one)
+        for one in takewhile(lambda one: isinstance(one, Match), operators)
+        if isinstance(one, Match)
+    )
+    rest = operators[len(matches) :]
+    filters = tuple(takewhile(lambda one: isinstance(one, Filter), rest))
+    behind = rest[len(filters) :]
+    covered = all(isinstance(one, tail.COVERED) for one in behind)
+    if not matches or not behind or not covered or any(one.optional for one in matches):
+        return None
+    conditions = tuple(one.condition for one in filters if isinstance(one, Filter))
+    return OnePattern(plan.text, matches, conditions, behind, plan.names)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -42,7 +84,7 @@ class Sources:
         query graph's. rest : the other conditions.
     """
 
-    query: Simple
+    asked: OnePattern
     scope: Scope
     pushed: Mapping[Element, Conditions]
     rest: Sequence[Expression]
@@ -54,17 +96,14 @@ class BoundQuery:
     """A query over one snapshot.
 
     graph : what to match. tail : what to make of the embeddings.
-    explain : the plan is wanted, not the answer. profile : the plan, and what a run of it did.
     warnings : one sentence each, with line and column.
     sources : what graph and tail were made of.
     """
 
     graph: QueryGraph
     tail: Tail
-    explain: bool
     warnings: tuple[str, ...]
     sources: Sources
-    profile: bool = False
 
     @property
     def values(self) -> Mapping[str, Value]:
@@ -79,7 +118,7 @@ class BoundQuery:
     @property
     def tail_names(self) -> frozenset[str]:
         """The parameters that the tail was made with."""
-        made_of = [*self.sources.rest, *_returned(self.sources.query)]
+        made_of = [*self.sources.rest, *_computed(self.sources.asked.behind)]
         return frozenset(name for e in made_of for name, _ in parameters(e))
 
     def changed(self, values: Mapping[str, Value]) -> frozenset[str]:
@@ -132,7 +171,7 @@ class BoundQuery:
         before, changed = self.sources, self.changed(values)
         bounds = self.bounds_again(values, changed)
         if bounds is None:
-            return _bind(before.query, before.scope.snapshot, values, self.graph.mode)
+            return _bind(before.asked, before.scope.snapshot, values, self.graph.mode)
         scope = before.scope.with_parameters(values)
         touched = {e: known for e, known in before.pushed.items() if known.names() & changed}
         again = {element: known.with_values(changed) for element, known in touched.items()}
@@ -154,20 +193,22 @@ class BoundQuery:
         if graph.mode.distinct and _mention(before.rest, changed):
             texts, renamed = _compared(scope, before.rest)
             graph = replace(graph, symmetric_under=texts, renamed=renamed)
-        tail = self.tail
+        made = self.tail
         if self.tail_names & changed:
-            tail = project(scope, before.query.returning, before.rest)
+            asked = before.asked
+            made = tail.tail(scope, asked.behind, asked.names, before.rest)
         sources = replace(before, scope=scope, pushed=pushed)
-        return replace(self, graph=graph, tail=tail, sources=sources)
+        return replace(self, graph=graph, tail=made, sources=sources)
 
 
 def bind(
-    query: Query, snapshot: Snapshot, params: Mapping[str, Value], default_mode: MatchMode
+    asked: OnePattern, snapshot: Snapshot, params: Mapping[str, Value], default_mode: MatchMode
 ) -> BoundQuery:
-    """Look up every name of a query and cut it into QueryGraph and Tail.
+    """Look up every name of a query, and make its QueryGraph and Tail.
 
     Parameters
     ----------
+    asked : of a query in which `language.checks.check` found nothing wrong.
     params : values of $name: numbers, booleans, strings, None, lists of these.
     default_mode : of a MATCH that names none.
 
@@ -180,12 +221,9 @@ def bind(
     -----
     Evaluates conditions on one element over all vertices or edges that its labels admit.
     """
-    simple = query.simple
-    if simple is None:
-        raise refuse_clauses(query)
-    check(simple)
+    check(asked.text, asked.matches)
     try:
-        return _bind(simple, snapshot, params, default_mode)
+        return _bind(asked, snapshot, params, default_mode)
     except RecursionError:
         raise LimitExceeded(
             "the query is nested too deeply.", "Leave out parentheses, or split it."
@@ -193,18 +231,21 @@ def bind(
 
 
 def _bind(
-    query: Simple, snapshot: Snapshot, params: Mapping[str, Value], default_mode: MatchMode
+    asked: OnePattern, snapshot: Snapshot, params: Mapping[str, Value], default_mode: MatchMode
 ) -> BoundQuery:
-    scope = Scope(query.text, snapshot, params)
-    mode = _mode(query, default_mode)
+    scope = Scope(asked.text, snapshot, params)
+    mode = _mode(asked, default_mode)
     written: list[Expression] = []
     tests: list[EdgeTest] = []
     clause = 0
-    for match in query.matches:
+    for match in asked.matches:
         scope.add(match, clause)
         clause += 1 + max(match.of, default=0)
-        asked, others = _conditions(scope, match, default_mode)
-        tests += asked
+        where = [] if match.where is None else [match.where]
+        if match is asked.matches[-1]:
+            where += asked.conditions
+        more, others = _conditions(scope, where, default_mode)
+        tests += more
         written += others
     found = question.asked(scope, tests, written)
     scope.warn_of_unknown_names()
@@ -212,18 +253,14 @@ def _bind(
     vertices = [vertex_of(scope, k, allowed) for k in range(len(scope.vertices))]
     if not mode.distinct and not question.soon_listed(scope, vertices):
         found.compare(scope)
-    tail = project(scope, query.returning, found.rest)
-    wanted = {ref.index for ref in tail.columns if ref.element == "edge"}
+    made = tail.tail(scope, asked.behind, asked.names, found.rest)
+    wanted = {ref.index for ref in made.columns if ref.element == "edge"}
     allowed = _candidates(scope, found.pushed, "edge")
     edges = [edge_of(scope, k, allowed, k in wanted) for k in range(len(scope.edges))]
     texts, renamed = _compared(scope, found.rest)
     graph = replace(found.graph(vertices, edges, mode), symmetric_under=texts, renamed=renamed)
-    warnings = tuple(scope.warnings)
-    return BoundQuery(
-        *(graph, tail, query.explain, warnings),
-        Sources(query, scope, found.pushed, found.rest, found.compared),
-        query.profile,
-    )
+    sources = Sources(asked, scope, found.pushed, found.rest, found.compared)
+    return BoundQuery(graph, made, tuple(scope.warnings), sources)
 
 
 def _candidates(
@@ -255,28 +292,30 @@ def _mention(expressions: Iterable[Expression], names: Set[str]) -> bool:
     return any(name in names for e in expressions for name, _ in parameters(e))
 
 
-def _returned(query: Simple) -> list[Expression]:
-    """Everything in RETURN that may hold a parameter."""
-    returning = query.returning
-    found = [item.expression for item in returning.items]
-    found += [item.expression for item in returning.order]
-    return found + [count for count in (returning.skip, returning.limit) if count is not None]
+def _computed(operators: Operators) -> list[Expression]:
+    """Everything behind the pattern that may hold a parameter."""
+    found: list[Expression] = []
+    for operator in operators:
+        found += expressions_of(operator)
+        if isinstance(operator, Limit):
+            found += [count for count in (operator.skip, operator.limit) if count is not None]
+    return found
 
 
-def _mode(query: Simple, default: MatchMode) -> MatchMode:
+def _mode(asked: OnePattern, default: MatchMode) -> MatchMode:
     """The mode of all MATCH.
 
     Raises
     ------
     NotSupported : they have several, or one that concerns the nodes of each.
     """
-    first, *others = query.matches
+    first, *others = asked.matches
     mode = first.mode or default
     for match in others:
         if (match.mode or default) != mode or mode.nodes_differ:
             raise problem(
                 NotSupported,
-                query.text,
+                asked.text,
                 match.place,
                 "a second MATCH in this mode is not supported yet.",
                 "Write all patterns in one MATCH, separated by commas.",
@@ -285,13 +324,12 @@ def _mode(query: Simple, default: MatchMode) -> MatchMode:
 
 
 def _conditions(
-    scope: Scope, match: Match, default: MatchMode
+    scope: Scope, where: Sequence[Expression], default: MatchMode
 ) -> tuple[list[EdgeTest], list[Expression]]:
     """The property maps and the WHERE of a MATCH that was just added, in parts that must all be true, with their names
     and parameters known; apart from these what is asked of edges."""
     written, scope.conditions = scope.conditions, []
-    if match.where is not None:
-        written.append(match.where)
+    written += where
     tests: list[EdgeTest] = []
     found: list[Expression] = []
     for condition in written:

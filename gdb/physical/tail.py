@@ -1,0 +1,301 @@
+"""The relational tail of one pattern, from the operators behind its MATCH: one SELECT over the embeddings.
+
+The operators are compiled as those of a chain (`gdb.physical.columns`), over a relation whose columns are gathered from
+the embeddings as they are asked for. What needs another pattern, or values of the store that the rows have lost, is no
+tail; the query then runs operator by operator.
+
+Beside the SELECT stands what the executors are told, so that they make no more than is asked for: the number of
+embeddings, one of each value, the number for each value, the first rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from gdb.errors import NotSupported
+from gdb.executor.tail import NUMBER, ColumnRef, Output, Tail
+from gdb.functions.nodes import exp
+from gdb.functions.types import NODE, RELATIONSHIP, Kind, Typed, joined, written
+from gdb.language.aggregation import is_count
+from gdb.language.hidden import is_hidden
+from gdb.language.mentions import mentioned
+from gdb.language.syntax import Call, Element, Expression, Variable
+from gdb.language.translator import Translator
+from gdb.logical.demand import Demand, demands
+from gdb.logical.operators import (
+    Aggregate,
+    Distinct,
+    Filter,
+    Limit,
+    Names,
+    Operator,
+    Operators,
+    Project,
+    Sort,
+)
+from gdb.physical.columns.compile import answer, outputs, over
+from gdb.physical.columns.looked_columns import RelationColumns, settled
+from gdb.physical.columns.projecting import cuts
+from gdb.physical.columns.relation import Builder, Held, Relation
+from gdb.physical.columns.translate import ChainTranslator
+
+if TYPE_CHECKING:
+    from gdb.language.scope import Scope
+
+COVERED = (Project, Aggregate, Distinct, Sort, Limit, Filter)
+"""The operators that may stand in a tail."""
+
+
+def tail(
+    scope: Scope, operators: Operators, names: Names, conditions: Sequence[Expression]
+) -> Tail:
+    """The relational part of a query.
+
+    Parameters
+    ----------
+    scope : the elements of the pattern. operators : behind its MATCH, of those that are `COVERED`. names : of the
+        answer. conditions : resolved conditions that are left for the embeddings.
+
+    Raises
+    ------
+    NameProblem, TypeProblem, NotSupported : with the place; it is no tail.
+    """
+    return _Tail(scope, operators, names, conditions).tail()
+
+
+@dataclass(slots=True)
+class _Tail:
+    scope: Scope
+    operators: Operators
+    names: Names
+    conditions: Sequence[Expression]
+
+    def tail(self) -> Tail:
+        if self._counts_rows():  # no SQL of it is ever run, and none has to be translated
+            return Tail((), "", outputs=(Output(self.names[0]),), count_only=True)
+        builder, sql, made = self._compiled(None)
+        refs = tuple(builder.taken.values())
+        once = self._once(refs)
+        direct = self._direct(builder, once)
+        found = Tail(
+            refs,
+            sql,
+            builder.used(sql),
+            made,
+            self._counts_values(once),
+            self._row_limit(builder, once, direct),
+            once,
+            direct,
+            self._tally(builder),
+            by_part=self._by_part(builder),
+        )
+        if not self._weighs(refs, once):
+            return found
+        return replace(found, numbered=self._compiled(NUMBER)[1])
+
+    # ---- SQL -------------------------------------------------------------------------------------
+
+    def _compiled(self, weight: str | None) -> tuple[Builder, str, tuple[Output, ...]]:
+        """The SELECT. weight : the column of how many embeddings each row stands for."""
+        builder = Builder(self.scope, None)
+        begin = self._begin(builder, weight).only(self._demand().live)
+        relation = over(builder, self.operators, self.names, begin)
+        if builder.steps:
+            raise NotSupported("what is asked behind its rows takes more than one SELECT.")
+        relation = settled(builder, relation, Demand(frozenset(self.names)))
+        sql, types = answer(relation, self.names)
+        if any(type_.item in (Kind.NODE, Kind.RELATIONSHIP) for type_ in types):
+            raise NotSupported("a list of nodes is not covered over columns.")
+        return builder, sql, outputs(self.names, types)
+
+    def _begin(self, builder: Builder, weight: str | None = None) -> Relation:
+        """The embeddings."""
+        types = {"vertex": NODE, "edge": RELATIONSHIP}
+        names = {
+            name: Held("", types[element.kind], element, gathered=True)
+            for name, element in self.scope.names.items()
+            if not is_hidden(name)
+        }
+        hidden = () if weight is None else (weight,)
+        found = Relation("embeddings", names, True, hidden, weight=weight)
+        if not self.conditions:
+            return found
+        columns = RelationColumns(builder, names)
+        translator = Translator(self.scope, columns, builder.parameters)
+        parts = [translator.condition(condition) for condition in self.conditions]
+        where = written(joined(exp.And, parts), last=True)
+        return replace(found, source=f"SELECT * FROM embeddings WHERE {where}", table=False)
+
+    def _typed(self, builder: Builder, expression: Expression) -> Typed:
+        """An expression over the embeddings."""
+        columns = RelationColumns(builder, self._begin(builder).names)
+        return ChainTranslator(builder, columns).typed(expression)
+
+    # ---- what the executor is told ---------------------------------------------------------------
+
+    def _others(self) -> list[Operator]:
+        """The operators that are no Project."""
+        return [one for one in self.operators if not isinstance(one, Project)]
+
+    def _behind(self) -> list[Expression] | None:
+        """What each name of the answer is of the rows behind the last Aggregate, or of the embeddings; None where that
+        is no single expression."""
+        place = self.operators[-1].place
+        found: list[Expression] = [Variable(name, place) for name in self.names]
+        for operator in reversed(self.operators):
+            if isinstance(operator, Aggregate):
+                break
+            if isinstance(operator, Project):
+                columns = {column.name: column for column in operator.columns}
+                for k, one in enumerate(found):
+                    if isinstance(one, Variable):
+                        found[k] = columns[one.name].expression
+                    elif not all(columns[name].passes_on for name in mentioned(one)):
+                        return None
+        return found
+
+    def _number_alone(self) -> Call | None:
+        """The only aggregate, where it is the answer, and nothing cuts or sorts its row."""
+        match self._others():
+            case [Aggregate(keys=(), calls=(gathered,), rest=()), *others]:
+                builder = Builder(self.scope, None)
+                for other in others:
+                    if not isinstance(other, (Limit, Sort)):  # of one row
+                        return None
+                    if isinstance(other, Limit) and _leaves_none(*cuts(builder, other)):
+                        return None
+            case _:
+                return None
+        match self._behind():
+            case [Variable(name=name)] if name == gathered.name and not self.conditions:
+                aggregates = isinstance(self.operators[0], Aggregate)
+                return gathered.call if aggregates else None
+            case _:
+                return None
+
+    def _counts_rows(self) -> bool:
+        """Whether the number of embeddings is the answer."""
+        call = self._number_alone()
+        return call is not None and self._is_number(call)
+
+    def _counts_values(self, once: int | None) -> bool:
+        """Whether the number of distinct values is the answer."""
+        call = None if once is None else self._number_alone()
+        return call is not None and is_count(call) and self._tells_apart(call.arguments[0])
+
+    def _is_number(self, call: Call) -> bool:
+        """Whether an aggregate of the embeddings is how many there are: no node or relationship of them is null."""
+        if not is_count(call) or call.distinct:
+            return False
+        return call.star or self._element(call.arguments[0]) is not None
+
+    def _element(self, expression: Expression) -> Element | None:
+        return self.scope.names.get(expression.name) if isinstance(expression, Variable) else None
+
+    def _once(self, refs: Sequence[ColumnRef]) -> int | None:
+        """The query vertex of which the distinct values are enough: nothing else is asked for, and how often it
+        occurs shows nowhere."""
+        of = {(ref.element, ref.index) for ref in refs}
+        if len(of) != 1 or not self._demand().once:
+            return None
+        element, index = of.pop()
+        return index if element == "vertex" else None
+
+    def _demand(self) -> Demand:
+        """What is asked of the embeddings."""
+        begin = Project((), self.operators[0].place)
+        return demands((begin, *self.operators), self.names)[0]
+
+    def _direct(self, builder: Builder, once: int | None) -> tuple[int, ...] | None:
+        """The column of each output, where the columns are the answer."""
+        others, expressions = self._others(), self._behind()
+        if expressions is None or self.conditions:
+            return None
+        limits = [one for one in others if isinstance(one, Limit)]
+        if len(limits) > 1 or any(cuts(builder, one)[0] for one in limits):
+            return None
+        unique = any(isinstance(one, Distinct) for one in others)
+        if unique and (once is None or not any(map(self._tells_apart, expressions))):
+            return None
+        if not all(isinstance(one, (Limit, Distinct)) for one in others):
+            return None
+        typed = [self._typed(builder, expression) for expression in expressions]
+        if not all(isinstance(one.sql, exp.Column) for one in typed):
+            return None
+        names = [ref.name for ref in builder.taken.values()]
+        return tuple(names.index(one.sql.name) for one in typed)
+
+    def _tally(self, builder: Builder) -> tuple[bool, ...] | None:
+        """For each output whether it is the number of embeddings, where all others are the one key, a whole
+        number."""
+        first, expressions = self.operators[0], self._behind()
+        if not isinstance(first, Aggregate) or self._others() != [first] or expressions is None:
+            return None
+        if self.conditions or len(first.keys) != 1 or first.rest or len(builder.taken) != 1:
+            return None
+        (key,) = first.keys
+        calls = {gathered.name for gathered in first.calls}
+        numbers = all(self._is_number(gathered.call) for gathered in first.calls)
+        picked = [one.name for one in expressions if isinstance(one, Variable)]
+        if not calls or not numbers or len(picked) < len(expressions) or not {*picked} & calls:
+            return None
+        typed = self._typed(builder, key.expression)
+        whole = typed.kind in (Kind.INTEGER, Kind.NODE, Kind.RELATIONSHIP)
+        if len(builder.taken) != 1 or not whole or not isinstance(typed.sql, exp.Column):
+            return None
+        return tuple(name in calls for name in picked)
+
+    def _row_limit(
+        self, builder: Builder, once: int | None, direct: tuple[int, ...] | None
+    ) -> int | None:
+        """How many embeddings suffice."""
+        for operator in () if self.conditions else self.operators:
+            match operator:
+                case Limit():
+                    skip, most = cuts(builder, operator)
+                    return None if most is None else most + skip
+                case Distinct() if once is None or direct is None:
+                    return None
+                case Project() | Distinct():
+                    continue
+                case _:
+                    return None
+        return None
+
+    def _by_part(self, builder: Builder) -> bool:
+        """Whether the rows of the answer are those of any parts of the embeddings."""
+        others = self._others()
+        limits = [one for one in others if isinstance(one, Limit)]
+        if not all(isinstance(one, (Limit, Filter)) for one in others):
+            return False
+        if not limits:
+            return True
+        return others == limits[:1] and not self.conditions and not cuts(builder, limits[0])[0]
+
+    def _weighs(self, refs: Sequence[ColumnRef], once: int | None) -> bool:
+        """Whether all that is asked of the embeddings with one value of a query vertex is how many there are."""
+        alone = len({(ref.element, ref.index) for ref in refs}) == 1 and refs[0].element == "vertex"
+        if not alone or once is not None or not self._demand().numbers:
+            return False
+        first = next(iter(self._others()), None)
+        return isinstance(first, Aggregate) and all(self._is_number(g.call) for g in first.calls)
+
+    def _tells_apart(self, expression: Expression) -> bool:
+        """Whether two vertices never have the same value of this."""
+        if self._element(expression) is not None:
+            return True
+        match expression:
+            case Call(function=function, arguments=(Variable() as of,), distinct=False):
+                element = self._element(of)
+                if function.text.lower() != "id" or element is None:
+                    return False
+                groups = self.scope.groups(element.index)
+                return len({self.scope.snapshot.groups[group].id_space for group in groups}) <= 1
+        return False
+
+
+def _leaves_none(skip: int, limit: int | None) -> bool:
+    """Whether SKIP and LIMIT leave nothing of one row."""
+    return skip > 0 or limit == 0
