@@ -70,7 +70,7 @@ def vertex_property(
     pieces: list[tuple[I64, Column]] = []
     for group in _present(groups):
         rows = np.flatnonzero(groups == group)
-        column = snapshot.vertex_values(group, key, snapshot.group_rows(vids[rows], group))
+        column = snapshot.vertex_values(group, key, vids[rows])
         if column is not None:
             pieces.append((rows, column))
     return _assemble(pieces, len(vids), kind)
@@ -127,7 +127,7 @@ def vertex_ids(snapshot: Snapshot, vids: U32, kind: Kind | None = None) -> Slice
     pieces: list[tuple[I64, Column]] = []
     for group in _present(groups):
         rows = np.flatnonzero(groups == group)
-        column = snapshot.vertex_values(group, None, snapshot.group_rows(vids[rows], group))
+        column = snapshot.vertex_values(group, None, vids[rows])
         assert column is not None
         pieces.append((rows, column))
     kinds = {column.kind for _, column in pieces} if kind is None else {kind}

@@ -290,8 +290,10 @@ def from_strings(values: Sequence[str], valid: Bools | None = None) -> Column:
 def _gathered(values: Values, starts: I64, offsets: I64) -> Values:
     """The bytes of texts that begin at `starts`, end to end, as `offsets` say; some texts at a time, as the place of
     each byte takes eight."""
-    found: Values = np.empty(int(offsets[-1]), values.dtype)
     begin, count = 0, len(starts)
+    if count == 1:
+        return values[starts[0] : starts[0] + offsets[1]].copy()
+    found: Values = np.empty(int(offsets[-1]), values.dtype)
     while begin < count:
         first = int(offsets[begin])
         end = int(np.searchsorted(offsets, first + _AT_ONCE, "right")) - 1

@@ -256,11 +256,11 @@ class Snapshot:
             usage.read(*found.arrays)
         return found
 
-    def vertex_values(self, group: int, key: str | None, rows: I64) -> Column | None:
-        """A property (None: the user ids) of some rows of a group, i64[n]; None where it has none. Where few are taken
-        this costs less than `vertex_column`, which puts base and delta together."""
+    def vertex_values(self, group: int, key: str | None, vids: U32) -> Column | None:
+        """A property (None: the user ids) of some vertices of a group, u32[n]; None where it has none. Where few are
+        taken this costs less than `vertex_column`, which puts base and delta together."""
         with self._lock:
-            return self._vertices.values(group, key, rows)
+            return self._vertices.values(group, key, vids)
 
     def holders(
         self, groups: Iterable[int], key: str | None, wanted: Wanted

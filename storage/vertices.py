@@ -19,7 +19,7 @@ from gdb.storage.manifest import GroupRecord, Manifest, SpaceRecord
 from gdb.storage.model import I64, U32, Column, Kind, wider
 from gdb.storage.segment import SectionKind, Segments, compare, damaged
 from gdb.storage.value_index import Indexes, Wanted
-from gdb.storage.vid_ranges import rows_in, vids_at, vids_of
+from gdb.storage.vid_ranges import inside, rows_in, vids_at, vids_of
 
 I32 = npt.NDArray[np.int32]
 GroupKey = tuple[tuple[str, ...], str]
@@ -102,6 +102,7 @@ class Vertices:
         self._are_ids: dict[tuple[int, str], bool] = {} if kept is None else kept._are_ids
         self._by_value: Indexes = Indexes() if kept is None else kept._by_value
         self._columns: dict[tuple[int, str | None], Column | None] = {}
+        self._spans: dict[int, I64] = {}  # by group: where ranges of its pieces begin, and which
         kinds = {new.id_space: new.ids.kind for new in reversed(delta.added)}
         kinds |= {space.name: space.kind for space in self._spaces}
         self.spaces: Mapping[str, Kind] = dict(sorted(kinds.items()))
@@ -202,31 +203,41 @@ class Vertices:
             self._stored[place] = properties.read(record, file, count, self._where)
         return self._stored.get(place)
 
-    def values(self, group: int, key: str | None, rows: I64) -> Column | None:
-        """A property (None: the ids) of some rows of a group; None where it has none. For few rows base and delta are
-        not put together."""
-        if (group, key) in self._columns or _WORTH * len(rows) >= self.groups[group].count:
+    def values(self, group: int, key: str | None, vids: U32) -> Column | None:
+        """A property (None: the ids) of some vertices of a group; None where it has none. For few vertices base and
+        delta are not put together, and how many were removed does not matter."""
+        if (group, key) in self._columns or _WORTH * len(vids) >= self.groups[group].count:
             whole = self.column(group, key)
             usage.read(*(() if whole is None else whole.arrays))
-            return None if whole is None else whole.take(rows)
+            return None if whole is None else whole.take(self.group_rows(vids, group))
         if key is not None and key not in self.groups[group].keys:
             return None
         pieces = self._pieces[group]
-        ends = np.cumsum([lengths_of(piece.ranges)[-1] for piece in pieces])
-        of = np.searchsorted(ends, rows, "right")
+        if len(pieces) == 1:
+            return self._taken(pieces[0], key, group, vids)
+        of = self._pieces_of(group, vids)
         found: list[Column] = []
         places: list[I64] = []
         for number in np.unique(of).tolist():
             mine = np.flatnonzero(of == number)
-            within = rows[mine] - (ends[number - 1] if number else 0)
-            found.append(self._taken(pieces[number], key, group, within))
+            found.append(self._taken(pieces[number], key, group, vids[mine]))
             places.append(mine)
         order = np.argsort(np.concatenate(places), kind="stable")
         return Column.concat(found).take(order)
 
-    def _taken(self, piece: _Piece, key: str | None, group: int, rows: I64) -> Column:
-        """A property of some rows of a piece, as a column of the group has them."""
-        rows = rows if piece.whole else rows_in(piece.stored, vids_at(piece.ranges, rows))
+    def _pieces_of(self, group: int, vids: U32) -> I64:
+        """The place of each vid's piece among those of the group, i64[n]."""
+        if group not in self._spans:
+            pieces = self._pieces[group]
+            starts = sorted((r[0], k) for k, piece in enumerate(pieces) for r in piece.stored)
+            self._spans[group] = np.array(starts, np.int64).reshape(-1, 2)
+        spans = self._spans[group]
+        of: I64 = spans[np.searchsorted(spans[:, 0], vids, side="right") - 1, 1]
+        return of
+
+    def _taken(self, piece: _Piece, key: str | None, group: int, vids: U32) -> Column:
+        """A property of some vertices of a piece, as a column of the group has them."""
+        rows = rows_in(piece.stored, vids)
         if piece.base is not None:
             stored = self._of_base(piece.number, piece.base, key)
         else:
@@ -287,7 +298,7 @@ class Vertices:
         places, values = wanted.user_ids()
         space = next(one for one in self._spaces if one.name == base.id_space)
         vids = self._find_in(self.index(space), space.kind, values)
-        there = np.flatnonzero((vids >= 0) & _inside(base.ranges, vids))
+        there = np.flatnonzero((vids >= 0) & inside(base.ranges, vids))
         return places[there], rows_in(base.ranges, vids[there].astype(np.uint32))
 
     def named(self, group: int, wanted: Wanted) -> tuple[I64, U32]:
@@ -329,7 +340,7 @@ class Vertices:
         gone = self._delta.is_dead(vids)
         for group in np.unique(numbers[~gone]).tolist():
             mine = np.flatnonzero((numbers == group) & ~gone)
-            column = self.values(group, None, self.group_rows(vids[mine], group))
+            column = self.values(group, None, vids[mine])
             assert column is not None
             found[mine] = column.to_list()
         result: list[int | str] = found.tolist()
@@ -484,10 +495,3 @@ def _same(column: Column | None, ids: Column | None) -> bool:
     ):
         return False
     return np.array_equal(column.values, ids.values)
-
-
-def _inside(ranges: Ranges, vids: I64) -> npt.NDArray[np.bool_]:
-    """Which vids are in ascending ranges, bool[n]."""
-    bounds = np.array(ranges, np.int64).reshape(-1)
-    inside: npt.NDArray[np.bool_] = np.searchsorted(bounds, vids, "right") % 2 == 1
-    return inside

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import numpy.typing as npt
 
 from gdb.storage.delta import Ranges, lengths_of
 from gdb.storage.model import I64, U32
@@ -32,3 +33,10 @@ def vids_of(ranges: Ranges) -> U32:
     return np.concatenate(
         [np.zeros(0, np.uint32), *(np.arange(a, b, dtype=np.uint32) for a, b in ranges)]
     )
+
+
+def inside(ranges: Ranges, vids: I64) -> npt.NDArray[np.bool_]:
+    """Which vids are in ascending ranges, bool[n]."""
+    bounds = np.array(ranges, np.int64).reshape(-1)
+    found: npt.NDArray[np.bool_] = np.searchsorted(bounds, vids, "right") % 2 == 1
+    return found

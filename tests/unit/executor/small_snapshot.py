@@ -71,10 +71,10 @@ class SmallSnapshot:
         return Column.from_list([7, 8, 9]) if (type, key) == ("KNOWS", "since") else None
 
     def vertex_values(
-        self, group: int, key: str | None, rows: npt.NDArray[np.int64]
+        self, group: int, key: str | None, vids: npt.NDArray[np.uint32]
     ) -> Column | None:
         column = self.id_column(group) if key is None else self.vertex_column(group, key)
-        return None if column is None else column.take(rows)
+        return None if column is None else column.take(self.group_rows(vids, group))
 
     def edge_values(self, type: str, key: str, eids: npt.NDArray[np.int64]) -> Column | None:
         first = next(one.first_eid for one in self.edge_types if one.name == type)
