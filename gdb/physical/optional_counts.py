@@ -47,10 +47,10 @@ _LARGEST = float(1 << 62)
 class OptionalCounts:
     """What is counted, planned for one snapshot.
 
-    plan : the operators that it was made of; rest : those behind the counts. base : lists the pattern, or counts it at the one node.
-    roots : for each
-    OPTIONAL MATCH the query vertex of the pattern on which it hangs. tallies : of the OPTIONAL MATCHes. names : of the
-    counts; of : for each the OPTIONAL MATCH whose elements it counts, None for all rows.
+    plan : the operators that it was made of; rest : those behind the counts. base : lists the pattern, or counts it at
+    the one node. roots : for each OPTIONAL MATCH the query vertex of the pattern on which it hangs. tallies : of the
+    OPTIONAL MATCHes. names : of the counts; of : for each the OPTIONAL MATCH whose elements it counts, None for all
+    rows.
     """
 
     plan: Plan
