@@ -4,6 +4,7 @@ or of each of some rows; and whether there is one."""
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -45,20 +46,40 @@ def at_vertex(
 ) -> tuple[U32, I64]:
     """The data vertices that the query vertex `root` has in any embedding, u32[n] ascending, and the number of
     embeddings of each, i64[n]. Raises as `executor.tallies`."""
+    return tally(graph, source, root).run(source, options)
+
+
+@dataclass(frozen=True, slots=True)
+class Tally:
+    """How the embeddings of each data vertex of the query vertex `root` are counted. counts : whether the plan does so
+    itself; else it lists them."""
+
+    plan: Plan
+    root: int
+    counts: bool
+
+    def run(self, source: PlannerSource, options: executor.Options) -> tuple[U32, I64]:
+        """As `at_vertex`."""
+        root = self.root
+        if self.counts:
+            some, numbers = executor.tallies(self.plan, source, options)
+            return some.vertex(root), numbers
+
+        def vids(some: Embeddings) -> U32:
+            return some.vertex(root).copy()
+
+        found = executor.rows(self.plan, source, options, Wanted((root,)), vids)
+        values, numbers = np.unique(np.concatenate(found.parts), return_counts=True)
+        return values, numbers.astype(np.int64)
+
+
+def tally(graph: QueryGraph, source: PlannerSource, root: int) -> Tally:
+    """The plan for `at_vertex`, which may run more than once."""
     from gdb.planner import plan as make_plan
 
     listed = make_plan(graph, source, counting=False)
     counted = tally_plan(graph, source, listed, root)
-    if counted is not None:
-        some, numbers = executor.tallies(counted, source, options)
-        return some.vertex(root), numbers
-
-    def vids(some: Embeddings) -> U32:
-        return some.vertex(root).copy()
-
-    found = executor.rows(listed, source, options, Wanted((root,)), vids)
-    values, numbers = np.unique(np.concatenate(found.parts), return_counts=True)
-    return values, numbers.astype(np.int64)
+    return Tally(listed if counted is None else counted, root, counted is not None)
 
 
 def with_any(graph: QueryGraph, source: PlannerSource, options: executor.Options, root: int) -> U32:

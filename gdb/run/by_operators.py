@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from gdb.logical.operators import Plan
     from gdb.physical.columns.prefix import Prefix
     from gdb.physical.columns.steps import Chain
+    from gdb.physical.optional_counts import OptionalCounts
     from gdb.physical.rows.batches import Batches
     from gdb.physical.rows.context import Context, Spent
     from gdb.physical.rows.run import Answer
@@ -52,6 +53,7 @@ class Planned:
 
     why : it is not one pattern and its tail. warnings : of the check. explain, profile : whether its plan is the
     answer. refused : whether it is known already that not all of it is for columns.
+    counts : that it begins with, where they are kept.
     """
 
     plan: Plan
@@ -60,6 +62,7 @@ class Planned:
     explain: bool = False
     profile: bool = False
     refused: bool = False
+    counts: OptionalCounts | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,13 +70,14 @@ class Choice:
     """How the operators of a plan run.
 
     columns : all of them over columns. first : or the first ones. why : not all. bounded : over rows, as long as these
-    are few; else it is chosen again.
+    are few; else it is chosen again. counts : made first, without rows.
     """
 
     columns: Chain | None
     first: Prefix | None
     why: str
     bounded: bool = False
+    counts: OptionalCounts | None = None
 
 
 def answered(
@@ -83,11 +87,12 @@ def answered(
     clock: Clock,
     change: Change | None,
     refuse: Callable[[str], None],
+    keep: Callable[[OptionalCounts], None],
 ) -> Result:
     """The answer of a query; of EXPLAIN its plan.
 
     change : None where nothing may be written. refuse : is given why not all of it runs over columns, whatever the
-    values of its parameters.
+    values of its parameters. keep : is given the counts that it begins with.
 
     Raises
     ------
@@ -101,6 +106,8 @@ def answered(
         given = request, asked, snapshot, changes, clock, refuse
         found = _tried(*given, few=True) or _tried(*given, few=False)
         assert found is not None
+        if found.choice.counts is not None and not changes:
+            keep(found.choice.counts)
         return found
 
     if asked.explain:
@@ -177,6 +184,8 @@ def _chosen(
     small = is_small(snapshot) and WAY is None
     if few and not small and WAY is None and begins_with_few(context, plan):
         return Choice(None, None, f"{why}; it begins with few rows", bounded=True)
+    if WAY is None and not writes(plan) and (counts := _counts(context, asked)) is not None:
+        return Choice(None, None, f"{why}; it begins with counts", counts=counts)
     if writes(plan):
         why = f"{why}, and it writes"
     elif asked.refused:
@@ -197,6 +206,16 @@ def _chosen(
     from gdb.physical.columns.prefix import prefix
 
     return Choice(None, prefix(context, plan, request.parameters), why)
+
+
+def _counts(context: Context, asked: Planned) -> OptionalCounts | None:
+    """The counts that a plan begins with."""
+    from gdb.physical.optional_counts import optional_counts
+
+    known = asked.counts
+    if known is not None and known.plan is asked.plan:
+        return known
+    return optional_counts(context, asked.plan)
 
 
 def _makes_rows(plan: Plan) -> bool:
@@ -256,6 +275,11 @@ def _ran(context: Context, plan: Plan, choice: Choice, request: Request) -> Answ
     from gdb.physical.rows.run import answered as rows_of
 
     start: Batches | None = None
+    if choice.counts is not None:
+        from gdb.physical.rows.batches import Batches as Rows
+
+        counts = choice.counts
+        return rows_of(context, counts.rest, Rows(counts.names, iter([[counts.row(context)]])))
     if choice.first is not None:
         from gdb.physical.columns.prefix import begun
 
@@ -325,7 +349,11 @@ def _explained(
     def note(operator: Operator) -> str:
         return notes.get(id(operator), "")
 
-    if choice.columns is not None:
+    if choice.counts is not None:
+        lines = [f"operator by operator, counted without rows: {choice.why}"]
+        lines += plan_lines(asked.plan, "  ")
+        lines.append("  OPTIONAL MATCH: counted for each node, one pattern matched")
+    elif choice.columns is not None:
         lines = [f"operator by operator, over columns (DuckDB): {choice.why}"]
         lines += [*plan_lines(asked.plan, "  "), *_chain_lines(choice.columns)]
     elif first is None:

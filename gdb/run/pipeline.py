@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from gdb.executor.tail import Tail
     from gdb.language.clauses import Query
     from gdb.physical.binder import BoundQuery
+    from gdb.physical.optional_counts import OptionalCounts
     from gdb.run.by_operators import Change
     from gdb.storage.adjacency import I64
     from gdb.storage.snapshot import Snapshot
@@ -278,7 +279,8 @@ def _by_operators(
     known = query, request.procedures, request.mode
     plan = clock.step("plan", lambda: statements.texts.planned(*known))
     flags = query.explain, query.profile, refusal.columns
-    asked = Planned(plan, refusal.why, warnings, *flags)
+    counts = None if request.parameters else statements.counts(_key(request), snapshot)
+    asked = Planned(plan, refusal.why, warnings, *flags, counts=counts)
     keep = partial(statements.refuse, _key(request), snapshot)
     if refusal.lasting and not refusal.columns:
         keep(refusal)
@@ -287,7 +289,11 @@ def _by_operators(
         if refusal.lasting:
             keep(Refusal(why, columns=True))
 
-    return answered(request, asked, snapshot, clock, change, refuse)
+    def keep_counts(counts: OptionalCounts) -> None:
+        if not request.parameters:
+            statements.keep_counts(_key(request), snapshot, counts)
+
+    return answered(request, asked, snapshot, clock, change, refuse, keep_counts)
 
 
 def _checked(

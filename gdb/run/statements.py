@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from gdb.executor.tail import Tail, Value
     from gdb.language.syntax import Element
     from gdb.physical.binder import BoundQuery
+    from gdb.physical.optional_counts import OptionalCounts
     from gdb.query_graph import QueryEdge, QueryGraph, QueryVertex
     from gdb.storage.snapshot import Snapshot
 
@@ -215,6 +216,7 @@ class Statements:
         self.texts = Texts() if texts is None else texts
         self._lock = waiting.Lock()
         self._refused: dict[Hashable, Refusal] = {}
+        self._counts: dict[Hashable, OptionalCounts] = {}
         self._kept: OrderedDict[Hashable, Statement] = OrderedDict()
         self._bytes: dict[Hashable, int] = {}  # of each when it was kept, and their sum
         self._held = 0
@@ -245,6 +247,17 @@ class Statements:
         with self._lock:
             if self._turned_to(snapshot) and len(self._refused) < MOST:
                 self._refused[key] = why
+
+    def counts(self, key: Hashable, snapshot: Snapshot) -> OptionalCounts | None:
+        """The counts that a query of this snapshot begins with, where they are known."""
+        with self._lock:
+            return self._counts.get(key) if self._of is snapshot else None
+
+    def keep_counts(self, key: Hashable, snapshot: Snapshot, counts: OptionalCounts) -> None:
+        """Keep the counts that a query begins with, and their plans."""
+        with self._lock:
+            if self._turned_to(snapshot) and len(self._counts) < MOST:
+                self._counts[key] = counts
 
     def _turned_to(self, snapshot: Snapshot) -> bool:
         """Whether what is kept is of this snapshot from now on; not where it is of a later one."""
@@ -279,6 +292,7 @@ class Statements:
         self._kept.clear()
         self._bytes.clear()
         self._refused.clear()
+        self._counts.clear()
         self._held, self._of = 0, snapshot
 
     def __len__(self) -> int:

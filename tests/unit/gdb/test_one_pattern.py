@@ -10,6 +10,7 @@ import pytest
 
 import gdb
 from gdb import Database
+from gdb.physical import binder
 
 ARROWS = ("-[{}]->", "<-[{}]-", "-[{}]-")
 BY_OPERATORS = "operator by operator"
