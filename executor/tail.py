@@ -1,6 +1,6 @@
 """The relational tail: everything after MATCH, as SQL over columns of the embeddings (design.md §3).
 
-The binder writes a `Tail`; `part` gathers the columns that it names, for some of the embeddings at a time, and
+`gdb.physical.tail` writes a `Tail`; `part` gathers the columns that it names, for some of the embeddings at a time, and
 `finish` hands them to a private in-memory DuckDB and gives the output columns back. Where the columns are the answer
 (`Tail.direct`), gathering them is all there is to do. Names and literals of the user never reach SQL: columns are c0,
 c1, ... and o0, o1, ..., values travel as prepared parameters.
@@ -9,7 +9,7 @@ c1, ... and o0, o1, ..., values travel as prepared parameters.
 from __future__ import annotations
 
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date, time, timedelta
 from itertools import pairwise
@@ -95,7 +95,7 @@ class Tail:
     direct : the columns are the answer, and `sql` is not run: for each output the number of its column. Holds for
         at most `row_limit` embeddings.
     numbered : where the answer depends on nothing but the number of embeddings for each data vertex of one query
-        vertex, the SELECT over one row for each with that number as column `NUMBER`; else None.
+        vertex, what gives the SELECT over one row for each with that number as column `NUMBER`; else None.
     tally : the answer is the number of embeddings for each value of the only column, whole numbers, and `sql` is not
         run: for each output whether it is that number (else it is the value).
     by_part : the rows of the answer are those of any parts of the embeddings, one after the other: nothing sorts,
@@ -111,7 +111,7 @@ class Tail:
     once: int | None = None
     direct: tuple[int, ...] | None = None
     tally: tuple[bool, ...] | None = None
-    numbered: str | None = None
+    numbered: Callable[[], str] | None = field(default=None, compare=False)
     by_part: bool = False
 
     @property
@@ -227,7 +227,7 @@ def finish(
 
     sql = tail.sql
     if numbers is not None and tail.numbered is not None:
-        sql = tail.numbered
+        sql = tail.numbered()
         children = [arrow.child(relation, k) for k in range(len(tail.columns))]
         names = [*(ref.name for ref in tail.columns), NUMBER]
         children.append(arrow.int64_array(numbers))

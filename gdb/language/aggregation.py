@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TypeGuard
 
 from gdb.functions.library import AGGREGATES
-from gdb.language.syntax import Call, Element, Expression, walk
+from gdb.language.syntax import Call, Expression, walk
 
 
 def is_aggregate(expression: Expression) -> TypeGuard[Call]:
@@ -25,13 +25,3 @@ def ignores_repeats(expression: Call) -> bool:
 def is_count(expression: Expression) -> TypeGuard[Call]:
     """count of anything."""
     return isinstance(expression, Call) and expression.function.text.lower() == "count"
-
-
-def counts_rows(expression: Expression) -> bool:
-    """count(*), or count of a node or relationship, which is never null."""
-    if not is_count(expression):
-        return False
-    arguments = expression.arguments
-    if expression.star:
-        return True
-    return not expression.distinct and len(arguments) == 1 and isinstance(arguments[0], Element)

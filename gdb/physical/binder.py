@@ -11,10 +11,9 @@ from dataclasses import dataclass, replace
 from itertools import takewhile
 from typing import TYPE_CHECKING, Literal
 
-from gdb.errors import LimitExceeded, NotSupported, SyntaxProblem
+from gdb.errors import LimitExceeded, NotSupported
 from gdb.executor.tail import same
 from gdb.language import pushdown, question
-from gdb.language.aggregation import is_aggregate
 from gdb.language.canonical import canonical, numbered
 from gdb.language.clauses import Match, hoisted
 from gdb.language.compared import Compared
@@ -340,22 +339,13 @@ def _conditions(
                 tests.append(test)
                 continue
             resolved = resolve(part, scope.lookup)
-            _check(scope, resolved)
+            _note(scope, resolved)
             found.append(resolved)
     return tests, found
 
 
-def _check(scope: Scope, condition: Expression) -> None:
-    for part in walk(condition):
-        if isinstance(part, HasLabels):
-            scope.tests.append(part)
-        if is_aggregate(part):
-            raise problem(
-                SyntaxProblem,
-                scope.text,
-                part.place,
-                "an aggregate stands only in RETURN and ORDER BY.",
-                "Sort by it and use LIMIT, or filter the rows in Python.",
-            )
+def _note(scope: Scope, condition: Expression) -> None:
+    """Note the labels that a condition tests, and look its parameters up."""
+    scope.tests += [part for part in walk(condition) if isinstance(part, HasLabels)]
     for name, place in parameters(condition):
         scope.parameter(name, place)

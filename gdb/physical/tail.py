@@ -62,15 +62,20 @@ def tail(
     ------
     NameProblem, TypeProblem, NotSupported : with the place; it is no tail.
     """
-    return _Tail(scope, operators, names, conditions).tail()
+    begin = Project((), operators[0].place)
+    demand = demands((begin, *operators), names)[0]
+    return _Tail(scope, operators, names, conditions, demand).tail()
 
 
 @dataclass(slots=True)
 class _Tail:
+    """demand : what is asked of the embeddings."""
+
     scope: Scope
     operators: Operators
     names: Names
     conditions: Sequence[Expression]
+    demand: Demand
 
     def tail(self) -> Tail:
         if self._counts_rows():  # no SQL of it is ever run, and none has to be translated
@@ -93,14 +98,14 @@ class _Tail:
         )
         if not self._weighs(refs, once):
             return found
-        return replace(found, numbered=self._compiled(NUMBER)[1])
+        return replace(found, numbered=lambda: self._compiled(NUMBER)[1])
 
     # ---- SQL -------------------------------------------------------------------------------------
 
     def _compiled(self, weight: str | None) -> tuple[Builder, str, tuple[Output, ...]]:
         """The SELECT. weight : the column of how many embeddings each row stands for."""
         builder = Builder(self.scope, None)
-        begin = self._begin(builder, weight).only(self._demand().live)
+        begin = self._begin(builder, weight).only(self.demand.live)
         relation = over(builder, self.operators, self.names, begin)
         if builder.steps:
             raise NotSupported("what is asked behind its rows takes more than one SELECT.")
@@ -198,15 +203,10 @@ class _Tail:
         """The query vertex of which the distinct values are enough: nothing else is asked for, and how often it
         occurs shows nowhere."""
         of = {(ref.element, ref.index) for ref in refs}
-        if len(of) != 1 or not self._demand().once:
+        if len(of) != 1 or not self.demand.once:
             return None
         element, index = of.pop()
         return index if element == "vertex" else None
-
-    def _demand(self) -> Demand:
-        """What is asked of the embeddings."""
-        begin = Project((), self.operators[0].place)
-        return demands((begin, *self.operators), self.names)[0]
 
     def _direct(self, builder: Builder, once: int | None) -> tuple[int, ...] | None:
         """The column of each output, where the columns are the answer."""
@@ -277,7 +277,7 @@ class _Tail:
     def _weighs(self, refs: Sequence[ColumnRef], once: int | None) -> bool:
         """Whether all that is asked of the embeddings with one value of a query vertex is how many there are."""
         alone = len({(ref.element, ref.index) for ref in refs}) == 1 and refs[0].element == "vertex"
-        if not alone or once is not None or not self._demand().numbers:
+        if not alone or once is not None or not self.demand.numbers:
             return False
         first = next(iter(self._others()), None)
         return isinstance(first, Aggregate) and all(self._is_number(g.call) for g in first.calls)
