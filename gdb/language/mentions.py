@@ -52,6 +52,12 @@ def of_query(query: Query) -> frozenset[str]:
     return frozenset(_of_query(query))
 
 
+def asks(expression: Expression) -> bool:
+    """Whether a pattern or a subquery stands in an expression."""
+    kinds = (PatternTest, PatternComprehension, Subquery)
+    return any(isinstance(part, kinds) for part in walk(expression))
+
+
 def _of_expression(expression: Expression) -> Iterator[str]:
     for part in walk(expression):
         match part:

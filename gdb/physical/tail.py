@@ -16,13 +16,10 @@ from typing import TYPE_CHECKING
 
 from gdb.errors import NotSupported
 from gdb.executor.tail import NUMBER, ColumnRef, Output, Tail
-from gdb.functions.nodes import exp
-from gdb.functions.types import NODE, RELATIONSHIP, Kind, Typed, joined, written
 from gdb.language.aggregation import is_count
 from gdb.language.hidden import is_hidden
 from gdb.language.mentions import mentioned
 from gdb.language.syntax import Call, Element, Expression, Variable
-from gdb.language.translator import Translator
 from gdb.logical.demand import Demand, demands
 from gdb.logical.operators import (
     Aggregate,
@@ -35,14 +32,11 @@ from gdb.logical.operators import (
     Project,
     Sort,
 )
-from gdb.physical.columns.compile import answer, outputs, over
-from gdb.physical.columns.looked_columns import RelationColumns, settled
-from gdb.physical.columns.projecting import cuts
-from gdb.physical.columns.relation import Builder, Held, Relation
-from gdb.physical.columns.translate import ChainTranslator
 
 if TYPE_CHECKING:
+    from gdb.functions.types import Typed
     from gdb.language.scope import Scope
+    from gdb.physical.columns.relation import Builder, Relation
 
 COVERED = (Project, Aggregate, Distinct, Sort, Limit, Filter)
 """The operators that may stand in a tail."""
@@ -90,11 +84,11 @@ class _Tail:
             builder.used(sql),
             made,
             self._counts_values(once),
-            self._row_limit(builder, once, direct),
+            self._row_limit(once, direct),
             once,
             direct,
             self._tally(builder),
-            by_part=self._by_part(builder),
+            by_part=self._by_part(),
         )
         if not self._weighs(refs, once):
             return found
@@ -104,6 +98,12 @@ class _Tail:
 
     def _compiled(self, weight: str | None) -> tuple[Builder, str, tuple[Output, ...]]:
         """The SELECT. weight : the column of how many embeddings each row stands for."""
+        # here and below: a number alone takes no SQL, and its first answer need not wait for what writes it
+        from gdb.functions.types import Kind
+        from gdb.physical.columns.compile import answer, outputs, over
+        from gdb.physical.columns.looked_columns import settled
+        from gdb.physical.columns.relation import Builder
+
         builder = Builder(self.scope, None)
         begin = self._begin(builder, weight).only(self.demand.live)
         relation = over(builder, self.operators, self.names, begin)
@@ -117,6 +117,9 @@ class _Tail:
 
     def _begin(self, builder: Builder, weight: str | None = None) -> Relation:
         """The embeddings."""
+        from gdb.functions.types import NODE, RELATIONSHIP, joined, written
+        from gdb.physical.columns.relation import Held, Relation
+
         types = {"vertex": NODE, "edge": RELATIONSHIP}
         names = {
             name: Held("", types[element.kind], element, gathered=True)
@@ -127,6 +130,10 @@ class _Tail:
         found = Relation("embeddings", names, True, hidden, weight=weight)
         if not self.conditions:
             return found
+        from gdb.functions.nodes import exp
+        from gdb.language.translator import Translator
+        from gdb.physical.columns.looked_columns import RelationColumns
+
         columns = RelationColumns(builder, names)
         translator = Translator(self.scope, columns, builder.parameters)
         parts = [translator.condition(condition) for condition in self.conditions]
@@ -135,6 +142,9 @@ class _Tail:
 
     def _typed(self, builder: Builder, expression: Expression) -> Typed:
         """An expression over the embeddings."""
+        from gdb.physical.columns.looked_columns import RelationColumns
+        from gdb.physical.columns.translate import ChainTranslator
+
         columns = RelationColumns(builder, self._begin(builder).names)
         return ChainTranslator(builder, columns).typed(expression)
 
@@ -165,11 +175,10 @@ class _Tail:
         """The only aggregate, where it is the answer, and nothing cuts or sorts its row."""
         match self._others():
             case [Aggregate(keys=(), calls=(gathered,), rest=()), *others]:
-                builder = Builder(self.scope, None)
                 for other in others:
                     if not isinstance(other, (Limit, Sort)):  # of one row
                         return None
-                    if isinstance(other, Limit) and _leaves_none(*cuts(builder, other)):
+                    if isinstance(other, Limit) and self._leaves_none(other):
                         return None
             case _:
                 return None
@@ -214,7 +223,7 @@ class _Tail:
         if expressions is None or self.conditions:
             return None
         limits = [one for one in others if isinstance(one, Limit)]
-        if len(limits) > 1 or any(cuts(builder, one)[0] for one in limits):
+        if len(limits) > 1 or any(self._cuts(one)[0] for one in limits):
             return None
         unique = any(isinstance(one, Distinct) for one in others)
         if unique and (once is None or not any(map(self._tells_apart, expressions))):
@@ -222,7 +231,7 @@ class _Tail:
         if not all(isinstance(one, (Limit, Distinct)) for one in others):
             return None
         typed = [self._typed(builder, expression) for expression in expressions]
-        if not all(isinstance(one.sql, exp.Column) for one in typed):
+        if not all(_is_column(one) for one in typed):
             return None
         names = [ref.name for ref in builder.taken.values()]
         return tuple(names.index(one.sql.name) for one in typed)
@@ -242,19 +251,19 @@ class _Tail:
         if not calls or not numbers or len(picked) < len(expressions) or not {*picked} & calls:
             return None
         typed = self._typed(builder, key.expression)
+        from gdb.functions.types import Kind
+
         whole = typed.kind in (Kind.INTEGER, Kind.NODE, Kind.RELATIONSHIP)
-        if len(builder.taken) != 1 or not whole or not isinstance(typed.sql, exp.Column):
+        if len(builder.taken) != 1 or not whole or not _is_column(typed):
             return None
         return tuple(name in calls for name in picked)
 
-    def _row_limit(
-        self, builder: Builder, once: int | None, direct: tuple[int, ...] | None
-    ) -> int | None:
+    def _row_limit(self, once: int | None, direct: tuple[int, ...] | None) -> int | None:
         """How many embeddings suffice."""
         for operator in () if self.conditions else self.operators:
             match operator:
                 case Limit():
-                    skip, most = cuts(builder, operator)
+                    skip, most = self._cuts(operator)
                     return None if most is None else most + skip
                 case Distinct() if once is None or direct is None:
                     return None
@@ -264,7 +273,7 @@ class _Tail:
                     return None
         return None
 
-    def _by_part(self, builder: Builder) -> bool:
+    def _by_part(self) -> bool:
         """Whether the rows of the answer are those of any parts of the embeddings."""
         others = self._others()
         limits = [one for one in others if isinstance(one, Limit)]
@@ -272,7 +281,7 @@ class _Tail:
             return False
         if not limits:
             return True
-        return others == limits[:1] and not self.conditions and not cuts(builder, limits[0])[0]
+        return others == limits[:1] and not self.conditions and not self._cuts(limits[0])[0]
 
     def _weighs(self, refs: Sequence[ColumnRef], once: int | None) -> bool:
         """Whether all that is asked of the embeddings with one value of a query vertex is how many there are."""
@@ -295,7 +304,21 @@ class _Tail:
                 return len({self.scope.snapshot.groups[group].id_space for group in groups}) <= 1
         return False
 
+    def _cuts(self, limit: Limit) -> tuple[int, int | None]:
+        """The numbers of SKIP and LIMIT."""
+        from gdb.physical.columns.projecting import cuts
+        from gdb.physical.columns.relation import Builder
 
-def _leaves_none(skip: int, limit: int | None) -> bool:
-    """Whether SKIP and LIMIT leave nothing of one row."""
-    return skip > 0 or limit == 0
+        return cuts(Builder(self.scope, None), limit)
+
+    def _leaves_none(self, limit: Limit) -> bool:
+        """Whether SKIP and LIMIT leave nothing of one row."""
+        skip, most = self._cuts(limit)
+        return skip > 0 or most == 0
+
+
+def _is_column(typed: Typed) -> bool:
+    """Whether an expression is a column as it is."""
+    from gdb.functions.nodes import exp
+
+    return isinstance(typed.sql, exp.Column)

@@ -11,7 +11,7 @@ from dataclasses import replace
 from gdb.functions.types import BOOLEAN, INTEGER
 from gdb.language.aggregation import has_aggregate
 from gdb.language.clauses import Match, Return
-from gdb.language.mentions import of_pattern, of_query
+from gdb.language.mentions import asks, of_pattern, of_query
 from gdb.language.rebuild import rebuilt
 from gdb.language.syntax import (
     Expression,
@@ -22,7 +22,6 @@ from gdb.language.syntax import (
     Reduce,
     Subquery,
     Variable,
-    walk,
 )
 from gdb.logical.demand import Demand
 from gdb.logical.merge_matches import one_pattern
@@ -32,12 +31,6 @@ from gdb.physical.columns.steps import Found
 from gdb.physical.columns.translate import ChainTranslator
 from gdb.physical.rows.component import pushable
 from gdb.physical.rows.pattern import Condition
-
-
-def asks(expression: Expression) -> bool:
-    """Whether a pattern or a subquery stands in an expression."""
-    kinds = (PatternTest, PatternComprehension, Subquery)
-    return any(isinstance(part, kinds) for part in walk(expression))
 
 
 class Asked:

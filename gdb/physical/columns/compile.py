@@ -26,9 +26,7 @@ from gdb.logical.operators import (
     Project,
     Sort,
 )
-from gdb.physical.columns.asking import Asked
 from gdb.physical.columns.looked_columns import RelationColumns, looked_up, settled
-from gdb.physical.columns.matching import matched
 from gdb.physical.columns.projecting import aggregated, distinct, limited, ordered, projected
 from gdb.physical.columns.relation import UNIT, Builder, Held, Relation, selected
 from gdb.physical.columns.steps import Chain
@@ -146,6 +144,8 @@ def over(builder: Builder, operators: Operators, names: Names, start: Relation) 
             relation = settled(builder, relation, demand)
         match operator:
             case Match():
+                from gdb.physical.columns.matching import matched  # a tail has none of these
+
                 relation = matched(builder, relation, operator, demand)
             case Unwind():
                 relation = _unwound(builder, relation, operator)
@@ -156,6 +156,8 @@ def over(builder: Builder, operators: Operators, names: Names, start: Relation) 
             case Distinct():
                 relation = distinct(builder, relation, operator)
             case Filter():
+                from gdb.physical.columns.asking import Asked
+
                 relation = Asked(builder, relation).filtered([operator.condition])
             case Sort():
                 after = operators[place + 1] if place + 1 < len(operators) else None
@@ -181,6 +183,8 @@ def _unwound(builder: Builder, relation: Relation, clause: Unwind) -> Relation:
         if len(span) > LONGEST_SPAN:
             raise builder.refuse(clause.place, "so long a range is")
         return _counted(builder, relation, clause, span)
+    from gdb.physical.columns.asking import Asked
+
     asked = Asked(builder, relation)
     (expression,) = asked.answered([clause.list])
     relation = asked.relation

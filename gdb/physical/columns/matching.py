@@ -12,6 +12,7 @@ from gdb.functions.types import INTEGER, NODE, RELATIONSHIP, Kind
 from gdb.language.columns import STORE_KIND
 from gdb.language.existence import is_edge_test
 from gdb.language.hidden import is_hidden
+from gdb.language.mentions import asks
 from gdb.language.resolve import properties
 from gdb.language.scope import Edge as ScopeEdge
 from gdb.language.scope import Vertex as ScopeVertex
@@ -25,7 +26,7 @@ from gdb.language.syntax import (
     Variable,
 )
 from gdb.logical.demand import Demand
-from gdb.physical.columns.asking import Asked, asks
+from gdb.physical.columns.asking import Asked
 from gdb.physical.columns.looked_columns import RelationColumns
 from gdb.physical.columns.paths import Part, Paths, alike, check, folded, rivals
 from gdb.physical.columns.relation import UNIT, Builder, Held, Relation, selected

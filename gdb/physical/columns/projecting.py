@@ -10,12 +10,12 @@ from gdb.errors import TypeProblem
 from gdb.functions.library import AGGREGATES
 from gdb.functions.types import SCALARS, Kind, written
 from gdb.language.clauses import SortItem
+from gdb.language.mentions import asks
 from gdb.language.rebuild import rebuilt
 from gdb.language.report import problem
 from gdb.language.syntax import Call, Element, Expression, Literal, Parameter, Place, Variable
 from gdb.logical.demand import Demand
 from gdb.logical.operators import Aggregate, Column, Distinct, Limit, Project, Sort
-from gdb.physical.columns.asking import Asked, asks
 from gdb.physical.columns.looked_columns import RelationColumns, looked_up, stored
 from gdb.physical.columns.relation import Builder, Held, Relation, selected
 from gdb.physical.columns.translate import ChainTranslator
@@ -97,6 +97,10 @@ def _answered(
     """The relation with a name for each pattern in some expressions, and these with the names."""
     if not any(map(asks, expressions)):
         return relation, expressions
+    from gdb.physical.columns.asking import (
+        Asked,  # a tail asks no pattern, and need not wait for it
+    )
+
     asked = Asked(builder, relation)
     answered = asked.answered(expressions)
     return asked.relation, answered

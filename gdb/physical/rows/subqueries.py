@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 from gdb.base.values.sizes import Growing
 from gdb.language.clauses import Match
 from gdb.language.hidden import HIDDEN
+from gdb.language.mentions import asks
 from gdb.language.rebuild import rebuilt
 from gdb.language.syntax import (
     Expression,
@@ -25,7 +26,6 @@ from gdb.language.syntax import (
     Reduce,
     Subquery,
     Variable,
-    walk,
 )
 from gdb.logical.merge_matches import one_pattern
 from gdb.physical.rows.asked import numbers
@@ -54,7 +54,7 @@ class Prepared:
         self.context = context
         self.questions: list[_Question] = []
         self.expressions = [
-            expression if not _asks(expression) else rebuilt(expression, self._replaced)
+            expression if not asks(expression) else rebuilt(expression, self._replaced)
             for expression in expressions
         ]
 
@@ -103,12 +103,6 @@ def compiled(
     """The functions of some expressions, to be called on rows that were filled."""
     prepared = Prepared(context, expressions)
     return prepared, [context.evaluator.compiled(one) for one in prepared.expressions]
-
-
-def _asks(expression: Expression) -> bool:
-    return any(
-        isinstance(part, (PatternTest, PatternComprehension, Subquery)) for part in walk(expression)
-    )
 
 
 def _pattern(context: Context, part: Asked) -> Pattern | None:
