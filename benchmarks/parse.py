@@ -107,7 +107,9 @@ def main(line: list[str] | None = None) -> int:
             total = sum(found.values())
             cells = [figures(ms) for ms in (*found.values(), total)]
             rows.append((name, *cells, f"{aim:g}"))
-    table = results.table(("ms", "parse", "check", "operators", "bind", "plan", "in all", "aim"), rows)
+    table = results.table(
+        ("ms", "parse", "check", "operators", "bind", "plan", "in all", "aim"), rows
+    )
     print(table)
     if arguments.save:
         body = (

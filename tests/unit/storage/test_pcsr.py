@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from pathlib import Path
 from random import Random
+from unittest.mock import patch
 
 import numpy as np
 import pytest
@@ -165,14 +166,16 @@ KEYS = st.lists(
 )
 
 
-@given(KEYS, KEYS, st.randoms())
+@given(KEYS, KEYS, st.randoms(), st.sampled_from([0, 1 << 40]))
 def test_a_spliced_part_is_the_part_built_of_the_same_keys(
-    base: list[int], added: list[int], random: Random
+    base: list[int], added: list[int], random: Random, apart: int
 ) -> None:
+    """apart : whether rows are copied piece by piece, or through a mask."""
     removed = sorted(random.sample(base, random.randint(0, len(base))))
     left = sorted((Counter(base) - Counter(removed) + Counter(added)).elements())
     part = pcsr.build(np.array(sorted(base), np.uint64))
-    found = pcsr.spliced(part, np.array(removed, np.uint64), np.array(sorted(added), np.uint64))
+    with patch.object(pcsr, "APART", apart):
+        found = pcsr.spliced(part, np.array(removed, np.uint64), np.array(sorted(added), np.uint64))
     expected = pcsr.build(np.array(left, np.uint64))
     assert found.intervals.first.tolist() == expected.intervals.first.tolist()
     assert found.intervals.length.tolist() == expected.intervals.length.tolist()
