@@ -31,6 +31,7 @@ from gdb.storage.manifest import TypeRecord
 from gdb.storage.model import I64, U32, Column, Kind, wider
 from gdb.storage.pcsr import Part
 from gdb.storage.segment import Segments, damaged
+from gdb.storage.splice import spliced
 
 I32 = npt.NDArray[np.int32]
 Types = tuple[str, ...]
@@ -312,7 +313,7 @@ class Partitions:
     def _changed(self, stored: Part, changes: TypeDelta, side: Direction) -> Part:
         removed = self.keys_at(changes.name, changes.directed, changes.removed)
         try:
-            return pcsr.spliced(stored, _turned(removed, side), _turned(changes.keys, side))
+            return spliced(stored, _turned(removed, side), _turned(changes.keys, side))
         except KeyError:  # read from the forward part, or from one half of a symmetric one
             self._asymmetric(changes.name, DIRECTIONS)
 

@@ -167,7 +167,8 @@ class _Tail:
                 for k, one in enumerate(found):
                     if isinstance(one, Variable):
                         found[k] = columns[one.name].expression
-                    elif not all(columns[name].passes_on for name in mentioned(one)):
+                    # a name that is no column is the expression's own, as of a comprehension
+                    elif not all(columns[n].passes_on for n in mentioned(one) if n in columns):
                         return None
         return found
 

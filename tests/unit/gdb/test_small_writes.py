@@ -7,7 +7,7 @@ import pytest
 
 import gdb
 from gdb.physical.rows import matching
-from gdb.storage import pcsr
+from gdb.storage import partitions, pcsr
 from gdb.storage.partitions import Partitions
 from gdb.storage.vertices import Vertices
 
@@ -49,7 +49,7 @@ def test_nothing_is_listed(
 
     for owner, name in (
         *((Partitions, "adjacency"), (Partitions, "eids"), (Partitions, "column")),
-        *((pcsr, "spliced"), (pcsr, "keys_of_part"), (matching, "matched")),
+        *((partitions, "spliced"), (pcsr, "keys_of_part"), (matching, "matched")),
         *((Partitions, "part"), (Vertices, "_assembled")),
     ):
         monkeypatch.setattr(owner, name, never)

@@ -46,6 +46,13 @@ QUERIES = [
     "MATCH (a) WITH a.x AS x LIMIT 1000 WITH x AS y WHERE y > 2 RETURN y, y + 1 AS z",
     "MATCH (a)-->(b) WITH a AS c, b.x AS x RETURN c.name, sum(x) AS s ORDER BY c.name, s",
 ]
+OTHERS = [
+    "MATCH (a) WITH count(a) AS n RETURN size([x IN range(1, 5) | x + n]) AS s",
+    "MATCH (a) WITH count(a) AS x WITH x + 1 AS n RETURN reduce(s = 0, x IN range(1, 5) | s + x) + n AS t",
+    "MATCH (a)-->(b) WITH DISTINCT a RETURN size([(a)-->(c) | c.x]) AS s",
+    "MATCH (a)-->(b) RETURN a.x, EXISTS { (a)-->(c) WHERE c.x = 2 } AS e, count(*)",
+]
+"""These are more."""
 TOLD = ("_number_alone", "_once", "_direct", "_tally", "_weighs", "_row_limit", "_by_part")
 
 
@@ -70,7 +77,7 @@ def answer(db: Database, text: str, way: Way) -> list[str]:
     return found if "ORDER" in text else sorted(found)
 
 
-@pytest.mark.parametrize("text", QUERIES)
+@pytest.mark.parametrize("text", [*QUERIES, *OTHERS])
 def test_every_way_answers_alike(db: Database, text: str) -> None:
     found = {way: answer(db, text, way) for way in WAYS}
     assert all(rows == found["rows"] for rows in found.values()), found
