@@ -95,6 +95,7 @@ bench: $(STAMP) ## measure; writes benchmarks/RESULTS.md (graphs are read from .
 
 bench-long: $(STAMP) ## measure what takes an hour and more: large patterns, and other engines (PEERS=a Python that has them)
 	$(BIN)/python benchmarks/decomposition.py --save
+	$(BIN)/python benchmarks/large_patterns.py --queries 40 --save
 	$(or $(PEERS),$(BIN)/python) benchmarks/bulk.py --save
 	$(BIN)/python benchmarks/peers_cpu.py --save $(if $(PEERS),--peer-python $(PEERS))
 	$(or $(PEERS),$(BIN)/python) benchmarks/paths.py --save

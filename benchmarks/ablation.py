@@ -37,7 +37,11 @@ SHORT, MOST_RUNS = 0.3, 15  # runs of a cell go on for so many seconds, or so ma
 SHAPES = ("tri", "c4", "diamond", "k4", "house")
 LABELLED = ("star3", "rw6", "path5")  # path5 asks for 1000 rows
 PUBLISHED = ("query_dense_16_1", "query_dense_16_33", "query_dense_16_81", "query_dense_16_150")
-QUERIES = (*SHAPES, *LABELLED, "c4 rows", *PUBLISHED)
+CLIQUES = (  # two of four vertices with one in common, as homomorphisms
+    "MATCH REPEATABLE ELEMENTS (a)--(b)--(c)--(a), (a)--(d)--(b), (d)--(c), (a)--(x)--(y)--(a), (a)--(z)--(x), "
+    "(z)--(y) RETURN count(*)"
+)
+QUERIES = (*SHAPES, *LABELLED, "c4 rows", "cliques", *PUBLISHED)
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +94,8 @@ def _store(graph: str, folder: Path, source: Path) -> Path:
 
 def shape_text(name: str) -> str:
     """The query of a shape or of a labelled pattern of enron; "NAME rows" asks for 1000 rows of it."""
+    if name == "cliques":
+        return CLIQUES
     name, _, rows = name.partition(" ")
     pattern = workload.shape(name) if name == "house" else workload.queries("enron")[name].pattern
     if pattern is None:

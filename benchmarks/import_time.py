@@ -6,6 +6,7 @@ python benchmarks/import_time.py [--rounds 15] [--save]
 from __future__ import annotations
 
 import argparse
+import os
 import statistics
 import subprocess
 import sys
@@ -23,7 +24,15 @@ def measure(module: str, rounds: int) -> tuple[float, float]:
     taken = []
     for _ in range(rounds):
         command = [sys.executable, "-c", _PROGRAM.format(module)]
-        done = subprocess.run(command, cwd=REPOSITORY, capture_output=True, text=True, check=True)
+        done = subprocess.run(
+            command,
+            cwd=REPOSITORY,
+            env=os.environ
+            | {"PYTHONDONTWRITEBYTECODE": ""},  # it is there, as where gdb is installed
+            capture_output=True,
+            text=True,
+            check=True,
+        )
         taken.append(tuple(map(float, done.stdout.split())))
     statement, process = zip(*taken, strict=True)
     return statistics.median(statement), statistics.median(process)

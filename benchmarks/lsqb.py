@@ -1,12 +1,17 @@
 """The nine queries of the Labelled Subgraph Query Benchmark, beside DuckDB and Ladybug: counts and milliseconds.
 
     python benchmarks/lsqb.py [--graph lsqb-sf0.003] [--system gdb DuckDB ladybug] [--repeat 5] [--timeout 60] [--save]
+    python benchmarks/lsqb.py --generate 1000 [--seed 1] ...
 
 Mhedhbi, Lissandrini, Kuiper, Waudby, Szarnyas: "LSQB: a large-scale subgraph query benchmark", GRADES-NDA 2021
-(https://github.com/ldbc/lsqb). Graph and queries lie beside the repository (`../shared/data`); the SQL is ours. Each
-system answers in a process of its own, over a graph that it has loaded before; "first" is the first time that a query
-is asked, "again" the median of the times after it. Every count is compared with the known one. The exit code is 1 if
-one differs or a query of ours is over the timeout, 2 if the graph is not here.
+(https://github.com/ldbc/lsqb). Graph and queries lie beside the repository (`../shared/data`); the SQL is ours.
+`--generate` makes a graph instead (`lsqb_graph.py`): at a scale of 1000 several files have a million rows or more.
+
+Each system answers in a process of its own, over a graph that it has loaded before; another query has been asked, which
+counts the friendships, so that what a process does once is done. "first" is the first time that a query is asked,
+"again" the median of the times after it. A query is stopped at the timeout; a process that ends, or
+goes on for long after it, is reported as such. Every count is compared with the known one, those of a generated graph
+with one another. The exit code is 1 if one differs or a query of ours has no answer, 2 if the graph is not here.
 """
 
 from __future__ import annotations
@@ -19,18 +24,23 @@ import statistics
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
 
 import graphs
+import lsqb_graph
 import results
 from peers.report import figures
 
 MESSAGES = ("Comment", "Post")  # both have the label Message as well
 NUMBERS = range(1, 10)
+FRIENDS = "MATCH (:Person)-[:KNOWS]->(:Person) RETURN count(*)"
+MEMORY_GB = 4  # of DuckDB and Ladybug
+LOADING = 1200.0  # seconds that a graph may take
 CURE = "pip install ladybug"
 
 SQL = {
@@ -136,16 +146,15 @@ def counts(data: Path, graph: str) -> dict[int, int]:
 
 
 class System(Protocol):
-    """One of those compared. count : the answer of a query that is asked."""
+    """One of those compared. friends : how many friendships it has loaded. count : the answer of a query; TimeoutError
+    after `timeout` seconds."""
 
     def load(self, folder: Path, store: Path) -> None: ...
-    def count(self, number: int, cypher: str) -> int: ...
+    def friends(self) -> int: ...
+    def count(self, number: int, cypher: str, timeout: float) -> int: ...
 
 
 class Ours:
-    def __init__(self, timeout: float | None = None) -> None:
-        self.timeout = timeout
-
     def load(self, folder: Path, store: Path) -> None:
         import gdb
 
@@ -153,27 +162,44 @@ class Ours:
         edges: dict[str, list[Path]] = {}
         for relation in relations(folder):
             edges.setdefault(relation.type, []).append(relation.file)
-        self.db.load(nodes=labels(folder), edges=edges, delimiter="|")
-        for label in MESSAGES:
-            self.db.execute(f"MATCH (n:{label}) SET n:Message")
+        nodes = {
+            f"{label}:Message" if label in MESSAGES else label: file
+            for label, file in labels(folder).items()
+        }
+        self.db.load(nodes=nodes, edges=edges, delimiter="|")
 
-    def count(self, number: int, cypher: str) -> int:
-        return int(str(self.db.execute(cypher, device="cpu", timeout=self.timeout).scalar()))
+    def friends(self) -> int:
+        return int(str(self.db.execute(FRIENDS).scalar()))
+
+    def count(self, number: int, cypher: str, timeout: float) -> int:
+        return int(str(self.db.execute(cypher, device="cpu", timeout=timeout).scalar()))
 
 
 class Duck:
     def load(self, folder: Path, store: Path) -> None:
         import duckdb
 
-        self.db = duckdb.connect(str(store))
+        self.db = duckdb.connect(str(store), config={"memory_limit": f"{MEMORY_GB}GB"})
+        self.interrupted = duckdb.InterruptException
         for relation in relations(folder):
             table, file = relation.file.stem, relation.file
             read = f"read_csv('{file}', delim = '|', header = true, names = ['s', 't'])"
             self.db.execute(f"CREATE TABLE {table} AS FROM {read}")
         self.db.execute(_VIEWS)
 
-    def count(self, number: int, cypher: str) -> int:
-        found = self.db.execute(SQL[number]).fetchone()
+    def friends(self) -> int:
+        found = self.db.execute("SELECT count(*) FROM Person_knows_Person").fetchone()
+        return int(found[0]) if found else 0
+
+    def count(self, number: int, cypher: str, timeout: float) -> int:
+        stop = threading.Timer(timeout, self.db.interrupt)
+        stop.start()
+        try:
+            found = self.db.execute(SQL[number]).fetchone()
+        except self.interrupted as error:
+            raise TimeoutError from error
+        finally:
+            stop.cancel()
         return int(found[0]) if found else 0
 
 
@@ -182,7 +208,7 @@ class Ladybug:
 
     def load(self, folder: Path, store: Path) -> None:
         module = importlib.import_module("ladybug")
-        self.db = module.Connection(module.Database(str(store)))
+        self.db = module.Connection(module.Database(str(store), buffer_pool_size=MEMORY_GB << 30))
         for label, file in labels(folder).items():
             self.db.execute(f"CREATE NODE TABLE {label}(id INT64 PRIMARY KEY)")
             self.db.execute(f"COPY {label} FROM '{file}' (header=true)")
@@ -197,9 +223,18 @@ class Ladybug:
                 options = f"({between}header=true, delim='|')"
                 self.db.execute(f"COPY {name} FROM '{one.file}' {options}")
 
-    def count(self, number: int, cypher: str) -> int:
+    def friends(self) -> int:
+        return int(self.db.execute(FRIENDS).get_next()[0])
+
+    def count(self, number: int, cypher: str, timeout: float) -> int:
         text = cypher.replace(":Message", ":" + ":".join(MESSAGES))
-        return int(self.db.execute(text).get_next()[0])
+        self.db.set_query_timeout(round(1e3 * timeout))
+        try:
+            return int(self.db.execute(text).get_next()[0])
+        except RuntimeError as error:
+            if "interrupt" in str(error).lower():
+                raise TimeoutError from error
+            raise
 
 
 SYSTEMS: dict[str, Callable[[], System]] = {"gdb": Ours, "DuckDB": Duck, "ladybug": Ladybug}
@@ -210,47 +245,102 @@ SYSTEMS: dict[str, Callable[[], System]] = {"gdb": Ours, "DuckDB": Duck, "ladybu
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """One query of one system: its count, seconds of the first time and the median of later ones."""
+    """One query of one system: its count, -1 where it has none; seconds of the first time and the median of later
+    ones; why it has none."""
 
     count: int
     first: float
     again: float
+    failed: str = ""
 
 
-def measure(name: str, folder: Path, data: Path, repeat: int, timeout: float) -> dict[int, Asked]:
-    """Load and ask all nine; called in a process of its own. A query that takes longer than the timeout is asked
-    once."""
-    system = Ours(timeout) if name == "gdb" else SYSTEMS[name]()
-    found = {}
+@dataclass(slots=True)
+class Answers:
+    """What one system's process said. ended : why it has not answered the others, "" where it has answered all."""
+
+    load: float = 0.0
+    friends: int = 0
+    asked: dict[int, Asked] = field(default_factory=dict)
+    ended: str = ""
+
+
+def measure(name: str, folder: Path, data: Path, repeat: int, timeout: float) -> None:
+    """Load and ask all nine, and print a line for each; called in a process of its own. A query that takes longer than
+    the timeout is asked once."""
+    system = SYSTEMS[name]()
     with tempfile.TemporaryDirectory(prefix="gdb-lsqb-") as temporary:
+        begin = time.perf_counter()
         system.load(folder, Path(temporary) / "store")
+        print(json.dumps([0, time.perf_counter() - begin, system.friends()]), flush=True)
         for number, text in queries(data).items():
             times: list[float] = []
-            count = -1
+            count, failed = -1, ""
             for _ in range(1 + repeat):
                 begin = time.perf_counter()
                 try:
-                    count = system.count(number, text)
+                    count = system.count(number, text, timeout)
                 except TimeoutError:
-                    count = -1
+                    count, failed = -1, "over the timeout"
+                except (
+                    Exception
+                ) as error:  # the other queries go on: each system has errors of its own
+                    count, failed = -1, str(error).splitlines()[0].partition(":")[0][:40]
                 times.append(time.perf_counter() - begin)
-                if sum(times) > timeout:
+                if count == -1 or sum(times) > timeout:
                     break
-            found[number] = Asked(count, times[0], statistics.median(times[1:] or times))
+            asked = number, count, times[0], statistics.median(times[1:] or times), failed
+            print(json.dumps(asked), flush=True)
+
+
+def answered(name: str, folder: Path, arguments: argparse.Namespace) -> Answers:
+    """What the process of one system says, until it ends or goes on for long."""
+    command = [sys.executable, __file__, "--one", name, "--folder", str(folder)]
+    command += ["--data", str(arguments.data), "--repeat", str(arguments.repeat)]
+    command += ["--timeout", str(arguments.timeout)]
+    longest, found = LOADING + 3 * len(NUMBERS) * arguments.timeout, Answers()
+    try:
+        ended = subprocess.run(
+            command, capture_output=True, text=True, check=False, timeout=longest
+        )
+        output, errors = ended.stdout, ended.stderr.strip().splitlines()
+        if ended.returncode:
+            found.ended = f"ended with {ended.returncode}: {(errors or ['?'])[-1]}"
+    except subprocess.TimeoutExpired as late:
+        output, found.ended = (late.stdout or b"").decode(), "does not end"
+    for number, *rest in map(json.loads, output.splitlines()):
+        if number:
+            found.asked[number] = Asked(*rest)
+        else:
+            found.load, found.friends = rest
     return found
 
 
-def report(found: dict[str, dict[int, Asked]], known: dict[int, int]) -> str:
+def agreed(found: dict[str, Answers]) -> dict[int, int]:
+    """The count of each query that more systems give than any other, of as many the first; -1 where none gives any."""
+    known = {}
+    for number in NUMBERS:
+        given = [
+            one.asked[number].count
+            for one in found.values()
+            if number in one.asked and one.asked[number].count != -1
+        ]
+        known[number] = max(given, key=given.count, default=-1)
+    return known
+
+
+def report(found: dict[str, Answers], known: dict[int, int]) -> str:
     """The table."""
     header = ["query", "count"]
     header += [f"{name}, {what} ms" for name in found for what in ("first", "again")]
     rows = []
     for number, count in known.items():
-        cells: list[str] = [f"q{number}", f"{count:,}"]
+        cells: list[str] = [f"q{number}", f"{count:,}" if count != -1 else "?"]
         for answers in found.values():
-            one = answers[number]
-            if one.count == -1:
-                cells += ["over the timeout", "-"]
+            one = answers.asked.get(number)
+            if one is None:
+                cells += [answers.ended, "-"]
+            elif one.count == -1:
+                cells += [one.failed, "-"]
             elif one.count != count:
                 cells += [f"{one.count:,}, which is wrong", "-"]
             else:
@@ -259,50 +349,70 @@ def report(found: dict[str, dict[int, Asked]], known: dict[int, int]) -> str:
     return results.table(header, rows)
 
 
-def main(line: list[str] | None = None) -> int:
-    """Measure all, print."""
+def wrong(found: dict[str, Answers], known: dict[int, int]) -> list[str]:
+    """The systems with a count that differs, or that have loaded something else."""
+    friends = {one.friends for one in found.values()}
+    return [
+        name
+        for name, one in found.items()
+        if len(friends) > 1
+        or any(asked.count not in (known[n], -1) for n, asked in one.asked.items())
+    ]
+
+
+def arguments_of(line: list[str] | None) -> argparse.Namespace:
     parser = graphs.command_line(__doc__)
     parser.add_argument("--graph", default="lsqb-sf0.003", help="(default: lsqb-sf0.003)")
+    parser.add_argument("--generate", type=float, metavar="SCALE", help="a graph of so many times")
+    parser.add_argument("--seed", type=int, default=1, help="of a generated graph (default: 1)")
     parser.add_argument("--system", nargs="+", choices=SYSTEMS, default=list(SYSTEMS))
     parser.add_argument("--repeat", type=int, default=5, help="(default: 5)")
     parser.add_argument("--timeout", type=float, default=60.0, help="seconds (default: 60)")
     parser.add_argument("--one", help=argparse.SUPPRESS)
-    arguments = parser.parse_args(line)
-    folder = arguments.data / arguments.graph
-    if graphs.absent(folder):
-        return 2
+    return parser.parse_args(line)
+
+
+def main(line: list[str] | None = None) -> int:
+    """Measure all, print."""
+    arguments = arguments_of(line)
     if arguments.one:
         rest = arguments.data, arguments.repeat, arguments.timeout
-        answers = measure(arguments.one, folder, *rest)
-        print(json.dumps({n: [one.count, one.first, one.again] for n, one in answers.items()}))
+        measure(arguments.one, arguments.folder, *rest)
         return 0
-    known, found = counts(arguments.data, arguments.graph), {}
-    for name in arguments.system:
-        command = [sys.executable, __file__, "--one", name, "--graph", arguments.graph]
-        command += ["--data", str(arguments.data), "--repeat", str(arguments.repeat)]
-        command += ["--timeout", str(arguments.timeout)]
-        ended = subprocess.run(command, capture_output=True, text=True, check=False)
-        if ended.returncode:
-            print(f"{name}: {(ended.stderr.strip().splitlines() or ['?'])[-1]} ({CURE})")
-            continue
-        told = json.loads(ended.stdout.splitlines()[-1])
-        found[name] = {int(n): Asked(*one) for n, one in told.items()}
+    folder = arguments.data / arguments.graph
+    if graphs.absent(arguments.data / "lsqb-example" if arguments.generate else folder):
+        return 2
+    with tempfile.TemporaryDirectory(prefix="gdb-lsqb-") as temporary:
+        title, what = arguments.graph, f"{arguments.graph} (one of LDBC's small graphs)"
+        if arguments.generate:
+            folder = Path(temporary)
+            size = lsqb_graph.generate(folder, arguments.generate, arguments.seed)
+            title = "a generated graph"
+            what = f"a graph of {size:,} relationships (--generate {arguments.generate:g})"
+        found = {name: answered(name, folder, arguments) for name in arguments.system}
+    for name, one in found.items():
+        if one.ended:
+            print(f"{name}: {one.ended} ({CURE})")
+    found = {name: one for name, one in found.items() if one.load}
     if not found:
         return 2
-    table = report(found, known)
-    print(f"\n{arguments.graph}\n\n{table}")
-    wrong = [
-        n for one in found.values() for n, asked in one.items() if asked.count not in (known[n], -1)
-    ]
-    late = [n for n, asked in found.get("gdb", {}).items() if asked.count == -1]
-    if arguments.save and not wrong:
+    known = agreed(found) if arguments.generate else counts(arguments.data, arguments.graph)
+    table, different = report(found, known), wrong(found, known)
+    loads = ", ".join(f"{name} {figures(one.load)}" for name, one in found.items())
+    print(f"\n{what}; seconds to load: {loads}\n\n{table}")
+    late = "gdb" in found and any(
+        found["gdb"].asked.get(n, Asked(-1, 0, 0)).count == -1 for n in NUMBERS
+    )
+    if arguments.save and not different:
         body = (
-            f"The nine queries on {arguments.graph} (one of LDBC's small graphs), milliseconds: the first time that "
-            f"a process asks, and the median of {arguments.repeat} times after it; left out over "
-            f"{arguments.timeout:g} s. DuckDB has the nine in SQL over its tables of pairs.\n\n{table}"
+            f"The nine queries on {what}, milliseconds: the first time that a process asks it, and the median "
+            f"of {arguments.repeat} times after it; another query was asked before; a "
+            f"query was stopped after {arguments.timeout:g} s. DuckDB has the "
+            f"nine in SQL over its tables of pairs, and {MEMORY_GB} GB of memory, as ladybug. Seconds to load: "
+            f"{loads}.\n\n{table}"
         )
-        results.save(f"LSQB: {arguments.graph}", body, "duckdb", "ladybug")
-    return int(bool(wrong or late))
+        results.save(f"LSQB: {title}", body, "duckdb", "ladybug")
+    return int(bool(different or late))
 
 
 if __name__ == "__main__":

@@ -108,13 +108,13 @@ def struct_array(
 
 def pieces(table: Array, size: int) -> Iterator[Array]:
     """The rows of a table, at most `size` at a time, in its memory."""
-    names = [field.name for field in na.c_schema(table.schema).children]
+    fields = names(table)
     for chunk in table.iter_chunks():
-        columns = [na.c_array(chunk.child(index)) for index in range(len(names))]
+        columns = [na.c_array(chunk.child(index)) for index in range(len(fields))]
         for start in range(0, len(chunk), size):
             stop = min(start + size, len(chunk))
             some = [_array(column[start:stop]) for column in columns]
-            yield struct_array(names, some, stop - start)
+            yield struct_array(fields, some, stop - start)
 
 
 def _bits(valid: Flags | None) -> npt.NDArray[np.uint8] | None:
@@ -204,6 +204,11 @@ class _Schema(Protocol):
     def child(self, index: int) -> _Schema: ...
 
     def __arrow_c_schema__(self) -> object: ...
+
+
+def names(table: Array) -> list[str]:
+    """The fields of a struct array."""
+    return [field.name for field in na.c_schema(table.schema).children]
 
 
 def child(array: Array, index: int) -> Array:

@@ -4,12 +4,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
 
 from gdb.executor.plan import Twin
+from gdb.records import dataclass, replace
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -67,8 +67,12 @@ def vertex_property(
     if whole is not None:
         return Slice.of(whole.take(vids.astype(np.int64)))
     groups = snapshot.groups_of(vids)
+    present = _present(groups)
+    if len(present) == 1:
+        own = snapshot.vertex_values(present[0], key, vids)
+        return Slice.of(Column.nulls(kind, len(vids)) if own is None else widen(own, kind))
     pieces: list[tuple[I64, Column]] = []
-    for group in _present(groups):
+    for group in present:
         rows = np.flatnonzero(groups == group)
         column = snapshot.vertex_values(group, key, vids[rows])
         if column is not None:
@@ -281,6 +285,8 @@ def _text(value: Item | list[Item]) -> str:
 
 def _present(numbers: npt.NDArray[np.signedinteger]) -> list[int]:
     """The distinct values of a small range of numbers >= 0, ascending, in O(n)."""
+    if len(numbers) == 1:
+        return [int(numbers[0])]
     present: list[int] = np.flatnonzero(np.bincount(numbers)).tolist() if len(numbers) else []
     return present
 

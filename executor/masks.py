@@ -8,7 +8,6 @@ a NaN equals nothing, texts are in the order of their code points, which is that
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
 from functools import reduce
 from typing import Literal, TypeAlias
 
@@ -19,6 +18,7 @@ from gdb.base import waiting
 from gdb.base.machine.cores import cores
 from gdb.errors import InternalError
 from gdb.executor import texts
+from gdb.records import dataclass, replace
 from gdb.storage.model import I64, Column, Kind
 
 Bools: TypeAlias = npt.NDArray[np.bool_]

@@ -10,7 +10,7 @@ for the generic kernels.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Callable
 from enum import IntEnum
 
 from gdb.errors import InternalError
@@ -27,6 +27,7 @@ from gdb.executor.plan import (
     Scan,
     Step,
 )
+from gdb.records import dataclass, replace
 
 UNBOUNDED = 1 << 62
 
@@ -214,6 +215,7 @@ class Node:
     view, back : that edge as seen from the parent, and from this node.
     order : restriction between the two.
     free : no list of its own ties it to the loops: its base is all candidates.
+    inside : where loops branch, the loop in which its tree is counted.
     """
 
     levels: tuple[int, ...]
@@ -223,6 +225,7 @@ class Node:
     back: int = -1
     order: Order = Order.NONE
     free: bool = False
+    inside: int = -1
 
 
 @dataclass(frozen=True, slots=True)
@@ -233,12 +236,35 @@ class LoopNest:
     Loops run over levels[:loops]. The rest is the tail: a forest whose embeddings are counted by
     dynamic programming from its leaves to its roots (thesis ch. 3); a node stands after its
     children. () : each full binding counts one.
+    around : the loop around each loop, -1 for the first; loops stand in preorder, and what several loops and trees in
+        one loop count is multiplied. (): each loop is in the one before, and the tail in the last.
     """
 
     levels: tuple[Level, ...]
     sets: tuple[SetOp, ...] = ()
     tail: tuple[Node, ...] = ()
     counting: bool = False
+    around: tuple[int, ...] = ()
+
+    @property
+    def arounds(self) -> tuple[int, ...]:
+        """For each level the loop in which it is bound or counted, -1 for none."""
+        loops, count = self.loops, len(self.levels)
+        if not self.around:
+            return (*range(-1, loops - 1), *(loops - 1 for _ in range(loops, count)))
+        found = [*self.around, *(-1 for _ in range(loops, count))]
+        for node in self.tail:
+            for k in node.levels:
+                found[k] = node.inside
+        return tuple(found)
+
+    @property
+    def paths(self) -> tuple[frozenset[int], ...]:
+        """For each level it and the loops around it."""
+        found: list[frozenset[int]] = []
+        for k, up in enumerate(self.arounds):
+            found.append((found[up] if up >= 0 else frozenset[int]()) | {k})
+        return tuple(found)
 
     @property
     def loops(self) -> int:
@@ -255,10 +281,10 @@ class LoopNest:
         return any(n.parent >= 0 for n in self.tail)
 
 
-def lower(plan: Plan, last_vids: tuple[int, ...]) -> LoopNest:
+def lower(plan: Plan, last_vid: Callable[[int], int]) -> LoopNest:
     """The plainest nest of a plan: one level for each binding, every elimination a check.
 
-    last_vids : for each view the largest vid that is a neighbour in it, + 1; a candidate range beyond
+    last_vid : gives of a view the largest vid that is a neighbour in it, + 1; a candidate range beyond
         it (isolated vertices) needs no test.
     """
     levels: list[Level] = []
@@ -275,7 +301,7 @@ def lower(plan: Plan, last_vids: tuple[int, ...]) -> LoopNest:
             case Extend(steps=steps):
                 for step in steps:
                     at[step.vertex] = len(levels)
-                    cut = _slice(plan.candidates[step.vertex], step, last_vids[step.view])
+                    cut = _slice(plan.candidates[step.vertex], step, last_vid)
                     base = Operand(Kind.ROW, step.view, at[step.source])
                     levels.append(_vertex_level(step.vertex, base, cut, step.rules, at, below))
             case Eliminate(view=w, arcs=arcs):
@@ -336,10 +362,14 @@ def _vertex_level(
     return VertexLevel(vertex, base, cut, tuple(differs))
 
 
-def _slice(candidates: Candidates, step: Step, last: int) -> Slice:
+def _slice(candidates: Candidates, step: Step, last_vid: Callable[[int], int]) -> Slice:
     """The candidates of a step's vertex as one range, and a bitset where one range does not say it
-    all."""
-    ranges = [(a, b) for a, b in candidates.ranges if a < last]
+    all. The view, which may have to be read for it, is looked at only where several ranges may be
+    one by it."""
+    ranges = list(candidates.ranges)
+    if len(ranges) > 1:
+        last = last_vid(step.view)
+        ranges = [(a, b) for a, b in ranges if a < last]
     if not ranges:
         return Slice(0, 0)
     exact = len(ranges) == 1 and candidates.allowed is None
@@ -363,42 +393,3 @@ def _edge_level(phase: BindEdge, at: dict[int, int], edge_at: dict[int, int]) ->
         tuple(edge_at[e] for e in phase.above),
         phase.allowed is not None,
     )
-
-
-def verify(nest: LoopNest) -> LoopNest:
-    """Return the nest, or raise InternalError unless every set and level that is read is there
-    before it is read."""
-
-    ready: dict[int, int] = {}
-    for k, op in enumerate(nest.sets):
-        if op.slot != k:
-            raise _invalid(nest, f"set {k} is stored in slot {op.slot}")
-        for operand in (op.left, op.right):
-            if operand.kind is Kind.ROW and not 0 <= operand.b <= op.depth:
-                raise _invalid(nest, f"set {k} reads level {operand.b} at {op.depth}")
-            if operand.kind is Kind.SET and ready.get(operand.a, UNBOUNDED) > op.depth:
-                raise _invalid(nest, f"set {k} reads set {operand.a} before it is computed")
-        if any(b > op.depth for b in (*op.cut.below, *op.cut.above)):
-            raise _invalid(nest, f"set {k} is cut by a later level")
-        ready[k] = op.depth
-    for k, level in enumerate(nest.levels):
-        late = {r for r in level.reads() if r > k}
-        if late:
-            raise _invalid(nest, f"level {k} reads later levels {sorted(late)}")
-        base = level.base if isinstance(level, VertexLevel) else None
-        if base is not None and base.kind is Kind.SET and ready.get(base.a, UNBOUNDED) >= k:
-            raise _invalid(nest, f"level {k} loops over set {base.a} before it is computed")
-    loops = nest.loops
-    if any(op.depth >= loops for op in nest.sets):
-        raise _invalid(nest, "a set hangs on a counted level")
-    counted = sorted(k for n in nest.tail for k in n.levels)
-    if counted != list(range(loops, len(nest.levels))):
-        raise _invalid(nest, "the tail is not the last levels")
-    for k, node in enumerate(nest.tail):
-        if not (node.parent == -1 or node.parent > k):
-            raise _invalid(nest, f"tail node {k} stands after its parent")
-    return nest
-
-
-def _invalid(nest: LoopNest, what: str) -> InternalError:
-    return InternalError(f"A pass made an invalid nest: {what}. Nest: {nest}", "Please report it.")

@@ -7,7 +7,7 @@ on the inner loop), counting of the last levels GraphPi and the thesis ch. 3.
 
 from __future__ import annotations
 
-from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from gdb.executor.nest import (
     EdgeLevel,
@@ -19,10 +19,14 @@ from gdb.executor.nest import (
     Operand,
     SetOp,
     VertexLevel,
-    verify,
 )
+from gdb.executor.nest_branches import branch
 from gdb.executor.nest_tail import grow
-from gdb.executor.nest_windows import Orders, windows
+from gdb.executor.nest_verifier import verify
+from gdb.records import replace
+
+if TYPE_CHECKING:
+    from gdb.executor.nest_windows import Orders
 
 
 def fuse(nest: LoopNest) -> LoopNest:
@@ -58,7 +62,8 @@ def materialise(nest: LoopNest, *, early: bool = True) -> LoopNest:
     """
     made: list[SetOp] = []
     levels = tuple(
-        _materialised(k, level, made, early, nest.loops) for k, level in enumerate(nest.levels)
+        _materialised(k, level, made, early, around)
+        for k, (level, around) in enumerate(zip(nest.levels, nest.arounds, strict=True))
     )
     order = sorted(range(len(made)), key=lambda i: (made[i].depth, i))
     slot = {old: new for new, old in enumerate(order)}
@@ -66,7 +71,7 @@ def materialise(nest: LoopNest, *, early: bool = True) -> LoopNest:
     return replace(nest, levels=tuple(_rebased(x, slot) for x in levels), sets=sets)
 
 
-def _materialised(k: int, level: Level, made: list[SetOp], early: bool, loops: int) -> Level:
+def _materialised(k: int, level: Level, made: list[SetOp], early: bool, around: int) -> Level:
     if isinstance(level, EdgeLevel) or not (level.sources or level.anti):
         return level
     rows = sorted((level.base, *level.sources), key=lambda o: o.b)
@@ -76,7 +81,7 @@ def _materialised(k: int, level: Level, made: list[SetOp], early: bool, loops: i
     left = rows[0]
     for op, right in chain:
         depth = max(left.b if left.kind is Kind.ROW else made[left.a].depth, right.b)
-        depth = depth if early else min(k, loops) - 1
+        depth = depth if early else around
         below = tuple(b for b in level.cut.below if b <= depth)
         above = tuple(b for b in level.cut.above if b <= depth)
         cut = replace(level.cut, below=below, above=above)
@@ -105,7 +110,15 @@ def _rebased(level: Level, slots: dict[int, int]) -> Level:
     return level
 
 
-PASSES: tuple[str, ...] = ("windows", "fuse", "count_last", "formulas", "trees", "motion")
+PASSES: tuple[str, ...] = (
+    "windows",
+    "fuse",
+    "count_last",
+    "formulas",
+    "trees",
+    "branches",
+    "motion",
+)
 
 
 def improve(
@@ -125,11 +138,16 @@ def improve(
     """
     nest = verify(nest)
     if orders is not None and "windows" not in switched_off:
+        from gdb.executor.nest_windows import windows
+
         nest = verify(windows(nest, orders))
     if "fuse" not in switched_off:
         nest = verify(fuse(nest))
     if "count_last" not in switched_off:
         trees = bool(back) and not {"trees", "fuse"} & switched_off
         formulas = "formulas" not in switched_off
-        nest = verify(grow(nest, back, formulas=formulas, trees=trees, wanted=tail))
+        branches = "branches" not in switched_off
+        nest = verify(grow(nest, back, formulas=formulas, trees=trees, wanted=tail, sink=branches))
+    if "branches" not in switched_off:
+        nest = verify(branch(nest))
     return verify(materialise(nest, early="motion" not in switched_off))

@@ -10,18 +10,10 @@ exactly where it is a relation of twins or of two lone levels; where it is not, 
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, replace
 
-from gdb.executor.nest import (
-    EdgeLevel,
-    Formula,
-    Kind,
-    LoopNest,
-    Node,
-    Operand,
-    Order,
-    VertexLevel,
-)
+from gdb.executor.nest import EdgeLevel, Formula, Kind, LoopNest, Node, Operand, Order, VertexLevel
+from gdb.executor.nest_order import reordered
+from gdb.records import dataclass, replace
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,13 +29,20 @@ class _Edge:
 
 
 def grow(
-    nest: LoopNest, back: tuple[int, ...], *, formulas: bool, trees: bool, wanted: int = 0
+    nest: LoopNest,
+    back: tuple[int, ...],
+    *,
+    formulas: bool,
+    trees: bool,
+    wanted: int = 0,
+    sink: bool = False,
 ) -> LoopNest:
     """The nest with its last levels in a tail, as many as can be, at least the last one.
 
     back : for each view the view of the same edges from their other ends, -1 where there is none.
     formulas : take in more than the last level. trees : also levels that query edges join.
     wanted : the number of levels that the planner chose (0: it did not).
+    sink : take in loops that no later loop reads as well.
 
     before: for a: for b in N(a): for c in N(a) - b: n += 1     after: for a: n += |N(a)| * (|N(a)| - 1)
     before: for a: for b in N(a): for c in N(b): n += c in N(a)
@@ -63,11 +62,46 @@ def grow(
     for start in range(first, last + 1):
         if max(reads[start:]) >= start:
             continue
-        builder = _forest(nest, start, back, trees=trees)
-        nodes = builder.build() if builder is not None else None
-        if builder is not None and nodes is not None and not builder.entangled:
-            return _with_tail(nest, builder.bare, nodes, start)
+        found = _grown(nest, start, back, trees=trees)
+        if found is not None:
+            if sink and formulas:
+                found = _sunk(nest, start, back, trees=trees, apart=bool(wanted)) or found
+            return found
     return nest
+
+
+def _grown(nest: LoopNest, start: int, back: tuple[int, ...], *, trees: bool) -> LoopNest | None:
+    """The nest with levels[start:] in a tail, None where they are none."""
+    builder = _forest(nest, start, back, trees=trees)
+    nodes = builder.build() if builder is not None else None
+    if builder is None or nodes is None or builder.entangled:
+        return None
+    return _with_tail(nest, builder.bare, nodes, start)
+
+
+def _sunk(
+    nest: LoopNest, start: int, back: tuple[int, ...], *, trees: bool, apart: bool
+) -> LoopNest | None:
+    """The nest with a longer tail than levels[start:]: loops that no later loop reads go down into it, where it stays a
+    forest; None where there are none.
+
+    apart : only those that the tail does not read either, nor they it: the planner chose how much it counts there.
+    """
+    found: LoopNest | None = None
+    reads = [level.reads() for level in nest.levels]
+    k = start - 1
+    while k >= 1:
+        readers = {j for j in range(k + 1, len(nest.levels)) if k in reads[j]}
+        lower = min(readers, default=start)
+        if lower >= start and not (apart and readers) and not isinstance(nest.levels[k], EdgeLevel):
+            order = [*range(k), *range(k + 1, start), k, *range(start, len(nest.levels))]
+            moved = reordered(nest, order)
+            longer = _grown(moved, start - 1, back, trees=trees)
+            if longer is not None:
+                nest, found, start = moved, longer, start - 1
+                reads = [level.reads() for level in nest.levels]
+        k -= 1
+    return found
 
 
 def entangled(

@@ -9,8 +9,7 @@ last, it is counted by two binary searches.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
+from collections.abc import Callable
 
 from gdb.executor.nest import (
     UNBOUNDED,
@@ -21,11 +20,12 @@ from gdb.executor.nest import (
     LoopNest,
     Member,
     Operand,
-    PairsApart,
     VertexLevel,
     Within,
     levels_of,
 )
+from gdb.executor.nest_order import renumbered
+from gdb.records import dataclass, replace
 
 NARROW = (
     1 / 16
@@ -200,7 +200,7 @@ def _walked(levels: list[Level], k: int, way: _Way) -> list[Level]:
 def _in_order(levels: list[Level], order: list[int]) -> list[Level]:
     """Some of the levels in another order; what one tests of a later one, the later one tests."""
     at = {old: new for new, old in enumerate(order)}
-    found = [_renumbered(levels[old], at) for old in order]
+    found = [renumbered(levels[old], at) for old in order]
     for k, level in enumerate(found):
         if isinstance(level, EdgeLevel):
             found[k] = replace(
@@ -218,36 +218,6 @@ def _in_order(levels: list[Level], order: list[int]) -> list[Level]:
                 if last > k:
                     found[last] = replace(found[last], checks=(*found[last].checks, check))
     return found
-
-
-def _renumbered(level: Level, at: dict[int, int]) -> Level:
-    def all_of(levels: Iterable[int]) -> tuple[int, ...]:
-        return tuple(at[k] for k in levels)
-
-    checks = tuple(_check(check, at) for check in level.checks)
-    if isinstance(level, EdgeLevel):
-        return replace(
-            level,
-            source=at[level.source],
-            target=at.get(level.target, -1),
-            differs=all_of(level.differs),
-            above=all_of(level.above),
-            checks=checks,
-            windows=tuple(replace(w, left=at[w.left], right=at[w.right]) for w in level.windows),
-        )
-    cut = replace(level.cut, below=all_of(level.cut.below), above=all_of(level.cut.above))
-    base = replace(level.base, b=at.get(level.base.b, -1))
-    return replace(level, base=base, cut=cut, differs=all_of(level.differs), checks=checks)
-
-
-def _check(check: Check, at: dict[int, int]) -> Check:
-    match check:
-        case Member(source=s, target=t):
-            return replace(check, source=at[s], target=at[t])
-        case PairsApart(a=a, b=b, c=c, d=d):
-            return replace(check, a=at[a], b=at[b], c=at[c], d=at[d])
-        case Within(left=left, right=right):
-            return replace(check, left=at[left], right=at[right])
 
 
 def _without_ends(levels: list[Level], orders: Orders) -> list[Level]:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
@@ -18,6 +17,7 @@ from gdb.executor.nest import Within
 from gdb.executor.nest_windows import Orders
 from gdb.executor.plan import MISSING, Compare, ViewSpec
 from gdb.executor.source import GraphSource
+from gdb.records import dataclass
 from gdb.storage.adjacency import I64, U32, Adjacency, Direction
 
 MOST_KEPT = 1 << 30  # bytes for one view; rows that would take more are not ordered

@@ -9,12 +9,11 @@ lowers it to loops.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-
 import numpy as np
 import numpy.typing as npt
 
 from gdb.errors import InternalError
+from gdb.records import dataclass, field
 from gdb.storage.adjacency import Direction
 
 
@@ -220,9 +219,10 @@ class Twin:
 class Notes:
     """What the planner found out, for EXPLAIN.
 
-    estimates : expected partial embeddings after each vertex of the order, from mean degrees.
-    steps : expected steps of the CPU's kernel for the plan and its terms, from sampled walks; None where the
-        stage is too small to be worth it. bound : from the same walks, how often each loop is bound.
+    estimates : expected partial embeddings after each vertex of the order, from mean degrees or, of a large pattern,
+        from samples.
+    steps : expected steps of the CPU's kernel for the plan and its terms, from sampled walks or embeddings; None where
+        the stage is too small to be worth it. bound : from such walks, how often each loop is bound.
     several : there are query edges of different MATCH that may be the same data edge.
     """
 

@@ -3,21 +3,29 @@ numbers."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
 from gdb.base import usage
 from gdb.executor import nest_passes, nest_tail
+from gdb.executor.encoding import encode
 from gdb.executor.nest import EdgeLevel, Level, LoopNest, Node, Order, SetOp, VertexLevel, lower
-from gdb.executor.ordered import Ordered, ends, ordered, orders
 from gdb.executor.plan import BindEdge, Eliminate, Extend, Plan, Scan, ViewSpec, verify
 from gdb.executor.scheduler import units
 from gdb.executor.source import GraphSource
-from gdb.executor.tables import Tables, bitset, encode
+from gdb.executor.tables import Tables, bitset
+from gdb.imports import deferred
+from gdb.records import dataclass, field, replace
 from gdb.storage.adjacency import I64, U32, Adjacency
 from gdb.storage.ranked import ranked
+
+if TYPE_CHECKING:
+    from gdb.executor import ordered as ordering
+    from gdb.executor.ordered import Ordered
+else:
+    ordering = deferred("gdb.executor.ordered")
 
 
 # not frozen: each query makes one, and a frozen one takes four times as long to make
@@ -105,19 +113,25 @@ def loop_nest(plan: Plan, graph: GraphSource, *, windows: bool = False) -> LoopN
     specs, back = both_ways(plan)
     nest, known = _lowered(plan, graph), None
     if windows and plan.compares:
-        known = orders(plan.compares, specs, back, _ends(specs, graph), graph)
+        known = ordering.orders(plan.compares, specs, back, _ends(specs, graph), graph)
     return nest_passes.improve(
         nest, plan.notes.switched_off, back=back, tail=plan.tail, orders=known
     )
 
 
 def _lowered(plan: Plan, graph: GraphSource) -> LoopNest:
-    return lower(plan, _ends(plan.views, numbered(plan, graph)))
+    of = numbered(plan, graph)
+    return lower(plan, lambda view: _last(plan.views[view], of))
 
 
 def _ends(specs: tuple[ViewSpec, ...], graph: GraphSource) -> tuple[int, ...]:
     """For each view the largest vid that is a neighbour in it, + 1."""
-    return tuple(_end(graph.adjacency(w.types, w.direction.flipped)) for w in specs)
+    return tuple(_last(spec, graph) for spec in specs)
+
+
+def _last(spec: ViewSpec, graph: GraphSource) -> int:
+    """The largest vid that is a neighbour in a view, + 1."""
+    return _end(graph.adjacency(spec.types, spec.direction.flipped))
 
 
 def entangled(plan: Plan, graph: GraphSource) -> frozenset[tuple[int, int]] | None:
@@ -158,7 +172,9 @@ def prepare(plan: Plan, graph: GraphSource, *, windows: bool = False) -> Prepare
         for k in tables.bit_sets
     )
     lists = tuple(
-        members[v] if v >= 0 else ends(views[-1 - v], _known(eids[-1 - v]), graph.edge_count)
+        members[v]
+        if v >= 0
+        else ordering.ends(views[-1 - v], _known(eids[-1 - v]), graph.edge_count)
         for v in tables.lists
     )
     sides = tuple((c.left_values, c.right_values) for c in plan.compares)
@@ -174,7 +190,10 @@ def prepare(plan: Plan, graph: GraphSource, *, windows: bool = False) -> Prepare
         ),
         sides,
         np.array([(c.least, c.most) for c in plan.compares], np.int64).reshape(-1, 2),
-        tuple(ordered(views[w], _known(eids[w]), sides[n][side]) for w, n, side in tables.orders),
+        tuple(
+            ordering.ordered(views[w], _known(eids[w]), sides[n][side])
+            for w, n, side in tables.orders
+        ),
         read=(*(array for view in views for array in view.arrays), *eids),
     )
 
@@ -208,10 +227,10 @@ def roots_of(plan: Plan, views: tuple[Adjacency, ...]) -> tuple[U32, I64]:
 def roots_among(plan: Plan, views: tuple[Adjacency, ...], roots: U32) -> tuple[U32, I64]:
     """Those of some vids, u32[r] ascending, and their degrees."""
     weights = np.ones(roots.shape, np.int64)
-    for w in sorted(_views_from(plan, plan.order[0])):
-        degrees = views[w].degrees_of(roots)
-        kept = degrees > 0
-        roots, weights = roots[kept], (weights + degrees)[kept]
+    # the shortest first: what has no row there is not looked up in the others
+    for w in sorted(_views_from(plan, plan.order[0]), key=lambda w: (views[w].rows, w)):
+        places, degrees = views[w].present(roots)
+        roots, weights = roots[places], weights[places] + degrees
     return np.ascontiguousarray(roots), weights
 
 

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
 from inspect import Parameter, Signature
 from typing import TYPE_CHECKING, Any
+
+from gdb.records import dataclass
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection

@@ -7,7 +7,6 @@ executor is tested against them. It is slow and keeps all partial embeddings in 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -29,6 +28,7 @@ from gdb.executor.plan import (
 )
 from gdb.executor.source import GraphSource
 from gdb.executor.twins import expand
+from gdb.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)

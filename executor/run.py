@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 import threading
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Generic, TypeVar
 
 import numpy as np
@@ -22,6 +21,7 @@ from gdb.executor.plan import Plan
 from gdb.executor.prepare import Prepared, prepare
 from gdb.executor.scheduler import Budget, Watch
 from gdb.executor.source import GraphSource
+from gdb.records import dataclass, field, replace
 from gdb.storage.adjacency import I64, U32
 
 if TYPE_CHECKING:
@@ -103,11 +103,12 @@ class Choice:
 
 _CUDA = re.compile(r"cuda:\d{1,4}(,\d{1,4})*")
 _ASKED_FOR = Choice("cpu", "asked for")
+_BRANCHES = Choice("cpu", "loops branch, and the warps of a GPU do not share what is multiplied")
 _WINDOWS = Choice("cpu", "windows of values are cut out of rows on the CPU only")
 
 
-def choose(plan: Plan, device: str) -> Choice:
-    """Where a plan runs.
+def choose(plan: Plan, device: str, graph: GraphSource | None = None) -> Choice:
+    """Where a plan runs. graph : which it runs over; None where that does not matter, the device having been chosen.
 
     Raises
     ------
@@ -141,6 +142,8 @@ def choose(plan: Plan, device: str) -> Choice:
         return Choice("cpu", missing)
     if any(c.inside and (c.left_is_edge or c.right_is_edge) for c in plan.compares):
         return _WINDOWS  # a GPU tests what such a window leaves out, which has been more than its speed makes up for
+    if graph is not None and plan.counting and stage(plan, graph).nest.around:
+        return _BRANCHES
     return Choice("cuda:0", f"about {expected:.3g} {what} are worth a transfer")
 
 
@@ -153,7 +156,7 @@ def count(plan: Plan, graph: GraphSource, options: Options, given: Given | None 
     ------
     Cancelled, QueryTimeout, OutOfBudget, DeviceError, CountOverflow (2^63 or more in one work unit).
     """
-    choice = choose(plan, options.device)
+    choice = choose(plan, options.device, graph)
     watch, budget = Watch(options.timeout, options.cancel, None), Budget(options.memory)
     total = 0
     for factor, term in ((1, plan), *plan.terms):
@@ -181,7 +184,7 @@ def tallies(
 
     Raises as `count`.
     """
-    choice = choose(plan, options.device)
+    choice = choose(plan, options.device, graph)
     watch, budget = Watch(options.timeout, options.cancel, None), Budget(options.memory)
     prepared = stage(plan, graph, given, windows=choice.windows)
     if choice.device == "cpu":
@@ -329,7 +332,7 @@ def _deliver(
         columns = np.broadcast_to(vids[:, np.newaxis], (len(vids), plan.vertices))
         deliver(Embeddings(columns, unbound_edges(len(vids), plan.edges)))
         return
-    choice = choose(plan, options.device)
+    choice = choose(plan, options.device, graph)
     prepared = stage(plan, graph, given, windows=choice.windows)
     if choice.device == "cpu":
         import gdb.executor.cpu.launch as cpu
@@ -358,7 +361,7 @@ def columns_on_gpu(
     ------
     As `rows`; DeviceError also where the rows do not fit the GPU.
     """
-    choice = choose(plan, options.device)
+    choice = choose(plan, options.device, graph)
     if choice.device == "cpu":
         raise DeviceError("Columns on a GPU were asked of the CPU.", 'Use device="cuda".')
     if len(choice.ordinals) > 1:
@@ -382,7 +385,7 @@ def count_distinct(
     """The number of data vertices of one query vertex over all embeddings of a plan without twins.
     Raises as `rows`."""
     watch, budget = Watch(options.timeout, options.cancel, None), Budget(options.memory)
-    choice = choose(plan, options.device)
+    choice = choose(plan, options.device, graph)
     if choice.device != "cpu":
         return len(_distinct(plan, graph, options, vertex, watch, budget, given))
     import gdb.executor.cpu.launch as cpu
@@ -401,7 +404,7 @@ def _distinct(
     budget: Budget,
     given: Given | None,
 ) -> U32:
-    choice = choose(plan, options.device)
+    choice = choose(plan, options.device, graph)
     prepared = stage(_without_twins(plan), graph, given)
     if choice.device == "cpu":
         import gdb.executor.cpu.launch as cpu

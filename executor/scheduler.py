@@ -11,13 +11,13 @@ import os
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
 from itertools import pairwise
 
 import numpy as np
 
 from gdb.base.once import PerProcess
 from gdb.errors import Cancelled, OutOfBudget, QueryTimeout
+from gdb.records import dataclass, field
 from gdb.storage.adjacency import I64
 
 _helpers = PerProcess(lambda: ThreadPoolExecutor(os.cpu_count() or 1, thread_name_prefix="gdb"))

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from datetime import date, time, timedelta
 from itertools import pairwise
 from typing import TYPE_CHECKING, Literal, TypeAlias
@@ -18,9 +17,12 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 import numpy as np
 
 from gdb.errors import InternalError
+from gdb.executor.batch import Batch, Gathered
 from gdb.executor.embeddings import Embeddings, Wanted
+from gdb.records import dataclass, field
 from gdb.storage import slices
-from gdb.storage.model import I64, Column, Kind
+from gdb.storage.model import I64, Column, Kind, offsets_of_lengths
+from gdb.storage.slices import Slice
 
 if TYPE_CHECKING:
     from gdb.base.values.duration import Duration
@@ -83,7 +85,8 @@ class Tail:
     """The relational part of a query.
 
     columns : what the relation `embeddings` holds, one row per embedding.
-    sql : one DuckDB SELECT over `embeddings` giving o0, o1, ...; `$p0`, `$p1`, ... are prepared parameters.
+    sql : one DuckDB SELECT over `embeddings` giving o0, o1, ...; `$p0`, `$p1`, ... are prepared parameters. "" where
+        none is ever run.
     parameters : their values, keys without the dollar sign ("p0").
     outputs : the columns of the answer.
     count_only : the answer is the number of embeddings, or where `once` is given of its distinct values: `finish`
@@ -165,14 +168,15 @@ def part(tail: Tail, some: Embeddings, snapshot: Snapshot) -> Array:
     outputs, of which there may be several chunks."""
     if tail.direct is None:
         return gather(tail.columns, some, snapshot)
-    from gdb.executor import arrow
-
-    names = [f"o{k}" for k in range(len(tail.direct))]
-    chunks: list[Array] = []
+    batches: list[Batch] = []
     for run in _runs(tail.columns, some):
         columns = [_gather_one(ref, run, snapshot) for ref in tail.columns]
-        chunks.append(arrow.struct_array(names, [columns[k] for k in tail.direct], len(run)))
-    return chunks[0] if len(chunks) == 1 else arrow.chunks_array(chunks)
+        batches.append(Batch([columns[k] for k in tail.direct], len(run)))
+    if len(batches) == 1:
+        return batches[0]
+    from gdb.executor import arrow
+
+    return arrow.chunks_array([batch.array for batch in batches])
 
 
 def _runs(columns: Sequence[ColumnRef], some: Embeddings) -> list[Embeddings]:
@@ -214,9 +218,11 @@ def finish(
     """
     if isinstance(parts, int):
         return TailResult(tail.outputs, parts)
-    from gdb.executor import arrow  # who only builds tails needs neither Arrow nor DuckDB
-
     relation = parts[0]
+    if tail.direct is not None and len(parts) == 1:  # of a few rows nothing asks for Arrow
+        return TailResult(tail.outputs, with_durations(relation, tail.outputs))
+    from gdb.executor import arrow
+
     if len(parts) > 1:
         relation = arrow.chunks_array([chunk for one in parts for chunk in one.iter_chunks()])
     if tail.direct is not None:
@@ -295,43 +301,48 @@ def gather(columns: Sequence[ColumnRef], embeddings: Embeddings, snapshot: Snaps
     """The relation `embeddings`: one row per embedding, one field per column reference."""
     from gdb.executor import arrow
 
-    children = [_gather_one(ref, embeddings, snapshot) for ref in columns]
+    gathered = [_gather_one(ref, embeddings, snapshot) for ref in columns]
+    children = [arrow.column_array(c) if isinstance(c, Slice) else c for c in gathered]
     names = [ref.name for ref in columns]
     if not children:  # a relation needs a column, also where only its rows count
         names, children = ["row"], [arrow.int64_array(np.arange(len(embeddings), dtype=np.int64))]
     return arrow.struct_array(names, children, len(embeddings))
 
 
-def _gather_one(ref: ColumnRef, embeddings: Embeddings, snapshot: Snapshot) -> Array:
-    from gdb.executor import arrow, lookup
+def _gather_one(ref: ColumnRef, embeddings: Embeddings, snapshot: Snapshot) -> Gathered:
+    from gdb.executor import lookup
 
     vids = embeddings.vertex(ref.index) if ref.element == "vertex" else np.zeros(0, np.uint32)
     eids = embeddings.edge(ref.index) if ref.element == "edge" else np.zeros(0, np.int64)
     match ref.element, ref.what:
         case "vertex", "element":
-            return arrow.int64_array(vids.astype(np.int64))
+            return Slice.of(Column("int64", vids.astype(np.int64)))
         case "vertex", "id":
             kind = None if ref.kind == "null" else ref.kind
-            return arrow.column_array(lookup.vertex_ids(snapshot, vids, kind))
+            return lookup.vertex_ids(snapshot, vids, kind)
         case "vertex", "labels":
             lengths, names = lookup.vertex_labels(snapshot, vids)
-            return arrow.list_array(lengths, arrow.column_array(names))
+            return Slice.of(Column.of_lists(names, offsets_of_lengths(lengths)))
         case "edge", "element" | "id":
-            return arrow.int64_array(eids.copy())
+            return Slice.of(Column("int64", eids.copy()))
         case "edge", "type":
-            return arrow.column_array(lookup.edge_types(snapshot, eids))
+            return Slice.of(lookup.edge_types(snapshot, eids))
         case element, "property" if ref.key is not None:
             if ref.kind == "null":
-                return arrow.null_array(len(embeddings))
+                return _nulls(len(embeddings))
             column = (
                 lookup.vertex_property(snapshot, vids, ref.key, ref.kind)
                 if element == "vertex"
                 else lookup.edge_property(snapshot, eids, ref.key, ref.kind)
             )
-            if column is None:
-                return arrow.null_array(len(embeddings))
-            return arrow.column_array(column.in_sql())
+            return _nulls(len(embeddings)) if column is None else column.in_sql()
         case _:
             raise InternalError(
                 f"a query's tail asks for {ref.what!r} of {ref.element} {ref.index}."
             )
+
+
+def _nulls(length: int) -> Array:
+    from gdb.executor import arrow
+
+    return arrow.null_array(length)

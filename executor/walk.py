@@ -7,7 +7,6 @@ is defined by the plain walk in tests/walks.py, against which they are tested.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
 from enum import IntEnum, StrEnum
 from typing import TYPE_CHECKING
 
@@ -17,6 +16,7 @@ import numpy.typing as npt
 from gdb.executor.cpu import paths
 from gdb.executor.scheduler import Budget
 from gdb.executor.tables import bitset
+from gdb.records import dataclass, field, replace
 from gdb.storage.adjacency import I64, U32, Adjacency, Direction
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ module imports nothing of gdb, so every room may use it.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from gdb.records import dataclass
 
 
 class GdbError(Exception):

@@ -7,12 +7,12 @@ arrive evaluated: as a set of allowed vids or edge ids (design.md §3).
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
 
 import numpy as np
 import numpy.typing as npt
 
 from gdb.executor.plan import Compare
+from gdb.records import dataclass, field
 from gdb.storage.adjacency import Direction
 
 

@@ -15,10 +15,10 @@ import sysconfig
 import warnings
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 
 from gdb.errors import GdbError
+from gdb.records import dataclass
 from gdb.repl import codecalls
 from gdb.repl.codenames import (
     CodeGraph,

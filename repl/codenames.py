@@ -7,8 +7,9 @@ from __future__ import annotations
 import ast
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
 from typing import TypeAlias
+
+from gdb.records import dataclass, field
 
 Scope: TypeAlias = dict[str, str]  # name -> id of what it stands for, "" where that cannot be told
 

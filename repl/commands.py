@@ -6,11 +6,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import TypeAlias
 
 from gdb.errors import CorruptStore, NameProblem
 from gdb.language.suggest import did_you_mean
+from gdb.records import dataclass
 from gdb.repl.format import Format
 from gdb.repl.session import Session
 from gdb.repl.statements import Statement

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
 
+from gdb.records import dataclass, field
 from gdb.repl.statements import split
 
 KEYWORDS = (
@@ -116,10 +116,12 @@ def _expected(before: str, word: str, names: Names) -> tuple[Iterable[str], str]
         return map(quoted, names.keys), "property"
     if not word or bracket == "{":
         return (), ""
-    from gdb.functions.library import NAMES  # many modules: the shell starts without them
+    from gdb.functions.library import (
+        names as functions,  # many modules: the shell starts without them
+    )
 
     variables = {one or other for one, other in _VARIABLE.findall(before)}
-    return [*sorted(variables), *KEYWORDS, *(name + "(" for name in NAMES)], ""
+    return [*sorted(variables), *KEYWORDS, *(name + "(" for name in functions())], ""
 
 
 def _matching(word: str, found: Iterable[str], kind: str) -> list[Candidate]:

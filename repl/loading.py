@@ -8,11 +8,11 @@ import re
 import shlex
 import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
 from gdb.errors import GdbError, LinesSkipped
+from gdb.records import dataclass
 
 if TYPE_CHECKING:
     from gdb.api.database import Database

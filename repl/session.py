@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import shutil
 import time
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, TextIO
 
 from gdb.answer.summary import sentence
 from gdb.errors import InternalError
+from gdb.records import dataclass
 from gdb.repl.format import Format, lines
 
 if TYPE_CHECKING:

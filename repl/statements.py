@@ -10,7 +10,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+
+from gdb.records import dataclass
 
 # The same quotes and comments as gdb.language.tokens; an unclosed one takes the rest of the text.
 _PIECE = re.compile(

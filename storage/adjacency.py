@@ -8,11 +8,13 @@ index (geneva-tpds §4.1).
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import StrEnum
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
+
+from gdb.records import dataclass
 
 U32 = npt.NDArray[np.uint32]
 I64 = npt.NDArray[np.int64]
@@ -29,6 +31,15 @@ class Direction(StrEnum):
     def flipped(self) -> Direction:
         """The same edge seen from its other end."""
         return {Direction.OUT: Direction.IN, Direction.IN: Direction.OUT}.get(self, self)
+
+
+class Shape(NamedTuple):
+    """What planning needs of an adjacency, which is known before it is read: `Adjacency` says what its numbers are."""
+
+    rows: int
+    edges: int
+    simple: bool
+    loops: bool
 
 
 @dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
@@ -65,6 +76,10 @@ class Adjacency:
         return self.first, self.length, self.row, self.offsets, self.neighbours
 
     @property
+    def shape(self) -> Shape:
+        return Shape(self.rows, len(self.neighbours), self.simple, self.loops)
+
+    @property
     def rows(self) -> int:
         return int(self.offsets.shape[0] - 1)
 
@@ -90,6 +105,24 @@ class Adjacency:
         if not self.rows:
             return np.zeros(vids.shape, np.int64)
         return np.where(rows >= 0, self.offsets[safe + 1] - self.offsets[safe], 0)
+
+    def present(self, vids: U32) -> tuple[I64, I64]:
+        """Which of ascending vids have a row, by their places, and the degree of each of these; i64[n] both. Costs a
+        search for each interval, or for each vid where these are fewer, and what is found."""
+        if len(self.first) > len(vids):
+            rows = self.rows_of(vids)
+            places = np.flatnonzero(rows >= 0)
+            rows = rows[places]
+        else:
+            start = np.searchsorted(vids, self.first)
+            end = np.searchsorted(vids, self.first + self.length)
+            counts = end - start
+            if len(counts) == 1 and counts[0] == self.length[0]:  # all of its vids
+                return np.arange(start[0], end[0]), self.offsets[1:] - self.offsets[:-1]
+            before = np.cumsum(counts) - counts
+            places = np.arange(int(counts.sum())) + np.repeat(start - before, counts)
+            rows = vids[places] + np.repeat(self.row.astype(np.int64) - self.first, counts)
+        return places, self.offsets[rows + 1] - self.offsets[rows]
 
     def vids(self) -> U32:
         """The vid of every row, u32[rows] ascending."""

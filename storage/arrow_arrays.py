@@ -10,12 +10,12 @@ import ctypes
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
 from itertools import pairwise
 from typing import TYPE_CHECKING, Protocol, TypeGuard
 
 import numpy as np
 
+from gdb.records import replace
 from gdb.storage import temporal
 from gdb.storage.model import I64, Bools, Column, Values, offsets_of_lengths
 from gdb.storage.numpy_arrays import LOST, Array, Unfit, lists, made, places, refuse, scaled, single

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 
+from gdb.records import replace
 from gdb.storage import manifest as manifests
 from gdb.storage.checksum import Hasher
 from gdb.storage.files import Files

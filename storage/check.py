@@ -10,12 +10,12 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Generic, TypeVar
 
 from gdb.errors import CorruptStore, Fault
+from gdb.records import dataclass, replace
 from gdb.storage import contradictions, deep, names, owners, properties, readable
 from gdb.storage import delta as deltas
 from gdb.storage import invariants as told

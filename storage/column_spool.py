@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 
 import numpy as np
 
+from gdb.records import dataclass
 from gdb.storage.manifest import ColumnRecord
 from gdb.storage.model import DTYPES, I64, ITEM_OF, TEXT_KINDS, U8, Bools, Column, Kind
 from gdb.storage.properties import PACKED_KINDS

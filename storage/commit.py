@@ -5,11 +5,11 @@ from __future__ import annotations
 import errno
 import logging
 from collections.abc import Callable
-from dataclasses import replace
 from functools import partial
 
 from gdb.base import waiting
 from gdb.errors import ChangeRefused, StoreError
+from gdb.records import replace
 from gdb.storage import delta as deltas
 from gdb.storage.build import Progress, rewrite, written_or_removed
 from gdb.storage.manifest import Manifest
@@ -120,7 +120,7 @@ def commit(
     ):
         return found
     sections, record = deltas.sections_of(delta, len(manifest.base_files))
-    if (appended := store.append(record, sections, delta)) is not None:
+    if (appended := store.append(record, sections, delta, changes.seen)) is not None:
         return appended
     version = next_version(manifest.version)
     with written_or_removed(store, version) as writer:
@@ -139,7 +139,7 @@ def commit(
             # who commits once leaves what an older gdb reads; after a second time many may follow
             journal=store.wrote_last and manifest.delta is not None,
         )
-        return store.commit(changed, delta, sections)
+        return store.commit(changed, delta, sections, changes.seen)
 
 
 def compact(

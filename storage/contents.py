@@ -7,9 +7,10 @@ these cannot hold (a property `a:b`, labels with a `;`) are exact here only.
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from typing import Literal, cast
 
+from gdb.records import dataclass
 from gdb.storage.fields import Fields, Json
 from gdb.storage.model import FIRST_KINDS, Kind
 

@@ -7,11 +7,11 @@ of which file. Sorting the keys of one edge type is the most that any of them co
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
 from gdb.errors import ImportFailed
+from gdb.records import dataclass
 from gdb.storage import ids, properties
 from gdb.storage.adjacency import Direction
 from gdb.storage.delta import NOTHING, Delta, Ranges, lengths_of

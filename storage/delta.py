@@ -14,10 +14,10 @@ the base among those of its type, by (source, target), of an undirected type by 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 
 import numpy as np
 
+from gdb.records import dataclass, field
 from gdb.storage import properties, readable
 from gdb.storage.invariants import DELTA_LENGTHS
 from gdb.storage.manifest import (
@@ -138,9 +138,10 @@ def visible(ranges: Ranges, dead: U32) -> Ranges:
     """The parts of ascending ranges that are left without the dead."""
     left: list[tuple[int, int]] = []
     for start, stop in ranges:
-        gone = dead[np.searchsorted(dead, start) : np.searchsorted(dead, stop)].tolist()
-        pairs = zip([start, *(vid + 1 for vid in gone)], [*gone, stop], strict=True)
-        left += [(begin, end) for begin, end in pairs if begin < end]
+        gone = dead[np.searchsorted(dead, start) : np.searchsorted(dead, stop)].astype(np.int64)
+        begins, ends = np.append(start, gone + 1), np.append(gone, stop)
+        there = begins < ends
+        left += zip(begins[there].tolist(), ends[there].tolist(), strict=True)
     return tuple(left)
 
 
@@ -155,13 +156,21 @@ def patched(column: Column, patch: Patch | None) -> Column:
 
 def over(old: Patch | None, new: Patch) -> Patch:
     """Both patches as one, in which the new values win."""
-    if old is None:
+    if old is None or not len(old.rows):
         return new
-    rows = np.concatenate([old.rows, new.rows])
-    both = Column.concat([old.column, new.column])
-    order = np.argsort(rows, kind="stable")
-    last = np.flatnonzero(np.append(np.diff(rows[order]) != 0, True))
-    return Patch(rows[order][last], both.take(order[last]))
+    at = old.rows.searchsorted(new.rows)
+    known = old.rows.take(at, mode="clip") == new.rows
+    both, places = Column.concat([old.column, new.column]), np.arange(len(old.rows), dtype=np.int64)
+    hit, fresh = known.nonzero()[0], (~known).nonzero()[0]
+    places[at[hit]] = len(old.rows) + hit
+    if not len(fresh):
+        return Patch(old.rows, both.take(places))
+    rows, every = np.empty((2, len(old.rows) + len(fresh)), np.int64)
+    kept, between = np.ones(len(rows), np.bool_), at[fresh] + np.arange(len(fresh))
+    kept[between] = False
+    rows[kept], rows[between] = old.rows, new.rows[fresh]
+    every[kept], every[between] = places, len(old.rows) + fresh
+    return Patch(rows, both.take(every))
 
 
 def appended(tables: list[Mapping[str, Column]], counts: list[int]) -> dict[str, Column]:

@@ -8,17 +8,21 @@ An edge's *origin* is its rank in the base, or the number of edges there and its
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import cached_property
-from typing import Literal
+from typing import Literal, TypeAlias
 
 import numpy as np
 
 from gdb.base import usage
+from gdb.records import dataclass
 from gdb.storage.adjacency import Direction
 from gdb.storage.delta import TypeDelta
 from gdb.storage.model import I64, U32
 from gdb.storage.pcsr import U64, Part, keys_of
+
+Side: TypeAlias = Literal["left", "right"]
+FEW = 16
+"""Keys up to which each is searched for by itself."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -81,6 +85,8 @@ class EdgeOrder:
 
     def numbers(self, origins: I64) -> I64:
         """The number of each origin, i64[n]; of edges that are there."""
+        if not len(origins):  # else all that was added would be numbered
+            return origins
         kept = origins - np.searchsorted(self._changes.removed, origins)
         found: I64 = kept + np.searchsorted(self._before, kept, "right")
         if len(self._added):
@@ -105,7 +111,7 @@ class EdgeOrder:
             sources, targets = np.minimum(sources, targets), np.maximum(sources, targets)
         keys = keys_of(sources, targets)
         part = self._part(self._forward)
-        at, ranks = _expanded(positions(part, keys, "left"), positions(part, keys, "right"))
+        at, ranks = _expanded(*_spans(part, keys))
         if not self._changes.directed:
             ranks = np.searchsorted(self._slots(), ranks).astype(np.int64)
         alive = self.alive(ranks)
@@ -146,6 +152,8 @@ class EdgeOrder:
     def _ranks(self, part: Part, vids: U32, places: I64) -> I64:
         """The ranks of edges at places of a part that is not the forward one: of equal edges the first is the first in
         both."""
+        if not len(places):
+            return places
         others = part.neighbours[places]
         run = places - positions(part, keys_of(vids, others), "left")
         if self._changes.directed:
@@ -174,12 +182,25 @@ class EdgeOrder:
         )
 
 
-def positions(part: Part, keys: U64, side: Literal["left", "right"]) -> I64:
+def positions(part: Part, keys: U64, side: Side) -> I64:
     """Where keys stand among those of a part, or would be put, i64[n]: a search in the row of each."""
+    return _searched(part, *_rows(part, keys), keys.astype(np.uint32), side)
+
+
+def _spans(part: Part, keys: U64) -> tuple[I64, I64]:
+    """The positions of keys among those of a part: half-open ranges, i64[n] each."""
+    low, high = _rows(part, keys)
+    targets = keys.astype(np.uint32)
+    low = _searched(part, low, high, targets, "left")
+    return low, _searched(part, low, high, targets, "right")
+
+
+def _rows(part: Part, keys: U64) -> tuple[I64, I64]:
+    """Where the rows of keys begin and end; where there is none, both are where it would be."""
     index = part.intervals
     if not len(index):
-        return np.zeros(len(keys), np.int64)
-    vids, targets = (keys >> np.uint64(32)).astype(np.int64), keys.astype(np.uint32)
+        return np.zeros(len(keys), np.int64), np.zeros(len(keys), np.int64)
+    vids = (keys >> np.uint64(32)).astype(np.int64)
     at = np.searchsorted(index.first, vids, "right").astype(np.int64) - 1
     inside = np.maximum(at, 0)
     steps, length = vids - index.first[inside], index.length[inside].astype(np.int64)
@@ -187,11 +208,19 @@ def positions(part: Part, keys: U64, side: Literal["left", "right"]) -> I64:
     there = (at >= 0) & (steps < length)
     low: I64 = part.offsets[row]
     high: I64 = part.offsets[np.minimum(row + there, len(part.offsets) - 1)]
-    high = np.where(there, high, low)
+    return low, np.where(there, high, low)
+
+
+def _searched(part: Part, low: I64, high: I64, targets: U32, side: Side) -> I64:
+    """Where targets stand among the neighbours in half-open ranges, or would be put, i64[n]."""
+    if len(targets) <= FEW:  # steps of all at once cost more than a search for each
+        rows = zip(low.tolist(), high.tolist(), targets, strict=True)
+        found = [a + int(part.neighbours[a:b].searchsorted(target, side)) for a, b, target in rows]
+        return np.array(found, np.int64)
     while (open_ := low < high).any():
         middle = (low + high) >> 1
-        found = part.neighbours[np.minimum(middle, len(part.neighbours) - 1)]
-        behind = open_ & ((found < targets) if side == "left" else (found <= targets))
+        there = part.neighbours[np.minimum(middle, len(part.neighbours) - 1)]
+        behind = open_ & ((there < targets) if side == "left" else (there <= targets))
         low, high = np.where(behind, middle + 1, low), np.where(open_ & ~behind, middle, high)
     return low
 

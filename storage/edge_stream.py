@@ -7,10 +7,10 @@ of a part no more than one segment, and of a delta what is at this place.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 
 import numpy as np
 
+from gdb.records import dataclass
 from gdb.storage import pcsr
 from gdb.storage.adjacency import Direction
 from gdb.storage.delta import Patch, TypeDelta, patched

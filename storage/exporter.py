@@ -7,13 +7,13 @@ import io
 import re
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from gdb.errors import Cancelled, StoreError
+from gdb.records import dataclass, field
 from gdb.storage import contents, formulas, temporal
 from gdb.storage.contents import (
     Contents,

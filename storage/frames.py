@@ -10,7 +10,7 @@ Source: Goldstein, Ramakrishnan, Shaft, Compressing relations and indexes, ICDE 
 
 from __future__ import annotations
 
-from gdb.base.machine.compile import compiled
+from gdb.base.machine.compile import compiled, together
 from gdb.base.machine.memory import load_i64, store_i64, store_u8, store_u32
 from gdb.storage.bitstream import bit_length, bits, put, rice, shifted
 
@@ -227,5 +227,4 @@ def _unpack_numbers(words: int, at: int, end: int, out: int, item: int, count: i
     return at
 
 
-pack_numbers = compiled(_pack_numbers, entry=True)
-unpack_numbers = compiled(_unpack_numbers, entry=True)
+pack_numbers, unpack_numbers = together(_pack_numbers, _unpack_numbers)

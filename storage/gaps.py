@@ -9,7 +9,7 @@ where vertices that are neighbours have numbers that are near, or as far as thos
 
 from __future__ import annotations
 
-from gdb.base.machine.compile import compiled
+from gdb.base.machine.compile import compiled, together
 from gdb.base.machine.memory import load_i64, load_u32, store_i64, store_u32
 from gdb.storage.bitstream import bit_length, put, rice
 
@@ -143,7 +143,6 @@ def _unpack_gaps(
     return at
 
 
-choose_gaps = compiled(_choose_gaps, entry=True)
-measure_gaps = compiled(_measure_gaps, entry=True)
-pack_gaps = compiled(_pack_gaps, entry=True)
-unpack_gaps = compiled(_unpack_gaps, entry=True)
+choose_gaps, measure_gaps, pack_gaps, unpack_gaps = together(
+    _choose_gaps, _measure_gaps, _pack_gaps, _unpack_gaps
+)

@@ -5,8 +5,9 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import TypeAlias
+
+from gdb.records import dataclass
 
 _PIECE = 4096
 _UNUSED = bytes(512)

@@ -8,12 +8,13 @@ costs a comparison and never an answer.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from typing import cast
 
 import numpy as np
 import numpy.typing as npt
 
 from gdb.errors import ImportFailed
+from gdb.records import dataclass
 from gdb.storage.model import I64, U8, U32, Column, from_strings
 from gdb.storage.pcsr import stable_order
 
@@ -90,6 +91,22 @@ def build(ids: Column, vids: U32, space: str) -> IdIndex:
                 raise _twice(value, space)
             seen.add(value)
     return IdIndex(keys, vids[order])
+
+
+def extended(index: IdIndex, ids: Column, vids: U32, space: str) -> IdIndex | None:
+    """An index with more ids; None where one of these may be there already, which `build` tells. Raises as `build`.
+
+    Cost: a copy of the index, and what the new ids take.
+    """
+    more = build(ids, vids, space)
+    if not len(index.keys):
+        return more
+    at = index.keys.searchsorted(more.keys)
+    inside = np.flatnonzero(at < len(index.keys))
+    if (index.keys[at[inside]] == more.keys[inside]).any():
+        return None
+    keys = cast("I64 | U64", np.insert(index.keys, at, more.keys))
+    return IdIndex(keys, np.insert(index.vids, at, more.vids))
 
 
 def _twice(value: object, space: str) -> ImportFailed:

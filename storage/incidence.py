@@ -3,6 +3,8 @@ partitions of base and delta together."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 
 from gdb.storage.adjacency import Direction
@@ -23,6 +25,16 @@ def incident(
         others.append(found.others[kept])
         eids.append(_eids(partitions, name, found.origins[kept]))
     return np.concatenate(at), np.concatenate(others), np.concatenate(eids)
+
+
+def handles(partitions: Partitions, vids: U32) -> Iterator[tuple[str, I64]]:
+    """See `gdb.storage.snapshot.Snapshot.handles_at`."""
+    for name in partitions.known(()):
+        sides = partitions.sources((name,), Direction.ANY)
+        found = [partitions.order(name).incident(vids, side).origins for _, side in sides]
+        origins = np.unique(np.concatenate(found))
+        if len(origins):
+            yield name, partitions.called(name, origins)
 
 
 def degrees(partitions: Partitions, vids: U32, types: Types, direction: Direction) -> int:

@@ -6,11 +6,13 @@ search in a short array. `Adjacency.rows_of` is the look-up; here are its buildi
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
+from gdb.records import dataclass
 from gdb.storage.model import I64, U32
+
+_FEW = 16  # intervals that are written out one by one
+_NONE = np.zeros(0, np.uint32)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -31,6 +33,12 @@ class Intervals:
 
     def vids(self) -> U32:
         """The vid of every row, u32[rows] ascending."""
+        if len(self) <= _FEW:
+            ends = self.first.astype(np.int64) + self.length
+            pairs = zip(self.first.tolist(), ends.tolist(), strict=True)
+            # what is read from a file may go beyond 32 bits: it is refused later
+            parts = [np.arange(a, b).astype(np.uint32) for a, b in pairs]
+            return parts[0] if len(parts) == 1 else np.concatenate([_NONE, *parts])
         shift = self.first.astype(np.int64) - self.row.astype(np.int64)
         rows = np.arange(self.rows, dtype=np.int64)
         return (rows + np.repeat(shift, self.length)).astype(np.uint32)
@@ -41,9 +49,10 @@ def of_vids(vids: U32) -> Intervals:
     if not vids.shape[0]:
         none = np.zeros(0, np.uint32)
         return Intervals(none, none, none)
-    breaks = np.flatnonzero(np.diff(vids) != 1) + 1
-    row = np.concatenate([np.zeros(1, np.int64), breaks])
-    return of_lengths(vids[row], np.diff(row, append=vids.shape[0]).astype(np.uint32))
+    breaks = np.flatnonzero(vids[1:] - vids[:-1] != 1)
+    row = np.zeros(len(breaks) + 2, np.int64)
+    row[1:-1], row[-1] = breaks + 1, vids.shape[0]
+    return of_lengths(vids[row[:-1]], (row[1:] - row[:-1]).astype(np.uint32))
 
 
 def of_lengths(first: U32, length: U32) -> Intervals:

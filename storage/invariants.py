@@ -7,8 +7,9 @@ everything. A check of what a reader compares is that reader (docs/FORMAT.md, *I
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from typing import Generic, TypeVar
+
+from gdb.records import dataclass
 
 T = TypeVar("T")
 

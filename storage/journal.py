@@ -16,13 +16,13 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
 from typing import NoReturn, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 from gdb.errors import CorruptStore
+from gdb.records import dataclass, replace
 from gdb.storage import contradictions
 from gdb.storage.checksum import DIGEST_BYTES, Hasher
 from gdb.storage.delta_text import text_of

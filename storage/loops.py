@@ -5,13 +5,12 @@ They take arrays of one dimension that lie as they are written here, and release
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 import numpy.typing as npt
 
-from gdb.base.machine.compile import compiled
+from gdb.base.machine.compile import compiled, together
 from gdb.base.machine.memory import load_i64, load_u32, store_i64, store_u32
+from gdb.records import dataclass
 from gdb.storage.arrays import unset
 from gdb.storage.model import I64, U32, Rows
 
@@ -155,13 +154,101 @@ def _classes_loop(
     return found
 
 
-_find = compiled(_find_loop, entry=True)
-_pack = compiled(_pack_loop, entry=True)
-_count = compiled(_count_loop, entry=True)
-_split = compiled(_split_loop, entry=True)
-_share = compiled(_share_loop, entry=True)
-_classes = compiled(_classes_loop, entry=True)
-_renumber = compiled(_renumber_loop, entry=True)
+@compiled
+def _row_of(keys: int, at: int, count: int) -> int:
+    """The row of keys[at], or one above all rows where there is no such key."""
+    return (load_i64(keys, at) >> 32) & _LOW if at < count else _LOW + 1
+
+
+def _splice_loop(
+    rows: int,
+    count: int,
+    offsets: int,
+    near: int,
+    removed: int,
+    gone: int,
+    added: int,
+    more: int,
+    rows_out: int,
+    offsets_out: int,
+    near_out: int,
+    told: int,
+) -> int:
+    """1 where all that is to be removed is there, else 0."""
+    at = 0  # the row of the part, the key that is removed next, that is added next
+    r = 0
+    a = 0
+    found = 0  # rows and neighbours that are written
+    length = 0
+    most = 0
+    repeats = 0
+    loops = 0
+    while at < count or a < more or r < gone:
+        changed = min(_row_of(removed, r, gone), _row_of(added, a, more))
+        begin = at
+        while at < count and load_u32(rows, at) < changed:
+            start = load_i64(offsets, at)
+            store_u32(rows_out, found, load_u32(rows, at))
+            store_i64(offsets_out, found, length + start - load_i64(offsets, begin))
+            most = max(most, load_i64(offsets, at + 1) - start)
+            found += 1
+            at += 1
+        start = load_i64(offsets, begin)
+        end = load_i64(offsets, at)
+        for k in range(end - start):
+            store_u32(near_out, length + k, load_u32(near, start + k))
+        length += end - start
+        if changed > _LOW:
+            continue
+        if at < count and load_u32(rows, at) == changed:
+            start = end
+            end = load_i64(offsets, at + 1)
+            at += 1
+        else:
+            start = end
+        first = length
+        adding = _row_of(added, a, more) == changed
+        while start < end or adding:
+            if adding and (start >= end or (load_i64(added, a) & _LOW) < load_u32(near, start)):
+                x = load_i64(added, a) & _LOW
+                a += 1
+                adding = _row_of(added, a, more) == changed
+            else:
+                x = load_u32(near, start)
+                start += 1
+                if r < gone and load_i64(removed, r) == ((changed << 32) | x):
+                    r += 1
+                    continue
+            if length > first:
+                repeats += int(load_u32(near_out, length - 1) == x)
+            loops += int(x == changed)
+            store_u32(near_out, length, x)
+            length += 1
+        if _row_of(removed, r, gone) == changed:
+            return 0
+        if length > first:
+            store_u32(rows_out, found, changed)
+            store_i64(offsets_out, found, first)
+            found += 1
+            most = max(most, length - first)
+    store_i64(offsets_out, found, length)
+    store_i64(told, 0, found)
+    store_i64(told, 1, repeats)
+    store_i64(told, 2, loops)
+    store_i64(told, 3, most)
+    return 1
+
+
+_find, _pack, _count, _split, _share, _classes, _renumber, _splice = together(
+    _find_loop,
+    _pack_loop,
+    _count_loop,
+    _split_loop,
+    _share_loop,
+    _classes_loop,
+    _renumber_loop,
+    _splice_loop,
+)
 
 
 def find_rows(ids: I64, low: int, table: U32) -> I64:
@@ -259,3 +346,33 @@ def renumbered(keys: U64, vids: U32, *, swap: bool) -> U64:
     found = unset(len(keys), np.uint64)
     _renumber(keys.ctypes.data, len(keys), vids.ctypes.data, swap, found.ctypes.data)
     return found
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Spliced:
+    """Rows, u32[r], where each begins, i64[r + 1], and the neighbours, u32[m]. repeats, loops : in rows that changed,
+    how often a neighbour is equal to the one before, or to its row. max_degree : the length of the longest row.
+    """
+
+    rows: U32
+    offsets: I64
+    neighbours: U32
+    repeats: int
+    loops: int
+    max_degree: int
+
+
+def splice(rows: U32, offsets: I64, neighbours: U32, removed: U64, added: U64) -> Spliced | None:
+    """Ascending rows u32[r], their neighbours between offsets i64[r + 1], without some keys and with others, both
+    ascending; of equal ones as many go as are named. None where one that is to go is not there. O(m)."""
+    most_rows, most = len(rows) + len(added), len(neighbours) + len(added)
+    found, starts = unset(most_rows, np.uint32), unset(most_rows + 1, np.int64)
+    near, told = unset(most, np.uint32), np.empty(4, np.int64)
+    given = [np.ascontiguousarray(one) for one in (rows, offsets, neighbours, removed, added)]
+    r, o, n, gone, more = (one.ctypes.data for one in given)
+    arrays = (one.ctypes.data for one in (found, starts, near, told))
+    if not _splice(r, len(rows), o, n, gone, len(removed), more, len(added), *arrays):
+        return None
+    count, repeats, loops, longest = told.tolist()
+    ends = starts[: count + 1].copy()
+    return Spliced(found[:count].copy(), ends, near[: int(ends[-1])], repeats, loops, longest)

@@ -10,10 +10,10 @@ from __future__ import annotations
 import json
 import re
 import secrets
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, cast
 
 from gdb.errors import NotAStore, StoreError, StoreVersionError
+from gdb.records import dataclass, replace
 from gdb.storage import contradictions
 from gdb.storage.adjacency import Direction
 from gdb.storage.checksum import DIGEST_BYTES, digest

@@ -8,7 +8,6 @@ name their ends by row number.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from datetime import date, timedelta
 from itertools import pairwise
 from typing import TYPE_CHECKING, Literal, TypeGuard, Union
@@ -17,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gdb.errors import ImportFailed
+from gdb.records import dataclass, field
 
 if TYPE_CHECKING:
     from gdb.base.values.temporal import Temporal

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
 
+from gdb.records import dataclass
 from gdb.storage.files import WRITER_LOCK
 from gdb.storage.pins import READERS_LOCK
 

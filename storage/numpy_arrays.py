@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import replace
 from typing import TypeAlias, cast
 
 import numpy as np
 import numpy.typing as npt
 
+from gdb.records import replace
 from gdb.storage import temporal
 from gdb.storage.model import (
     DTYPES,

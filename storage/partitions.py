@@ -14,44 +14,33 @@ from __future__ import annotations
 import weakref
 from collections.abc import Iterator, Mapping
 from functools import partial
-from typing import NamedTuple, NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
 import numpy as np
 import numpy.typing as npt
 
 from gdb.base import usage, waiting
-from gdb.storage import edge_stream, pcsr, properties
-from gdb.storage.adjacency import Adjacency, Direction
+from gdb.storage import pcsr, properties
+from gdb.storage.adjacency import Adjacency, Direction, Shape
 from gdb.storage.delta import TypeDelta, patched
-from gdb.storage.edge_order import EdgeOrder
-from gdb.storage.edge_stream import EdgePiece
+from gdb.storage.edge_types import EdgeType, edge_type_of
 from gdb.storage.files import MANIFEST
 from gdb.storage.invariants import DIRECTIONS, EDGE_COUNTS
-from gdb.storage.manifest import TypeRecord
-from gdb.storage.model import I64, U32, Column, Kind, wider
+from gdb.storage.manifest import Manifest, TypeRecord
+from gdb.storage.model import I64, U32, Column
 from gdb.storage.pcsr import Part
 from gdb.storage.segment import Segments, damaged
-from gdb.storage.splice import spliced
+from gdb.storage.splice import no_loop, spliced, turned
+
+if TYPE_CHECKING:
+    from gdb.storage.edge_order import EdgeOrder
+    from gdb.storage.edge_stream import EdgePiece
 
 I32 = npt.NDArray[np.int32]
 Types = tuple[str, ...]
 
-
 _WORTH = 4
 """Base and delta are put together once a fourth of a column is asked for."""
-
-
-class EdgeType(NamedTuple):  # a commit makes all of them anew, and these are made quickest
-    """An edge type; its edges have the ids first_eid .. first_eid + edge_count - 1.
-
-    keys : property key -> kind.
-    """
-
-    name: str
-    directed: bool
-    edge_count: int
-    first_eid: int
-    keys: Mapping[str, Kind]
 
 
 class Partitions:
@@ -103,11 +92,16 @@ class Partitions:
             changes = self._deltas.get(name)
             found = None if before is None else before._types.get(name)
             if found is None or before is None or before._deltas.get(name) is not changes:
-                found = _edge_type(self._records.get(name), changes, name)
+                found = edge_type_of(self._records.get(name), changes, name)
             if found.first_eid != first:
                 found = EdgeType(name, found.directed, found.edge_count, first, found.keys)
             yield found
             first += found.edge_count
+
+    def fits(self, manifest: Manifest, deltas: Mapping[str, TypeDelta], segments: Segments) -> bool:
+        """Whether the edges of another state are these: many commits change vertices alone."""
+        same = self._base is manifest.types and self._deltas is deltas
+        return same and self._segments.records == segments.records
 
     def _same_base(self, before: Partitions) -> bool:
         """Whether an earlier snapshot has the same types in the same files."""
@@ -128,6 +122,22 @@ class Partitions:
         if key not in self._adjacency:
             self._adjacency[key] = waiting.aside(self._edge_count, lambda: self._united(*key))
         return self._adjacency[key]
+
+    def shape(self, types: Types, direction: Direction) -> Shape:
+        """See `gdb.storage.snapshot.Snapshot.shape`."""
+        known = self.known(types)
+        sources = self.sources(known, direction)
+        if len(sources) == 1 and (known, direction) not in self._adjacency:
+            (name, side) = sources[0]
+            record, changes = self._records.get(name), self._deltas.get(name)
+            side = side if self._types[name].directed else Direction.ANY
+            if record is not None and (
+                changes is None or not len(changes.keys) + len(changes.removed)
+            ):
+                for part in record.parts:
+                    if part.direction is side:
+                        return Shape(part.rows, part.edges, part.simple, part.loops)
+        return self.adjacency(types, direction).shape
 
     def eids(self, types: Types, direction: Direction) -> I64:
         """See `gdb.storage.snapshot.Snapshot.eids`."""
@@ -153,7 +163,7 @@ class Partitions:
     def _keys_of(self, record: EdgeType, eids: I64) -> pcsr.U64:
         """The keys of edges of a type, u64[n]; the parts of base and delta are not put together for it."""
         origins = self.order(record.name).origins(eids - record.first_eid)
-        base, changes = self._base_count(record.name), self._deltas.get(record.name)
+        base, changes = self.base_count(record.name), self._deltas.get(record.name)
         stored = self.keys_at(record.name, record.directed, origins[origins < base])
         keys = np.empty(len(eids), np.uint64)
         keys[origins < base] = stored
@@ -197,7 +207,7 @@ class Partitions:
             assert whole is not None
             usage.read(*whole.arrays)
             return whole.take(numbers)
-        origins, base = self.order(name).origins(numbers), self._base_count(name)
+        origins, base = self.order(name).origins(numbers), self.base_count(name)
         mine, others = np.flatnonzero(origins < base), np.flatnonzero(origins >= base)
         stored, added = self.stored_column(name, key), changes.columns.get(key)
         found = Column.nulls(kind, len(mine)) if stored is None else stored.take(origins[mine])
@@ -227,6 +237,8 @@ class Partitions:
 
     def pieces(self, name: str, most: int) -> Iterator[EdgePiece]:
         """See `gdb.storage.edge_stream.pieces`; nothing of it is kept."""
+        from gdb.storage import edge_stream
+
         return edge_stream.pieces(
             self._records.get(name),
             self._deltas.get(name),
@@ -240,14 +252,17 @@ class Partitions:
     def handles(self, name: str, numbers: I64) -> I64:
         """What edges of a type keep as long as a transaction: the rank of one of the base, -1 - serial of one that was
         added; i64[n]. numbers : their ids without the first of the type."""
+        if name not in self._deltas:
+            return numbers
+        return self.called(name, self.order(name).origins(numbers))
+
+    def called(self, name: str, origins: I64) -> I64:
+        """The handles of edges by their origins (`gdb.storage.edge_order`), i64[n]."""
         changes = self._deltas.get(name)
         if changes is None:
-            return numbers
-        origin = self.order(name).origins(numbers)
-        base = self._base_count(name)
-        added = origin >= base
-        found = origin.copy()
-        found[added] = -1 - changes.serials[origin[added] - base]
+            return origins
+        added, found = np.flatnonzero(origins >= self.base_count(name)), origins.copy()
+        found[added] = -1 - changes.serials[origins[added] - self.base_count(name)]
         return found
 
     def numbers(self, name: str, handles: I64) -> I64:
@@ -261,15 +276,16 @@ class Partitions:
         if len(serials):
             at = np.searchsorted(serials, -1 - handles[added])
             hit = serials[np.minimum(at, len(serials) - 1)] == -1 - handles[added]
-            origins[added[hit]] = self._base_count(name) + by_serial[at[hit]]
+            origins[added[hit]] = self.base_count(name) + by_serial[at[hit]]
         order = self.order(name)
         found = np.full(len(handles), -1, np.int64)
-        there = np.flatnonzero((origins >= 0) & (origins < self._base_count(name) + len(serials)))
+        there = np.flatnonzero((origins >= 0) & (origins < self.base_count(name) + len(serials)))
         there = there[order.alive(origins[there])]
         found[there] = order.numbers(origins[there])
         return found
 
-    def _base_count(self, name: str) -> int:
+    def base_count(self, name: str) -> int:
+        """How many edges of a type the base has."""
         record = self._records.get(name)
         return 0 if record is None else record.edge_count
 
@@ -313,20 +329,22 @@ class Partitions:
     def _changed(self, stored: Part, changes: TypeDelta, side: Direction) -> Part:
         removed = self.keys_at(changes.name, changes.directed, changes.removed)
         try:
-            return spliced(stored, _turned(removed, side), _turned(changes.keys, side))
+            return spliced(stored, turned(removed, side), turned(changes.keys, side))
         except KeyError:  # read from the forward part, or from one half of a symmetric one
             self._asymmetric(changes.name, DIRECTIONS)
 
     def order(self, name: str) -> EdgeOrder:
         """The edges of a type in the order of their ids."""
         if name not in self._orders:
+            from gdb.storage.edge_order import EdgeOrder
+
             changes = self._deltas.get(name) or TypeDelta(name, self._types[name].directed)
             own = weakref.proxy(
                 self
             )  # a circle would hold the base's files until garbage is collected
             slots = partial(Partitions.stored_slots, own, name)
             part = partial(Partitions.stored, own, name)
-            self._orders[name] = EdgeOrder(part, slots, changes, self._base_count(name))
+            self._orders[name] = EdgeOrder(part, slots, changes, self.base_count(name))
         return self._orders[name]
 
     def _every(self, name: str) -> I64:
@@ -371,7 +389,7 @@ class Partitions:
         for name, side in self.sources(types, direction):
             keys = pcsr.keys_of_part(self.part(name, side))
             if side is Direction.IN and direction is Direction.ANY:
-                keys = keys[_no_loop(keys)]
+                keys = keys[no_loop(keys)]
             found.append(keys)
         return found
 
@@ -391,7 +409,7 @@ class Partitions:
         for (name, side), mine in zip(sources, self._keys(types, direction), strict=True):
             own = self._part_eids(name, side)
             if side is Direction.IN and direction is Direction.ANY:
-                own = own[_no_loop(pcsr.keys_of_part(self.part(name, side)))]
+                own = own[no_loop(pcsr.keys_of_part(self.part(name, side)))]
             keys.append(mine)
             eids.append(own)
         united = np.concatenate(keys)
@@ -456,37 +474,5 @@ def _rows(part: Part) -> U32:
     return np.repeat(part.intervals.vids(), np.diff(part.offsets))
 
 
-def _no_loop(keys: pcsr.U64) -> npt.NDArray[np.bool_]:
-    different: npt.NDArray[np.bool_] = (keys >> np.uint64(32)) != (keys & np.uint64(0xFFFFFFFF))
-    return different
-
-
 def _canonical(part: Part) -> I64:
     return np.flatnonzero(part.neighbours >= _rows(part)).astype(np.int64)
-
-
-def _turned(keys: pcsr.U64, side: Direction) -> pcsr.U64:
-    """The keys that edges `source << 32 | target` have in a part, ascending; in ANY both, of a loop one."""
-    other = keys << np.uint64(32) | keys >> np.uint64(32)
-    if side is Direction.OUT:
-        return keys
-    found = other if side is Direction.IN else np.concatenate([keys, other[_no_loop(keys)]])
-    found.sort()
-    return found
-
-
-def _edge_type(record: TypeRecord | None, changes: TypeDelta | None, name: str) -> EdgeType:
-    """A type whose edge ids begin with 0."""
-    kinds: dict[str, Kind] = {}
-    count = 0
-    if record is not None:
-        kinds |= {key: column.kind for key, column in record.columns.items()}
-        count += record.edge_count
-    if changes is not None:
-        count += len(changes.keys) - len(changes.removed)
-        new = [(key, column.kind) for key, column in changes.columns.items()]
-        new += [(key, patch.column.kind) for key, patch in changes.patches.items()]
-        for key, kind in new:
-            kinds[key] = wider(kinds.get(key), kind)
-    directed = record.directed if record is not None else changes is None or changes.directed
-    return EdgeType(name, directed, count, 0, kinds)

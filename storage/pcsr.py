@@ -11,11 +11,11 @@ up when the part is read. So a vertex that belongs to many partitions costs litt
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
+from gdb.records import dataclass
 from gdb.storage import intervals, readable
 from gdb.storage.adjacency import Adjacency, Direction
 from gdb.storage.arrays import unset
@@ -151,6 +151,9 @@ def encode_offsets(offsets: I64) -> tuple[U8, U32]:
 def decode_offsets(lengths: U8, long: U32) -> I64:
     """The offsets i64[rows + 1] of `encode_offsets`."""
     offsets = np.zeros(lengths.shape[0] + 1, np.int64)
+    if not long.shape[0]:
+        np.cumsum(lengths, dtype=np.int64, out=offsets[1:])
+        return offsets
     offsets[1:] = lengths
     offsets[1:][lengths == LONG] = long
     return np.cumsum(offsets, out=offsets)
@@ -344,6 +347,14 @@ def read_segment(
     ------
     CorruptStore : the segment is not what the manifest says. Its numbers are not compared with anything else.
     """
+    index, offsets, neighbours = _indexed(segment, file, where, out)
+    return Rows(index.vids(), offsets, neighbours)
+
+
+def _indexed(
+    segment: SegmentRecord, file: SegmentFile, where: str, out: U32 | None
+) -> tuple[Intervals, I64, U32]:
+    """As `read_segment`, the vids as intervals, which may lie in any order."""
     at = segment.section
     firsts = file.u32(at, SectionKind.INTERVAL_FIRST, segment.rows)
     runs = file.u32(at + 1, SectionKind.INTERVAL_LENGTH, segment.rows)
@@ -362,7 +373,7 @@ def read_segment(
         raise damaged(
             where, file.name, "holds another segment than the manifest says", SEGMENTS_TOLD.name
         )
-    return Rows(index.vids(), local, file.neighbours(at + 4, local, out))
+    return index, local, file.neighbours(at + 4, local, out)
 
 
 def read(record: PartRecord, files: list[SegmentFile], where: str, vertex_count: int) -> Part:
@@ -377,6 +388,31 @@ def read(record: PartRecord, files: list[SegmentFile], where: str, vertex_count:
     CorruptStore : what the segments hold could not be read without harm (see
         `gdb.storage.readable.PART`), or is not what the manifest says.
     """
+    part = _of_one_segment(record, files, where) or _of_segments(record, files, where)
+    name = files[0].name
+    if len(part.intervals) != record.intervals:
+        how = "has another number of intervals than the manifest says"
+        raise damaged(where, name, how, INTERVALS.name)
+    compare(where, name, readable.PART, (part, vertex_count))
+    return part
+
+
+def _of_one_segment(record: PartRecord, files: list[SegmentFile], where: str) -> Part | None:
+    """A part whose only segment has its intervals as `intervals.of_vids` makes them, which nearly all have; None of
+    others."""
+    segment = record.segments[0]
+    if len(record.segments) > 1 or (segment.first_row, segment.rows) != (0, record.rows):
+        return None
+    index, offsets, neighbours = _indexed(segment, files[0], where, None)
+    ends = index.first.astype(np.int64) + index.length
+    if not (index.length.all() and (index.first[1:] > ends[:-1]).all()):
+        return None
+    index = Intervals(index.first.copy(), index.length.copy(), index.row)  # not of the map
+    told = record.simple, record.loops, record.max_degree
+    return Part(index, offsets, neighbours, *told)
+
+
+def _of_segments(record: PartRecord, files: list[SegmentFile], where: str) -> Part:
     offsets = np.zeros(record.rows + 1, np.int64)
     vids = np.zeros(record.rows, np.uint32)
     neighbours = np.empty(record.edges if len(record.segments) > 1 else 0, np.uint32)
@@ -399,16 +435,5 @@ def read(record: PartRecord, files: list[SegmentFile], where: str, vertex_count:
     name = files[0].name
     if (vids[1:] <= vids[:-1]).any():
         raise damaged(where, name, "has rows that are not sorted", readable.ROWS_SORTED.name)
-    part = Part(
-        intervals.of_vids(vids),
-        offsets,
-        neighbours,
-        record.simple,
-        record.loops,
-        record.max_degree,
-    )
-    if len(part.intervals) != record.intervals:
-        how = "has another number of intervals than the manifest says"
-        raise damaged(where, name, how, INTERVALS.name)
-    compare(where, name, readable.PART, (part, vertex_count))
-    return part
+    told = record.simple, record.loops, record.max_degree
+    return Part(intervals.of_vids(vids), offsets, neighbours, *told)

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 
+from gdb.records import replace
 from gdb.storage import readable
 from gdb.storage.invariants import COLUMN_LENGTHS, VALIDITY
 from gdb.storage.manifest import ColumnRecord

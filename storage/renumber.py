@@ -9,11 +9,10 @@ without any edge come last. Inside a subpartition hubs come first.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 import numpy.typing as npt
 
+from gdb.records import dataclass
 from gdb.storage import pcsr
 from gdb.storage.model import I64, U32, Bools
 

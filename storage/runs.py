@@ -13,13 +13,13 @@ from __future__ import annotations
 import weakref
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future
-from dataclasses import dataclass, field
 from typing import Protocol, cast
 
 import numpy as np
 import numpy.typing as npt
 
 from gdb.base import waiting
+from gdb.records import dataclass, field
 from gdb.storage import pcsr
 from gdb.storage.arrays import joined, unset
 from gdb.storage.model import I64, U8, Bools, Column, Kind, Values

@@ -9,7 +9,6 @@ from __future__ import annotations
 import io
 import struct
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from enum import IntEnum
 from typing import TypeVar
 
@@ -18,6 +17,7 @@ import numpy.typing as npt
 
 from gdb.base import waiting
 from gdb.errors import CorruptStore, Fault, InternalError
+from gdb.records import dataclass
 from gdb.storage.checksum import Buffer, Hasher, digest
 from gdb.storage.files import MANIFEST, Files, mapped_length, wrong_length
 from gdb.storage.invariants import (

@@ -5,9 +5,9 @@ from __future__ import annotations
 import secrets
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
-from dataclasses import dataclass
 
 from gdb.base import waiting
+from gdb.records import dataclass
 from gdb.storage.files import Files
 from gdb.storage.segment import FileRecord, Section, Streamed, write_sections
 

@@ -6,10 +6,9 @@ is given 4-byte offsets too, the smallest that it can have, and no edge labels, 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
+from gdb.records import dataclass
 from gdb.storage import intervals
 from gdb.storage.adjacency import Direction
 from gdb.storage.model import I64, EdgeTable, GraphTables

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
+from gdb.records import dataclass
 from gdb.storage.model import I64, Column, Kind, PropertyValue
 
 if TYPE_CHECKING:

@@ -7,26 +7,28 @@ computed (unions, edge ids) is computed once. Any number of threads may ask.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from gdb.base import usage, waiting
 from gdb.errors import StoreError
+from gdb.records import dataclass
 from gdb.storage import delta as deltas
 from gdb.storage import incidence, intervals
-from gdb.storage.adjacency import Adjacency, Direction
+from gdb.storage.adjacency import Adjacency, Direction, Shape
 from gdb.storage.delta import Delta
 from gdb.storage.edge_stream import EdgePiece
+from gdb.storage.edge_types import EdgeType
 from gdb.storage.files import Files
 from gdb.storage.manifest import Manifest
 from gdb.storage.model import I64, U32, Column, Kind
-from gdb.storage.partitions import EdgeType, Partitions
+from gdb.storage.partitions import Partitions
+from gdb.storage.pieces import VertexGroup
 from gdb.storage.pins import Pin
 from gdb.storage.segment import Segments, need
 from gdb.storage.value_index import Wanted
-from gdb.storage.vertices import I32, VertexGroup, Vertices
+from gdb.storage.vertices import I32, Vertices
 from gdb.storage.vid_ranges import vids_of
 
 if TYPE_CHECKING:
@@ -74,6 +76,7 @@ class More:
 
 
 NO_MORE = More(0, 0)
+_NO_PLACES, _NO_VIDS = np.zeros(0, np.int64), np.zeros(0, np.uint32)
 
 
 class Snapshot:
@@ -89,8 +92,8 @@ class Snapshot:
         pins: Sequence[Pin] | None = None,
     ) -> None:
         """more : what the store has on disk beside the files that the manifest names. before : an earlier snapshot of
-        the same store; what both have is not read again. delta : one that is not committed, instead of the
-        manifest's. pins : what keeps its files on disk; None: what keeps those of `before`."""
+        the same store; what both have is not read again. delta : instead of the manifest's, made of that of
+        `before`. pins : what keeps its files on disk; None: what keeps those of `before`."""
         self.manifest = manifest
         self.files = files
         self.version = manifest.version
@@ -106,15 +109,15 @@ class Snapshot:
         self.delta = deltas.read(manifest, self._segments) if delta is None else delta
         known = None if before is None else before._vertices
         if known is None or not known.fits(manifest, self.delta, self._segments):
-            known = Vertices(manifest, self.delta, self._segments, known)
+            follows = delta is not None
+            known = Vertices(manifest, self.delta, self._segments, known, follows=follows)
         self._vertices: Vertices = known
-        self.partitions: Partitions = Partitions(
-            manifest.types,
-            self.delta.types,
-            self._segments,
-            manifest.vertex_count,
-            None if before is None else before.partitions,
-        )
+        edges = None if before is None else before.partitions
+        if edges is None or not edges.fits(manifest, self.delta.types, self._segments):
+            edges = Partitions(
+                manifest.types, self.delta.types, self._segments, manifest.vertex_count, edges
+            )
+        self.partitions: Partitions = edges
         self.vertex_count = manifest.vertex_count + self.delta.vertices
         self.edge_types = self.partitions.types
         self.edge_count = sum(one.edge_count for one in self.edge_types)
@@ -155,6 +158,11 @@ class Snapshot:
             found = self.partitions.adjacency(types, direction)
         usage.read(*found.arrays)
         return found
+
+    def shape(self, types: tuple[str, ...], direction: Direction) -> Shape:
+        """How large that adjacency is; of one type in one direction of the base nothing is read for it."""
+        with self._lock:
+            return self.partitions.shape(types, direction)
 
     def eids(self, types: tuple[str, ...], direction: Direction) -> I64:
         """The edge id of every position of that adjacency, i64[m], read-only."""
@@ -209,6 +217,12 @@ class Snapshot:
         the other end, the edge's id; [n] each. In ANY a loop is one edge. Costs what the vertices have."""
         with self._lock:
             return incidence.incident(self.partitions, vids, types, direction)
+
+    def handles_at(self, vids: U32) -> list[tuple[str, I64]]:
+        """The handles (`Partitions.handles`) of all edges at vertices, which are ascending and distinct, by type; each
+        edge once."""
+        with self._lock:
+            return [*incidence.handles(self.partitions, vids)]
 
     def degrees(self, vids: U32, types: tuple[str, ...], direction: Direction) -> int:
         """About how many edges `incident` gives: what was changed since the base was written is not counted."""
@@ -274,7 +288,7 @@ class Snapshot:
 
         Cost: a search for each value, once an index was made (`value_index.Indexes`); nothing is listed.
         """
-        found = [(np.zeros(0, np.int64), np.zeros(0, np.uint32))]
+        found: list[tuple[I64, U32]] = []
         with self._lock:
             for group in groups:
                 if key is None:
@@ -283,7 +297,9 @@ class Snapshot:
                     found.append(self._vertices.holders(group, key, wanted))
                 else:
                     return None
-        places, vids = zip(*found, strict=True)
+        if len(found) == 1:
+            return found[0]
+        places, vids = zip(*found, strict=True) if found else ((_NO_PLACES,), (_NO_VIDS,))
         return np.concatenate(places), np.concatenate(vids)
 
     # ---- user ids -------------------------------------------------------------------------------

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from gdb.errors import ImportFailed
+from gdb.records import dataclass
 from gdb.storage import runs
 from gdb.storage.adjacency import Direction
 from gdb.storage.kinds import is_empty

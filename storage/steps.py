@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from gdb.errors import Cancelled
+from gdb.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,23 +11,28 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from gdb.base import forks, waiting
 from gdb.errors import ClosedError, NotAStore, ReadOnlyError, StoreError
+from gdb.imports import deferred
 from gdb.storage import manifest as manifests
 from gdb.storage import names
 from gdb.storage.delta import Delta
 from gdb.storage.files import MANIFEST, Files, OpenEnd, PosixFiles, missing
 from gdb.storage.growing import Growing
-from gdb.storage.journal import Journal, Unsealed
 from gdb.storage.manifest import DeltaRecord, Manifest
 from gdb.storage.manifest_head import length_in, most_bytes
-from gdb.storage.memory import MemoryFiles
 from gdb.storage.pins import Pin
 from gdb.storage.segment import FileRecord, Section, need
 from gdb.storage.snapshot import More, Snapshot
 from gdb.storage.sweep import Sweeper
+
+if TYPE_CHECKING:
+    from gdb.storage import journal as journals
+    from gdb.storage import memory
+else:
+    journals, memory = deferred("gdb.storage.journal"), deferred("gdb.storage.memory")
 
 T = TypeVar("T")
 
@@ -45,7 +50,7 @@ class Store:
         self._lock = waiting.Lock()  # guards the fields below
         self._file: Growing | None = None  # the manifest, and its turn when it was looked at
         self._looked = 0
-        self._journal: Journal | None = None  # of it
+        self._journal: journals.Journal | None = None  # of it
         self._own = False  # whether this store wrote it, and may go on writing at its end
         self._end: OpenEnd | None = None  # that end
         self._snapshot: Snapshot | None = None
@@ -96,7 +101,7 @@ class Store:
         in_memory = where is None and files is None
         if files is None:
             make = create and not read_only
-            files = MemoryFiles() if where is None else PosixFiles(where, create=make)
+            files = memory.MemoryFiles() if where is None else PosixFiles(where, create=make)
         found = files.names()
         if MANIFEST not in found:
             if (create and not read_only) or in_memory:
@@ -121,7 +126,9 @@ class Store:
             for pause in PATIENCE:
                 try:
                     return self._newest()
-                except Unsealed:  # another process may be writing that sector this very moment
+                except (
+                    journals.Unsealed
+                ):  # another process may be writing that sector this very moment
                     self.files.forget(MANIFEST)
                     self._file = None  # what was read of it is nothing to compare with
                     time.sleep(pause)
@@ -151,7 +158,7 @@ class Store:
             more = More(1, len(raw))
             if manifest.journal:
                 begin = raw[: length_in(raw)]
-                journal = Journal(self.files, manifest, begin)
+                journal = journals.Journal(self.files, manifest, begin)
                 journal.follow(file.content)
                 manifest, more = journal.manifest, journal.more
             self._now(manifest, more, pins=pins)
@@ -201,10 +208,12 @@ class Store:
         more: More,
         delta: Delta | None = None,
         pins: Sequence[Pin] = (),
+        seen: Snapshot | None = None,
     ) -> Snapshot:
-        """Make that the newest state. pins : of its files, and others."""
+        """Make that the newest state. pins : of its files, and others. seen : as of `commit`."""
         own = self._pinned(manifest, pins, lenient=True)
-        self._snapshot = Snapshot(self.files, manifest, more, self._snapshot, delta, own)
+        before = seen if seen is not None and seen.delta is delta else self._snapshot
+        self._snapshot = Snapshot(self.files, manifest, more, before, delta, own)
         return self._snapshot
 
     def _let_go(self) -> None:
@@ -284,9 +293,11 @@ class Store:
         manifest: Manifest,
         delta: Delta | None = None,
         sections: Sequence[Section] | None = None,
+        seen: Snapshot | None = None,
     ) -> Snapshot:
         """Make `manifest` the store's state; its files must be written and synced already. delta, sections : what it
-        holds, where that is known."""
+        holds, where that is known. seen : a graph that may have this delta already.
+        """
         need(self._depth > 0, "a commit without the writer's lock")
         known = {record.name for record in self.snapshot().manifest.files}
         new_names = any(record.name not in known for record in manifest.files)
@@ -297,12 +308,12 @@ class Store:
                 raise missing(self.files.where, Path(str(error.filename)).name) from None
         raw = manifests.commit(self.files, manifest, new_names=new_names)
         with self._lock:
-            snapshot = self._now(manifest, More(1, len(raw)), delta, pins)
+            snapshot = self._now(manifest, More(1, len(raw)), delta, pins, seen)
             self._let_go()
             self._file, self._own = self.files.read_again(MANIFEST, most_bytes), True
             self._looked = self._file.turn
             self._journal = (
-                Journal(self.files, manifest, raw, sections) if manifest.journal else None
+                journals.Journal(self.files, manifest, raw, sections) if manifest.journal else None
             )
         return snapshot
 
@@ -319,7 +330,11 @@ class Store:
         return self._own
 
     def append(
-        self, record: DeltaRecord, sections: Sequence[Section], delta: Delta
+        self,
+        record: DeltaRecord,
+        sections: Sequence[Section],
+        delta: Delta,
+        seen: Snapshot | None = None,
     ) -> Snapshot | None:
         """Make a delta the store's state by a record in the journal; None where there is none that this store began, no
         room in it, or the manifest has other names (`cp -al`), under which nothing may change.
@@ -328,6 +343,7 @@ class Store:
         left there may be torn, or may never have reached the disk.
 
         Zeros are written before a record that is the first in its place, so that a disk that is full then holds none.
+        seen : as of `commit`.
         """
         need(self._depth > 0, "a commit without the writer's lock")
         journal = self._journal if self._own else None
@@ -355,7 +371,7 @@ class Store:
             assert self._file is not None
             self._file.put(at, made.raw + bytes(made.zeros))
             self._looked = self._file.turn
-            snapshot = self._now(journal.manifest, journal.more, delta)
+            snapshot = self._now(journal.manifest, journal.more, delta, seen=seen)
         return snapshot
 
     def close(self) -> None:

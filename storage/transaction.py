@@ -4,25 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
 
 from gdb.errors import ChangeRefused
-from gdb.storage import delta as deltas
+from gdb.records import dataclass, replace
 from gdb.storage import intervals
 from gdb.storage.adjacency import Direction
-from gdb.storage.build import (
-    MOST_VERTICES,
-)
+from gdb.storage.ascending import distinct, last_places, united
+from gdb.storage.build import MOST_VERTICES
 from gdb.storage.delta import NewVertices, Patch, TypeDelta, appended, over, patched, visible
+from gdb.storage.edge_order import EdgeOrder
 from gdb.storage.kinds import fitted, named
 from gdb.storage.model import I64, U32, Column, Kind
 from gdb.storage.pcsr import U64, keys_of
+from gdb.storage.pieces import VertexGroup
 from gdb.storage.snapshot import Snapshot
-from gdb.storage.vertices import VertexGroup
-from gdb.storage.vid_ranges import rows_in
+from gdb.storage.vid_ranges import by_number
 
 Columns = Mapping[str, Column]
 
@@ -40,13 +39,13 @@ class Moved:
 class Changes:
     """What a transaction has changed so far; the store is as it was until `commit`. One thread at a time.
 
-    snapshot : the committed state that it starts from.
+    snapshot : the committed state that it starts from. seen : the graph with the changes when it was last looked at.
     """
 
     def __init__(self, snapshot: Snapshot) -> None:
         self.base = snapshot
         self.delta = snapshot.delta
-        self._view = snapshot
+        self.seen = snapshot
         self._next_serial = 0
         self._widens = False
 
@@ -63,10 +62,10 @@ class Changes:
     @property
     def view(self) -> Snapshot:
         """The graph with the changes."""
-        if self._view.delta is not self.delta:
+        if self.seen.delta is not self.delta:
             before = self.base
-            self._view = Snapshot(before.files, before.manifest, before=before, delta=self.delta)
-        return self._view
+            self.seen = Snapshot(before.files, before.manifest, before=before, delta=self.delta)
+        return self.seen
 
     # ---- vertices --------------------------------------------------------------------------------
 
@@ -168,38 +167,37 @@ class Changes:
         ------
         ChangeRefused : a property is of another type.
         """
-        rows, last = _last(vids)
+        rows, last = last_places(vids)
         vids, view = rows.astype(np.uint32), self.view
-        numbers = view.groups_of(vids)
-        for group in np.unique(numbers).tolist():
-            mine = np.flatnonzero(numbers == group)
-            own = view.groups[group]
+        for group, mine in by_number(view.groups_of(vids)):
             taken = {key: column.take(last[mine]) for key, column in columns.items()}
-            self._set_group((own.labels, own.id_space), vids[mine], taken, last[mine])
+            self._set_group(group, vids[mine], taken, last[mine])
 
-    def _set_group(
-        self, key: tuple[tuple[str, ...], str], vids: U32, columns: Columns, rows: I64
-    ) -> None:
-        """The same for vertices of one group, vids ascending and distinct; rows : by which errors call them."""
-        columns = self._fitted_vertices(key, columns, rows)
-        patches = {number: dict(of) for number, of in self.delta.patches.items()}
-        for number, record in enumerate(self.base.manifest.groups):
-            if (record.labels, record.id_space) == key:
-                mine = np.flatnonzero(_inside(record.ranges, vids))
-                rows = rows_in(record.ranges, vids[mine])
-                for name, column in columns.items():
-                    if len(mine):
-                        of = patches.setdefault(number, {})
-                        of[name] = over(of.get(name), Patch(rows, column.take(mine)))
-        added = list(self.delta.added)
-        for k, old in enumerate(added):
-            mine = np.flatnonzero(_inside(old.ranges if old.key == key else (), vids))
-            if len(mine):
-                rows, changed = rows_in(old.ranges, vids[mine]), dict(old.columns)
-                for name, column in columns.items():
-                    stored = changed.get(name, Column.nulls(column.kind, len(old.ids)))
-                    changed[name] = patched(stored, Patch(rows, column.take(mine)))
-                added[k] = replace(old, columns=changed)
+    def _set_group(self, group: int, vids: U32, columns: Columns, rows: I64) -> None:
+        """The same for vertices of one group of the view, vids ascending and distinct; rows : by which errors call
+        them."""
+        own = self.view.groups[group]
+        columns = self._fitted_vertices((own.labels, own.id_space), columns, rows)
+        patches, added = dict(self.delta.patches), list(self.delta.added)
+        for piece in own.pieces if columns else ():
+            mine = np.flatnonzero(piece.stored.has(vids))
+            if not len(mine):
+                continue
+            rows = piece.stored.rows(vids[mine])
+            new = {name: Patch(rows, column.take(mine)) for name, column in columns.items()}
+            if piece.new is None:
+                of = patches.get(piece.number, {})
+                patches[piece.number] = {
+                    **of,
+                    **{name: over(of.get(name), patch) for name, patch in new.items()},
+                }
+            else:
+                changed = dict(piece.new.columns)
+                for name, patch in new.items():
+                    nulls = Column.nulls(patch.column.kind, len(piece.new.ids))
+                    changed[name] = patched(changed.get(name, nulls), patch)
+                place = next(k for k, one in enumerate(added) if one is piece.new)
+                added[place] = replace(piece.new, columns=changed)
         self.delta = replace(self.delta, patches=patches, added=tuple(added))
 
     def remove_vertices(self, vids: U32, *, detach: bool) -> None:
@@ -209,18 +207,21 @@ class Changes:
         ------
         ChangeRefused : one of them has edges, and `detach` is not given.
         """
-        vids = np.unique(vids)
-        for edge_type in self.view.edge_types:
-            ranks, places = self._incident(edge_type.name, edge_type.directed, vids)
+        vids = distinct(vids)
+        for name, directed in self._types():
+            ranks, places = self._incident(name, directed, vids)
             if len(ranks) + len(places) and not detach:
                 raise ChangeRefused(
-                    f"a node that is to be removed has relationships ({edge_type.name})",
+                    f"a node that is to be removed has relationships ({name})",
                     "Remove them first, or give detach=True.",
                 )
-            self._drop(edge_type.name, ranks, places)
-        dead = np.union1d(self.delta.dead, vids).astype(np.uint32)
+            self._drop(name, ranks, places)
+        self.drop_vertices(vids)
+
+    def drop_vertices(self, vids: U32) -> None:
+        """Remove vertices that have no edges."""
         if len(vids):
-            self.delta = replace(self.delta, dead=dead)
+            self.delta = replace(self.delta, dead=united(self.delta.dead, distinct(vids)))
 
     def relabel(self, vids: U32, add: frozenset[str], remove: frozenset[str]) -> list[Moved]:
         """Give vertices labels, and take labels away: they move, with their properties and edges, to another group."""
@@ -228,11 +229,10 @@ class Changes:
         moves: list[Moved] = []
         numbers = self.view.groups_of(vids)
         groups = self.view.groups
-        for group in np.unique(numbers).tolist():
+        for group, mine in by_number(numbers):
             own = groups[group]
             labels = tuple(sorted((set(own.labels) | add) - remove))
             if labels != own.labels:
-                mine = np.flatnonzero(numbers == group)
                 moves.append(self._move(vids[mine], own, labels, first[mine]))
         return moves
 
@@ -250,13 +250,13 @@ class Changes:
         }
         edges: list[tuple[str, bool, U64, dict[str, Column]]] = []
         handles: dict[str, tuple[I64, I64]] = {}
-        for edge_type in view.edge_types:
-            ranks, places = self._incident(edge_type.name, edge_type.directed, vids)
+        for name, directed in self._types():
+            ranks, places = self._incident(name, directed, vids)
             if len(ranks) + len(places):
-                found = self._edges(edge_type.name, edge_type.directed, ranks, places)
-                edges.append((edge_type.name, edge_type.directed, *found))
-                serials = self._type(edge_type.name, edge_type.directed).serials[places]
-                handles[edge_type.name] = (np.concatenate([ranks, -1 - serials]), ranks[:0])
+                found = self._edges(name, directed, ranks, places)
+                edges.append((name, directed, *found))
+                serials = self._type(name, directed).serials[places]
+                handles[name] = (np.concatenate([ranks, -1 - serials]), ranks[:0])
         self.remove_vertices(vids, detach=True)
         moved = self.add_vertices(labels, old.id_space, ids, columns, called)
 
@@ -281,11 +281,11 @@ class Changes:
         ------
         ChangeRefused : the type is directed otherwise; a property is of another type.
         """
-        known = self.view.edge_type(name)
-        if known is not None and known.directed != directed:
+        known = self.directed(name)
+        if known is not None and known != directed:
             raise ChangeRefused(
                 f"the relationships of type {name!r} are {'un' * directed}directed",
-                f"Give directed={known.directed}, or another type.",
+                f"Give directed={known}, or another type.",
             )
         if known is None:
             self._put(TypeDelta(name, directed))
@@ -348,7 +348,7 @@ class Changes:
         """Set properties of all edges of a type between pairs of vertices; how many there are. Null takes one away."""
         directed = self._directed(name)
         columns = self._fitted_edges(name, columns)
-        keys, last = _last(_keys(directed, sources, targets))
+        keys, last = last_places(_keys(directed, sources, targets))
         ranks, places, of_rank, of_place = self._between(name, directed, keys)
         old = self._type(name, directed)
         patches, values = dict(old.patches), dict(old.columns)
@@ -361,9 +361,19 @@ class Changes:
         self._put(replace(old, patches=patches, columns=values))
         return len(ranks) + len(places)
 
+    def _types(self) -> list[tuple[str, bool]]:
+        """The edge types of the graph with the changes, and whether they are directed."""
+        found = {one.name: one.directed for one in self.delta.types.values()}
+        return sorted({**found, **{one.name: one.directed for one in self.base.edge_types}}.items())
+
+    def directed(self, name: str) -> bool | None:
+        """Whether a type of the graph with the changes is directed; None where there is no such type."""
+        known = self.base.edge_type(name) or self.delta.types.get(name)
+        return None if known is None else known.directed
+
     def _directed(self, name: str) -> bool:
-        if (known := self.view.edge_type(name)) is not None:
-            return known.directed
+        if (known := self.directed(name)) is not None:
+            return known
         raise ChangeRefused(f"there is no relationship type {name!r}", "See db.schema().")
 
     def _type(self, name: str, directed: bool) -> TypeDelta:
@@ -377,9 +387,12 @@ class Changes:
         if not len(ranks) + len(places):
             return
         old = self._type(name, self._directed(name))
+        removed = united(old.removed, ranks)
+        if not len(places):
+            self._put(replace(old, removed=removed))
+            return
         kept = np.delete(np.arange(len(old.keys), dtype=np.int64), places)
         values = {key: column.take(kept) for key, column in old.columns.items()}
-        removed = np.union1d(old.removed, ranks).astype(np.int64)
         serials = old.serials[kept]
         self._put(
             replace(old, keys=old.keys[kept], columns=values, removed=removed, serials=serials)
@@ -415,20 +428,14 @@ class Changes:
     def _incident(self, name: str, directed: bool, vids: U32) -> tuple[I64, I64]:
         """The edges of a type at some vertices, u32[n] ascending: ranks in the base, places in the delta; ascending."""
         partitions = self.base.partitions
-        keys: list[U64] = [np.zeros(0, np.uint64)]
-        for side in (Direction.OUT, Direction.IN) if directed else (Direction.ANY,):
-            view = partitions.stored(name, side).adjacency((name,), side)
-            rows = view.rows_of(vids)
-            for vid, row in zip(vids[rows >= 0].tolist(), rows[rows >= 0].tolist(), strict=True):
-                others = view.neighbours[view.offsets[row] : view.offsets[row + 1]]
-                own = np.full(len(others), vid, np.uint32)
-                ends = (others, own) if side is Direction.IN else (own, others)
-                keys.append(_keys(directed, *ends))
-        ranks = self._between(name, directed, np.unique(np.concatenate(keys)))[0]
-        added = self._type(name, directed).keys
-        ends = (added >> np.uint64(32)).astype(np.uint32), added.astype(np.uint32)
-        places = np.flatnonzero(np.isin(ends[0], vids) | np.isin(ends[1], vids))
-        return ranks, places.astype(np.int64)
+        count = partitions.base_count(name)
+        parts = partial(partitions.stored, name), partial(partitions.stored_slots, name)
+        order = EdgeOrder(*parts, self._type(name, directed), count)
+        sides = (Direction.OUT, Direction.IN) if directed else (Direction.ANY,)
+        every: I64 = np.concatenate([order.incident(vids, side).origins for side in sides])
+        origins = distinct(every)
+        at = int(origins.searchsorted(count))
+        return origins[:at], origins[at:] - count
 
     def _edges(
         self, name: str, directed: bool, ranks: I64, places: I64
@@ -462,6 +469,8 @@ class Changes:
         return self._fitted(columns, {}, lambda name: None, rows)
 
     def _fitted_edges(self, name: str, columns: Columns) -> dict[str, Column]:
+        if not columns:
+            return {}
         known = self.view.edge_type(name)
         kinds = {} if known is None else known.keys
         present = partial(self.view.edge_column, name)
@@ -481,20 +490,7 @@ class Changes:
         return found
 
 
-def _last(keys: U32 | U64) -> tuple[U64, I64]:
-    """The distinct keys ascending, and the last place of each."""
-    distinct, first = np.unique(keys[::-1].astype(np.uint64), return_index=True)
-    return distinct, (len(keys) - 1 - first).astype(np.int64)
-
-
 def _keys(directed: bool, sources: U32, targets: U32) -> U64:
     if directed:
         return keys_of(sources, targets)
     return keys_of(np.minimum(sources, targets), np.maximum(sources, targets))
-
-
-def _inside(ranges: deltas.Ranges, vids: U32) -> np.ndarray[tuple[int, ...], np.dtype[np.bool_]]:
-    found = np.zeros(len(vids), np.bool_)
-    for start, stop in ranges:
-        found |= (vids >= start) & (vids < stop)
-    return found

@@ -9,7 +9,6 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import TypeAlias
 
@@ -17,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gdb.base import usage, waiting
-from gdb.storage.coded import text_of
+from gdb.records import dataclass
 from gdb.storage.ids import hash_strings
 from gdb.storage.model import I64, U32, Column, Kind, from_strings
 from gdb.storage.pcsr import stable_order
@@ -113,6 +112,8 @@ class Wanted:
     @cached_property
     def coded(self) -> Texts:
         """The texts that the values have in a column of the kind "any": of a number both of integer and of float."""
+        from gdb.storage.coded import text_of
+
         found: list[tuple[int, str]] = []
         for place, value in enumerate(self.values):
             if type(value) is int and not _LOW <= value < _HIGH:

@@ -3,77 +3,38 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
 from gdb.base import usage
-from gdb.errors import ImportFailed
-from gdb.storage import ids, intervals, properties, readable, value_index
-from gdb.storage.delta import Delta, NewVertices, Patch, Ranges, lengths_of, patched, visible
+from gdb.errors import CorruptStore, ImportFailed
+from gdb.records import dataclass
+from gdb.storage import ids, properties, readable, value_index
+from gdb.storage.delta import Delta, lengths_of, patched
 from gdb.storage.files import MANIFEST
 from gdb.storage.ids import IdIndex
 from gdb.storage.invariants import INDEX_LENGTHS, NEW_IDS
 from gdb.storage.manifest import GroupRecord, Manifest, SpaceRecord
-from gdb.storage.model import I64, U32, Column, Kind, wider
+from gdb.storage.model import I64, U32, Column, Kind
+from gdb.storage.pieces import Piece, VertexGroup, groups_of
 from gdb.storage.segment import SectionKind, Segments, compare, damaged
 from gdb.storage.value_index import Indexes, Wanted
-from gdb.storage.vid_ranges import inside, rows_in, vids_at, vids_of
+from gdb.storage.vid_ranges import Extent, by_number, vids_of
 
 I32 = npt.NDArray[np.int32]
-GroupKey = tuple[tuple[str, ...], str]
+_NO_KEYS, _NO_VIDS = np.zeros(0, np.int64), np.zeros(0, np.uint32)
 
 
 _WORTH = 4
 """Base and delta are put together once a fourth of a column is asked for."""
 
 
-@dataclass(frozen=True, slots=True)
-class VertexGroup:
-    """All vertices with exactly these labels whose ids are of this id space.
-
-    labels : sorted.
-    ranges : their vids, half-open, ascending; a vertex's row in the group's columns is its place in the concatenation
-        of these.
-    keys : property key -> kind.
-    """
-
-    labels: tuple[str, ...]
-    id_space: str
-    ranges: Ranges
-    count: int
-    keys: Mapping[str, Kind]
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class _Piece:
-    """A part of a group that is stored together. ranges : its vertices that are still there."""
-
-    number: int  # of the group of the base, -1 in the delta
-    base: GroupRecord | None
-    new: NewVertices | None
-    ranges: Ranges
-    patches: Mapping[str, Patch]
-
-    @property
-    def stored(self) -> Ranges:
-        """Its vertices, also those removed again: one for each row."""
-        if self.new is not None:
-            return self.new.ranges
-        assert self.base is not None
-        return self.base.ranges
-
-    @property
-    def whole(self) -> bool:
-        """Whether none was removed."""
-        return self.ranges is self.stored
-
-
 class Vertices:
     """All vertex groups of a snapshot. Not thread-safe: the snapshot holds a lock around it.
 
     before : those of an earlier snapshot of the same base; what was read of the base is not read again.
+    follows : whether the delta was made of theirs in this process.
     """
 
     def __init__(
@@ -82,6 +43,8 @@ class Vertices:
         delta: Delta,
         segments: Segments,
         before: Vertices | None = None,
+        *,
+        follows: bool = False,
     ) -> None:
         self._segments, self._delta = segments, delta
         self._where = segments.files.where
@@ -107,31 +70,42 @@ class Vertices:
         kinds |= {space.name: space.kind for space in self._spaces}
         self.spaces: Mapping[str, Kind] = dict(sorted(kinds.items()))
         self._grown = {new.id_space for new in delta.added}
-        self._new_indexes: dict[str, IdIndex] = {}
-        pieces = _pieces(self._records, delta)
-        self._pieces = tuple(tuple(found) for found in pieces.values())
-        self.groups = tuple(
-            self._group(key, found) for key, found in zip(pieces, self._pieces, strict=True)
+        self._new_indexes: dict[str, _Added] = {}
+        self.groups: tuple[VertexGroup, ...] = groups_of(
+            manifest.groups, delta, () if kept is None else kept.groups
         )
         self.labels = tuple(sorted({label for group in self.groups for label in group.labels}))
-        starts = sorted((r[0], n) for n, group in enumerate(self.groups) for r in group.ranges)
-        self._range_start = np.array([start for start, _ in starts], np.int64)
-        self._range_group = np.array([number for _, number in starts], np.int32)
+        self._starts: tuple[I64, I32] | None = None
+        if kept is not None:
+            self._keep(kept)
+            if follows:
+                self._new_indexes |= kept._new_indexes
 
-    def _group(self, key: GroupKey, pieces: Sequence[_Piece]) -> VertexGroup:
-        ranges = intervals.merged([r for piece in pieces for r in piece.ranges])
-        kinds: dict[str, Kind] = {}
-        for piece in pieces:
-            kept: dict[str, Kind] = {}
-            if piece.base is not None:
-                kept |= {name: record.kind for name, record in piece.base.columns.items()}
-            if piece.new is not None:
-                kept |= {name: column.kind for name, column in piece.new.columns.items()}
-            for name, patch in piece.patches.items():
-                kept[name] = wider(kept.get(name), patch.column.kind)
-            for name, kind in kept.items():
-                kinds[name] = wider(kinds.get(name), kind)
-        return VertexGroup(*key, ranges, sum(stop - start for start, stop in ranges), kinds)
+    def _keep(self, before: Vertices) -> None:
+        """Take over what an earlier snapshot has made of groups that are the same."""
+        numbers = {id(group): number for number, group in enumerate(before.groups)}
+        same = {
+            numbers[id(group)]: number
+            for number, group in enumerate(self.groups)
+            if id(group) in numbers
+        }
+        for (group, key), column in [*before._columns.items()]:
+            if group in same:
+                self._columns[same[group], key] = column
+        mine, theirs = _extents(self.groups), _extents(before.groups)
+        if len(mine) == len(theirs) and all(
+            number == other and extent is one
+            for (number, extent), (other, one) in zip(mine, theirs, strict=True)
+        ):
+            self._starts = before._starts
+
+    def _stored_starts(self) -> tuple[I64, I32]:
+        """Where ranges of stored vertices begin, ascending, and the group of each."""
+        if self._starts is None:
+            pairs = sorted((r[0], n) for n, extent in _extents(self.groups) for r in extent.ranges)
+            starts = np.array([start for start, _ in pairs], np.int64)
+            self._starts = starts, np.array([number for _, number in pairs], np.int32)
+        return self._starts
 
     def fits(self, manifest: Manifest, delta: Delta, segments: Segments) -> bool:
         """Whether the vertices of another state are these: most commits change edges alone."""
@@ -149,11 +123,12 @@ class Vertices:
         """The number of each vid's group, i32[n]."""
         if len(self.groups) == 1:
             return np.zeros(vids.shape[0], np.int32)
-        return self._range_group[np.searchsorted(self._range_start, vids, side="right") - 1]
+        starts, numbers = self._stored_starts()
+        return numbers[np.searchsorted(starts, vids, side="right") - 1]
 
     def group_rows(self, vids: U32, group: int) -> I64:
         """The row of each vid in the group's columns, i64[n]; all must be of the group."""
-        return rows_in(self.groups[group].ranges, vids)
+        return self.groups[group].extent.rows(vids)
 
     # ---- columns ---------------------------------------------------------------------------------
 
@@ -168,13 +143,13 @@ class Vertices:
         if key is not None and key not in self.groups[group].keys:
             return None
         found: list[Column] = []
-        for piece in self._pieces[group]:
+        for piece in self.groups[group].pieces:
             column = self._of_piece(piece, key, group)
-            kept = None if piece.whole else rows_in(piece.stored, vids_of(piece.ranges))
+            kept = None if piece.whole else piece.stored.rows(vids_of(piece.ranges))
             found.append(column if kept is None else column.take(kept))
         return Column.concat(found)
 
-    def _of_piece(self, piece: _Piece, key: str | None, group: int) -> Column:
+    def _of_piece(self, piece: Piece, key: str | None, group: int) -> Column:
         stored: Column | None = None
         if piece.base is not None:
             count = int(lengths_of(piece.base.ranges)[-1])
@@ -212,7 +187,7 @@ class Vertices:
             return None if whole is None else whole.take(self.group_rows(vids, group))
         if key is not None and key not in self.groups[group].keys:
             return None
-        pieces = self._pieces[group]
+        pieces = self.groups[group].pieces
         if len(pieces) == 1:
             return self._taken(pieces[0], key, group, vids)
         of = self._pieces_of(group, vids)
@@ -228,16 +203,18 @@ class Vertices:
     def _pieces_of(self, group: int, vids: U32) -> I64:
         """The place of each vid's piece among those of the group, i64[n]."""
         if group not in self._spans:
-            pieces = self._pieces[group]
-            starts = sorted((r[0], k) for k, piece in enumerate(pieces) for r in piece.stored)
+            pieces = self.groups[group].pieces
+            starts = sorted(
+                (r[0], k) for k, piece in enumerate(pieces) for r in piece.stored.ranges
+            )
             self._spans[group] = np.array(starts, np.int64).reshape(-1, 2)
         spans = self._spans[group]
         of: I64 = spans[np.searchsorted(spans[:, 0], vids, side="right") - 1, 1]
         return of
 
-    def _taken(self, piece: _Piece, key: str | None, group: int, vids: U32) -> Column:
+    def _taken(self, piece: Piece, key: str | None, group: int, vids: U32) -> Column:
         """A property of some vertices of a piece, as a column of the group has them."""
-        rows = rows_in(piece.stored, vids)
+        rows = piece.stored.rows(vids)
         if piece.base is not None:
             stored = self._of_base(piece.number, piece.base, key)
         else:
@@ -262,44 +239,50 @@ class Vertices:
 
     def holders(self, group: int, key: str, wanted: Wanted) -> tuple[I64, U32]:
         """Which of the wanted values vertices of a group have, and the vids that have them; i64[n], u32[n]."""
-        found = [
-            (np.zeros(0, np.int64), np.zeros(0, np.uint32)),
-            *(self._holders(piece, key, wanted) for piece in self._pieces[group]),
-        ]
-        places, vids = (np.concatenate(both) for both in zip(*found, strict=True))
-        alive = ~self._delta.is_dead(vids)
-        return (places, vids) if alive.all() else (places[alive], vids[alive])
+        found = [self._holders(piece, key, wanted) for piece in self.groups[group].pieces]
+        places, vids = found[0]
+        if len(found) > 1:
+            places, vids = (np.concatenate(both) for both in zip(*found, strict=True))
+        gone = self._delta.is_dead(vids)
+        return (places[~gone], vids[~gone]) if gone.any() else (places, vids)
 
-    def _holders(self, piece: _Piece, key: str, wanted: Wanted) -> tuple[I64, U32]:
+    def _holders(self, piece: Piece, key: str, wanted: Wanted) -> tuple[I64, U32]:
         if piece.new is not None:
             column = piece.new.columns.get(key)
             if column is None:
                 return np.zeros(0, np.int64), np.zeros(0, np.uint32)
             places, rows = value_index.found(column, wanted, None)
-            return places, vids_at(piece.new.ranges, rows)
+            return places, piece.stored.vids(rows)
         assert piece.base is not None
-        places, rows = self._rows_of_base(piece.number, piece.base, key, wanted)
         patch = piece.patches.get(key)
+        if patch is None and self._was_id(piece.number, piece.base, key):
+            return self._named_in(piece, piece.base, wanted)
+        places, rows = self._rows_of_base(piece, piece.base, key, wanted)
         if patch is not None:
             left = np.isin(rows, patch.rows, invert=True)
             at, changed = value_index.found(patch.column, wanted, None)
             places = np.concatenate([places[left], at])
             rows = np.concatenate([rows[left], patch.rows[changed]])
-        return places, vids_at(piece.base.ranges, rows)
+        return places, piece.stored.vids(rows)
 
     def _rows_of_base(
-        self, number: int, base: GroupRecord, key: str, wanted: Wanted
+        self, piece: Piece, base: GroupRecord, key: str, wanted: Wanted
     ) -> tuple[I64, I64]:
-        column = self._of_base(number, base, key)
+        column = self._of_base(piece.number, base, key)
         if column is None:
             return np.zeros(0, np.int64), np.zeros(0, np.int64)
-        if not self._was_id(number, base, key):
-            return self._by_value.found((number, key), column, wanted)
+        if not self._was_id(piece.number, base, key):
+            return self._by_value.found((piece.number, key), column, wanted)
+        places, vids = self._named_in(piece, base, wanted)
+        return places, piece.stored.rows(vids)
+
+    def _named_in(self, piece: Piece, base: GroupRecord, wanted: Wanted) -> tuple[I64, U32]:
+        """Which of the wanted values are ids in a piece of the base, and their vids."""
         places, values = wanted.user_ids()
         space = next(one for one in self._spaces if one.name == base.id_space)
         vids = self._find_in(self.index(space), space.kind, values)
-        there = np.flatnonzero((vids >= 0) & inside(base.ranges, vids))
-        return places[there], rows_in(base.ranges, vids[there].astype(np.uint32))
+        there = np.flatnonzero((vids >= 0) & piece.stored.has(vids))
+        return places[there], vids[there].astype(np.uint32)
 
     def named(self, group: int, wanted: Wanted) -> tuple[I64, U32]:
         """Which of the wanted values are ids of vertices of a group, and their vids; i64[n], u32[n]."""
@@ -314,9 +297,9 @@ class Vertices:
     def is_id(self, group: int, key: str) -> bool:
         """Whether a property is the user's id of each vertex of a group, as an import makes of a named :ID column. The
         columns of the base are compared once."""
-        return all(self._is_id(piece, key) for piece in self._pieces[group])
+        return all(self._is_id(piece, key) for piece in self.groups[group].pieces)
 
-    def _is_id(self, piece: _Piece, key: str) -> bool:
+    def _is_id(self, piece: Piece, key: str) -> bool:
         if key in piece.patches:
             return False
         if piece.base is None:
@@ -336,13 +319,11 @@ class Vertices:
     def user_ids(self, vids: U32) -> list[int | str]:
         """The user id of each vid; 0 for one that is no more."""
         found = np.zeros(vids.shape[0], np.object_)
-        numbers = self.groups_of(vids) if len(self.groups) else np.zeros(vids.shape[0], np.int32)
-        gone = self._delta.is_dead(vids)
-        for group in np.unique(numbers[~gone]).tolist():
-            mine = np.flatnonzero((numbers == group) & ~gone)
-            column = self.values(group, None, vids[mine])
+        left = np.flatnonzero(~self._delta.is_dead(vids))
+        for group, mine in by_number(self.groups_of(vids[left])) if len(left) else ():
+            column = self.values(group, None, vids[left[mine]])
             assert column is not None
-            found[mine] = column.to_list()
+            found[left[mine]] = column.to_list()
         result: list[int | str] = found.tolist()
         return result
 
@@ -397,6 +378,8 @@ class Vertices:
     def _find_in(self, index: IdIndex, kind: Kind, wanted: I64 | Sequence[int | str]) -> I64:
         if isinstance(wanted, np.ndarray):
             if kind == "int64":
+                if len(wanted) == 1:
+                    return np.array((ids.find_integer(index, int(wanted[0])),), np.int64)
                 return ids.find_integers(index, wanted)
             return np.full(wanted.shape[0], -1, np.int64)
         if len(wanted) == 1 and kind == "int64" and type(wanted[0]) is int:
@@ -441,42 +424,59 @@ class Vertices:
 
     def _new_index(self, space: str) -> IdIndex:
         """The index of what the delta added, without what it removed again."""
-        if space not in self._new_indexes:
-            own, vids = [], []
-            for new in self._delta.added:
-                if new.id_space == space:
-                    mine = vids_of(new.ranges)
-                    alive = np.flatnonzero(~self._delta.is_dead(mine))
-                    own.append(new.ids.take(alive))
-                    vids.append(mine[alive])
-            try:
-                index = ids.build(Column.concat(own), np.concatenate(vids), space)
-            except ImportFailed:  # no transaction adds one that is there
-                raise damaged(self._where, self._delta_file, "adds an id twice", NEW_IDS) from None
-            self._new_indexes[space] = index
-        return self._new_indexes[space]
+        delta, known = self._delta, self._new_indexes.get(space)
+        stop, dead = self._stored_vids + delta.vertices, delta.dead
+        if known is None or known.stop != stop or known.dead is not dead:
+            index = None if known is None else self._index_after(known, space)
+            if index is None:
+                index = self._index_of(space, 0, IdIndex(_NO_KEYS, _NO_VIDS))
+            if index is None:  # no transaction adds one that is there
+                raise self._twice()
+            self._new_indexes[space] = known = _Added(index, stop, dead)
+        return known.index
+
+    def _index_after(self, known: _Added, space: str) -> IdIndex | None:
+        """That of an earlier delta, which this one was made of, with what was added and without what was removed
+        since."""
+        index = known.index
+        if known.dead is not self._delta.dead:
+            gone = self._delta.is_dead(index.vids)
+            if gone.any():
+                index = IdIndex(index.keys[~gone], index.vids[~gone])
+        return self._index_of(space, known.stop, index)
+
+    def _index_of(self, space: str, first: int, index: IdIndex) -> IdIndex | None:
+        """An index with the ids of the vertices that were added from a vid on; None where one is there already."""
+        own, several = [], []
+        for new in self._delta.added:
+            if new.id_space == space and new.ranges and new.ranges[-1][1] > first:
+                vids = vids_of(tuple((max(a, first), b) for a, b in new.ranges if b > first))
+                alive = np.flatnonzero(~self._delta.is_dead(vids))
+                own.append(new.ids.take(alive + len(new.ids) - len(vids)))
+                several.append(vids[alive])
+        if not own:
+            return index
+        try:
+            return ids.extended(index, Column.concat(own), np.concatenate(several), space)
+        except ImportFailed:
+            raise self._twice() from None
+
+    def _twice(self) -> CorruptStore:
+        return damaged(self._where, self._delta_file, "adds an id twice", NEW_IDS)
 
 
-def _pieces(records: Sequence[GroupRecord], delta: Delta) -> dict[GroupKey, list[_Piece]]:
-    """The pieces of each group that has any vertex."""
-    found: dict[GroupKey, list[_Piece]] = {}
-    for number, record in enumerate(records):
-        ranges = _left(record.ranges, delta)
-        patches = delta.patches.get(number, {})
-        if ranges:
-            piece = _Piece(number, record, None, ranges, patches)
-            found.setdefault((record.labels, record.id_space), []).append(piece)
-    for new in delta.added:
-        ranges = _left(new.ranges, delta)
-        if ranges:
-            found.setdefault(new.key, []).append(_Piece(-1, None, new, ranges, {}))
-    return found
+@dataclass(frozen=True, slots=True, eq=False)
+class _Added:
+    """The index of ids that a delta added. stop : the vids below are in it; dead : but for these."""
+
+    index: IdIndex
+    stop: int
+    dead: U32
 
 
-def _left(ranges: Ranges, delta: Delta) -> Ranges:
-    """The ranges without what was removed; the same object where nothing was."""
-    left = visible(ranges, delta.dead) if len(delta.dead) else ranges
-    return ranges if left == ranges else left
+def _extents(groups: Sequence[VertexGroup]) -> list[tuple[int, Extent]]:
+    """The vertices of each piece, behind the number of its group."""
+    return [(k, piece.stored) for k, group in enumerate(groups) for piece in group.pieces]
 
 
 def _same(column: Column | None, ids: Column | None) -> bool:

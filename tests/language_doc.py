@@ -20,7 +20,7 @@ import gdb
 from gdb.base.values import times
 from gdb.base.values.temporal_python import from_python
 from gdb.errors import GdbError
-from gdb.functions.library import AGGREGATES, SECTIONS
+from gdb.functions.library import AGGREGATES, sections
 
 LANGUAGE = Path(__file__).parents[1] / "docs" / "LANGUAGE.md"
 _BLOCK = re.compile(r"(<!-- graph -->\n\n)?^```cypher\n(.*?)^```\n", re.MULTILINE | re.DOTALL)
@@ -146,9 +146,9 @@ def unescaped(text: str) -> str:
 
 def all_functions() -> str:
     """The tables of all functions and aggregates, as the registry has them."""
-    sections = (("Aggregates", tuple(AGGREGATES.values())), *SECTIONS)
+    tables = (("Aggregates", tuple(AGGREGATES.values())), *sections())
     lines: list[str] = []
-    for title, rows in sections:
+    for title, rows in tables:
         lines += [f"| {title[0].lower()}{title[1:]} | |", "|---|---|"]
         for row in rows:
             signature = row.signature.text.replace("|", "\\|")

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from gdb.storage.adjacency import I64, Adjacency, Direction
+from gdb.storage.adjacency import I64, Adjacency, Direction, Shape
 
 
 @dataclass(frozen=True)
@@ -86,6 +86,9 @@ class SmallGraph:
 
     def adjacency(self, types: tuple[str, ...], direction: Direction) -> Adjacency:
         return self._view(types, direction)[0]
+
+    def shape(self, types: tuple[str, ...], direction: Direction) -> Shape:
+        return self.adjacency(types, direction).shape
 
     def eids(self, types: tuple[str, ...], direction: Direction) -> I64:
         return self._view(types, direction)[1]

@@ -18,8 +18,8 @@ from gdb.executor.tables import (
 Pointers = int  # the address of one worker's table of addresses P_LEVELS, P_SETS, ...
 
 # control array of a worker
-DEPTH, ENTERING, TOTAL, ROWS, STATUS, STAMP, SPENT = 0, 1, 2, 3, 4, 5, 6
-CONTROL = 7
+DEPTH, ENTERING, TOTAL, ROWS, STATUS, STAMP, SPENT, JOINED = range(8)
+CONTROL = 8
 DONE, YIELDED, FULL, OVERFLOW = 0, 1, 2, 3
 
 L_EDGE, L_BASE, L_A, L_B, L_LO, L_HI, L_BITS = (int(LevelField(i)) for i in range(7))
@@ -28,6 +28,9 @@ L_BELOW, L_BELOW_END, L_ABOVE, L_ABOVE_END, L_DIFFERS, L_DIFFERS_END = (
 )
 L_CHECK, L_CHECK_END, L_SET, L_SET_END, L_COLUMN, L_FLAGS = (
     int(LevelField(i)) for i in range(13, 19)
+)
+L_AROUND, L_INNER, L_BESIDE, L_NODE, L_NODE_END, L_JOINS = (
+    int(LevelField(i)) for i in range(19, 25)
 )
 S_LEFT, S_LEFT_A, S_LEFT_B, S_OP, S_RIGHT, S_RIGHT_A, S_RIGHT_B = (
     int(SetField(i)) for i in range(7)
@@ -77,6 +80,7 @@ N_MARK = 5
 # the table of addresses whose own address every function gets
 P_LEVELS, P_SETS, P_REFS, P_CHECKS, P_NODES, P_VIEWS, P_SIMPLE, P_LISTS, P_BITS = range(9)
 P_V, P_SET_LENGTH, P_BUFFER, P_STAMPS, P_MARKS, P_STATES, P_BOUND, P_VALUES, P_ORDERS = range(9, 18)
+P_SUMS, P_PRODUCTS = 18, 19
 END, WINDOW = int(Kind.END), int(Kind.WINDOW)
 O_VALUES, O_EIDS, O_SOURCE, N_ORDER = (
     0,
@@ -89,3 +93,4 @@ LARGEST = 4.0e18  # floats above this may stand for counts over 2^63
 GALLOP = 16  # one list this much longer than the other: search it instead of merging
 LOOK_UP = 64  # a list up to this much longer than a marked one: look all of it up, do not search
 MOST = 1 << 62
+TOO_MANY = -1  # a product that does not fit; a later factor may be zero

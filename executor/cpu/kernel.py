@@ -11,7 +11,7 @@ or when the row buffer is full.
 
 from __future__ import annotations
 
-from gdb.base.machine.compile import compiled
+from gdb.base.machine.compile import compiled, together
 from gdb.base.machine.memory import load_i64, load_u8, load_u32, store_i64, store_u8, store_u32
 from gdb.executor.cpu.address import (
     DEPTH,
@@ -24,24 +24,34 @@ from gdb.executor.cpu.address import (
     F_REPEATS,
     F_SETS,
     FULL,
+    JOINED,
+    L_AROUND,
+    L_BESIDE,
     L_COLUMN,
     L_EDGE,
     L_FLAGS,
+    L_INNER,
+    L_JOINS,
+    L_NODE,
+    L_NODE_END,
     LARGEST,
     OVERFLOW,
     P_BOUND,
+    P_PRODUCTS,
     P_STAMPS,
+    P_SUMS,
     P_V,
     ROWS,
     SPENT,
     STAMP,
     STATUS,
+    TOO_MANY,
     TOTAL,
     YIELDED,
     Pointers,
 )
 from gdb.executor.cpu.levels import accepts, element, enter, is_repeat, passes
-from gdb.executor.cpu.sets import compute_sets, has_bit, level
+from gdb.executor.cpu.sets import compute_sets, has_bit, level, lower_bound
 from gdb.executor.cpu.tail import count_tail
 
 
@@ -111,6 +121,16 @@ def count_for(p: Pointers, d: int, n: int, tallies: int) -> None:
     store_i64(tallies, x, load_i64(tallies, x) + n)
 
 
+@compiled
+def times(a: int, b: int) -> int:
+    """The product of two numbers of embeddings, TOO_MANY where it does not fit."""
+    if a == 0 or b == 0:
+        return 0
+    if a == TOO_MANY or float(a) * float(b) > LARGEST:
+        return TOO_MANY
+    return a * b
+
+
 def _run(
     p: Pointers,
     loops: int,
@@ -140,6 +160,8 @@ def _run(
     tally = -1
     if counting:
         tally, once = once, -1
+    joined = load_i64(control, JOINED)
+    sums, products = load_i64(p, P_SUMS), load_i64(p, P_PRODUCTS)
     d = load_i64(control, DEPTH)
     entering = load_i64(control, ENTERING) == 1
     total, rows = load_i64(control, TOTAL), load_i64(control, ROWS)
@@ -154,15 +176,13 @@ def _run(
         if entering:
             entering = False
             spent += 1
-            if d == loops:
-                n, shadow, work = count_tail(p, nodes)
+            if d == loops:  # there are none
+                n, shadow, work = count_tail(p, 0, nodes)
                 spent += 4 * nodes + (work >> 2)
                 if shadow > LARGEST or total > 9223372036854775807 - n:
                     status = OVERFLOW
                     break
                 total += n
-                if tally >= 0:
-                    count_for(p, tally, n, seen)
                 d -= 1
                 continue
             if d > 0:
@@ -174,7 +194,27 @@ def _run(
         at = load_i64(position, d)
         final = load_i64(end, d)
         if at >= final:
-            d -= 1
+            around = d - 1
+            if joined > 0:
+                around = level(p, d, L_AROUND)
+                if level(p, around, L_JOINS) == 1:
+                    product = times(load_i64(products, around), total)
+                    beside = level(p, d, L_BESIDE)
+                    if product != 0 and beside >= 0:
+                        store_i64(products, around, product)
+                        total = 0
+                        d = beside
+                        entering = True
+                        continue
+                    total = load_i64(sums, around)
+                    if product == TOO_MANY or total > 9223372036854775807 - product:
+                        status = OVERFLOW
+                        break
+                    total += product
+                    joined -= 1
+                    if tally >= 0 and joined == 0:
+                        count_for(p, tally, product, seen)
+            d = around
             continue
         list_at = load_i64(address, d)
         spent += 1
@@ -226,13 +266,31 @@ def _run(
                 spent += 8
                 continue
             spent += 4 + (work >> 2)
-        if d < last or nodes > 0:
+        if counting:
+            n, shadow = 1, 1.0
+            first, after = level(p, d, L_NODE), level(p, d, L_NODE_END)
+            if first < after:
+                n, shadow, work = count_tail(p, first, after)
+                spent += 4 * (after - first) + (work >> 2)
+            inner = level(p, d, L_INNER)
+            if inner < 0:
+                if shadow > LARGEST or total > 9223372036854775807 - n:
+                    status = OVERFLOW
+                    break
+                total += n
+                if tally >= 0 and joined == 0:
+                    count_for(p, tally, n, seen)
+            elif n != 0 or shadow > LARGEST:
+                if level(p, d, L_JOINS) == 1:
+                    store_i64(sums, d, total)
+                    store_i64(products, d, TOO_MANY if shadow > LARGEST else n)
+                    total = 0
+                    joined += 1
+                d = inner
+                entering = True
+        elif d < last:
             d += 1
             entering = True
-        elif counting:
-            total += 1
-            if tally >= 0:
-                count_for(p, tally, 1, seen)
         elif rows == capacity:
             store_i64(position, d, at)  # it will be bound again
             count_bound(p, d, -1)
@@ -249,8 +307,20 @@ def _run(
     store_i64(control, TOTAL, total)
     store_i64(control, ROWS, rows)
     store_i64(control, STAMP, stamp)
+    store_i64(control, JOINED, joined)
     store_i64(control, STATUS, status)
     store_i64(control, SPENT, load_i64(control, SPENT) + spent)
 
 
-run = compiled(_run, entry=True)
+def _fill_split(
+    first: int, length: int, row: int, intervals: int, offsets: int, near: int, out: int
+) -> None:
+    """For each row of a view, out[row] is the position of its first neighbour that is not below its vid."""
+    for k in range(intervals):
+        vid, at = load_u32(first, k), load_u32(row, k)
+        for i in range(load_u32(length, k)):
+            start, end = load_i64(offsets, at + i), load_i64(offsets, at + i + 1)
+            store_i64(out, at + i, lower_bound(near, start, end, vid + i))
+
+
+run, fill_split = together(_run, _fill_split)

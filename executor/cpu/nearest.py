@@ -9,7 +9,6 @@ each length in turn, and leave what is too far from the goal to come to it in ti
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
@@ -17,6 +16,7 @@ import numpy as np
 from gdb.executor.cpu import paths, reach
 from gdb.executor.cpu.walkers import STEPS, Walker, _question, address
 from gdb.executor.walk import Conditions, Paths, Question, Taken, together
+from gdb.records import replace
 from gdb.storage.adjacency import I64, U32
 
 FAR = 3  # from this length on it is worth knowing what is near a goal

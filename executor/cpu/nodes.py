@@ -182,9 +182,9 @@ def use(p: Pointers, c: int) -> None:
 
 
 @compiled
-def clear(p: Pointers, nodes: int) -> None:
-    """Leave every scratch as it was: zero."""
-    for c in range(nodes):
+def clear(p: Pointers, first: int, nodes: int) -> None:
+    """Leave the scratch of nodes [first, nodes) as it was: zero."""
+    for c in range(first, nodes):
         q = state(p, c)
         if load_i64(q, Q_USED) != 0:
             store_i64(q, Q_USED, 0)

@@ -9,7 +9,7 @@ between their ends.
 
 from __future__ import annotations
 
-from gdb.base.machine.compile import compiled, inlined
+from gdb.base.machine.compile import compiled, inlined, together
 from gdb.base.machine.memory import load_i64, load_u8, load_u32, store_i64, store_u8, store_u32
 from gdb.executor.cpu.address import V_EIDS, V_NEIGHBOURS
 from gdb.executor.cpu.paths import (
@@ -265,6 +265,4 @@ def _settle(q: int, s: int, budget: int) -> int:
     return YIELDED if load_i64(s, HEAD) < load_i64(s, STOP) else DONE
 
 
-reach = compiled(_reach, entry=True)
-spread = compiled(_spread, entry=True)
-settle = compiled(_settle, entry=True)
+reach, spread, settle = together(_reach, _spread, _settle)

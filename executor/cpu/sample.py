@@ -10,13 +10,13 @@ set operation, four for the operation itself), so the same question always gets 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from gdb.executor.cpu import address
 from gdb.executor.cpu.workers import Worker
 from gdb.executor.prepare import Prepared
+from gdb.executor.tables import LevelField
+from gdb.records import dataclass
 from gdb.storage.adjacency import I64
 
 SECONDS_A_STEP = 1.5e-8  # on one thread, about
@@ -88,7 +88,7 @@ def _pair(worker: Worker, root: int, random: np.random.Generator, longest: int) 
     worker.reset()
     worker.begin(root, root + 1)
     control[address.SPENT] = 0
-    if loops == 1:
+    if loops == 1 or worker.prepared.tables.levels[0, LevelField.JOINS]:
         whole = _walk(worker, longest)
         return _Pair(int(control[address.SPENT]), 0, 0, worker.bound, whole)
     worker.run(0)  # the root is bound, its sets are computed

@@ -84,12 +84,12 @@ def count_lone(p: Pointers, c: int) -> tuple[int, float, int]:
 
 
 @compiled
-def count_tail(p: Pointers, nodes: int) -> tuple[int, float, int]:
-    """(embeddings of the tail below the bound levels, about the same to see an overflow, elements
-    looked at)."""
+def count_tail(p: Pointers, first: int, nodes: int) -> tuple[int, float, int]:
+    """(embeddings of nodes [first, nodes) of the tail below the bound levels, about the same to see an overflow,
+    elements looked at)."""
     total, shadow, work = 1, 1.0, 0
     trees = False
-    c = 0
+    c = first
     while c < nodes:
         role = node(p, c, T_ROLE)
         n, approx = 1, 1.0
@@ -112,7 +112,7 @@ def count_tail(p: Pointers, nodes: int) -> tuple[int, float, int]:
             if role == INNER:
                 n, approx, looked = fold(p, c)
             else:
-                n, approx, looked = push(p, c, nodes)
+                n, approx, looked = push(p, c)
             work += looked
             if node(p, c, T_PARENT) >= 0 and n != 0:
                 n, approx = 1, 1.0 if approx < INFINITE else INFINITE
@@ -124,5 +124,5 @@ def count_tail(p: Pointers, nodes: int) -> tuple[int, float, int]:
             break
         c += 1
     if trees:
-        clear(p, nodes)
+        clear(p, first, nodes)
     return total, shadow, work

@@ -357,7 +357,7 @@ def spread_to(p: Pointers, c: int, x: int) -> tuple[int, float]:
 
 
 @compiled
-def push(p: Pointers, c: int, nodes: int) -> tuple[int, float, int]:
+def push(p: Pointers, c: int) -> tuple[int, float, int]:
     """Weigh the vertices that a PUSHED node's pusher reaches: as `fold`."""
     q = state(p, c)
     d = node(p, c, T_LEVEL)

@@ -7,30 +7,15 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from gdb.base.machine.compile import compiled
-from gdb.base.machine.memory import load_i64, load_u32, store_i64
 from gdb.base.once import MadeOnce
 from gdb.executor.cpu import address, kernel
-from gdb.executor.cpu.sets import lower_bound
 from gdb.executor.embeddings import NO_COLUMNS, Embeddings, Wanted
 from gdb.executor.prepare import Prepared
 from gdb.executor.tables import NodeField, Role, ValueField
 from gdb.storage.adjacency import I64, U32, Adjacency
 
+_LINE = 64  # bytes of a line of the processor's cache
 _WIPED = 256  # bytes that are wiped in the time in which one bit is found and cleared
-
-
-def _split(
-    first: int, length: int, row: int, intervals: int, offsets: int, near: int, out: int
-) -> None:
-    for k in range(intervals):
-        vid, at = load_u32(first, k), load_u32(row, k)
-        for i in range(load_u32(length, k)):
-            start, end = load_i64(offsets, at + i), load_i64(offsets, at + i + 1)
-            store_i64(out, at + i, lower_bound(near, start, end, vid + i))
-
-
-_fill_split = compiled(_split, entry=True)
 
 
 def split(view: Adjacency) -> I64:
@@ -41,7 +26,7 @@ def split(view: Adjacency) -> I64:
 
 def _made_split(view: Adjacency) -> I64:
     found = np.empty(max(view.rows, 1), np.int64)
-    _fill_split(*_lists_of(view), found.ctypes.data)
+    kernel.fill_split(*_lists_of(view), found.ctypes.data)
     return found
 
 
@@ -51,12 +36,12 @@ _splits = MadeOnce(_made_split)  # workers hold its address, so there must never
 def _lists_of(view: Adjacency) -> tuple[int, int, int, int, int, int]:
     """The addresses of a view's arrays, in the order in which the kernel has them, and its intervals."""
     return (
-        view.first.ctypes.data,
-        view.length.ctypes.data,
-        view.row.ctypes.data,
+        _address(view.first),
+        _address(view.length),
+        _address(view.row),
         len(view.first),
-        view.offsets.ctypes.data,
-        view.neighbours.ctypes.data,
+        _address(view.offsets),
+        _address(view.neighbours),
     )
 
 
@@ -82,6 +67,7 @@ class Worker:
         self.columns, self.once = written.columns, written.once
         views, simple, self.lists, self.bits = self._graph()
         self.values = self._values()
+        marks, states = self._scratch()
         arrays = (
             *(written.levels, tables.sets, tables.refs, tables.checks, tables.nodes),
             *(views, simple, self.lists, self.bits),
@@ -89,11 +75,12 @@ class Worker:
             np.zeros(max(len(tables.sets), 1), np.int64),
             np.empty(tables.buffer, np.uint32),
             np.zeros(n, np.int64),
-            *(self._marks(), self._states(), self.bound),
+            *(marks, states, self.bound),
             *(self.values, self._orders()),
+            *np.zeros((2, n), np.int64),  # sums and products of loops that join
         )
         self.kept += arrays
-        self.pointers = np.array([x.ctypes.data for x in arrays], np.int64)
+        self.pointers = np.array([_address(x) for x in arrays], np.int64)
         self.seen = np.zeros(prepared.vids // 8 + 1 if self.once >= 0 else 0, np.uint8)
         self.out_vids = np.empty((len(self.columns.vertices), self.capacity), np.uint32)
         self.out_eids = np.empty((len(self.columns.edges), self.capacity), np.int64)
@@ -130,10 +117,6 @@ class Worker:
         if len(prepared.bounds):
             self.values[:, ValueField.LEAST :] = prepared.bounds
 
-    def _zeros(self, size: int, dtype: type[np.generic]) -> int:
-        self.kept.append(np.zeros(size, dtype))
-        return int(self.kept[-1].ctypes.data)
-
     def _graph(self) -> tuple[I64, I64, I64, I64]:
         """Views, whether each is simple, lists, bitsets: addresses of what `prepared` keeps."""
         prepared = self.prepared
@@ -164,26 +147,30 @@ class Worker:
         rows = [[_address(a) for a in (x.values, x.eids, x.source)] for x in self.prepared.orders]
         return np.array(rows or [[0, 0, 0]], np.int64).reshape(-1, address.N_ORDER)
 
-    def _marks(self) -> I64:
-        marks = self.prepared.tables.marks
-        table = np.zeros((max(len(marks), 1), address.N_MARK), np.int64)
-        for i in range(len(marks)):
-            table[i, address.M_BYTES] = self._zeros(self.prepared.vids, np.uint8)
-        return table
-
-    def _states(self) -> I64:
-        nodes = self.prepared.tables.nodes
-        table = np.zeros((max(len(nodes), 1), address.N_STATE), np.int64)
+    def _scratch(self) -> tuple[I64, I64]:
+        """The tables of marks and of states. What they name, numbers of a width for each vid, is one block: the system
+        gives a large one as pages that are not there before they are touched, in one call."""
+        marks, nodes = self.prepared.tables.marks, self.prepared.tables.nodes
+        own = np.zeros((max(len(marks), 1), address.N_MARK), np.int64)
+        states = np.zeros((max(len(nodes), 1), address.N_STATE), np.int64)
+        wanted = [(own, i, address.M_BYTES, 1) for i in range(len(marks))]
         for i, role in enumerate(nodes[:, NodeField.ROLE].tolist()):
             if role == Role.MARK:
-                table[i, address.Q_SCRATCH] = self._zeros(self.prepared.vids, np.uint8)
+                wanted.append((states, i, address.Q_SCRATCH, 1))
             elif role in (Role.INNER, Role.PUSHED):
-                table[i, address.Q_SCRATCH] = self._zeros(self.prepared.vids, np.int64)
+                wanted.append((states, i, address.Q_SCRATCH, 8))
             if role == Role.PUSHED:
-                table[i, address.Q_TOUCHED] = self._zeros(self.prepared.vids, np.uint32)
+                wanted.append((states, i, address.Q_TOUCHED, 4))
             if nodes[i, NodeField.SPREADS]:
-                table[i, address.Q_SUMS] = self._zeros(self.prepared.vids, np.int64)
-        return table
+                wanted.append((states, i, address.Q_SUMS, 8))
+        sizes = [-(-self.prepared.vids * width // _LINE) * _LINE for *_, width in wanted]
+        block = np.zeros(sum(sizes) + _LINE, np.uint8)
+        self.kept.append(block)
+        at = -(-_address(block) // _LINE) * _LINE
+        for (table, i, column, _), size in zip(wanted, sizes, strict=True):
+            table[i, column] = at
+            at += size
+        return own, states
 
     def reset(self) -> None:
         """Forget what was counted and found. Marks stay: stamps tell whether they hold."""
@@ -199,7 +186,7 @@ class Worker:
 
     def begin(self, start: int, end: int) -> None:
         """Stand before the roots [start, end)."""
-        self.control[address.DEPTH] = 0
+        self.control[address.DEPTH] = self.control[address.JOINED] = 0
         self.control[address.ENTERING] = 1
         self.address[0] = self.root_address
         self.position[0] = self.start[0] = start

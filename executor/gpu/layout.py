@@ -71,11 +71,14 @@ class Job(IntEnum):
     IDLE = 43  # u32[warps / 32]: a bit for each warp that waits and was not given anything
     VALUES = 44  # i64[comparisons, len(ValueField)]
     PAIRS = 42  # see `Pairs`, 0: each loop runs for itself
+    JOINS_AT = 45  # where the sums and products of loops begin in a warp's state, if some have several in them; else 0
+    OUTER = 46  # the last loop of which a warp may give away a part: what is in it is multiplied with what is beside
 
 
 class Warp(IntEnum):
     """The first numbers of a warp's state. DEPTH -1: it holds no work. WAITING: and waits for some. NEXT: the unit that
-    it takes next, + 1; 0: it draws one. PAIRED: the last two loops run as one."""
+    it takes next, + 1; 0: it draws one. PAIRED: the last two loops run as one. JOINED: in so many loops around where
+    it stands there are several, whose counts are multiplied."""
 
     DEPTH = 0
     ENTERING = 1
@@ -84,6 +87,7 @@ class Warp(IntEnum):
     WAITING = 4
     NEXT = 5
     PAIRED = 6
+    JOINED = 7
 
 
 class Pairs(IntFlag):
@@ -177,6 +181,6 @@ class Status(IntEnum):
     OVERFLOW = 3
 
 
-def state_words(levels: int, sets: int) -> int:
-    """Numbers in a warp's state."""
-    return len(Warp) + len(At) * levels + sets
+def state_words(levels: int, sets: int, *, joins: bool = False) -> int:
+    """Numbers in a warp's state; `joins`: with sums and products of loops at its end."""
+    return len(Warp) + len(At) * levels + sets + (2 * levels if joins else 0)

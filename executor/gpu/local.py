@@ -7,13 +7,12 @@ Where that list is short, a special kernel makes a matrix of bits of the edges i
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from gdb.executor.gpu.layout import Local
 from gdb.executor.nest import EdgeLevel, Formula, Kind, LoopNest, Op, Operand, Order, VertexLevel
 from gdb.executor.prepare import Prepared
+from gdb.records import dataclass
 from gdb.storage.adjacency import I64, Direction
 
 LEAST, MOST = 3, 5  # levels of a local graph: fewer gain nothing, more could keep a warp for long
@@ -64,7 +63,7 @@ class LocalGraph:
 def find(prepared: Prepared) -> LocalGraph | None:
     """The longest end of a counting nest that can be counted in a local graph; None where there is none."""
     nest = prepared.nest
-    if not nest.counting or nest.loops == 0:
+    if not nest.counting or nest.loops == 0 or nest.around:
         return None
     if any(isinstance(level, EdgeLevel) for level in nest.levels):
         return None

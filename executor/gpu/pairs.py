@@ -3,11 +3,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from gdb.executor.gpu.layout import Pairs
 from gdb.executor.nest import Kind, LoopNest, Operand, VertexLevel
 from gdb.executor.prepare import Prepared
+from gdb.records import replace
 
 
 def find(prepared: Prepared) -> Pairs:

@@ -11,7 +11,6 @@ import threading
 from collections import deque
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Future
-from dataclasses import dataclass
 from types import TracebackType
 from typing import Literal, Protocol, TypeAlias
 
@@ -25,6 +24,7 @@ from gdb.executor.gpu.memory import Block, DeviceArray, Event, HostArray
 from gdb.executor.plan import Twin
 from gdb.executor.scheduler import Budget, Watch, helpers_of_all
 from gdb.executor.tables import Written
+from gdb.records import dataclass
 from gdb.storage.adjacency import U32
 
 OUTS = 2  # buffers on the device: one is written while the other is copied

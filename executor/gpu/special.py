@@ -11,20 +11,25 @@ import threading
 import time
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from gdb.base import waiting
 from gdb.base.once import PerProcess
 from gdb.errors import DeviceError
 from gdb.executor.gpu import compiler, render
 from gdb.executor.gpu.compiler import Function
 from gdb.executor.gpu.layout import Job
+from gdb.executor.tables import NodeField, Role
 
 if TYPE_CHECKING:
     from gdb.executor.gpu.stage import Stage
 
 WORTH = 0.005  # seconds on the GPU from which a stage gets its own kernel; to compile it takes a core 1 s or more
+MOST_NODES = 4
+"""Nodes of trees in a nest that branches and gets a kernel of its own: with three trees of two that takes 54 s."""
 _CONSTANTS = (
     *(Job.LOOPS, Job.COUNTING, Job.NODE_COUNT, Job.LEVEL_COUNT, Job.STATE_WORDS, Job.CUT_NODE),
-    *(Job.FILTER_BITS, Job.FILTER_WORDS, Job.ONCE, Job.PAIRS),
+    *(Job.FILTER_BITS, Job.FILTER_WORDS, Job.ONCE, Job.PAIRS, Job.JOINS_AT, Job.OUTER),
 )
 _TABLES = (
     *(Job.LEVELS, Job.SETS, Job.REFS, Job.CHECKS, Job.NODES),
@@ -80,6 +85,15 @@ def source_of(stage: Stage) -> str:
     numbers = {job: int(stage.job[job]) for job in _CONSTANTS}
     tables = {job: stage.small_tables[job] for job in _TABLES}
     return render.special(numbers, tables, stage.local, narrow=stage.narrow)
+
+
+def is_worth(stage: Stage) -> bool:
+    """Whether a stage has kept the GPU busy for long enough to get a kernel of its own, and that is soon compiled."""
+    if stage.tables.branches:
+        roles = stage.tables.nodes[:, NodeField.ROLE]
+        if np.count_nonzero(roles != Role.LONE) > MOST_NODES:
+            return False
+    return stage.seconds > WORTH
 
 
 def kernel_of(stage: Stage) -> Kernel:

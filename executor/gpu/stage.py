@@ -3,8 +3,6 @@ the stage use them again."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from gdb.errors import LimitExceeded
@@ -18,6 +16,7 @@ from gdb.executor.nest import Kind
 from gdb.executor.prepare import Prepared
 from gdb.executor.scheduler import Budget
 from gdb.executor.tables import LevelField, NodeField, Role, Tables, ValueField, ViewField
+from gdb.records import dataclass
 from gdb.storage.adjacency import I64, U32, Adjacency
 
 DRAWS = 16  # a warp draws work about so often; each time it draws several units where there are more, but no more than
@@ -133,7 +132,9 @@ class Stage:
     def shape(self, shared: int) -> None:
         """Decide what lies where, on a device whose blocks may take so many bytes of shared memory each."""
         tables, prepared = self.tables, self.prepared
-        self.words = layout.state_words(len(tables.levels), len(tables.sets))
+        joining = np.flatnonzero(tables.levels[: tables.loops, LevelField.JOINS])
+        plain = layout.state_words(len(tables.levels), len(tables.sets))
+        self.words = layout.state_words(len(tables.levels), len(tables.sets), joins=tables.branches)
         self.offsets, self.spreads, self.scratch = _scratch(prepared)
         is_mark = tables.nodes[:, NodeField.ROLE] == Role.MARK
         self.marks = int(is_mark.sum())
@@ -164,6 +165,8 @@ class Stage:
         self.job[Job.FILTER_BITS] = 32 * self.filter_words
         self.job[Job.FILTER_WORDS] = self.filter_words * self.marks
         self.job[Job.STATE_WORDS] = self.words
+        self.job[Job.JOINS_AT] = plain if tables.branches else 0
+        self.job[Job.OUTER] = joining[0] if len(joining) else tables.loops - 1
         self.job[Job.BUFFER_VIDS] = self._buffer()
         self.job[Job.LOCAL_PAIRS] = tables.buffer
         self.job[Job.SCRATCH_BYTES] = self.scratch
@@ -415,7 +418,7 @@ class Stage:
 
     def function(self) -> Function:
         """The kernel to launch: the stage's own where it has one, which is asked for once it is worth it."""
-        if self.special is None and self.seconds > special.WORTH:
+        if self.special is None and special.is_worth(self):
             self.special = special.kernel_of(self)
         own = self.special.function if self.special is not None else None
         return own or compiler.generic(self.ordinal, render.ENTRY)

@@ -22,7 +22,6 @@ beyond 1 to 9999. A struct without keys is null, for an empty one is more than s
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import date, datetime, time, timedelta
 from typing import Literal, TypeAlias, cast
 
@@ -32,6 +31,7 @@ from gdb.answer.entities import Node, Path, Relationship, literal
 from gdb.errors import ImportFailed
 from gdb.executor import arrow
 from gdb.executor.arrow import Array, Flags
+from gdb.records import dataclass
 from gdb.storage import temporal
 from gdb.storage.model import DTYPES, Column, PropertyValue
 

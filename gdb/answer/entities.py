@@ -7,7 +7,6 @@ they are the same element of the graph, whatever their properties.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from datetime import date, time, timedelta
 from typing import TYPE_CHECKING, TypeAlias, cast
 
@@ -15,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gdb.executor import lookup
+from gdb.records import dataclass, field
 from gdb.storage.temporal import text_of
 
 if TYPE_CHECKING:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Mapping
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from gdb.answer.entities import Node, Path, Relationship, UserId
+from gdb.records import dataclass, field
 
 if TYPE_CHECKING:
     import networkx

@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 import numpy as np
 
-from gdb.answer import entities
-from gdb.answer.entities import Cell, Node, Relationship
 from gdb.answer.summary import Summary
 from gdb.errors import GdbError, NotOneRow, TypeProblem
+from gdb.executor.batch import Batch
 from gdb.executor.tail import Output, TailResult
+from gdb.imports import deferred
 
 if TYPE_CHECKING:
     import networkx
@@ -25,10 +25,14 @@ if TYPE_CHECKING:
     import polars
     import pyarrow
 
+    from gdb.answer import entities
+    from gdb.answer.entities import Cell, Node, Relationship
     from gdb.executor.arrow import Array
     from gdb.storage.snapshot import Snapshot
+else:
+    entities = deferred("gdb.answer.entities")
 
-Row: TypeAlias = tuple[Cell, ...]
+Row: TypeAlias = "tuple[Cell, ...]"
 
 
 _AT_ONCE = 1 << 16
@@ -86,11 +90,10 @@ class ColumnAnswer:
         if isinstance(self._answer.answer, int):
             yield [[self._answer.answer]]
             return
-        from gdb.executor import arrow  # here and below: a number needs no Arrow
-
-        for chunk in self._answer.table.iter_chunks():
+        table = self._answer.table
+        for batch in (table,) if isinstance(table, Batch) else _batches(table):
             yield [
-                self._column(output, arrow.child(chunk, index))
+                self._column(output, batch, index)
                 for index, output in enumerate(self._answer.outputs)
             ]
 
@@ -106,12 +109,10 @@ class ColumnAnswer:
         for chunk in self._answer.table.iter_chunks():
             yield from arrow.pieces(exported(self._answer.outputs, chunk, self._snapshot), size)
 
-    def _column(self, output: Output, array: Array) -> list[Cell]:
-        from gdb.executor import arrow
-
+    def _column(self, output: Output, batch: Batch, index: int) -> list[Cell]:
         if output.kind == "value" or self._snapshot is None:
-            return [*arrow.to_list(array)]
-        numbers, valid = arrow.int64_values(array)
+            return [*batch.values(index)]
+        numbers, valid = batch.numbers(index)
         known = numbers if valid is None else numbers[valid]
         made: Sequence[Node] | Sequence[Relationship]
         if output.kind == "node":
@@ -122,6 +123,15 @@ class ColumnAnswer:
             return [*made]
         filled: Iterator[Node | Relationship] = iter(made)
         return [next(filled) if there else None for there in valid.tolist()]
+
+
+def _batches(table: Array) -> Iterator[Batch]:
+    """The chunks of a struct array."""
+    from gdb.executor import arrow  # what has no Arrow needs none
+
+    for chunk in table.iter_chunks():
+        fields = range(len(arrow.names(table)))
+        yield Batch([arrow.child(chunk, index) for index in fields], len(chunk))
 
 
 class RowAnswer:

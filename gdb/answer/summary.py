@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
+
+from gdb.records import dataclass, field
 
 Evaluator: TypeAlias = Literal["duckdb", "rows", ""]
 

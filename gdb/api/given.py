@@ -7,7 +7,6 @@ they get. What no column can hold is refused with the parameter's name, the row,
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
 from datetime import date, datetime, timedelta
 from types import NoneType
 from typing import TYPE_CHECKING, Protocol, TypeAlias, cast
@@ -16,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gdb.errors import ChangeRefused, ImportFailed, TypeProblem
+from gdb.records import dataclass, replace
 from gdb.storage.arrow_arrays import Arrow, is_arrow
 from gdb.storage.kinds import named
 from gdb.storage.model import Column, Kind

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from gdb.records import dataclass
 
 if TYPE_CHECKING:
     from gdb.storage.snapshot import Snapshot

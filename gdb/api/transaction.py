@@ -244,8 +244,7 @@ class Transaction:
             sources, targets = _ends(changes, given.ids, id_space)
             name = name_of(type)
             if directed is None:
-                known = changes.view.edge_type(name)
-                directed = known is None or known.directed
+                directed = changes.directed(name) is not False
             changes.add_edges(name, directed, sources, targets, given.properties)
 
     def set_relationships(

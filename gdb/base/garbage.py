@@ -13,8 +13,9 @@ from contextlib import contextmanager
 
 from gdb.base import forks, waiting
 
-RARELY = 50_000, 20, 20
-"""The thresholds of `gc.set_threshold` meanwhile."""
+RARELY = 250_000, 20, 20
+"""The thresholds of `gc.set_threshold` meanwhile: the rows and elements of a batch of 10,000 are not gone through, and
+what other threads leave behind takes some ten megabytes before it is collected."""
 
 
 class _Rare:

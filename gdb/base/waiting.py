@@ -10,16 +10,17 @@ from __future__ import annotations
 
 import _thread
 import fcntl
-import subprocess
-import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from types import TracebackType
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from gdb.base import forks, usage
+
+if TYPE_CHECKING:
+    import subprocess
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -248,6 +249,9 @@ def run(command: Sequence[str], given: bytes, longest: float) -> subprocess.Comp
     ------
     subprocess.TimeoutExpired : it took longer than `longest` seconds, and was killed. OSError : it cannot be run.
     """
+    import subprocess
+    import tempfile
+
     end = time.monotonic() + longest
     pipe = subprocess.PIPE
     with (

@@ -8,9 +8,8 @@ in a list for Python.
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
-from gdb.base.values import aggregates as of
-from gdb.base.values.kinds import Value
 from gdb.executor.python_functions import NOT_IN_COLUMNS
 from gdb.functions.by_python import called
 from gdb.functions.function import AggregateFunction, GatheredSql, aggregate
@@ -31,6 +30,13 @@ from gdb.functions.types import (
     negated,
     sql_type,
 )
+from gdb.imports import deferred
+
+if TYPE_CHECKING:
+    from gdb.base.values import aggregates as of
+    from gdb.base.values.kinds import Value
+else:
+    of = deferred("gdb.base.values.aggregates")
 
 _FLOATS = Type(Kind.LIST, Kind.FLOAT)
 
@@ -234,21 +240,21 @@ def _percentile_row(name: str, between: bool) -> AggregateFunction:
 ROWS = (
     aggregate(
         "count(value :: ANY) :: INTEGER",
-        of.Count,
+        lambda: of.Count(),
         "how many are not null; of * the number of rows",
         _count,
     ),
-    aggregate("collect(value :: ANY) :: LIST", of.Collect, "a list of them", _collect),
+    aggregate("collect(value :: ANY) :: LIST", lambda: of.Collect(), "a list of them", _collect),
     aggregate(
         "sum(value :: NUMBER | DURATION) :: ANY",
-        of.Sum,
+        lambda: of.Sum(),
         "their sum, rounded once; 0 of none",
         _sum,
         repeated=True,
     ),
     aggregate(
         "avg(value :: NUMBER | DURATION) :: ANY",
-        of.Average,
+        lambda: of.Average(),
         "their mean, a float; null of none",
         _average,
         repeated=True,

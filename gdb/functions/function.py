@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
-from gdb.base.values.aggregates import DistinctValues, Gathering
 from gdb.functions import kinds
 from gdb.functions.kinds import Kind, Known
+from gdb.records import dataclass
 
 if TYPE_CHECKING:
+    from gdb.base.values.aggregates import Gathering
     from gdb.base.values.kinds import Value
     from gdb.functions.nodes import exp
     from gdb.functions.types import Typed
@@ -188,7 +188,8 @@ def null_of_null(apply: Apply) -> Apply:
 class AggregateFunction(_Row):
     """What gathers the values of a group's rows.
 
-    begin : makes one for a group; what it gathers is what the aggregate means.
+    begin : makes one for a group; what it gathers is what the aggregate means. It is a function of its own also where
+        a class would do: columns need none of these classes, which are imported when rows gather.
     sql : of its argument and whether each value counts once; None where it has none for values of this type.
     repeats : whether it shows how often a value occurs. repeated : its SQL has the argument several times.
     listed : its SQL gathers all values in a list for Python.
@@ -207,6 +208,8 @@ class AggregateFunction(_Row):
 
     def over(self, distinct: bool) -> Gathering:
         """A new one for a group; with `distinct` each value counts once."""
+        from gdb.base.values.aggregates import DistinctValues
+
         gathering = self.begin()
         return DistinctValues(gathering) if distinct else gathering
 

@@ -7,8 +7,9 @@ property may be anything.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from enum import StrEnum
+
+from gdb.records import dataclass
 
 
 class Kind(StrEnum):

@@ -2,22 +2,80 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import cached_property
+from typing import TYPE_CHECKING, TypeVar, overload
 
-from gdb.functions import aggregates, of_elements, of_numbers, of_strings, of_times, of_values
-from gdb.functions.function import AggregateFunction, Function
+if TYPE_CHECKING:
+    from gdb.functions.function import AggregateFunction, Function
 
-SECTIONS: tuple[tuple[str, tuple[Function, ...]], ...] = (
-    ("Of nodes, relationships and paths", of_elements.ROWS),
-    ("Of any value and of lists", of_values.ROWS),
-    ("Of strings", of_strings.ROWS),
-    ("Of numbers", of_numbers.ROWS),
-    ("Of dates and times", of_times.ROWS),
-)
-"""As the handbook has them."""
-FUNCTIONS: Mapping[str, Function] = {row.name.lower(): row for _, rows in SECTIONS for row in rows}
-AGGREGATES: Mapping[str, AggregateFunction] = {row.name.lower(): row for row in aggregates.ROWS}
-RANDOM = frozenset(name for name, row in FUNCTIONS.items() if row.varies)
-"""Of those that give another value each time."""
-NAMES = (*(row.name for row in AGGREGATES.values()), *(row.name for row in FUNCTIONS.values()))
-"""As messages write them."""
+Row = TypeVar("Row", "Function", "AggregateFunction")
+T = TypeVar("T")
+
+
+class Rows(Mapping[str, Row]):
+    """Rows by name. What they are made of is a third of all modules: it is imported when one is looked up first."""
+
+    def __init__(self, all_rows: Callable[[], Iterable[Row]]) -> None:
+        self._all: Callable[[], Iterable[Row]] = all_rows
+
+    @cached_property
+    def _by_name(self) -> dict[str, Row]:
+        return {row.name.lower(): row for row in self._all()}
+
+    def __getitem__(self, name: str) -> Row:
+        return self._by_name[name]
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._by_name
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._by_name)
+
+    def __len__(self) -> int:
+        return len(self._by_name)
+
+    @overload
+    def get(self, name: str, /) -> Row | None: ...
+    @overload
+    def get(self, name: str, default: Row | T, /) -> Row | T: ...
+    def get(self, name: str, default: object = None, /) -> object:
+        return self._by_name.get(name, default)
+
+
+def sections() -> tuple[tuple[str, tuple[Function, ...]], ...]:
+    """The functions as the handbook has them."""
+    from gdb.functions import of_elements, of_numbers, of_strings, of_times, of_values
+
+    return (
+        ("Of nodes, relationships and paths", of_elements.ROWS),
+        ("Of any value and of lists", of_values.ROWS),
+        ("Of strings", of_strings.ROWS),
+        ("Of numbers", of_numbers.ROWS),
+        ("Of dates and times", of_times.ROWS),
+    )
+
+
+def _functions() -> Iterator[Function]:
+    return (row for _, rows in sections() for row in rows)
+
+
+def _aggregates() -> tuple[AggregateFunction, ...]:
+    from gdb.functions import aggregates
+
+    return aggregates.ROWS
+
+
+FUNCTIONS: Mapping[str, Function] = Rows(_functions)
+AGGREGATES: Mapping[str, AggregateFunction] = Rows(_aggregates)
+
+
+def varies(name: str) -> bool:
+    """Whether a call of this name gives another value each time. name : in lower case."""
+    row = None if name in AGGREGATES else FUNCTIONS.get(name)
+    return row is not None and row.varies
+
+
+def names() -> tuple[str, ...]:
+    """Those of all, as messages write them."""
+    return tuple(row.name for rows in (AGGREGATES, FUNCTIONS) for row in rows.values())

@@ -7,13 +7,13 @@ before it runs, and what Cypher decides value by value (`1 = 'a'` is false, `1 <
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from datetime import date, datetime, timedelta
 from enum import StrEnum
 from functools import cache
 from typing import TYPE_CHECKING
 
 from gdb.functions.nodes import exp
+from gdb.records import dataclass, field
 
 if TYPE_CHECKING:
     from gdb.executor.tail import Value

@@ -9,7 +9,7 @@ from typing import Literal as OneOf
 
 from gdb import limits
 from gdb.errors import SyntaxProblem
-from gdb.functions.library import RANDOM
+from gdb.functions.library import varies
 from gdb.language.clauses import Query
 from gdb.language.cursor import Cursor
 from gdb.language.syntax import (
@@ -337,7 +337,7 @@ class AtomReader(ABC):
     def _check_repeatable(self, subject: Expression) -> None:
         """Refuse a subject that would be another value at each WHEN."""
         for part in walk(subject):
-            if isinstance(part, Call) and part.function.text.lower() in RANDOM:
+            if isinstance(part, Call) and varies(part.function.text.lower()):
                 message = "CASE with tests of a random value would draw it anew for each."
                 raise self.cursor.error(part.place, message, "Compute it in a WITH before.")
 

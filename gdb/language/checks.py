@@ -7,15 +7,15 @@ the text; `detail` is its name in the openCypher TCK. What only running can tell
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass
 from functools import partial
+from typing import TYPE_CHECKING
 
 from gdb.errors import LimitExceeded, SyntaxProblem
 from gdb.functions.kinds import BOOLEAN, INTEGER, MAP, STRING, Kind, Known, list_of
-from gdb.language import checks_patterns, checks_writing
+from gdb.imports import deferred
+from gdb.language import checks_patterns
 from gdb.language.checks_expressions import check_patterns, condition, known
 from gdb.language.checks_frame import Frame, Told
-from gdb.language.checks_procedures import gives_rows, procedure
 from gdb.language.checks_projection import (
     one_column,
     passed_on,
@@ -43,6 +43,13 @@ from gdb.language.clauses import (
 )
 from gdb.language.procedures import Procedure
 from gdb.language.syntax import Name, Subquery, Variable
+from gdb.records import dataclass
+
+if TYPE_CHECKING:
+    from gdb.language import checks_procedures, checks_writing
+else:
+    checks_procedures = deferred("gdb.language.checks_procedures")
+    checks_writing = deferred("gdb.language.checks_writing")
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,10 +165,10 @@ def _clauses(
         if isinstance(clause, Return):
             return returned(clause, frame)
         if isinstance(clause, CallProcedure) and clause is frame.told.alone:
-            return procedure(clause, frame)
+            return checks_procedures.procedure(clause, frame)
         frame = _clause(clause, frame)
     end = clauses[-1]
-    if isinstance(end, CallProcedure) and gives_rows(end, frame):
+    if isinstance(end, CallProcedure) and checks_procedures.gives_rows(end, frame):
         raise _misplaced(end, frame, "the query ends without a result.", "Add RETURN.")
     if not matched and not isinstance(end, (*WRITING, Finish, CallSubquery, CallProcedure)):
         raise _misplaced(end, frame, "the query ends without a result.", "Add RETURN.")
@@ -190,7 +197,7 @@ def _clause(clause: Clause, frame: Frame) -> Frame:
         case CallSubquery():
             _call(clause, frame)
         case CallProcedure():
-            procedure(clause, frame)
+            checks_procedures.procedure(clause, frame)
         case LoadCsv(source=source, variable=variable, headers=headers):
             value = known(source, frame)
             if not value.may_be((Kind.STRING,)):

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from gdb.errors import NameProblem, SyntaxProblem
 from gdb.functions.function import AggregateFunction, Function
 from gdb.functions.kinds import Known
-from gdb.functions.library import AGGREGATES, FUNCTIONS, NAMES
+from gdb.functions.library import AGGREGATES, FUNCTIONS, names
 from gdb.language.checks_frame import Frame
 from gdb.language.dialects import instead_of
 from gdb.language.suggest import did_you_mean
@@ -26,7 +26,7 @@ def called(expression: Call, frame: Frame) -> Function | AggregateFunction:
     if row is not None:
         return row
     message = f"there is no function '{name}'."
-    cure = instead_of(name) or did_you_mean(name, NAMES)
+    cure = instead_of(name) or did_you_mean(name, names())
     raise frame.problem(NameProblem, expression.function.place, "UnknownFunction", message, cure)
 
 

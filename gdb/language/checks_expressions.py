@@ -22,7 +22,7 @@ from gdb.functions.kinds import (
     common,
     list_of,
 )
-from gdb.functions.library import FUNCTIONS
+from gdb.functions.library import FUNCTIONS, varies
 from gdb.language import checks_patterns as patterns
 from gdb.language.aggregation import is_aggregate
 from gdb.language.checks_calls import called, check_call, refuse_aggregate
@@ -257,9 +257,9 @@ def _call(expression: Call, frame: Frame, aggregates: Aggregates) -> Known:
 
 def _refuse_random(argument: Expression, frame: Frame) -> None:
     for part in walk(argument):
-        row = FUNCTIONS.get(part.function.text.lower()) if isinstance(part, Call) else None
-        if row is not None and row.varies:
-            message = f"{row.name}() gives another value for each row, so no aggregate takes it."
+        if isinstance(part, Call) and varies(part.function.text.lower()):
+            name = FUNCTIONS[part.function.text.lower()].name
+            message = f"{name}() gives another value for each row, so no aggregate takes it."
             cure = "Compute it in a WITH before."
             raise frame.problem(SyntaxProblem, part.place, "NonConstantExpression", message, cure)
 

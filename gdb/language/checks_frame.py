@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
 from gdb.errors import NameProblem, QueryError, SyntaxProblem, TypeProblem
@@ -12,6 +11,7 @@ from gdb.language.hidden import is_hidden
 from gdb.language.report import located, problem
 from gdb.language.suggest import did_you_mean
 from gdb.language.syntax import Name, Parameter, Place
+from gdb.records import dataclass, field
 
 if TYPE_CHECKING:
     from gdb.language.clauses import Clause

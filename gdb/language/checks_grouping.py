@@ -7,7 +7,6 @@ operator), what is made of a key, and constants; behind the projection (ORDER BY
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
 
 from gdb.errors import NameProblem, QueryError, SyntaxProblem
 from gdb.functions.kinds import VALUE, Known
@@ -37,6 +36,7 @@ from gdb.language.syntax import (
     children,
     walk,
 )
+from gdb.records import dataclass, replace
 
 _WITH_PATTERN = (PatternComprehension, PatternTest, Subquery)
 _OPERATORS = (Arithmetic, Comparison, Connected, In, Negative, Not, StringTest)

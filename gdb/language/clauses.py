@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
 from typing import Literal, TypeAlias, TypeVar
 
 from gdb.language.named_by import HasNamed
@@ -21,6 +20,7 @@ from gdb.language.syntax import (
     Variable,
 )
 from gdb.query_graph import MatchMode
+from gdb.records import dataclass, field, replace
 
 # ---- reading -------------------------------------------------------------------------------------
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
@@ -38,6 +37,7 @@ from gdb.language.syntax import (
     Parameter,
     Property,
 )
+from gdb.records import dataclass
 
 if TYPE_CHECKING:
     from gdb.base.values.kinds import Value

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable, Hashable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
@@ -21,6 +20,7 @@ from gdb.executor.plan import MISSING
 from gdb.functions.types import Kind
 from gdb.language.scope import Scope
 from gdb.language.syntax import Element, Name
+from gdb.records import dataclass
 from gdb.storage.adjacency import I64
 from gdb.storage.model import Column
 

@@ -8,7 +8,6 @@ relationship, or asks for more than its types, is left to others.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -39,6 +38,7 @@ from gdb.language.syntax import (
     Variable,
 )
 from gdb.query_graph import MatchMode, QueryEdge
+from gdb.records import dataclass
 from gdb.storage.adjacency import Direction
 
 if TYPE_CHECKING:

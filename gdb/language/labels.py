@@ -5,14 +5,12 @@ What names of labels can say, an AND of ORs, goes to the element itself (`terms`
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from itertools import product
 from typing import TYPE_CHECKING, TypeAlias
 from typing import Literal as OneOf
 
 from gdb.errors import LimitExceeded
 from gdb.language.named_by import HasNamed
-from gdb.language.quick import quick
 from gdb.language.report import located
 from gdb.language.syntax import (
     Call,
@@ -29,6 +27,7 @@ from gdb.language.syntax import (
     Place,
 )
 from gdb.language.tokens import Kind
+from gdb.records import dataclass, quick
 
 if TYPE_CHECKING:
     from gdb.language.atoms import AtomReader

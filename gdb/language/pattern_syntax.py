@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING
 from typing import Literal as OneOf
 
-from gdb.language.quick import quick
+from gdb.records import dataclass, field, quick
 from gdb.storage.adjacency import Direction
 
 if TYPE_CHECKING:

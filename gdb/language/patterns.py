@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-
 from gdb.language.expressions import ExpressionReader
 from gdb.language.hidden import HIDDEN
 from gdb.language.labels import LabelExpression, label_expression
 from gdb.language.mentions import mentioned, of_pattern
-from gdb.language.quick import quick
 from gdb.language.syntax import (
     Connected,
     Connective,
@@ -28,6 +25,7 @@ from gdb.language.syntax import (
     walk,
 )
 from gdb.language.tokens import Kind
+from gdb.records import dataclass, quick, replace
 from gdb.storage.adjacency import Direction
 
 _NAMES = (Kind.NAME, Kind.QUOTED)

@@ -11,13 +11,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
 from gdb.base.values.duration import Duration
 from gdb.base.values.elements import NodeValue, PathValue, RelationshipValue
 from gdb.errors import SyntaxProblem
 from gdb.functions.kinds import VALUE, Kind, Known
+from gdb.records import dataclass
 
 if TYPE_CHECKING:
     from gdb.base.values.kinds import Value

@@ -8,17 +8,14 @@ fail for an element that no match contains (a division) stays in the tail, so th
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence, Set
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
 from gdb.functions.nodes import exp
-from gdb.functions.types import joined, written
 from gdb.language.aggregation import is_aggregate
 from gdb.language.canonical import canonical, conjunction
-from gdb.language.columns import ElementColumns, Parameters
 from gdb.language.existence import EdgeTest, with_edge
 from gdb.language.resolve import elements, is_id, parameters
 from gdb.language.scope import Scope, has_labels
@@ -38,10 +35,11 @@ from gdb.language.syntax import (
     children,
     walk,
 )
-from gdb.language.translator import Translator
+from gdb.records import dataclass, field
 
 if TYPE_CHECKING:
     from gdb.executor.tail import Value
+    from gdb.language.columns import ElementColumns
 
 I64 = npt.NDArray[np.int64]
 
@@ -330,6 +328,10 @@ def _condition(
     scope: Scope, conditions: Sequence[Expression], names: tuple[str, ...], casts: bool
 ) -> tuple[ElementColumns, dict[str, Value], str]:
     """The conditions as one SQL text over the columns of one element, with its parameters."""
+    from gdb.functions.types import joined, written
+    from gdb.language.columns import ElementColumns, Parameters
+    from gdb.language.translator import Translator
+
     values = Parameters()
     columns = ElementColumns(scope, values, names, casts)
     translator = Translator(scope, columns, values)

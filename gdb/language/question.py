@@ -7,24 +7,24 @@ there or must not, vertices that differ, comparisons of two elements. What is no
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
 from gdb.language import pushdown
-from gdb.language.compared import Compared, compared
 from gdb.language.existence import EdgeTest, told_apart
 from gdb.language.hidden import is_hidden
 from gdb.language.pushdown import Conditions
 from gdb.language.scope import Scope
 from gdb.language.syntax import Element, Expression
 from gdb.query_graph import MatchMode, QueryEdge, QueryGraph, QueryVertex
+from gdb.records import dataclass, field
 from gdb.storage.adjacency import Direction
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from gdb.language.compared import Compared
     from gdb.storage.adjacency import I64, U32
 
 FEW = 64
@@ -47,7 +47,10 @@ class Asked:
 
     def compare(self, scope: Scope) -> None:
         """Move the comparisons that the nest can make from `rest` to `compared`. Reads both columns of each."""
-        self.compared, self.rest = compared(scope, self.rest)
+        if self.rest:
+            from gdb.language.compared import compared
+
+            self.compared, self.rest = compared(scope, self.rest)
 
     def graph(
         self,

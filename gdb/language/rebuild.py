@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 
 from gdb.language.named_by import HasNamed
 from gdb.language.syntax import (
@@ -31,6 +30,7 @@ from gdb.language.syntax import (
     StringTest,
 )
 from gdb.language.value_types import IsNormalized, IsTyped
+from gdb.records import replace
 
 
 def rebuilt(

@@ -8,7 +8,6 @@ the start of the next, and the outer ends are the nodes around.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from itertools import product
 from typing import TypeVar
 
@@ -29,6 +28,7 @@ from gdb.language.syntax import (
     RelationshipPattern,
     Variable,
 )
+from gdb.records import dataclass, field, replace
 
 _MOST = 100
 """Ways to choose the numbers of repetitions of one MATCH."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from copy import copy
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from gdb import limits
@@ -26,6 +25,7 @@ from gdb.language.syntax import (
     RelationshipPattern,
     Variable,
 )
+from gdb.records import dataclass, field
 from gdb.storage.adjacency import Direction
 
 if TYPE_CHECKING:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterable
 
 LONGEST = 60  # longer words are no misspelling, and comparing them takes time
@@ -20,6 +19,8 @@ def closest(word: str, known: Iterable[str]) -> str | None:
     """
     if len(word) > LONGEST:
         return None
+    import difflib  # of a wrong word alone
+
     by_lower = {name.lower(): name for name in known if len(name) <= LONGEST}
     found = difflib.get_close_matches(word.lower(), by_lower, n=1, cutoff=0.6)
     return by_lower[found[0]] if found else None

@@ -8,7 +8,6 @@ a deep one.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING, TypeAlias
 from typing import Literal as OneOf
@@ -20,8 +19,8 @@ from gdb.language.pattern_syntax import PathMode as PathMode
 from gdb.language.pattern_syntax import PathPattern as PathPattern
 from gdb.language.pattern_syntax import RelationshipPattern as RelationshipPattern
 from gdb.language.pattern_syntax import Selector as Selector
-from gdb.language.quick import quick
 from gdb.language.value_types import IsNormalized, IsTyped
+from gdb.records import dataclass, field, quick
 
 if TYPE_CHECKING:
     from gdb.language.clauses import Query

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import math
 import re
-from dataclasses import dataclass
 from enum import StrEnum
 from itertools import accumulate, chain, compress
 
@@ -20,6 +19,7 @@ from gdb import limits
 from gdb.errors import LimitExceeded, SyntaxProblem
 from gdb.language.report import problem
 from gdb.language.syntax import Place
+from gdb.records import dataclass
 
 
 class Kind(StrEnum):

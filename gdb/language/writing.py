@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from dataclasses import replace
 from typing import TypeVar
 
 from gdb.language import dialects
@@ -36,6 +35,7 @@ from gdb.language.syntax import (
     RelationshipPattern,
     Variable,
 )
+from gdb.records import replace
 
 
 class WritingClauses(ReadingClauses):

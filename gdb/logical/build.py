@@ -11,7 +11,6 @@ before that they use are passed on until then:
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
 
 from gdb.language.aggregation import has_aggregate, is_aggregate
 from gdb.language.checks import takes
@@ -46,6 +45,7 @@ from gdb.logical.operators import (
     Sort,
     names_after,
 )
+from gdb.records import dataclass, replace
 
 
 def built(query: Query, procedures: Mapping[str, Procedure], start: Names = ()) -> Plan:

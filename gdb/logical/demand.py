@@ -4,7 +4,6 @@ or only how many there are."""
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
 from gdb.language.aggregation import ignores_repeats, is_count
@@ -23,6 +22,7 @@ from gdb.logical.operators import (
     Project,
     Sort,
 )
+from gdb.records import dataclass, field
 
 _WEIGHED = ("count", "sum", "min", "max")
 """The aggregates that can be computed from rows with a weight."""

@@ -7,11 +7,11 @@ MATCH (a)-->(b) RETURN a, count(*) AS n ORDER BY n LIMIT 3
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 from gdb.language.clauses import Clause, Query, Return, ReturnItem, With
 from gdb.language.syntax import Expression, Name, Variable
 from gdb.query_graph import MatchMode
+from gdb.records import replace
 
 
 def join_projections(query: Query, _: MatchMode) -> Query:

@@ -10,7 +10,6 @@ patterns stood together: relationships differ within one MATCH.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 
 from gdb.language.clauses import (
     CallProcedure,
@@ -26,6 +25,7 @@ from gdb.language.clauses import (
 from gdb.language.mentions import of_pattern, of_query
 from gdb.language.syntax import Connected, Connective, Expression, PathMode, PathPattern, Variable
 from gdb.query_graph import MatchMode
+from gdb.records import replace
 
 
 def merge_matches(query: Query, mode: MatchMode) -> Query:

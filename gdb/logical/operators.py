@@ -11,7 +11,6 @@ one, then the other.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from gdb.language.clauses import (
@@ -40,6 +39,7 @@ from gdb.language.syntax import (
     RelationshipPattern,
     Variable,
 )
+from gdb.records import dataclass, field
 
 MADE = f"{HIDDEN}#"
 """What a name begins with that nobody wrote: of a key, an aggregate, what rows are sorted by."""

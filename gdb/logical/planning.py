@@ -6,7 +6,6 @@ Any pass may be left out, and the answer stays the same.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Set
-from dataclasses import replace
 
 from gdb.language.clauses import Query
 from gdb.language.procedures import Procedure
@@ -18,6 +17,7 @@ from gdb.logical.prune_columns import prune_columns
 from gdb.logical.rewrites import REWRITES, improved
 from gdb.logical.verify import verify
 from gdb.query_graph import MatchMode
+from gdb.records import replace
 
 PASSES: tuple[Callable[[Operators, Names], Operators], ...] = (
     early_limit,

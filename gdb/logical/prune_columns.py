@@ -6,11 +6,10 @@ Project a, a.x AS x      Match (a)-->(c)   Project c.y, x
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from gdb.language.syntax import Variable
 from gdb.logical.demand import demands
 from gdb.logical.operators import Aggregate, Operators, Project
+from gdb.records import replace
 
 
 def prune_columns(operators: Operators, names: tuple[str, ...]) -> Operators:

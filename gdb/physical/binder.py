@@ -7,7 +7,6 @@ become the `Tail`, SQL over the embeddings (design.md §3).
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence, Set
-from dataclasses import dataclass, replace
 from itertools import takewhile
 from typing import TYPE_CHECKING, Literal
 
@@ -16,7 +15,6 @@ from gdb.executor.tail import same
 from gdb.language import pushdown, question
 from gdb.language.canonical import canonical, numbered
 from gdb.language.clauses import Match, hoisted
-from gdb.language.compared import Compared
 from gdb.language.existence import EdgeTest, edge_test
 from gdb.language.pushdown import Conditions
 from gdb.language.question import Candidates, edge_of, vertex_of
@@ -28,9 +26,11 @@ from gdb.language.syntax import Element, Expression, HasLabels, walk
 from gdb.logical.operators import Filter, Limit, Names, Operators, Plan, expressions_of
 from gdb.physical import tail
 from gdb.query_graph import MatchMode, QueryGraph, Renamed
+from gdb.records import dataclass, replace
 
 if TYPE_CHECKING:
     from gdb.executor.tail import Tail, Value
+    from gdb.language.compared import Compared
     from gdb.storage.adjacency import I64, U32
     from gdb.storage.snapshot import Snapshot
 

@@ -4,7 +4,6 @@ or of each of some rows; and whether there is one."""
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -12,7 +11,7 @@ import numpy as np
 from gdb.errors import CountOverflow
 from gdb.executor import run as executor
 from gdb.executor.embeddings import Embeddings, Wanted
-from gdb.physical.row_graph import RowGraph, from_rows
+from gdb.records import dataclass
 
 if TYPE_CHECKING:
     from gdb.executor.given import Given
@@ -26,12 +25,14 @@ if TYPE_CHECKING:
 WORTH_COUNTING, MUCH_WORSE = 100_000.0, 4.0
 
 
-def tally_plan(graph: QueryGraph, source: PlannerSource, listed: Plan, root: int) -> Plan | None:
-    """The plan that counts the embeddings of each data vertex of the query vertex `root`; None where to list them, by
-    the plan `listed`, is as good."""
+def tally_plan(
+    graph: QueryGraph, source: PlannerSource, estimates: Sequence[float], root: int
+) -> Plan | None:
+    """The plan that counts the embeddings of each data vertex of the query vertex `root`; None where to list them is as
+    good. estimates : of a plan that does, the partial embeddings after each vertex."""
     from gdb.planner import plan as make_plan
 
-    many = max(listed.notes.estimates, default=0.0)
+    many = max(estimates, default=0.0)
     alone = len(graph.vertices) == 1 or graph.mode.distinct
     if alone or many < WORTH_COUNTING:
         return None
@@ -75,11 +76,12 @@ class Tally:
 
 def tally(graph: QueryGraph, source: PlannerSource, root: int) -> Tally:
     """The plan for `at_vertex`, which may run more than once."""
-    from gdb.planner import plan as make_plan
+    from gdb import planner
 
-    listed = make_plan(graph, source, counting=False)
-    counted = tally_plan(graph, source, listed, root)
-    return Tally(listed if counted is None else counted, root, counted is not None)
+    counted = tally_plan(graph, source, planner.estimates(graph, source), root)
+    if counted is not None:
+        return Tally(counted, root, counts=True)
+    return Tally(planner.plan(graph, source, counting=False), root, counts=False)
 
 
 def with_any(graph: QueryGraph, source: PlannerSource, options: executor.Options, root: int) -> U32:
@@ -114,6 +116,8 @@ def at_rows(
     """
     first, root, places = 0, bound[0], columns[0]
     if len(bound) > 1:
+        from gdb.physical.row_graph import RowGraph, from_rows
+
         rows = RowGraph(source, columns)
         root = len(graph.vertices)
         graph, source, first = from_rows(graph, bound, rows), rows, rows.first

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -31,6 +30,7 @@ from gdb.language.syntax import (
 from gdb.logical.operators import Aggregate, Plan
 from gdb.physical.counting import Tally, tally
 from gdb.physical.rows.component import pushable, question
+from gdb.records import dataclass, replace
 
 if TYPE_CHECKING:
     from gdb.base.values.kinds import Row

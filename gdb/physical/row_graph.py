@@ -9,14 +9,14 @@ to exist, for the query vertex is so for each row.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from gdb.errors import LimitExceeded
 from gdb.query_graph import QueryEdge, QueryGraph, QueryVertex
-from gdb.storage.adjacency import I64, U32, Adjacency, Direction
+from gdb.records import dataclass, replace
+from gdb.storage.adjacency import I64, U32, Adjacency, Direction, Shape
 from gdb.storage.ranked import intervals
 
 if TYPE_CHECKING:
@@ -73,6 +73,11 @@ class RowGraph:
         """As `GraphSource`; all types are those of the base."""
         own = self._own.get((types[0], direction)) if types else None
         return self.base.adjacency(types, direction) if own is None else own
+
+    def shape(self, types: tuple[str, ...], direction: Direction) -> Shape:
+        """As `PlannerSource`."""
+        own = self._own.get((types[0], direction)) if types else None
+        return self.base.shape(types, direction) if own is None else own.shape
 
     def eids(self, types: tuple[str, ...], direction: Direction) -> I64:
         """As `GraphSource`."""

@@ -11,7 +11,6 @@ embeddings, one of each value, the number for each value, the first rows.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from gdb.errors import NotSupported
@@ -19,7 +18,7 @@ from gdb.executor.tail import NUMBER, ColumnRef, Output, Tail
 from gdb.language.aggregation import is_count
 from gdb.language.hidden import is_hidden
 from gdb.language.mentions import mentioned
-from gdb.language.syntax import Call, Element, Expression, Variable
+from gdb.language.syntax import Call, Element, Expression, Property, Variable
 from gdb.logical.demand import Demand, demands
 from gdb.logical.operators import (
     Aggregate,
@@ -32,9 +31,10 @@ from gdb.logical.operators import (
     Project,
     Sort,
 )
+from gdb.records import dataclass, replace
 
 if TYPE_CHECKING:
-    from gdb.functions.types import Typed
+    from gdb.functions.types import Type
     from gdb.language.scope import Scope
     from gdb.physical.columns.relation import Builder, Relation
 
@@ -74,10 +74,14 @@ class _Tail:
     def tail(self) -> Tail:
         if self._counts_rows():  # no SQL of it is ever run, and none has to be translated
             return Tail((), "", outputs=(Output(self.names[0]),), count_only=True)
+        columns = self._columns_alone()
+        if columns is not None:
+            return columns
         builder, sql, made = self._compiled(None)
         refs = tuple(builder.taken.values())
         once = self._once(refs)
-        direct = self._direct(builder, once)
+        found_direct = self._direct(builder, once)
+        direct = None if found_direct is None else found_direct[0]
         found = Tail(
             refs,
             sql,
@@ -94,15 +98,34 @@ class _Tail:
             return found
         return replace(found, numbered=lambda: self._compiled(NUMBER)[1])
 
+    def _columns_alone(self) -> Tail | None:
+        """The tail of which no SELECT is ever run, so that none is written: its columns are the answer."""
+        from gdb.physical.columns.relation import Builder, outputs
+
+        builder = Builder(self.scope, None)
+        found = self._direct(builder, None)
+        if found is None:
+            return None
+        direct, types = found
+        refs = tuple(builder.taken.values())
+        return Tail(
+            refs,
+            "",
+            outputs=outputs(self.names, types),
+            row_limit=self._row_limit(None, direct),
+            direct=direct,
+            by_part=self._by_part(),
+        )
+
     # ---- SQL -------------------------------------------------------------------------------------
 
     def _compiled(self, weight: str | None) -> tuple[Builder, str, tuple[Output, ...]]:
         """The SELECT. weight : the column of how many embeddings each row stands for."""
         # here and below: a number alone takes no SQL, and its first answer need not wait for what writes it
         from gdb.functions.types import Kind
-        from gdb.physical.columns.compile import answer, outputs, over
+        from gdb.physical.columns.compile import answer, over
         from gdb.physical.columns.looked_columns import settled
-        from gdb.physical.columns.relation import Builder
+        from gdb.physical.columns.relation import Builder, outputs
 
         builder = Builder(self.scope, None)
         begin = self._begin(builder, weight).only(self.demand.live)
@@ -140,13 +163,37 @@ class _Tail:
         where = written(joined(exp.And, parts), last=True)
         return replace(found, source=f"SELECT * FROM embeddings WHERE {where}", table=False)
 
-    def _typed(self, builder: Builder, expression: Expression) -> Typed:
-        """An expression over the embeddings."""
-        from gdb.physical.columns.looked_columns import RelationColumns
-        from gdb.physical.columns.translate import ChainTranslator
+    def _column(self, builder: Builder, expression: Expression) -> tuple[str, Type] | None:
+        """The column of the embeddings that an expression is as it stands, and its type; None where it is none."""
+        from gdb.functions.types import NODE, NULL, RELATIONSHIP, STRING, Kind, Type
+        from gdb.language.columns import STORE_KIND
 
-        columns = RelationColumns(builder, self._begin(builder).names)
-        return ChainTranslator(builder, columns).typed(expression)
+        subject: Expression = expression
+        match expression:
+            case Property(subject=of) | Call(arguments=(of,), distinct=False, star=False):
+                subject = of
+        element = self._element(subject)
+        if element is None:
+            return None
+        match expression:
+            case Property(key=key):
+                type_ = self.scope.column_type(element, key)
+                if type_ == NULL:
+                    return None
+                return builder.take(element, "property", key.text, STORE_KIND[type_]), type_
+            case Call(function=function, place=place):
+                match function.text.lower(), element.kind:
+                    case "id", of_kind:
+                        type_ = self.scope.id_type(element, place)
+                        kind = STORE_KIND[type_] if of_kind == "vertex" else None
+                        return builder.take(element, "id", kind=kind), type_
+                    case "labels", "vertex":
+                        return builder.take(element, "labels"), Type(Kind.LIST, Kind.STRING)
+                    case "type", "edge":
+                        return builder.take(element, "type"), STRING
+                return None
+        type_ = NODE if element.kind == "vertex" else RELATIONSHIP
+        return builder.take(element, "element"), type_
 
     # ---- what the executor is told ---------------------------------------------------------------
 
@@ -218,8 +265,10 @@ class _Tail:
         element, index = of.pop()
         return index if element == "vertex" else None
 
-    def _direct(self, builder: Builder, once: int | None) -> tuple[int, ...] | None:
-        """The column of each output, where the columns are the answer."""
+    def _direct(
+        self, builder: Builder, once: int | None
+    ) -> tuple[tuple[int, ...], list[Type]] | None:
+        """The column of each output and its type, where the columns are the answer."""
         others, expressions = self._others(), self._behind()
         if expressions is None or self.conditions:
             return None
@@ -231,11 +280,14 @@ class _Tail:
             return None
         if not all(isinstance(one, (Limit, Distinct)) for one in others):
             return None
-        typed = [self._typed(builder, expression) for expression in expressions]
-        if not all(_is_column(one) for one in typed):
-            return None
+        found: list[tuple[str, Type]] = []
+        for expression in expressions:
+            column = self._column(builder, expression)
+            if column is None:
+                return None
+            found.append(column)
         names = [ref.name for ref in builder.taken.values()]
-        return tuple(names.index(one.sql.name) for one in typed)
+        return tuple(names.index(name) for name, _ in found), [type_ for _, type_ in found]
 
     def _tally(self, builder: Builder) -> tuple[bool, ...] | None:
         """For each output whether it is the number of embeddings, where all others are the one key, a whole
@@ -251,11 +303,12 @@ class _Tail:
         picked = [one.name for one in expressions if isinstance(one, Variable)]
         if not calls or not numbers or len(picked) < len(expressions) or not {*picked} & calls:
             return None
-        typed = self._typed(builder, key.expression)
+        column = self._column(builder, key.expression)
+        if column is None or len(builder.taken) != 1:
+            return None
         from gdb.functions.types import Kind
 
-        whole = typed.kind in (Kind.INTEGER, Kind.NODE, Kind.RELATIONSHIP)
-        if len(builder.taken) != 1 or not whole or not _is_column(typed):
+        if column[1].kind not in (Kind.INTEGER, Kind.NODE, Kind.RELATIONSHIP):
             return None
         return tuple(name in calls for name in picked)
 
@@ -307,8 +360,7 @@ class _Tail:
 
     def _cuts(self, limit: Limit) -> tuple[int, int | None]:
         """The numbers of SKIP and LIMIT."""
-        from gdb.physical.columns.projecting import cuts
-        from gdb.physical.columns.relation import Builder
+        from gdb.physical.columns.relation import Builder, cuts
 
         return cuts(Builder(self.scope, None), limit)
 
@@ -316,10 +368,3 @@ class _Tail:
         """Whether SKIP and LIMIT leave nothing of one row."""
         skip, most = self._cuts(limit)
         return skip > 0 or most == 0
-
-
-def _is_column(typed: Typed) -> bool:
-    """Whether an expression is a column as it is."""
-    from gdb.functions.nodes import exp
-
-    return isinstance(typed.sql, exp.Column)

@@ -6,8 +6,6 @@ same. The nest passes of `gdb.executor.nest_passes` take part in the same list.
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from gdb.base import usage
 from gdb.errors import LimitExceeded
 from gdb.executor import nest_passes
@@ -25,14 +23,17 @@ from gdb.planner.order import components, independent_last, matching_order, writ
 from gdb.planner.phases import build
 from gdb.planner.problem import Problem, conditions_of, problem_of
 from gdb.planner.resolve import PlannerSource, Resolved, resolve
+from gdb.planner.sampled_order import sampled_order
 from gdb.planner.structure import EFFORT, Effort, by_structure
 from gdb.planner.symmetry import MAX_TWINS, Symmetry, break_symmetry, parallel_twins, twins
 from gdb.query_graph import QueryGraph
+from gdb.records import replace
 from gdb.storage.ranked import ranked
 
 PASSES = (
     "decompose",
     "order",
+    "statistics",
     "symmetry",
     "orientation",
     "patterns",
@@ -77,28 +78,48 @@ def plan(
     if "decompose" in switched_off:
         everything = frozenset(range(len(query.candidates)))
         parts = Decomposition(everything, frozenset(), frozenset(), frozenset())
-    if root is not None or "order" not in switched_off:
+    parallel = parallel_twins(query) if graph.mode.distinct else {}
+    held = conditions(query, parallel)
+    tails = counting and not graph.mode.induced and not {"order", "formulas"} & switched_off
+    sampled = None
+    if not {"order", "statistics"} & switched_off:
+        sampled = sampled_order(
+            query, parts, held.vertices, counting=counting, tails=tails, few=few, root=root
+        )
+    if sampled is not None:
+        order = sampled.order
+    elif root is not None or "order" not in switched_off:
         order = matching_order(query, parts, root)
     else:
         order = written_order(query)
-    if counting and not graph.mode.induced and not {"order", "formulas"} & switched_off:
+    if tails and sampled is None:
         order = independent_last(query, order, root)
-    parallel = parallel_twins(query) if graph.mode.distinct else {}
     broken, copies = _symmetry(query, order, counting, switched_off, few, root)
+    by_degree = counting and "orientation" not in switched_off
+    matched, expected = query, None
+    if sampled is not None:
+        expected = sampled.estimates
+        if not by_degree or not _gains_by_rank(query, broken):
+            matched = replace(query, candidates=sampled.candidates)
     found = _assembled(
-        query,
+        matched,
         order,
         parts,
-        with_twins_bound(conditions(query, parallel), copies),
+        with_twins_bound(held, copies),
         broken,
         switched_off,
         parallel,
         counting=counting,
+        expected=expected,
     )
     multiplicity = broken.multiplicity if counting and not graph.mode.distinct else 1
     found = verify(replace(found, multiplicity=multiplicity, twins=copies))
+    if sampled is not None:
+        found = replace(found, notes=replace(found.notes, steps=sampled.steps))
     if root is not None:
         return replace(found, ranked=False)  # its vertices are shown
+    if sampled is not None:
+        return found
     if counting and not _WITHOUT_STRUCTURE & switched_off:
 
         def arrange(problem: Problem, order: tuple[int, ...], broken: Symmetry, tail: int) -> Plan:
@@ -128,6 +149,19 @@ def plan(
     return found
 
 
+@usage.unread
+def estimates(graph: QueryGraph, source: PlannerSource) -> tuple[float, ...]:
+    """Expected number of partial embeddings after each vertex of the plan that lists them: what its notes say, without
+    the plan."""
+    query = resolve(graph, source)
+    parts = decompose(query)
+    held = conditions(query, {}).vertices
+    sampled = sampled_order(query, parts, held, counting=False, tails=False, few=False)
+    if sampled is not None:
+        return sampled.estimates
+    return cost.estimates(query, matching_order(query, parts))
+
+
 def _assembled(
     query: Resolved,
     order: tuple[int, ...],
@@ -139,8 +173,9 @@ def _assembled(
     *,
     counting: bool,
     tail: int = 0,
+    expected: tuple[float, ...] | None = None,
 ) -> Plan:
-    """The plan of a matching order."""
+    """The plan of a matching order. expected : partial embeddings after each vertex, where they were sampled."""
     phases, views = build(
         query,
         order,
@@ -158,7 +193,7 @@ def _assembled(
         components=components(query),
         automorphisms=broken.multiplicity,
         restrictions=broken.restrictions,
-        estimates=cost.estimates(query, order),
+        estimates=cost.estimates(query, order) if expected is None else expected,
         warnings=_warnings(query),
         switched_off=switched_off,
         several=may_repeat(query),
@@ -186,7 +221,7 @@ def _gains_by_rank(query: Resolved, broken: Symmetry) -> bool:
     everyone = ((0, query.source.vertex_count),)
     free = all(c.allowed is None and c.ranges == everyone for c in query.candidates)
     views = {e.spec(v) for e in query.edges for v in (e.source, e.target)}
-    size = sum(query.view(spec).neighbours.nbytes for spec in views)
+    size = 4 * sum(query.shape(spec).edges for spec in views)
     small = size <= MOST_RANKED_BYTES
     return free and small and bool(broken.restrictions) and not ranked(query.source).ordered
 

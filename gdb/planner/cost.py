@@ -1,5 +1,4 @@
-"""Estimates from label counts and mean degrees; refined by sampled walks in a later version (thesis
-§2.4)."""
+"""Estimates of small patterns from label counts and mean degrees; large ones are sampled (`gdb.planner.statistics`)."""
 
 from __future__ import annotations
 

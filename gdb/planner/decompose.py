@@ -4,9 +4,9 @@ and its smallest cycle."""
 from __future__ import annotations
 
 from collections import deque
-from dataclasses import dataclass
 
 from gdb.planner.resolve import Resolved
+from gdb.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,12 +6,11 @@ vertices; only where parallel edges exist are edge ids bound and compared.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-
 from gdb.executor.plan import Apart, Twin, ViewSpec
 from gdb.planner.implied import bounds_of
 from gdb.planner.resolve import Edge, Resolved
 from gdb.query_graph import QueryEdge
+from gdb.records import dataclass, replace
 from gdb.storage.adjacency import Direction
 
 
@@ -56,7 +55,7 @@ def conditions(query: Resolved, parallel: dict[int, int]) -> Conditions:
     bound = {e for pair in edges for e in pair}
     for e, edge in enumerate(query.edges):
         test = query.graph.edges[e]
-        simple = query.view(edge.spec(edge.source)).simple
+        simple = query.shape(edge.spec(edge.source)).simple
         if not test.exists and (test.wanted or test.allowed is not None or not simple):
             bound.add(e)
     bound |= {e for c in query.graph.compared for e in c.edges}
@@ -131,7 +130,7 @@ def _edges_differ(
     both = _together(x, y)
     if both is None:
         return
-    if not query.view(both).simple:
+    if not query.shape(both).simple:
         edges.add((e, f))
         return
     either = both.direction is Direction.ANY
@@ -180,7 +179,7 @@ def _apart_anyway(query: Resolved, u: int, v: int) -> bool:
     if query.disjoint(u, v):
         return True
     return v in query.neighbours(u) and any(
-        not query.view(query.edges[e].spec(u)).loops
+        not query.shape(query.edges[e].spec(u)).loops
         for e in query.incident(u)
         if query.edges[e].other(u) == v
     )
@@ -212,7 +211,7 @@ def _surely_different(query: Resolved, u: int, v: int) -> bool:
         spec = query.edges[e].spec(w)
         for f in query.incident(v):
             edge = query.edges[f]
-            alike = edge.other(v) == w and edge.spec(w) == spec and query.view(spec).simple
+            alike = edge.other(v) == w and edge.spec(w) == spec and query.shape(spec).simple
             if e != f and alike and _compared(query, e, f):
                 return True
     return False
@@ -222,7 +221,7 @@ def _induced(query: Resolved) -> tuple[tuple[ViewSpec, int, int, int], ...]:
     """For each pair of query vertices how many data edges of any type may join them: as many as the
     pattern has."""
     spec = ViewSpec((), Direction.ANY)
-    view = query.view(spec)
+    view = query.shape(spec)
     found = []
     n = len(query.candidates)
     for v in range(n):

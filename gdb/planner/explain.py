@@ -54,7 +54,7 @@ def explain(plan: Plan, graph: GraphSource, options: Options, bound: Bound | Non
     """
     notes, name = plan.notes, plan.names
     bound = bound or {}
-    choice = choose(plan, options.device)
+    choice = choose(plan, options.device, graph)
     lines = [
         f"core: {_names(notes.core, name)}   forest: {_names(notes.forest, name)}   "
         f"leaves: {_names(notes.leaves, name)}",
@@ -155,33 +155,43 @@ def _label(plan: Plan, vertex: int) -> str:
 def _nest(graph: GraphSource, plan: Plan, bound: Bound, *, windows: bool) -> list[str]:
     nest = loop_nest(plan, graph, windows=windows)
     lines: list[str] = []
-    tabs = 0
     sampled = () if plan.compares and not windows else plan.notes.bound  # walks are the CPU's
     counted = bound.get(id(plan), _NOTHING)
+    arounds = nest.arounds
+    tabs: dict[int, int] = {-1: 0}  # of what is in a loop
     for k in range(nest.loops):
-        line = "  " * tabs + f"for {_variable(nest, k, plan)} in {_base(nest, k, plan)}:"
+        tab = tabs[arounds[k]]
+        line = "  " * tab + f"for {_variable(nest, k, plan)} in {_base(nest, k, plan)}:"
         line += f"  ~{sampled[k]:.3g}" if k < len(sampled) else ""
         lines.append(line + (f"  ={counted[k]:,}" if k < len(counted) else ""))
-        tabs += 1
+        tabs[k] = tab = tab + 1
         for op in nest.sets:
             if op.depth == k:
                 sign = "&" if op.op is Op.INTERSECT else "-"
                 left, right = _operand(nest, op.left, plan), _operand(nest, op.right, plan)
                 cut = _cut(nest, op.cut, (), plan)
-                lines.append("  " * tabs + f"s{op.slot} = {left} {sign} {right}{cut}")
+                lines.append("  " * tab + f"s{op.slot} = {left} {sign} {right}{cut}")
+        if not nest.counting:
+            continue
+        trees, inner = _tail(nest, plan, k), arounds[: nest.loops].count(k)
+        if inner + bool(trees) > 1:
+            lines.append("  " * tab + "multiply:")
+            tabs[k] = tab = tab + 1
+        if trees or not inner:
+            lines.append("  " * tab + "count " + (" * ".join(trees) or "1"))
     if not nest.counting:
-        return [*lines, "  " * tabs + "write a row"]
-    if not nest.tail:
-        return [*lines, "  " * tabs + "count 1"]
-    return [*lines, "  " * tabs + "count " + " * ".join(_tail(nest, plan))]
+        lines.append("  " * tabs[nest.loops - 1] + "write a row")
+    elif nest.loops == 0:
+        lines.append("count " + " * ".join(_tail(nest, plan, -1)))
+    return lines
 
 
-def _tail(nest: LoopNest, plan: Plan) -> list[str]:
-    """A factor for each root of the tail."""
+def _tail(nest: LoopNest, plan: Plan, loop: int) -> list[str]:
+    """A factor for each root of the tail in a loop."""
     factors: list[str] = []
     paired = False
     for k, node in enumerate(nest.tail):
-        if node.parent >= 0:
+        if node.parent >= 0 or nest.arounds[node.levels[0]] != loop:
             continue
         base = _base(nest, node.levels[0], plan)
         if node.formula is Formula.PAIR:

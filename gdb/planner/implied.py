@@ -9,9 +9,9 @@ null fails every comparison that mentions it, so that what follows holds of all 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 
 from gdb.executor.plan import Compare
+from gdb.records import dataclass, replace
 from gdb.storage.adjacency import I64
 
 _ANY = 1 << 62  # no difference of two values is more, and none less than its negative

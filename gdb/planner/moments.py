@@ -14,12 +14,20 @@ from collections.abc import Iterator
 import numpy as np
 import numpy.typing as npt
 
-from gdb.executor.plan import ViewSpec
-from gdb.planner.resolve import Resolved
+from gdb.executor.plan import Candidates, ViewSpec
+from gdb.planner.resolve import Edge, Resolved
+from gdb.records import dataclass
+from gdb.storage.adjacency import U32
 
 MOST_VERTICES = 8  # all sets of query vertices are looked at
 
 SET_ELEMENT = 0.25  # steps of the kernel for each element of a set operation
+
+
+_FIRST, _MOST = 1 << 13, 1 << 16
+"""Candidates of a vertex that are looked at: the first, and of the others so many at the same distances. Within a
+label vertices are stored by degree, so the hubs are among the first."""
+_DRAWN = 1 << 11  # of their edges, to see which end at candidates of the other end
 
 
 class Moments:
@@ -30,18 +38,37 @@ class Moments:
         self.n = len(query.candidates)
         self.ends = [(e.source, e.target) for e in query.edges]
         self.near = [sum(1 << u for u in query.neighbours(v)) for v in range(self.n)]
-        self._degrees: dict[ViewSpec, npt.NDArray[np.float64]] = {}
+        self._samples: dict[tuple[object, ...], _Sample] = {}
+        self._degrees: dict[tuple[int, ViewSpec], npt.NDArray[np.float64]] = {}
         self._moments: dict[tuple[object, ...], float] = {}
         self._expected: dict[int, float] = {}
         self._plain: dict[int, float] = {}
-        self._seen = [
-            (
-                e.spec(e.source),
-                e.spec(e.target),
-                max(len(query.view(e.spec(e.source)).neighbours), 1),
-            )
-            for e in query.edges
-        ]
+        self._seen = [(e.spec(e.source), e.spec(e.target), self._size(e)) for e in query.edges]
+
+    def _size(self, edge: Edge) -> float:
+        """What the product of both ends' degrees is divided by: the number of edges of the view, if all of them join
+        candidates; else so that one edge alone is expected as often as edges join candidates."""
+        both = ((self._moment(v, (edge.spec(v),)), v) for v in (edge.source, edge.target))
+        (_, one), (most, other) = sorted(both)
+        near = edge.spec(one)
+        view, sample = self.query.view(near), self._sample(one)
+        known = np.flatnonzero(self._degree(one, near))
+        known = known[:: max(1, len(known) // _DRAWN)]
+        degrees = self._degree(one, near)[known].astype(np.int64)
+        at = view.offsets[view.rows_of(sample.vids[known])]
+        at += (np.random.default_rng(0).random(len(known)) * degrees).astype(np.int64)
+        weights = sample.weights[known] * degrees
+        inside = self._sample(other).holds(view.neighbours[at])
+        share = float(weights[inside].sum()) / max(float(weights.sum()), 1.0)
+        return max(most, 1.0) / max(share, 1 / _DRAWN)
+
+    def _sample(self, vertex: int) -> _Sample:
+        """Some candidates of a vertex; the same for vertices with the same candidates."""
+        candidates = self.query.candidates[vertex]
+        key = candidates.ranges, id(candidates.allowed)
+        if key not in self._samples:
+            self._samples[key] = _sample(candidates)
+        return self._samples[key]
 
     # ---- estimates -------------------------------------------------------------------------------
 
@@ -93,28 +120,32 @@ class Moments:
 
     def _moment(self, vertex: int, specs: tuple[ViewSpec, ...]) -> float:
         """Sum over a vertex's candidates of the product of their degrees."""
-        candidates = self.query.candidates[vertex]
-        key = (candidates.ranges, id(candidates.allowed), specs)
+        sample = self._sample(vertex)
+        key = (id(sample), specs)
         if key not in self._moments:
-            product: npt.NDArray[np.float64] | float = 1.0
+            product = sample.weights
             for spec in specs:
-                product = product * self._degree(spec)
-            values = np.asarray(product)
-            if candidates.allowed is not None:
-                found = float(values[candidates.allowed].sum())
-            else:
-                found = float(sum(values[a:b].sum() for a, b in candidates.ranges))
-            self._moments[key] = found
+                product = product * self._degree(vertex, spec)
+            self._moments[key] = float(product.sum())
         return self._moments[key]
 
-    def _degree(self, spec: ViewSpec) -> npt.NDArray[np.float64]:
-        """Degree of every vid in a view, f64[vertices]."""
-        if spec not in self._degrees:
-            view = self.query.view(spec)
-            found = np.zeros(self.query.source.vertex_count, np.float64)
-            found[view.vids()] = np.diff(view.offsets)
-            self._degrees[spec] = found
-        return self._degrees[spec]
+    def _degree(self, vertex: int, spec: ViewSpec) -> npt.NDArray[np.float64]:
+        """Degree of each candidate of a vertex's sample in a view."""
+        sample = self._sample(vertex)
+        key = id(sample), spec
+        if key not in self._degrees:
+            found = self._degrees[key] = np.zeros(len(sample.vids), np.float64)
+            places, degrees = self.query.view(spec).present(sample.vids)
+            found[places] = degrees
+        return self._degrees[key]
+
+    def _roots(self, vertex: int) -> float:
+        """Number of the candidates that have a row in all views that are read from them."""
+        sample = self._sample(vertex)
+        there = np.ones(len(sample.vids), np.bool_)
+        for e in self.query.incident(vertex):
+            there &= self._degree(vertex, self.query.edges[e].spec(vertex)) > 0
+        return float(sample.weights[there].sum())
 
     # ---- costs -----------------------------------------------------------------------------------
 
@@ -122,7 +153,7 @@ class Moments:
         """For every connected set of vertices the cheapest order to loop over it, with its steps: the
         bindings, and the set operations that each makes possible, also for vertices that come after."""
         best: dict[int, tuple[float, tuple[int, ...]]] = {
-            1 << v: (float(self.query.candidates[v].count), (v,)) for v in range(self.n)
+            1 << v: (self._roots(v), (v,)) for v in range(self.n)
         }
         frontier = list(best)
         while frontier:
@@ -158,18 +189,28 @@ class Moments:
         return cost
 
     def tail(self, loops: int) -> float:
-        """Steps to count what is left of the query graph as a forest below the loops."""
+        """Steps to count what is left of the query graph as a forest below the loops: each time that these are bound,
+        the edges that are reached from them, at most all of them."""
         within = self.between(loops, loops)
-        cost = self.expected(within) if within else float(1)
+        times = self.expected(within) if within else self._roots(loops.bit_length() - 1)
+        cost = times
         rest = (1 << self.n) - 1 & ~loops
-        for e, (u, v) in enumerate(self.ends):
-            if rest >> u & 1 and rest >> v & 1:
-                ways = [
-                    self.expected(within | self.between(loops, 1 << p) | 1 << e)
-                    for p in (u, v)
-                    if self.near[p] & loops
-                ]
-                cost += SET_ELEMENT * min(ways, default=self.expected(1 << e))
+        ways = {
+            p: self.between(loops, 1 << p) for p in range(self.n) if self.near[p] & rest & ~loops
+        }
+        reached = {p: within | way for p, way in ways.items() if rest >> p & 1 and way}
+        left = {e for e, (u, v) in enumerate(self.ends) if rest >> u & 1 and rest >> v & 1}
+        while left:
+            here = [e for e in left if any(p in reached for p in self.ends[e])]
+            for e in here or left:
+                paths = [reached[p] | 1 << e for p in self.ends[e] if p in reached]
+                found = min(map(self.expected, paths), default=self.expected(1 << e))
+                cost += SET_ELEMENT * min(found, times * self.expected(1 << e))
+            for e in here:
+                for p, other in (self.ends[e], self.ends[e][::-1]):
+                    if p in reached:
+                        reached.setdefault(other, reached[p] | 1 << e)
+            left = left - set(here) if here else set()
         return cost
 
     def leaves_forest(self, loops: int) -> bool:
@@ -188,3 +229,52 @@ class Moments:
                 return False
             left &= ~(1 << leaf)
         return True
+
+
+def bits(mask: int) -> list[int]:
+    """The vertices of a mask, ascending."""
+    found = []
+    while mask:
+        low = mask & -mask
+        found.append(low.bit_length() - 1)
+        mask ^= low
+    return found
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Sample:
+    """Candidates of a query vertex, u32[n] ascending, and for how many of them each stands, f64[n]."""
+
+    of: Candidates
+    vids: U32
+    weights: npt.NDArray[np.float64]
+
+    def holds(self, vids: U32) -> npt.NDArray[np.bool_]:
+        """Which vids are candidates, bool[k]."""
+        found: npt.NDArray[np.bool_]
+        if self.of.allowed is not None:
+            found = np.searchsorted(self.of.allowed, vids, "right") > np.searchsorted(
+                self.of.allowed, vids
+            )
+            return found
+        bounds = np.array(self.of.ranges, np.int64).reshape(-1)
+        found = np.searchsorted(bounds, vids, "right") % 2 == 1
+        return found
+
+
+def _sample(candidates: Candidates) -> _Sample:
+    parts: list[U32] = []
+    weights: list[npt.NDArray[np.float64]] = []
+    if candidates.allowed is not None:
+        pieces = [candidates.allowed]
+    else:
+        pieces = [np.arange(a, b, dtype=np.uint32) for a, b in candidates.ranges]
+    for piece in pieces:
+        step = -(-len(piece) // _MOST)
+        first = len(piece) if step == 1 else _FIRST
+        parts += [piece[:first], piece[first::step]]
+        rest = len(piece) - first
+        shares = [1.0, rest / max(len(parts[-1]), 1)]
+        weights += [np.full(len(p), w) for p, w in zip(parts[-2:], shares, strict=True)]
+    none = np.zeros(0, np.uint32)
+    return _Sample(candidates, np.concatenate([none, *parts]), np.concatenate([[], *weights]))

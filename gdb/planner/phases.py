@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 
 from gdb.executor.plan import (
     Arc,
@@ -23,6 +22,7 @@ from gdb.planner.decompose import Decomposition
 from gdb.planner.distinct import Conditions
 from gdb.planner.implied import Implied
 from gdb.planner.resolve import Resolved
+from gdb.records import dataclass, field
 
 MAX_GROUP = 8
 

@@ -10,7 +10,6 @@ which some pairs of S are equal; these are the embeddings of Q with such pairs m
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -19,6 +18,7 @@ from gdb.planner.distinct import Conditions
 from gdb.planner.resolve import Edge, Resolved
 from gdb.planner.symmetry import Automorphisms
 from gdb.query_graph import MatchMode, QueryEdge, QueryGraph, QueryVertex
+from gdb.records import dataclass, replace
 from gdb.storage.adjacency import Direction
 
 Pairs = frozenset[tuple[int, int]]
@@ -65,7 +65,7 @@ def problem_of(query: Resolved, conditions: Conditions) -> Problem | None:
     if query.graph.compared:
         return None
     for edge in query.edges:
-        view = query.view(edge.spec(edge.source))
+        view = query.shape(edge.spec(edge.source))
         if edge.source == edge.target or not view.simple or view.loops:
             return None
     pairs = frozenset((min(p), max(p)) for p in conditions.vertices)

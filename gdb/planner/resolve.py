@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import weakref
-from dataclasses import dataclass, field
 from typing import Protocol
 
 import numpy as np
@@ -11,7 +10,8 @@ import numpy as np
 from gdb.executor.plan import Candidates, ViewSpec
 from gdb.executor.source import GraphSource
 from gdb.query_graph import QueryEdge, QueryGraph, QueryVertex
-from gdb.storage.adjacency import Adjacency, Direction
+from gdb.records import dataclass, field
+from gdb.storage.adjacency import Adjacency, Direction, Shape
 
 Ranges = tuple[tuple[int, int], ...]
 
@@ -31,6 +31,10 @@ class PlannerSource(GraphSource, Protocol):
 
     @property
     def groups(self) -> tuple[Group, ...]: ...
+
+    def shape(self, types: tuple[str, ...], direction: Direction) -> Shape:
+        """How large the adjacency of these types is."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +91,7 @@ class Resolved:
     _views: dict[ViewSpec, Adjacency] = field(
         init=False, repr=False, compare=False, default_factory=dict
     )
-    _means: dict[ViewSpec, float] = field(
+    _shapes: dict[ViewSpec, Shape] = field(
         init=False, repr=False, compare=False, default_factory=dict
     )
     _shares: dict[int, list[tuple[int, float]]] = field(
@@ -110,13 +114,17 @@ class Resolved:
             self._views[spec] = self.source.adjacency(spec.types, spec.direction)
         return self._views[spec]
 
+    def shape(self, spec: ViewSpec) -> Shape:
+        """How large a view is."""
+        found = self._shapes.get(spec)
+        if found is None:
+            found = self._shapes[spec] = self.source.shape(spec.types, spec.direction)
+        return found
+
     def mean_degree(self, spec: ViewSpec) -> float:
         """Mean length of the lists of a view."""
-        found = self._means.get(spec)
-        if found is None:
-            view = self.view(spec)
-            found = self._means[spec] = len(view.neighbours) / max(view.rows, 1)
-        return found
+        shape = self.shape(spec)
+        return shape.edges / max(shape.rows, 1)
 
     def shares(self, vertex: int) -> list[tuple[int, float]]:
         """For each query edge to another vertex that vertex, and the share of the possible ends at `vertex` that one
@@ -128,7 +136,7 @@ class Resolved:
                 edge = self.edges[e]
                 other = edge.other(vertex)
                 if other != vertex:
-                    ends = self.view(edge.spec(vertex)).rows
+                    ends = self.shape(edge.spec(vertex)).rows
                     mean = self.mean_degree(edge.spec(other))
                     found.append((other, min(1.0, mean / max(ends, 1))))
         return found

@@ -14,7 +14,6 @@ import math
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from gdb.errors import LimitExceeded
@@ -26,6 +25,7 @@ from gdb.planner.moments import MOST_VERTICES, Moments
 from gdb.planner.order import joined
 from gdb.planner.problem import Pairs, Problem, different, quotients
 from gdb.planner.symmetry import Automorphisms, Symmetry, break_symmetry, orbit_of
+from gdb.records import dataclass, field, replace
 
 if TYPE_CHECKING:
     from gdb.executor.cpu.sample import Estimate

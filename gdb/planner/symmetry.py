@@ -10,12 +10,12 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 
 from gdb.errors import LimitExceeded
 from gdb.executor.plan import Twin
 from gdb.planner.distinct import clauses
 from gdb.planner.resolve import Edge, Resolved
+from gdb.records import dataclass
 from gdb.storage.adjacency import Direction
 
 MAX_TWINS = 5040
@@ -64,6 +64,8 @@ class Automorphisms:
         ]
         self.colour: list[Colour] = [self._colour(v) for v in range(self.n)]
         self.steps = 0
+        self._alike: dict[tuple[int, int, tuple[object, ...]], list[int]] | None = None
+        self._from_source: list[tuple[object, ...]] = []
 
     def _colour(self, v: int) -> Colour:
         # by what the pattern says, not by what it finds: which subgraphs are one must not depend on
@@ -179,18 +181,29 @@ class Automorphisms:
 
     def edge_image(self, image: tuple[int, ...]) -> tuple[int, ...]:
         """Where an automorphism takes each query edge; parallel alike edges keep their order."""
+        if self._alike is None:
+            self._alike = self._edges_by_colour()
         taken: set[int] = set()
         found: list[int] = []
-        for e, edge in enumerate(self.query.edges):
-            u, v = image[edge.source], image[edge.target]
-            wanted = self._edge_colour(e, edge.source, set())
-            for f in self.query.incident(u):
-                to = self.query.edges[f]
-                if f not in taken and to.other(u) == v and self._edge_colour(f, u, set()) == wanted:
+        for edge, colour in zip(self.query.edges, self._from_source, strict=True):
+            for f in self._alike.get((image[edge.source], image[edge.target], colour), ()):
+                if f not in taken:
                     taken.add(f)
                     found.append(f)
                     break
         return tuple(found)
+
+    def _edges_by_colour(self) -> dict[tuple[int, int, tuple[object, ...]], list[int]]:
+        """The edges from u to v that look alike from u."""
+        found: dict[tuple[int, int, tuple[object, ...]], list[int]] = {}
+        for e, edge in enumerate(self.query.edges):
+            for u in {edge.source, edge.target}:
+                key = u, edge.other(u), self._edge_colour(e, u, set())
+                found.setdefault(key, []).append(e)
+        self._from_source = [
+            self._edge_colour(e, edge.source, set()) for e, edge in enumerate(self.query.edges)
+        ]
+        return found
 
 
 def break_symmetry(

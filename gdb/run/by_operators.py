@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from gdb import limits
@@ -21,7 +20,7 @@ from gdb.errors import GdbError, LimitExceeded, ReadOnlyError
 from gdb.language.clauses import Unwind
 from gdb.language.syntax import Call, Parameter
 from gdb.logical.operators import Apply, Operator
-from gdb.logical.text import operator_lines, plan_lines
+from gdb.records import dataclass, replace
 from gdb.run.options import half_of_memory
 
 if TYPE_CHECKING:
@@ -31,6 +30,7 @@ if TYPE_CHECKING:
     from gdb.physical.optional_counts import OptionalCounts
     from gdb.physical.rows.batches import Batches
     from gdb.physical.rows.context import Context, Spent
+    from gdb.physical.rows.kept import KeptPatterns
     from gdb.physical.rows.run import Answer
     from gdb.run.request import Clock, Request
     from gdb.storage.snapshot import Snapshot
@@ -53,7 +53,7 @@ class Planned:
 
     why : it is not one pattern and its tail. warnings : of the check. explain, profile : whether its plan is the
     answer. refused : whether it is known already that not all of it is for columns.
-    counts : that it begins with, where they are kept.
+    counts : that it begins with, where they are kept. kept : what earlier runs found of its operators.
     """
 
     plan: Plan
@@ -63,6 +63,7 @@ class Planned:
     profile: bool = False
     refused: bool = False
     counts: OptionalCounts | None = None
+    kept: KeptPatterns | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +112,7 @@ def answered(
         return found
 
     if asked.explain:
-        context = _context(request, snapshot, None, clock)
+        context = _context(request, snapshot, None, clock, asked.kept)
         lines = _explained(asked, _chosen(request, asked, context, refuse))
         return Result.of_lines("plan", lines, Summary(dict(clock.seconds), "", len(lines)))
     if not changes_graph:
@@ -242,15 +243,18 @@ def _tried(
     """few : whether the run may be bounded; None where it met more rows."""
     from gdb.physical.rows.run import TooMany
 
-    context = _context(request, snapshot, changes, clock)
-    try:
-        choice = clock.step("plan", lambda: _chosen(request, asked, context, refuse, few))
-        context.spent = {} if asked.profile else None
-        return _run(request, asked, context, choice, clock)
-    except TooMany:
-        return None
-    finally:
-        context.graph.release()
+    context = _context(request, snapshot, changes, clock, asked.kept)
+    with (
+        garbage.rarely()
+    ):  # until the rows and elements are gone: else the collector goes through them once more
+        try:
+            choice = clock.step("plan", lambda: _chosen(request, asked, context, refuse, few))
+            context.spent = {} if asked.profile else None
+            return _run(request, asked, context, choice, clock)
+        except TooMany:
+            return None
+        finally:
+            context.graph.release()
 
 
 def _run(request: Request, asked: Planned, context: Context, choice: Choice, clock: Clock) -> _Made:
@@ -265,7 +269,7 @@ def _run(request: Request, asked: Planned, context: Context, choice: Choice, clo
             answer = ColumnAnswer(found.answer, context.graph.snapshot)
             return _Made(answer, context, choice, choice.why, chain.warnings, tuple(found.lines))
         choice = replace(choice, why=f"{choice.why}; over columns it failed: {found.message}")
-    with context.allowance, _not_too_deep(), garbage.rarely():
+    with context.allowance, _not_too_deep():
         over_rows = clock.step("run", lambda: _ran(context, asked.plan, choice, request))
         rows = clock.step("tail", lambda: _given(over_rows))
     return _Made(RowAnswer(over_rows.columns, rows), context, choice, choice.why)
@@ -316,9 +320,11 @@ def _context(
     snapshot: Snapshot,
     changes: Changes | None,
     clock: Clock,
+    kept: KeptPatterns | None,
 ) -> Context:
     from gdb.physical.rows.context import Context
     from gdb.physical.rows.graph import Graph
+    from gdb.physical.rows.kept import KeptPatterns
     from gdb.physical.rows.values import taken
 
     memory = half_of_memory() if request.memory is None else request.memory
@@ -333,6 +339,7 @@ def _context(
         allowance,
         import_root=request.import_root,
         procedures=request.procedures,
+        kept=kept or KeptPatterns(),
     )
 
 
@@ -343,6 +350,8 @@ def _explained(
     asked: Planned, choice: Choice, spent: Mapping[int, Spent] | None = None
 ) -> list[str]:
     """The operators, and where they run. spent : of those that ran over rows."""
+    from gdb.logical.text import operator_lines, plan_lines
+
     first = choice.first
     notes = {} if spent is None else _notes(asked.plan, spent)
 

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import difflib
 import math
 import numbers
 import os
 import re
-from collections.abc import Collection, Hashable, Mapping, Sequence
+from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from datetime import date, datetime, time, timedelta
 from functools import cache
@@ -59,9 +58,16 @@ def match_mode(text: str) -> MatchMode:
     name = " ".join(text.upper().split())
     if name in MATCH_MODES:
         return MATCH_MODES[name]
-    close = difflib.get_close_matches(name, MATCH_MODES, 1)
-    hint = f"Did you mean {close[0]!r}?" if close else _known_modes()
+    hint = _meant(name, MATCH_MODES) or _known_modes()
     raise NameProblem(f"there is no match mode {text!r}.", hint)
+
+
+def _meant(name: str, choices: Iterable[str]) -> str:
+    """The question whether the nearest choice is meant; "" where none is near."""
+    import difflib  # of a wrong name alone
+
+    close = difflib.get_close_matches(name, [*choices], 1)
+    return f"Did you mean {close[0]!r}?" if close else ""
 
 
 def _known_modes() -> str:
@@ -77,10 +83,7 @@ def one_of(name: str, value: object, choices: Collection[str]) -> None:
     """
     if isinstance(value, str) and value in choices:
         return
-    close = difflib.get_close_matches(str(value), choices, 1)
-    hint = (
-        f"Did you mean {close[0]!r}?" if close else f"Use one of {', '.join(map(repr, choices))}."
-    )
+    hint = _meant(str(value), choices) or f"Use one of {', '.join(map(repr, choices))}."
     raise NameProblem(f"{name}={value!r} is not a choice.", hint)
 
 

@@ -4,9 +4,8 @@ know that, or what was asked for is run again and done twice.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from gdb.errors import Cancelled
+from gdb.records import dataclass
 
 
 @dataclass(slots=True)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Hashable, Sequence
-from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -21,6 +20,7 @@ from gdb.errors import (
 from gdb.executor import run as executor
 from gdb.executor import tail as tails
 from gdb.physical import counting
+from gdb.records import replace
 from gdb.run.options import kind_of
 from gdb.run.request import Clock, Request
 from gdb.run.statements import Refusal, Statement, Statements
@@ -150,7 +150,7 @@ def _on_device(
         statement = _with_values(request, known, snapshot, clock)
     plan, tail = statement.plan, statement.tail
     picks = _picks(statement, snapshot)
-    device = executor.choose(plan, request.device).device
+    device = executor.choose(plan, request.device, snapshot).device
     profile = executor.Profile()
     options = request.options(clock.left(), profile)
     found = clock.step(
@@ -280,7 +280,8 @@ def _by_operators(
     plan = clock.step("plan", lambda: statements.texts.planned(*known))
     flags = query.explain, query.profile, refusal.columns
     counts = None if request.parameters else statements.counts(_key(request), snapshot)
-    asked = Planned(plan, refusal.why, warnings, *flags, counts=counts)
+    patterns = statements.texts.patterns(query, plan, request.mode)
+    asked = Planned(plan, refusal.why, warnings, *flags, counts=counts, kept=patterns)
     keep = partial(statements.refuse, _key(request), snapshot)
     if refusal.lasting and not refusal.columns:
         keep(refusal)
@@ -332,8 +333,9 @@ def _planned(request: Request, bound: BoundQuery, snapshot: Snapshot) -> Plan:
             make = partial(make, effort=replace(EFFORT, longest=longest))
         listed = make(few=tail.row_limit is not None)
         root = tail.tallied_vertex
-        tallies = None if root is None else counting.tally_plan(bound.graph, snapshot, listed, root)
-        return tallies or listed
+        if root is None:
+            return listed
+        return counting.tally_plan(bound.graph, snapshot, listed.notes.estimates, root) or listed
     # one row of each value is enough, whichever; twins would have to be written out first
     off = frozenset({"symmetry"})
     return make_plan(bound.graph, snapshot, counting=False, switched_off=off)
@@ -377,10 +379,10 @@ def ran(
 ) -> Result:
     """The result of a statement. Raises as `answer`."""
     plan, tail, given = statement.plan, statement.tail, statement.given
-    device = executor.choose(plan, request.device).device
+    device = executor.choose(plan, request.device, snapshot).device
     if profile is None and device != "cpu":
         profile = executor.Profile()
-    options = request.options(clock.left(), profile)
+    options = request.options(clock.left(), profile, device)
 
     numbers: I64 | None = None
 
@@ -409,7 +411,7 @@ def ran(
         lost = (f"{device} gave up, so the query ran on the CPU: {error}",)
         _log.warning(lost[0])
         device = "cpu"
-        options = replace(request, device=device).options(clock.left(), profile)
+        options = request.options(clock.left(), profile, device)
         parts, embeddings = clock.step("run", match)
     if isinstance(parts, int):
         answer = tails.finish(tail, parts)

@@ -6,13 +6,13 @@ import threading
 import time
 from collections.abc import Callable, Mapping
 from contextvars import Token
-from dataclasses import dataclass, field
 from types import TracebackType
 from typing import TYPE_CHECKING, Self, TypeAlias, TypeVar
 
 from gdb.base.usage import Usage
 from gdb.errors import QueryTimeout
 from gdb.limits import NONE, OF_DATABASE
+from gdb.records import dataclass, field
 from gdb.run.outcome import Outcome
 
 if TYPE_CHECKING:
@@ -55,12 +55,16 @@ class Request:
     outcome: Outcome = field(default_factory=Outcome)
 
     def options(
-        self, timeout: float | None, profile: executor.Profile | None = None
+        self,
+        timeout: float | None,
+        profile: executor.Profile | None = None,
+        device: str | None = None,
     ) -> executor.Options:
-        """How its patterns are run. timeout : seconds that are left."""
+        """How its patterns are run. timeout : seconds that are left. device : the one chosen, None: as it was asked."""
         from gdb.executor.run import Options  # `import gdb` stays light
 
-        return Options(self.device, self.threads, self.memory, timeout, self.cancel, profile)
+        device = self.device if device is None else device
+        return Options(device, self.threads, self.memory, timeout, self.cancel, profile)
 
 
 @dataclass(slots=True)

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from gdb.base import forks, waiting
+from gdb.records import dataclass, replace
 from gdb.run.texts import Texts
 
 if TYPE_CHECKING:

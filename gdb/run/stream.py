@@ -11,7 +11,6 @@ import threading
 import weakref
 from collections import deque
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, TypeVar
 
@@ -25,6 +24,7 @@ from gdb.executor import run as executor
 from gdb.executor import tail as tails
 from gdb.language.parser import parse
 from gdb.language.suspects import suspected
+from gdb.records import dataclass, replace
 from gdb.run.interrupt import Cancel, run_interruptibly
 from gdb.run.outcome import Outcome
 from gdb.run.pipeline import answer, ran
@@ -287,7 +287,7 @@ def _by_part(
     request: Request, statement: Statement, snapshot: Snapshot, clock: Clock, pipe: Pipe
 ) -> Summary:
     plan, tail = statement.plan, statement.tail
-    device = executor.choose(plan, request.device).device
+    device = executor.choose(plan, request.device, snapshot).device
     profile = executor.Profile()
     options = request.options(clock.left(), profile)
     rows, lock, most = 0, threading.Lock(), limits.rows()

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from gdb.language.clauses import Query
     from gdb.language.procedures import Procedure
     from gdb.logical.operators import Plan
+    from gdb.physical.rows.kept import KeptPatterns
     from gdb.query_graph import MatchMode
 
 MOST = 256
@@ -33,6 +34,7 @@ class Texts:
         self._queries: OrderedDict[str, Query] = OrderedDict()
         self._warnings: dict[str, dict[frozenset[str], tuple[str, ...]]] = {}
         self._plans: dict[str, dict[MatchMode, Plan]] = {}
+        self._patterns: dict[str, dict[MatchMode, KeptPatterns]] = {}
         self._length = 0
 
     def forked(self) -> None:
@@ -58,6 +60,7 @@ class Texts:
                 self._length -= len(oldest)
                 self._warnings.pop(oldest, None)
                 self._plans.pop(oldest, None)
+                self._patterns.pop(oldest, None)
         return query
 
     def checked(
@@ -95,6 +98,18 @@ class Texts:
             if self._keeps(query):
                 self._plans.setdefault(query.text, {})[mode] = found
         return found
+
+    def patterns(self, query: Query, plan: Plan, mode: MatchMode) -> KeptPatterns:
+        """What earlier runs of a plan found of its operators."""
+        from gdb.physical.rows.kept import KeptPatterns
+
+        with self._lock:
+            known = self._patterns.get(query.text, {}).get(mode)
+            if known is None:
+                known = KeptPatterns(plan)
+                if self._plans.get(query.text, {}).get(mode) is plan:
+                    self._patterns.setdefault(query.text, {})[mode] = known
+        return known
 
     def _keeps(self, query: Query) -> bool:
         """Whether what is found of a query may be kept: not of a CALL, perhaps of a procedure, as these come and go."""

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Literal
 
 import numpy as np
 
 from gdb.base import waiting
 from gdb.errors import ImportFailed
+from gdb.records import dataclass, field
 from gdb.storage.build import check_text, spool_of, spool_table
 from gdb.storage.importer.header import names_of
 from gdb.storage.importer.properties import Properties, Source, Spot

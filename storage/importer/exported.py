@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import os
-from dataclasses import replace
 from pathlib import Path
 
 from gdb.errors import ImportFailed
+from gdb.records import replace
 from gdb.storage import contents
 from gdb.storage.contents import ExportedColumn, ExportedFile
 from gdb.storage.importer.csv_graph import Naming

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
 from gdb.errors import ImportFailed
+from gdb.records import dataclass
 from gdb.storage.importer.compressed import bytes_read, damaged
 from gdb.storage.importer.detect import open_input
 from gdb.storage.importer.number_lines import BOM, LONGEST, integer_fault, shown, too_long

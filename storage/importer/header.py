@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass, replace
 
 from gdb.errors import ImportFailed
+from gdb.records import dataclass, replace
 from gdb.storage.model import LIST_OF, Kind
 
 _FIELD = re.compile(

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
 from os import PathLike, fspath
 from pathlib import Path
 from typing import NamedTuple
 
 from gdb.errors import ImportFailed
+from gdb.records import dataclass, replace
 from gdb.storage import contents
 from gdb.storage.arrow_arrays import ArrowStream, is_stream
 from gdb.storage.importer import csv_graph, exported

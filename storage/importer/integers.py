@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 
 from gdb.base import waiting
-from gdb.base.machine.compile import compiled
+from gdb.base.machine.compile import compiled, together
 from gdb.base.machine.cores import cores
 from gdb.base.machine.memory import load_i64, load_u8, store_i64
 from gdb.errors import Cancelled
@@ -92,8 +92,7 @@ def _count_newlines(text: int, words: int) -> int:
     return found
 
 
-_parse = compiled(_parse_part, entry=True)
-_count = compiled(_count_newlines, entry=True)
+_parse, _count = together(_parse_part, _count_newlines)
 
 
 def parsed(

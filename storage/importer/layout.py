@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from gdb.errors import ImportFailed
+from gdb.records import dataclass
 from gdb.storage.importer.detect import delimiter_of
 from gdb.storage.importer.header import (
     Field,

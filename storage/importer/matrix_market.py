@@ -10,13 +10,13 @@ from __future__ import annotations
 import re
 import zlib
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
 
 import numpy as np
 
 from gdb.errors import ImportFailed
+from gdb.records import dataclass
 from gdb.storage.importer import number_lines
 from gdb.storage.importer.compressed import damaged
 from gdb.storage.importer.detect import MATRIX_MARKET, open_input

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeAlias
 
 from gdb.errors import Cancelled
+from gdb.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import numbers
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from datetime import date, timedelta
 from typing import Any, Protocol, TypeGuard, TypeVar, cast
 
 import numpy as np
 
 from gdb.errors import ImportFailed
+from gdb.records import dataclass, field
 from gdb.storage import temporal
 from gdb.storage.importer.report import FileReport
 from gdb.storage.importer.spaces import Ids

@@ -6,7 +6,6 @@ import re
 import warnings
 import zlib
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
 
@@ -14,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gdb.errors import ImportFailed
+from gdb.records import dataclass
 from gdb.storage.importer.compressed import bytes_read, damaged
 from gdb.storage.importer.report import Fault, FileReport, Rejects
 

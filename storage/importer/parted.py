@@ -9,11 +9,11 @@ from __future__ import annotations
 import glob
 import re
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
 from os import PathLike, fspath
 from pathlib import Path
 
 from gdb.errors import ImportFailed
+from gdb.records import dataclass, replace
 from gdb.storage.importer.csv_graph import Naming
 from gdb.storage.importer.detect import delimiter_of, head, is_parquet
 from gdb.storage.importer.header import ROLES, looks_like_header

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import io
 from collections.abc import Collection, Iterator
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
 
+from gdb.records import dataclass, field
 from gdb.storage.importer.detect import open_input
 
 _WIDEST = 1 << 16  # characters of a record that are kept: an open quote can swallow the file

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from gdb.errors import ImportFailed
+from gdb.records import dataclass, field, replace
 from gdb.storage.importer.values import is_text_of
 from gdb.storage.kinds import ROUNDED, inexact, is_empty, joined
 from gdb.storage.model import WIDER, Column, Kind, VertexTable

@@ -6,11 +6,12 @@ import csv
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import astuple, dataclass, field, fields
+from dataclasses import astuple, fields
 from pathlib import Path
 from typing import Literal
 
 from gdb.errors import ImportFailed, LinesSkipped
+from gdb.records import dataclass, field
 
 LOUD = 0.01  # more than this share of skipped rows is worth a warning
 

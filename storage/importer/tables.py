@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Self, TypeVar
 
@@ -13,6 +12,7 @@ import numpy.typing as npt
 
 from gdb.base.closing import Closing
 from gdb.errors import ImportFailed
+from gdb.records import dataclass, replace
 from gdb.storage import temporal
 from gdb.storage.engine import Engine, run, stream_errors, tell_progress
 from gdb.storage.importer import values

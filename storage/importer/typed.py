@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from gdb.errors import ImportFailed
+from gdb.records import dataclass, replace
 from gdb.storage import temporal
 from gdb.storage.engine import SQL_TYPES
 from gdb.storage.importer.header import Field, parse_header

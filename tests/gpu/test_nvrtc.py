@@ -81,6 +81,10 @@ SHAPES = {
     "clique": ((0, 1), (0, 2), (0, 3), (1, 2), (1, 3), (2, 3)),  # a local graph
     "timed": ((0, 1), (1, 2), (0, 2)),  # edges are compared
     "house": ((0, 1), (1, 2), (2, 3), (3, 0), (0, 4), (1, 4)),  # pushes from two children
+    "cliques": (  # which branches
+        *((0, 1), (0, 2), (0, 3), (1, 2), (1, 3), (2, 3)),
+        *((0, 4), (0, 5), (0, 6), (4, 5), (4, 6), (5, 6)),
+    ),
 }
 
 
@@ -99,6 +103,7 @@ def test_special_kernels_compile(shape: str, architecture: int) -> None:
     query = QueryGraph(vertices, edges, REPEATABLE_ELEMENTS, compared=compared)
     placed = Stage(prepare(planner.plan(query, graph, counting=True), graph), Share(0), NO_COLUMNS)
     placed.shape(SHARED)
+    assert placed.tables.branches == (shape == "cliques")
     source = special.source_of(placed)
     assert ("#define SPECIAL_LOCAL" in source) == (shape == "clique")
     code, log = compiled_here(source, architecture)

@@ -16,6 +16,7 @@ import pytest
 
 from gdb.base.machine import cache
 from gdb.base.machine import compile as machine
+from gdb.base.machine import translate as translation
 from gdb.base.machine.compile import compiled
 from gdb.base.machine.translate import translate
 from tests.hostile.users import NOBODY, STRANGER, as_root, everybodys_folder, give, ran
@@ -44,7 +45,7 @@ def compilations(monkeypatch: pytest.MonkeyPatch) -> list[str]:
         seen.append(function.__name__)
         return translate(function)
 
-    monkeypatch.setattr(machine, "translate", watched)
+    monkeypatch.setattr(translation, "translate", watched)
     return seen
 
 
@@ -54,7 +55,7 @@ def answer() -> int:
 
 
 def entry() -> cache.Entry:
-    found = machine._entry(_add, machine.llvm.get_host_cpu_name(), machine._features())
+    found = machine._entry((_add,), machine.llvm.get_host_cpu_name(), machine._features())
     assert found is not None
     return found
 

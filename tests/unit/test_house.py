@@ -11,6 +11,7 @@ import pytest
 
 MOST_LINES = 500
 ROOMS = ("gdb", "storage", "executor", "repl")
+MADE_LATER = {"dataclass", "field", "replace"}
 
 
 def sources(repository: Path) -> list[Path]:
@@ -47,6 +48,17 @@ def test_no_module_is_a_drawer(repository: Path) -> None:
         path for path in sources(repository) if path.stem in drawers or "_fast_path" in path.stem
     ]
     assert not found, "name a module by what it does"
+
+
+def test_no_room_compiles_methods_before_they_are_called(repository: Path) -> None:
+    """`gdb.records` says what the decorator of the standard library costs each process."""
+    costly = []
+    for path in sources(repository):
+        if path.relative_to(repository).parts[0] in ROOMS and path.stem != "records":
+            for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+                if isinstance(node, ast.ImportFrom) and node.module == "dataclasses":
+                    costly += [path for name in node.names if name.name in MADE_LATER]
+    assert not costly, "import it from gdb.records"
 
 
 def test_every_module_says_what_it_is(repository: Path) -> None:

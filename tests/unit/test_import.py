@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -42,19 +43,68 @@ def test_the_public_names_import_nothing_heavy(repository: Path, name: str) -> N
     assert not modules_after(f"from gdb import {name}", repository).intersection(HEAVY)
 
 
-def test_a_count_needs_neither_duckdb_nor_arrow(repository: Path, tmp_path: Path) -> None:
+@pytest.fixture(scope="module")
+def ring(repository: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A store of three people in a ring."""
+    store = tmp_path_factory.mktemp("import") / "ring.gdb"
+    people = "UNWIND range(0, 2) AS i CREATE (:P {id: i, name: 'p' + toString(i)})"
+    joined = "MATCH (a:P), (b:P) WHERE b.id = (a.id + 1) % 3 CREATE (a)-[:R]->(b)"
+    program = f"import gdb; db = gdb.connect({str(store)!r})"
+    for text in (people, joined):
+        program += f"; db.execute({text!r})"
+    modules_after(f"{program}; db.compact(); db.close()", repository)
+    return store
+
+
+COLUMNS = {"duckdb", "sqlglot", "nanoarrow"}
+MACHINE_CODE = {"llvmlite"}
+
+
+@pytest.mark.parametrize(
+    ("query", "answer", "needed", "not_needed"),
+    [
+        ("MATCH (a)--(b)--(c) RETURN count(*)", (6,), MACHINE_CODE, COLUMNS),
+        ("MATCH (a:P {id: 1}) RETURN a.name, a.id", ("p1", 1), MACHINE_CODE, COLUMNS),
+        ("MATCH (a:P) RETURN a.name AS n LIMIT 0", None, set(), {"duckdb", "sqlglot"}),
+        ("CREATE (a:P {id: 3}) RETURN a.id", (3,), set(), COLUMNS | MACHINE_CODE),
+        ("MATCH (a)-->(b) RETURN a.id % 1, sum(b.id)", (0, 3), COLUMNS | MACHINE_CODE, set()),
+    ],
+)
+def test_an_answer_waits_for_what_it_needs_alone(
+    repository: Path,
+    tmp_path: Path,
+    ring: Path,
+    query: str,
+    answer: tuple[object, ...] | None,
+    needed: set[str],
+    not_needed: set[str],
+) -> None:
     """The first answer of a process waits for what it imports."""
-    store = tmp_path / "ring.gdb"
-    (tmp_path / "ring.txt").write_text("0 1\n1 2\n2 0\n")
-    modules_after(
-        f"import gdb; gdb.connect({str(store)!r}).load({str(tmp_path / 'ring.txt')!r})", repository
+    store = shutil.copytree(ring, tmp_path / "copy.gdb")
+    rows = [] if answer is None else [answer]
+    asked = f"assert db.execute({query!r}, device='cpu').fetchall() == {rows!r}"
+    after = modules_after(f"import gdb; db = gdb.connect({str(store)!r}); {asked}", repository)
+    assert needed <= after
+    assert not after.intersection(not_needed | {"numba", "cupy", "pandas", "polars", "pyarrow"})
+    assert not after.intersection({"subprocess", "difflib"}) or "duckdb" in after
+
+
+def test_functions_are_imported_when_one_is_called(repository: Path, ring: Path) -> None:
+    """All functions, dates and times among them, are a third of the modules that a count would wait for."""
+    program = (
+        f"import sys, gdb; db = gdb.connect({str(ring)!r}, read_only=True); "
+        "db.execute('MATCH (a:P) RETURN count(*)', device='cpu').scalar(); "
+        "print(*(name for name in sys.modules if name.startswith('gdb.')))"
     )
-    count = "db.execute('MATCH (a)--(b)--(c) RETURN count(*)', device='cpu').scalar()"
-    after = modules_after(
-        f"import gdb; db = gdb.connect({str(store)!r}); assert {count}", repository
+    done = subprocess.run(
+        [sys.executable, "-c", program], cwd=repository, capture_output=True, text=True, check=True
     )
-    assert "llvmlite" in after
-    assert not after.intersection({"duckdb", "numba", "cupy", "pandas", "polars", "pyarrow"})
+    held = done.stdout.split()
+    late = {"gdb.functions.of_times", "gdb.functions.of_strings", "gdb.language.translator"}
+    assert "gdb.language.parser" in held
+    assert not late.intersection(held)
+    assert not [name for name in held if name.startswith("gdb.base.values.temporal")]
+    assert len(held) < 210
 
 
 def test_who_opens_a_store_loads_nothing_that_answers(repository: Path, tmp_path: Path) -> None:

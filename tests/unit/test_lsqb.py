@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 import lsqb
+import lsqb_graph
 
 
 @pytest.mark.parametrize("graph", ["lsqb-example", "lsqb-sf0.003"])
@@ -19,7 +20,7 @@ def test_counts_are_the_known_ones(
         pytest.skip(f"{graph} is not here")
     asked = lsqb.SYSTEMS[system]()
     asked.load(shared_data / graph, tmp_path / "store")
-    found = {n: asked.count(n, text) for n, text in lsqb.queries(shared_data).items()}
+    found = {n: asked.count(n, text, 60.0) for n, text in lsqb.queries(shared_data).items()}
     assert found == lsqb.counts(shared_data, graph)
 
 
@@ -41,9 +42,66 @@ def test_a_file_names_its_type_and_labels(tmp_path: Path) -> None:
     assert list(lsqb.labels(tmp_path)) == ["Person"]
 
 
-def test_a_wrong_count_is_told() -> None:
-    table = lsqb.report(
-        {"gdb": {1: lsqb.Asked(3, 0.01, 0.001), 2: lsqb.Asked(-1, 9, 9)}}, {1: 2, 2: 5}
-    )
-    assert "3, which is wrong" in table
-    assert "over the timeout" in table
+def test_a_generated_graph_is_the_same_for_the_same_seed(tmp_path: Path) -> None:
+    files = []
+    for seed, name in ((1, "a"), (1, "b"), (2, "c")):
+        (tmp_path / name).mkdir()
+        lsqb_graph.generate(tmp_path / name, 0.5, seed)
+        files.append({p.name: p.read_bytes() for p in (tmp_path / name).glob("*.csv")})
+    assert files[0] == files[1] != files[2]
+
+
+def test_a_generated_graph_has_the_tables_of_the_real_one(
+    shared_data: Path, tmp_path: Path
+) -> None:
+    real = shared_data / "lsqb-sf0.003"
+    if not real.exists():
+        pytest.skip("lsqb-sf0.003 is not here")
+    relationships = lsqb_graph.generate(tmp_path, 1, seed=1)
+    first_lines = [
+        {p.name: p.read_text(encoding="utf-8").partition("\n")[0] for p in folder.glob("*.csv")}
+        for folder in (real, tmp_path)
+    ]
+    assert first_lines[0] == first_lines[1]
+    lines = sum(1 for p in tmp_path.glob("*_*_*.csv") for _ in p.open(encoding="utf-8"))
+    assert lines - len(lsqb.relations(tmp_path)) == relationships
+
+
+def test_systems_agree_on_a_generated_graph(shared_data: Path, tmp_path: Path) -> None:
+    if not (shared_data / "lsqb-example").exists():
+        pytest.skip("lsqb-example is not here")
+    lsqb_graph.generate(tmp_path, 5, seed=1)
+    found = {}
+    for name in ("gdb", "DuckDB"):
+        asked = lsqb.SYSTEMS[name]()
+        asked.load(tmp_path, tmp_path / name)
+        counts = (asked.count(n, text, 60.0) for n, text in lsqb.queries(shared_data).items())
+        found[name] = [asked.friends(), *counts]
+    assert found["gdb"] == found["DuckDB"]
+    assert all(count > 0 for count in found["gdb"])
+
+
+def test_a_query_is_stopped_at_the_timeout(tmp_path: Path) -> None:
+    lsqb_graph.generate(tmp_path, 20, seed=1)
+    asked = lsqb.Duck()
+    asked.load(tmp_path, tmp_path / "store")
+    with pytest.raises(TimeoutError):
+        asked.count(9, "", 0.01)
+
+
+def test_what_differs_is_reported() -> None:
+    found = {
+        name: lsqb.Answers(
+            1.0, 5, {1: lsqb.Asked(count, 0.1, 0.1, "over the timeout")}, "does not end"
+        )
+        for name, count in (("a", 3), ("b", 3), ("c", 4), ("d", -1))
+    }
+    known = lsqb.agreed(found)
+    assert (known[1], known[2]) == (3, -1)
+    assert lsqb.wrong(found, known) == ["c"]
+    first, second = lsqb.report(found, known).splitlines()[2:4]
+    assert "4, which is wrong" in first
+    assert "over the timeout" in first
+    assert second.count("does not end") == 4
+    found["a"].friends = 6
+    assert lsqb.wrong(found, known) == list(found)

@@ -18,6 +18,7 @@ import cold_start
 import decomposition
 import floors
 import gdb
+import large_patterns
 import patterns
 import query_graphs
 import rows
@@ -67,7 +68,7 @@ def test_a_script_has_help(
 
 
 @pytest.mark.parametrize(
-    "module", [ablation, cold_start, decomposition, floors, query_graphs, rows]
+    "module", [ablation, cold_start, decomposition, floors, large_patterns, query_graphs, rows]
 )
 def test_absent_data_is_told(
     module: ModuleType, tmp_path: Path, capsys: pytest.CaptureFixture[str]
@@ -224,6 +225,20 @@ def test_listings_reach_arrow(store: Path) -> None:
     assert found == {"each triangle, all": 4, "each triangle, LIMIT": 4, "embeddings, LIMIT": 10}
 
 
+def test_first_answers_are_those_of_the_whole_graph(tmp_path: Path) -> None:
+    """What is written is written to a copy."""
+    found = cold_start.first_answers(tmp_path, 1)
+    with gdb.connect(tmp_path / "people", read_only=True) as db:
+        assert db.execute("MATCH (a) RETURN count(*)").scalar() == 2_000
+        (first, *_) = db.execute(cold_start.FIRST["means by group"]).fetchall()
+    assert {name: [one.count for one in kept["warm"]] for name, kept in found.items()} == {
+        "number of relationships": [10_000],
+        "node by its key": [17],
+        "means by group": [first[0]],
+        "first write": [30],
+    }
+
+
 def test_a_fresh_process_tells_its_seconds(store: Path) -> None:
     """With the user's own cache folder, so that nothing need be compiled."""
     cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
@@ -231,3 +246,38 @@ def test_a_fresh_process_tells_its_seconds(store: Path) -> None:
     assert told.count == 24
     assert told.seconds["all"] >= told.seconds["execute"] >= told.seconds["run"] > 0
     assert "| triangle" in cold_start.table({"triangle": {"warm": [told], "empty": []}})
+
+
+# ---- large patterns ------------------------------------------------------------------------------
+
+
+def test_large_patterns_are_walked_asked_and_judged(tmp_path: Path) -> None:
+    pairs = [(10 * a, 10 * ((a + step) % 40)) for a in range(40) for step in (1, 2)]
+    network = large_patterns.Network.of(
+        [*pairs, pairs[0], (3, 3)], ["E"] * (len(pairs) + 2), labels=3, directed=False, seed=1
+    )
+    assert len(network.ends) == len(pairs)
+    queries = [q for q in network.walked("ring", 1) if len(q.labels) == 12]
+    assert [q.name for q in queries] == ["ring_dense_12_0", "ring_sparse_12_0"]
+    assert queries == [q for q in network.walked("ring", 1) if len(q.labels) == 12]
+    assert len(queries[0].edges) > len(queries[1].edges) >= 11
+    with gdb.connect() as db:
+        network.load(db, tmp_path)
+        asked = [
+            large_patterns.ask(db, queries[0], kind, limit=60, threads=1)
+            for kind in ("rows", "count")
+        ]
+    assert {a.end for a in asked} == {"solved"}
+    assert asked[0].found == min(asked[1].found, large_patterns.ROWS)
+    assert asked[1].found >= 1  # what was cut out is there
+    assert not large_patterns.wrong(asked)
+    assert asked[1].expected is not None
+    assert large_patterns.q_error(asked[1].found, asked[1].expected) < 10
+    assert "ring" in large_patterns.report({"ring": asked})
+
+
+@pytest.mark.parametrize(
+    ("truth", "expected", "error"), [(10, 5, 2), (5, 10, 2), (0, 0, 1), (0, 1e-9, 1), (8, 0, 8)]
+)
+def test_q_error(truth: float, expected: float, error: float) -> None:
+    assert large_patterns.q_error(truth, expected) == error

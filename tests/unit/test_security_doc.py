@@ -45,6 +45,10 @@ def test_nothing_is_unpickled(repository: Path) -> None:
         f"{path.name}:{node.lineno}"
         for folder in folders
         for path in folder.rglob("*.py")
+        if path
+        != repository
+        / "gdb"
+        / "records.py"  # compiles methods of the classes that the library declares
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
         if _runs_content(node)
     ]

@@ -367,11 +367,88 @@ __device__ INLINE bool add_tally(const Worker& w, i64& total) {
     return __shfl_sync(ALL_LANES, sum, 0) >= 0;
 }
 
+// Whether loops have more than one thing in them, whose counts are multiplied. What such a loop counted until the vertex that
+// it is bound to now, and the product of what was counted in it for that vertex, lie at the end of the warp's state.
+__device__ INLINE bool branches(const Worker& w) { return w.get(JOB_JOINS_AT) > 0; }
+__device__ INLINE i64& sum_of(const Worker& w, i64 d) { return w.state[w.get(JOB_JOINS_AT) + d]; }
+__device__ INLINE i64& product_of(const Worker& w, i64 d) { return w.state[w.get(JOB_JOINS_AT) + w.levels + d]; }
+
+// A product that does not fit; a later factor may be zero.
+constexpr i64 TOO_MANY = -1;
+
+// The product of two numbers of embeddings.
+__device__ INLINE i64 times(i64 a, i64 b) {
+    if (a == 0 || b == 0) return 0;
+    return a == TOO_MANY || (double)a * (double)b > LARGEST_COUNT ? TOO_MANY : a * b;
+}
+
+// Add to a sum; false: it passes 2^63.
+__device__ INLINE bool add(i64& total, i64 n) {
+    if (total > 0x7fffffffffffffffLL - n) return false;
+    total += n;
+    return true;
+}
+
+// Where a count goes on in a nest that branches: the level, whether that begins, how many loops have been multiplied in so far.
+struct Place {
+    i64 d, joined;
+    bool entering;
+};
+
+// Level d has come to its end, under `place.joined` loops that multiply: go on with the loop beside it, or with that around it.
+// False: a count passes 2^63.
+PART bool leave(const Worker& w, i64 d, Place& place, i64& total) {
+    const i64 around = w.level(d)[LEVEL_AROUND], beside = w.level(d)[LEVEL_BESIDE];
+    place.d = around;
+    if (around < 0 || !w.level(around)[LEVEL_JOINS]) return true;
+    const i64 product = times(product_of(w, around), total);
+    if (product != 0 && beside >= 0) {
+        __syncwarp();
+        if (lane() == 0) product_of(w, around) = product;
+        __syncwarp();
+        total = 0;
+        place.d = beside;
+        place.entering = true;
+        return true;
+    }
+    total = sum_of(w, around);
+    --place.joined;
+    return product != TOO_MANY && add(total, product);
+}
+
+// The vertex of level d is bound: count what is right in it, and go on with the first loop in it. False: a count passes 2^63.
+PART bool descend(const Worker& w, i64 d, Place& place, i64& total, i64& spent) {
+    const i64* row = w.level(d);
+    i64 n = 1;
+    const bool fits = row[LEVEL_NODE] == row[LEVEL_NODE_END] || count_tail(w, row[LEVEL_NODE], row[LEVEL_NODE_END], n, spent);
+    if (row[LEVEL_INNER] < 0) return fits && add(total, n);
+    if (fits && n == 0) return true;
+    if (row[LEVEL_JOINS]) {
+        __syncwarp();
+        if (lane() == 0) {
+            sum_of(w, d) = total;
+            product_of(w, d) = fits ? n : TOO_MANY;
+        }
+        __syncwarp();
+        total = 0;
+        ++place.joined;
+    }
+    place.d = row[LEVEL_INNER];
+    place.entering = true;
+    return true;
+}
+
+// Whether every element that level d binds counts one.
+__device__ INLINE bool counts_one(const Worker& w, i64 d) {
+    const i64* row = w.level(d);
+    return row[LEVEL_INNER] < 0 && row[LEVEL_NODE] == row[LEVEL_NODE_END];
+}
+
 // Walk on from the warp's state until there is no unit left or something stops it; returns the status.
 __device__ INLINE int walk(const Worker& w, Limits limits) {
     const i64 loops = w.get(JOB_LOOPS), once = w.get(JOB_ONCE);
     const bool counting = w.get(JOB_COUNTING), has_tail = counting && w.get(JOB_NODE_COUNT) > 0;
-    i64 d = w.state[WARP_DEPTH], total = w.state[WARP_TOTAL], spent = 0, shared = 0;
+    i64 d = w.state[WARP_DEPTH], total = w.state[WARP_TOTAL], spent = 0, shared = 0, joined = w.state[WARP_JOINED];
     bool entering = w.state[WARP_ENTERING];
     int status = STATUS_DONE;
     for (;;) {
@@ -392,13 +469,13 @@ __device__ INLINE int walk(const Worker& w, Limits limits) {
             }
         } else if (spent - shared >= 64) {
             shared = spent;
-            donate(w, min(entering ? d - 1 : d, loops - 1), has_tail);
+            donate(w, min(entering ? d - 1 : d, w.get(JOB_OUTER)), has_tail);
         }
         ++spent;
         if (has_tail && entering && d == loops) {
             entering = false;
             i64 n;
-            if (!count_tail(w, n, spent) || total > 0x7fffffffffffffffLL - n) {
+            if (!count_tail(w, 0, w.get(JOB_NODE_COUNT), n, spent) || total > 0x7fffffffffffffffLL - n) {
                 status = STATUS_OVERFLOW;
                 break;
             }
@@ -422,21 +499,25 @@ __device__ INLINE int walk(const Worker& w, Limits limits) {
             }
         }
 #endif
-        bool full = false;
+        bool full = false, ended = false, bound = false;
+        const i64 here = d;
         at_level(w, d, [&](i64 k) INLINED {
             if (entering && k > 0) open_level(w, k);
             entering = false;
             bool done;
             const bool paired = k == pair_level(w) && w.state[WARP_PAIRED];
             const u32 mask = paired ? surviving_pairs(w, k, done) : survivors(w, k, done);
+            ended = done;
             if (done) d = k - 1;
             if (mask == 0) return;
             if (paired) {
                 full = !emit_pairs(w, k, mask);
-            } else if (k + 1 < loops || has_tail) {
+            } else if (branches(w) ? !counts_one(w, k) : k + 1 < loops || has_tail) {
                 bind_next(w, k, mask);
                 if (k == once && was_seen(w, k)) return;
                 if (!compute_sets(w, k, spent)) return;
+                bound = branches(w);
+                if (bound) return;
                 d = k + 1;
                 entering = true;
             } else if (counting) {  // no set hangs on a last level: nothing would read it
@@ -455,12 +536,22 @@ __device__ INLINE int walk(const Worker& w, Limits limits) {
             status = STATUS_FULL;
             break;
         }
+        if (branches(w) && (bound || (ended && joined))) {  // here, not at each level: that would be a copy for each
+            Place place = {bound ? here : d, joined, false};
+            const bool fits = bound ? descend(w, here, place, total, spent) : leave(w, here, place, total);
+            d = place.d, joined = place.joined, entering = place.entering;
+            if (!fits) {
+                status = STATUS_OVERFLOW;
+                break;
+            }
+        }
     }
     __syncwarp();
     if (lane() == 0) {
         w.state[WARP_DEPTH] = d;
         w.state[WARP_ENTERING] = entering;
         w.state[WARP_TOTAL] = total;
+        w.state[WARP_JOINED] = joined;
     }
     __syncwarp();
     return status;

@@ -568,6 +568,11 @@ PART i64 push(const Worker& w, i64 c, double& approximate, i64& spent) {
         fits = fits && warp_sum(about) <= LARGEST_COUNT;
     });
     if (!fits) {
+        each_node(w, [&](i64 k) INLINED {
+            if (w.node(k)[NODE_PARENT] != c || k == row[NODE_PUSHER] || w.table(JOB_SPREAD_AT)[k] < 0) return;
+            i64* sums = (i64*)(w.scratch + w.table(JOB_SPREAD_AT)[k]);
+            ROLLED for (i64 i = lane(); i < count; i += 32) sums[touched[i]] = 0;
+        });
         approximate = INFINITE;
         return 0;
     }
@@ -633,13 +638,15 @@ PART void clear(const Worker& w) {
     });
 }
 
-// Embeddings of the tail below the bound levels; false where they may exceed 2^63 (a double follows along to see that).
-PART bool count_tail(const Worker& w, i64& total, i64& spent) {
+// Embeddings of the nodes [first, after) of the tail below the bound levels; false where they may exceed 2^63 (a double follows
+// along to see that).
+PART bool count_tail(const Worker& w, i64 first, i64 after, i64& total, i64& spent) {
     total = 1;
     double shadow = 1.0;
     bool trees = false;
     bool fits = true, counted = false;
     each_node(w, [&](i64 c) INLINED {
+        if (c < first || c >= after) return;
         const i64* row = w.node(c);
         const i64 role = row[NODE_ROLE];
         const bool pair = role == ROLE_LONE && row[NODE_FORMULA] == FORMULA_PAIR;
@@ -664,6 +671,6 @@ PART bool count_tail(const Worker& w, i64& total, i64& spent) {
         fits = shadow <= LARGEST_COUNT;
         total *= n;
     });
-    if (fits && trees) clear(w);
+    if (trees) clear(w);
     return fits;
 }

@@ -16,12 +16,12 @@ import re
 import secrets
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass
 from functools import cache as once
 from typing import TypeVar
 
 from gdb.base import private_folder
 from gdb.base.private_folder import NotPrivate, is_plain_and_own
+from gdb.records import dataclass
 
 _log = logging.getLogger("gdb")
 T = TypeVar("T")

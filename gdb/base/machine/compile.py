@@ -1,8 +1,9 @@
 """Machine code for the kernel: made by LLVM at the first call, kept in the user's cache folder.
 
 An entry is a function that Python calls. Those that it calls are its parts and are compiled with it, so
-that LLVM sees the whole at once and only once: about two seconds for the kernel, and some milliseconds
-where the cache has it.
+that LLVM sees the whole at once and only once: about two seconds for the kernel, and three milliseconds
+where the cache has it. Those milliseconds hardly depend on its size, so entries that are used in one
+another's company are one *object*: the first call of any of them brings all.
 """
 
 from __future__ import annotations
@@ -11,19 +12,20 @@ import ctypes
 import hashlib
 import os
 from collections.abc import Callable
+from functools import cache as once
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, TypeVar, cast
+from typing import Any, TypeVar, TypeVarTuple, cast
 
 import llvmlite
 import llvmlite.binding as llvm
 
 from gdb.base import forks, usage, waiting
 from gdb.base.machine import cache
-from gdb.base.machine.expressions import INLINED, PARTS, signature
-from gdb.base.machine.translate import translate
+from gdb.base.machine.parts import INLINED, PARTS, signature
 
 Function = TypeVar("Function", bound=Callable[..., object])
+Functions = TypeVarTuple("Functions")
 
 _C_TYPES: dict[object, Any] = {
     int: ctypes.c_int64,
@@ -44,7 +46,15 @@ def compiled(function: Function, *, entry: bool = False) -> Function:
         call them, and in Python they stay what they are.
     """
     PARTS.add(function)
-    return cast(Function, _Entry(function)) if entry else function
+    return together(function)[0] if entry else function
+
+
+def together(*functions: *Functions) -> tuple[*Functions]:
+    """Functions of the kernel as entries that are one object; those of one folder."""
+    made = cast(tuple[Callable[..., object], ...], functions)
+    PARTS.update(made)
+    of = _Object(made)
+    return cast(tuple[*Functions], tuple(_Entry(of, k) for k in range(len(made))))
 
 
 def inlined(function: Function) -> Function:
@@ -53,45 +63,73 @@ def inlined(function: Function) -> Function:
     return compiled(function)
 
 
-class _Entry:
-    """A function that becomes machine code when first called."""
+class _Object:
+    """Functions that become machine code when the first of them is called."""
 
-    def __init__(self, function: Callable[..., object]) -> None:
-        self._function = function
+    def __init__(self, functions: tuple[Callable[..., object], ...]) -> None:
+        self._functions = functions
+        self._codes: tuple[Callable[..., object], ...] = ()
+
+    def code(self, number: int) -> Callable[..., object]:
+        """The machine code of one of them."""
+        if not self._codes:
+            with usage.compiling(), _compiling:  # whoever comes second waits for the first
+                self._codes = self._codes or waiting.aside(
+                    waiting.LEAST, lambda: _machine_code(self._functions)
+                )
+        return self._codes[number]
+
+
+class _Entry:
+    """One function of an object, as Python calls it."""
+
+    def __init__(self, of: _Object, number: int) -> None:
+        self._of, self._number = of, number
         self._code: Callable[..., object] | None = None
 
     def __call__(self, *arguments: float) -> object:
         code = self._code
         if code is None:
-            with usage.compiling(), _compiling:  # whoever comes second waits for the first
-                code = self._code = self._code or waiting.aside(
-                    waiting.LEAST, lambda: _machine_code(self._function)
-                )
+            code = self._code = self._of.code(self._number)
         return code(*arguments)
 
 
-def _machine_code(function: Callable[..., object]) -> Callable[..., object]:
-    """The function as machine code, from the cache or compiled now."""
-    llvm.initialize_native_target()
-    llvm.initialize_native_asmprinter()
-    cpu, features = llvm.get_host_cpu_name(), _features()
-    entry = _entry(function, cpu, features)
+def _machine_code(
+    functions: tuple[Callable[..., object], ...],
+) -> tuple[Callable[..., object], ...]:
+    """The functions as machine code, from the cache or compiled now."""
+    cpu, features = _host()
+    entry = _entry(functions, cpu, features)
     code = cache.read(entry) if entry is not None else None
     machine = _target_machine(cpu, features)
     if code is None:
-        code = _optimised(translate(function), machine)
+        from gdb.base.machine.translate import translate
+
+        code = _optimised(translate(*functions), machine)
         if entry is not None:
             cache.write(entry, code)
     engine = llvm.create_mcjit_compiler(_module(""), machine)
     engine.add_object_file(llvm.ObjectFileRef.from_data(code))
     engine.finalize_object()
     _engines.append(engine)
+    return tuple(_callable(function, engine) for function in functions)
+
+
+def _callable(function: Callable[..., object], engine: Any) -> Callable[..., object]:
     arguments, result = signature(function)
     prototype = ctypes.CFUNCTYPE(_C_TYPES[result], *(_C_TYPES[t] for t in arguments))
     return prototype(engine.get_function_address(function.__name__))
 
 
 # ---- LLVM ------------------------------------------------------------------------------------------
+
+
+@once
+def _host() -> tuple[str, str]:
+    """The processor and its features, as LLVM names them; LLVM is ready for it."""
+    llvm.initialize_native_target()
+    llvm.initialize_native_asmprinter()
+    return llvm.get_host_cpu_name(), _features()
 
 
 def _features() -> str:
@@ -127,15 +165,18 @@ def _optimised(text: str, machine: Any) -> bytes:
     return bytes(machine.emit_object(module))
 
 
-def _entry(function: Callable[..., object], cpu: str, features: str) -> cache.Entry | None:
-    """What an entry's machine code is kept as, by all that it depends on; None where its source cannot be read."""
-    own = Path(function.__code__.co_filename).parent
+def _entry(
+    functions: tuple[Callable[..., object], ...], cpu: str, features: str
+) -> cache.Entry | None:
+    """What an object is kept as, by all that it depends on; None where its source cannot be read."""
+    own = Path(functions[0].__code__.co_filename).parent
     try:
         text = _text_of(_sources(Path(__file__).parent, own, own.parent))
     except OSError:
         return None
+    names = [function.__qualname__ for function in functions]
     versions = (llvmlite.__version__, llvm.llvm_version_info, cpu, features)
-    return cache.entry(function.__name__, text + repr((function.__qualname__, *versions)).encode())
+    return cache.entry(functions[0].__name__, text + repr((names, *versions)).encode())
 
 
 def _sources(*folders: Path) -> tuple[_Source, ...]:

@@ -4,23 +4,21 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable
-from typing import Any, NoReturn, Protocol, get_args, get_type_hints
+from typing import Any, NoReturn, Protocol, get_args
 
 from llvmlite import ir
 
 from gdb.base.machine.bits import BITS, bit_length, shifted
-from gdb.base.machine.memory import LOADS, STORES
+from gdb.base.machine.memory import FLOATS, LOADS, STORES
+from gdb.base.machine.parts import PARTS, Function
 from gdb.errors import InternalError
 
-Function = Callable[..., object]
 Value = (
     Any  # an LLVM value, a tuple of them, or None for a call without result: llvmlite has no types
 )
 
 I64, F64, BOOL = ir.IntType(64), ir.DoubleType(), ir.IntType(1)
 TYPES: dict[object, Any] = {int: I64, float: F64, bool: BOOL}
-PARTS: set[Function] = set()  # the functions of the kernel
-INLINED: set[Function] = set()  # those of them that LLVM must write out where they are called
 _COMPARISONS: dict[type, str] = {
     ast.Eq: "==",
     ast.NotEq: "!=",
@@ -40,13 +38,6 @@ _INTEGER: dict[type, str] = {
     ast.BitXor: "xor",
 }
 _FLOAT: dict[type, str] = {ast.Add: "fadd", ast.Sub: "fsub", ast.Mult: "fmul", ast.Div: "fdiv"}
-
-
-def signature(function: Function) -> tuple[list[object], object]:
-    """Types of the arguments, and of the result: a type, None, or a tuple type."""
-    hints = get_type_hints(function)
-    result = hints.pop("return")
-    return list(hints.values()), None if result is type(None) else result
 
 
 def result_type(result: object) -> Any:
@@ -209,6 +200,8 @@ class Expressions:
                 return self.convert(a, I64, node)
         if function in LOADS or function in STORES:
             return self.access(function, arguments, node)
+        if function in FLOATS:
+            return self.access_float(arguments, node)
         if function in BITS:
             return self.of_bits(function, arguments, node)
         if function is None or function not in PARTS:
@@ -241,6 +234,15 @@ class Expressions:
         else:
             found = self.builder.load(place)
         return found if width == I64 else self.builder.zext(found, I64)
+
+    def access_float(self, arguments: list[Value], node: ast.expr) -> Value:
+        """A load or a store of a double at address[index]."""
+        address, index = (self.convert(a, I64, node) for a in arguments[:2])
+        place = self.builder.gep(self.builder.inttoptr(address, F64.as_pointer()), [index])
+        if len(arguments) == 2:
+            return self.builder.load(place)
+        self.builder.store(self.convert(arguments[2], F64, node), place)
+        return None
 
     def of_bits(self, function: Any, arguments: list[Value], node: ast.expr) -> Value:
         value, *by = (self.convert(a, I64, node) for a in arguments)

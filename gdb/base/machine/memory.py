@@ -23,6 +23,10 @@ def load_i64(address: int, index: int) -> int:
     return ctypes.c_int64.from_address(address + 8 * index).value
 
 
+def load_f64(address: int, index: int) -> float:
+    return ctypes.c_double.from_address(address + 8 * index).value
+
+
 def store_u8(address: int, index: int, value: int) -> None:
     """address[index] = value, cut to 8 bits; the next ones to their widths."""
     ctypes.c_uint8.from_address(address + index).value = value
@@ -36,6 +40,11 @@ def store_i64(address: int, index: int, value: int) -> None:
     ctypes.c_int64.from_address(address + 8 * index).value = value
 
 
+def store_f64(address: int, index: int, value: float) -> None:
+    ctypes.c_double.from_address(address + 8 * index).value = value
+
+
 # their widths in bits: in the kernel each is one instruction
 LOADS: dict[Callable[..., object], int] = {load_u8: 8, load_u32: 32, load_i64: 64}
 STORES: dict[Callable[..., object], int] = {store_u8: 8, store_u32: 32, store_i64: 64}
+FLOATS: set[Callable[..., object]] = {load_f64, store_f64}  # of 64 bits

@@ -18,28 +18,22 @@ from typing import Any
 
 from llvmlite import ir
 
-from gdb.base.machine.expressions import (
-    I64,
-    INLINED,
-    TYPES,
-    Expressions,
-    Function,
-    Value,
-    result_type,
-    signature,
-)
+from gdb.base.machine.expressions import I64, TYPES, Expressions, Value, result_type
+from gdb.base.machine.parts import INLINED, Function, signature
+from gdb.errors import InternalError
 
 
-def translate(entry: Function) -> str:
-    """The LLVM module, as text, of a function that C can call by its own name, and of all that it
-    calls. Its ints and bools are i64 and its floats doubles; it returns an int, a float or nothing.
+def translate(*entries: Function) -> str:
+    """The LLVM module, as text, of functions that C can call by their own names, and of all that they
+    call. Their ints and bools are i64 and their floats doubles; they return an int, a float or nothing.
 
     Raises
     ------
     InternalError : a function is not within this part of Python.
     """
-    module = _Module()
-    module.declare(entry)
+    module = _Module(entries)
+    for entry in entries:
+        module.declare(entry)
     while module.waiting:
         _Body(module, *module.waiting.pop()).translate()
     return str(module.ir)
@@ -48,16 +42,21 @@ def translate(entry: Function) -> str:
 class _Module:
     """The functions translated so far, and those that wait to be."""
 
-    def __init__(self) -> None:
+    def __init__(self, entries: tuple[Function, ...]) -> None:
         self.ir = ir.Module("gdb")
+        self.entries = entries
         self.known: dict[Function, Any] = {}
         self.waiting: list[tuple[Function, Any]] = []
 
     def declare(self, function: Function) -> Any:
-        """The LLVM function of a Python function; the first is the entry, the others are its own."""
+        """The LLVM function of a Python function; one that is no entry is the module's own."""
         if function not in self.known:
             arguments, result = signature(function)
-            entry = not self.known
+            entry = function in self.entries
+            if entry and result is bool:  # of which C reads eight bits, and LLVM sets one
+                raise InternalError(
+                    f"the entry {function.__name__} returns a bool.", "Return an int: 0 or 1."
+                )
             types = [I64 if entry and t is bool else TYPES[t] for t in arguments]
             name = function.__name__
             made = ir.Function(

@@ -3,11 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from fractions import Fraction
+from typing import TYPE_CHECKING
 
 from gdb.base.values.ordered import Ordered
 from gdb.base.values.problems import ValueProblem
+from gdb.imports import deferred
+from gdb.records import dataclass
+
+if TYPE_CHECKING:
+    import fractions
+    from fractions import Fraction
+else:
+    fractions = deferred("fractions")
 
 SECOND = 1_000_000_000  # in nanoseconds, as the next
 DAY = 86_400 * SECOND
@@ -76,7 +83,9 @@ def _written(parts: tuple[tuple[int, str], ...]) -> str:
 def number_of(value: int | float) -> Fraction:
     """The number as it is written: 0.1 is a tenth. ValueProblem : it is infinite or not a number."""
     try:
-        return Fraction(value) if isinstance(value, int) else Fraction(repr(value))
+        return (
+            fractions.Fraction(value) if isinstance(value, int) else fractions.Fraction(repr(value))
+        )
     except ValueError:
         raise ValueProblem("arithmetic", f"A duration cannot have {value} of a unit.") from None
 
@@ -85,7 +94,7 @@ def duration_of_parts(months: Fraction, days: Fraction, nanoseconds: Fraction) -
     """A duration of parts that need not be whole: a part of a month becomes days of an average month, a part of a day
     seconds, and a part of a nanosecond is cut off."""
     whole_months = int(months)
-    days += (months - whole_months) * Fraction(AVERAGE_MONTH, 86_400)
+    days += (months - whole_months) * fractions.Fraction(AVERAGE_MONTH, 86_400)
     whole_days = int(days)
     nanoseconds += (days - whole_days) * DAY
     return Duration(whole_months, whole_days, 0, int(nanoseconds))
@@ -108,6 +117,8 @@ def duration_of_units(counts: Mapping[str, Fraction]) -> Duration:
     """A duration of counts of units, named as in `UNITS`."""
 
     def total(units: Mapping[str, int]) -> Fraction:
-        return sum((counts[unit] * n for unit, n in units.items() if unit in counts), Fraction())
+        return sum(
+            (counts[unit] * n for unit, n in units.items() if unit in counts), fractions.Fraction()
+        )
 
     return duration_of_parts(total(_MONTHS), total(_DAYS), total(_LENGTHS))

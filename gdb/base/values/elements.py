@@ -6,8 +6,9 @@ two are equal where they are the same object. What the user gets are copies (`gd
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
+
+from gdb.records import dataclass, field
 
 if TYPE_CHECKING:
     from gdb.base.values.kinds import Value
@@ -15,13 +16,18 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True, eq=False)
 class NodeValue:
-    """A node. id : the user's. deleted : by this statement; then only its identity may be used."""
+    """A node. id : the user's. labels : nodes share one set. deleted : by this statement; then only its identity may be
+    used."""
 
     id: int | str
-    labels: set[str] = field(default_factory=set)
+    labels: frozenset[str] = frozenset()
     properties: dict[str, Value] = field(default_factory=dict)
     id_space: str = ""
     deleted: bool = False
+
+    def value_of(self, key: str) -> Value:
+        """One of the properties, null where it has none."""
+        return self.properties.get(key)
 
 
 @dataclass(slots=True, eq=False)

@@ -27,7 +27,14 @@ def stored(element: NodeValue | RelationshipValue) -> dict[str, Value]:
     return element.properties
 
 
-def labels_of(node: NodeValue) -> set[str]:
+def property_of(element: NodeValue | RelationshipValue, key: str) -> Value:
+    """One of the properties of an element, null where it has none. Raises as `stored`."""
+    if isinstance(element, NodeValue) and not element.deleted:
+        return element.value_of(key)
+    return stored(element).get(key)
+
+
+def labels_of(node: NodeValue) -> frozenset[str]:
     """The labels of a node.
 
     Raises

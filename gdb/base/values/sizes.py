@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from gdb.base.allowance import Allowance
 from gdb.base.values.elements import NodeValue, PathValue, RelationshipValue
+from gdb.records import dataclass
 
 if TYPE_CHECKING:
     from gdb.base.values.kinds import Row, Value

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TypeAlias
 
 from gdb.base.values.days import FIRST_DAY, LAST_DAY, year_month_day
@@ -17,6 +16,7 @@ from gdb.base.values.zones import (
     offset_text,
     offsets_of_local,
 )
+from gdb.records import dataclass
 
 
 @dataclass(frozen=True, slots=True, eq=False)

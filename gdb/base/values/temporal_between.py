@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, TypeGuard
 
@@ -20,6 +19,7 @@ from gdb.base.values.temporal import (
     Time,
 )
 from gdb.base.values.temporal_make import Parts, described, parts_of
+from gdb.records import dataclass
 
 if TYPE_CHECKING:
     from gdb.base.values.kinds import Value

@@ -10,7 +10,8 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass
+
+from gdb.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)

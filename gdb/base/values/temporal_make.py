@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from gdb.base.values.duration import DAY, SECOND, UNITS, Duration, duration_of_units, number_of
@@ -28,6 +27,7 @@ from gdb.base.values.temporal_text import (
     parse_time,
 )
 from gdb.base.values.zones import Zone, offset_at, zone_of
+from gdb.records import dataclass
 
 if TYPE_CHECKING:
     from gdb.base.values.kinds import Value

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from gdb.base.values.days import FIRST_YEAR, day_of, day_of_week, week_of, year_month_day
@@ -11,6 +10,7 @@ from gdb.base.values.duration import DAY, SECOND
 from gdb.base.values.problems import ValueProblem
 from gdb.base.values.temporal import TYPE_NAMES, Instant
 from gdb.base.values.temporal_make import Kind, Parts, assembled, counts_in, parts_of, zone_in
+from gdb.records import replace
 
 if TYPE_CHECKING:
     from gdb.base.values.kinds import Value

@@ -6,7 +6,6 @@ What they ask is matched for all rows at once, and counted for each row.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 from gdb.functions.types import BOOLEAN, INTEGER
 from gdb.language.aggregation import has_aggregate
@@ -31,6 +30,7 @@ from gdb.physical.columns.steps import Found
 from gdb.physical.columns.translate import ChainTranslator
 from gdb.physical.rows.component import pushable
 from gdb.physical.rows.pattern import Condition
+from gdb.records import replace
 
 
 class Asked:

@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
-from typing import Literal as OneOf
 
 from gdb.errors import LimitExceeded, QueryError
-from gdb.executor.tail import Output
 from gdb.functions.types import INTEGER, NULL, Kind, Type, written
 from gdb.language.clauses import Match, Unwind
 from gdb.language.hidden import is_hidden
@@ -28,9 +25,10 @@ from gdb.logical.operators import (
 )
 from gdb.physical.columns.looked_columns import RelationColumns, looked_up, settled
 from gdb.physical.columns.projecting import aggregated, distinct, limited, ordered, projected
-from gdb.physical.columns.relation import UNIT, Builder, Held, Relation, selected
+from gdb.physical.columns.relation import UNIT, Builder, Held, Relation, outputs, selected
 from gdb.physical.columns.steps import Chain
 from gdb.physical.columns.translate import ChainTranslator, integers_of
+from gdb.records import dataclass, replace
 
 if TYPE_CHECKING:
     from gdb.executor.tail import Value
@@ -88,20 +86,6 @@ def answer(relation: Relation, names: Names) -> tuple[str, list[Type]]:
     if order:
         sql += f" ORDER BY {', '.join(order)}"
     return sql, [relation.names[name].type for name in names]
-
-
-def outputs(names: Names, types: Sequence[Type]) -> tuple[Output, ...]:
-    """What the answer's columns are."""
-    return tuple(
-        Output(name, _KINDS.get(type_.kind, "value"), Kind.DURATION in (type_.kind, type_.item))
-        for name, type_ in zip(names, types, strict=True)
-    )
-
-
-_KINDS: Mapping[Kind, OneOf["node", "relationship"]] = {
-    Kind.NODE: "node",
-    Kind.RELATIONSHIP: "relationship",
-}
 
 
 def _united(builder: Builder, plan: Plan, found: Sequence[Relation]) -> tuple[str, list[Type]]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 
 from gdb.executor.tail import ColumnRef
 from gdb.functions.nodes import exp
@@ -25,6 +24,7 @@ from gdb.language.syntax import Element, LabelTerms, Name, Place
 from gdb.logical.demand import Demand
 from gdb.physical.columns.relation import Builder, Held, Relation
 from gdb.physical.columns.steps import Looked
+from gdb.records import replace
 from gdb.storage.model import Kind as StoreKind
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from gdb.errors import QueryError
@@ -35,6 +34,7 @@ from gdb.physical.columns.steps import Found, Sought
 from gdb.physical.columns.translate import ChainTranslator
 from gdb.physical.rows.component import pushable
 from gdb.physical.rows.pattern import Component, Condition, Pattern, pattern_of_match
+from gdb.records import replace
 from gdb.storage.adjacency import Direction
 
 if TYPE_CHECKING:

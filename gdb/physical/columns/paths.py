@@ -7,7 +7,6 @@ labels and conditions say where paths may begin or end. Of the relationships on 
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 
 from gdb.executor.tail import ColumnRef
 from gdb.language.hidden import is_hidden
@@ -16,6 +15,7 @@ from gdb.physical.columns.relation import Builder, Relation
 from gdb.physical.columns.steps import End, Walked
 from gdb.physical.rows.component import admissible
 from gdb.physical.rows.pattern import Component, Condition, Edge, Pattern
+from gdb.records import dataclass, field, replace
 
 
 @dataclass(slots=True)

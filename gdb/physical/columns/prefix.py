@@ -7,13 +7,11 @@ DISTINCT or LIMIT, which leave few rows of many. Up to the last of these that co
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from gdb.errors import GdbError
-from gdb.functions.types import Kind
 from gdb.language.clauses import Match, Unwind
 from gdb.language.syntax import Variable
 from gdb.logical.demand import demands
@@ -29,17 +27,16 @@ from gdb.logical.operators import (
     Sort,
     behind,
 )
-from gdb.physical.columns.compile import NotForColumns, compiled
-from gdb.physical.columns.run import attempted
-from gdb.physical.columns.steps import Chain
 from gdb.physical.rows.batches import MOST, Batches
 from gdb.physical.rows.values import taken
+from gdb.records import dataclass, replace
 
 if TYPE_CHECKING:
     from gdb.base.values.kinds import Row
     from gdb.base.values.kinds import Value as Dynamic
     from gdb.executor.arrow import Array
     from gdb.executor.tail import Output, Value
+    from gdb.physical.columns.steps import Chain
     from gdb.physical.rows.context import Context
 
 _FEWER = (Aggregate, Distinct, Limit)
@@ -66,6 +63,11 @@ def prefix(context: Context, plan: Plan, values: Mapping[str, Value]) -> Prefix 
     names = plan.names if plan.returns else ()
     asked = demands(operators, names)
     ends = _ends(operators)
+    if not ends:
+        return None
+    from gdb.functions.types import Kind
+    from gdb.physical.columns.compile import NotForColumns, compiled
+
     while ends:
         end = ends.pop()
         first, rest = operators[:end], operators[end:]
@@ -104,6 +106,8 @@ def begun(context: Context, found: Prefix, memory: int | None) -> Batches | None
     ------
     GdbError : as `attempted`.
     """
+    from gdb.physical.columns.run import attempted
+
     made = attempted(context, found.chain, memory)
     if isinstance(made, GdbError):
         return None

@@ -3,28 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from gdb.errors import TypeProblem
 from gdb.functions.library import AGGREGATES
 from gdb.functions.types import SCALARS, Kind, written
 from gdb.language.clauses import SortItem
 from gdb.language.mentions import asks
 from gdb.language.rebuild import rebuilt
-from gdb.language.report import problem
-from gdb.language.syntax import Call, Element, Expression, Literal, Parameter, Place, Variable
+from gdb.language.syntax import Call, Element, Expression, Place, Variable
 from gdb.logical.demand import Demand
 from gdb.logical.operators import Aggregate, Column, Distinct, Limit, Project, Sort
 from gdb.physical.columns.looked_columns import RelationColumns, looked_up, stored
-from gdb.physical.columns.relation import Builder, Held, Relation, selected
+from gdb.physical.columns.relation import Builder, Held, Relation, cuts, selected
 from gdb.physical.columns.translate import ChainTranslator
+from gdb.records import replace
 
 if TYPE_CHECKING:
     from gdb.language.columns import What
 
-NEGATIVE = "NegativeIntegerArgument"
-"""The standard's name of the error."""
 MOST_LISTED = 500_000
 """Values of a range() that an aggregate gathers in a list: some 200 bytes each, which no budget counts."""
 
@@ -260,35 +256,3 @@ def limited(builder: Builder, relation: Relation, operator: Limit) -> Relation:
 def _cut(builder: Builder, operator: Limit) -> str:
     skip, limit = cuts(builder, operator)
     return ("" if limit is None else f" LIMIT {limit}") + (f" OFFSET {skip}" if skip else "")
-
-
-def cuts(builder: Builder, operator: Limit) -> tuple[int, int | None]:
-    """The numbers of SKIP and LIMIT.
-
-    Raises
-    ------
-    TypeProblem : one is none. NotSupported : one is calculated.
-    """
-    skip = _number(builder, operator.skip, "SKIP")
-    return skip or 0, _number(builder, operator.limit, "LIMIT")
-
-
-def _number(builder: Builder, given: Expression | None, clause: str) -> int | None:
-    if given is None:
-        return None
-    value: object = None
-    if isinstance(given, Literal):
-        value = given.value
-    elif isinstance(given, Parameter):
-        value = builder.scope.parameter(given.name, given.place)
-    else:
-        raise builder.refuse(given.place, "a calculated SKIP or LIMIT is")
-    if isinstance(value, bool) or not isinstance(value, int) or value < 0:
-        raise problem(
-            TypeProblem,
-            builder.text,
-            given.place,
-            f"{clause} takes a whole number, 0 or more, and this is {str(value)[:40]!r}.",
-            detail=NEGATIVE if type(value) is int else "InvalidArgumentType",
-        )
-    return value

@@ -5,21 +5,25 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
+from typing import Literal as OneOf
 
-from gdb.errors import NotSupported
-from gdb.executor.tail import ColumnRef
+from gdb.errors import NotSupported, TypeProblem
+from gdb.executor.tail import ColumnRef, Output
+from gdb.functions.types import Kind
 from gdb.language.columns import Parameters
 from gdb.language.report import problem
+from gdb.language.syntax import Literal, Parameter
 from gdb.physical.columns.steps import Few, Found, Made, Step
+from gdb.records import dataclass, field, replace
 
 if TYPE_CHECKING:
     from gdb.executor.tail import Value
     from gdb.functions.types import Type
     from gdb.language.columns import What
     from gdb.language.scope import Scope
-    from gdb.language.syntax import Element, Place
+    from gdb.language.syntax import Element, Expression, Place
+    from gdb.logical.operators import Limit, Names
     from gdb.physical.rows.context import Context
     from gdb.storage.model import Kind as StoreKind
 
@@ -42,7 +46,7 @@ class Held:
     element: Element | None = None
     origin: tuple[str, str] | None = None
     stored: Mapping[tuple[What, str | None], str] = field(default_factory=dict)
-    measured: Literal["length", "size"] | None = None
+    measured: OneOf["length", "size"] | None = None
     gathered: bool = False
 
 
@@ -203,3 +207,55 @@ def selected(columns: Sequence[str], source: str, where: Sequence[str] = ()) -> 
     """A SELECT."""
     sql = f"SELECT {', '.join(dict.fromkeys(columns)) or '1 AS one'} FROM {source}"
     return f"{sql} WHERE {' AND '.join(f'({part})' for part in where)}" if where else sql
+
+
+# ---- SKIP and LIMIT ------------------------------------------------------------------------------
+
+
+def cuts(builder: Builder, operator: Limit) -> tuple[int, int | None]:
+    """The numbers of SKIP and LIMIT.
+
+    Raises
+    ------
+    TypeProblem : one is none. NotSupported : one is calculated.
+    """
+    skip = _number(builder, operator.skip, "SKIP")
+    return skip or 0, _number(builder, operator.limit, "LIMIT")
+
+
+def _number(builder: Builder, given: Expression | None, clause: str) -> int | None:
+    if given is None:
+        return None
+    value: object = None
+    if isinstance(given, Literal):
+        value = given.value
+    elif isinstance(given, Parameter):
+        value = builder.scope.parameter(given.name, given.place)
+    else:
+        raise builder.refuse(given.place, "a calculated SKIP or LIMIT is")
+    if isinstance(value, bool) or not isinstance(value, int) or value < 0:
+        raise problem(
+            TypeProblem,
+            builder.text,
+            given.place,
+            f"{clause} takes a whole number, 0 or more, and this is {str(value)[:40]!r}.",
+            detail="NegativeIntegerArgument" if type(value) is int else "InvalidArgumentType",
+        )
+    return value
+
+
+# ---- the answer ----------------------------------------------------------------------------------
+
+
+def outputs(names: Names, types: Sequence[Type]) -> tuple[Output, ...]:
+    """What the answer's columns are."""
+    return tuple(
+        Output(name, _KINDS.get(type_.kind, "value"), Kind.DURATION in (type_.kind, type_.item))
+        for name, type_ in zip(names, types, strict=True)
+    )
+
+
+_KINDS: Mapping[Kind, OneOf["node", "relationship"]] = {
+    Kind.NODE: "node",
+    Kind.RELATIONSHIP: "relationship",
+}

@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 import math
 import time
-from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -31,6 +30,7 @@ from gdb.physical.columns.steps import Chain, Few, Found, Looked, Made, Step, Wa
 from gdb.physical.columns.walked import Members, walked
 from gdb.physical.row_graph import started
 from gdb.physical.rows.component import question
+from gdb.records import dataclass, field
 
 if TYPE_CHECKING:
     from gdb.executor.arrow import Array

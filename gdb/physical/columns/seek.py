@@ -6,19 +6,18 @@ The candidates of the vertex are those that hold one of the values; the conditio
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from gdb.errors import QueryError
 from gdb.functions.types import Kind, written
-from gdb.language.mentions import mentioned
 from gdb.physical.columns.looked_columns import RelationColumns, looked_up
 from gdb.physical.columns.relation import UNIT, Builder, Relation
 from gdb.physical.columns.steps import Made, Sought
 from gdb.physical.columns.translate import ChainTranslator
 from gdb.physical.rows.seek import Equality, equality
+from gdb.records import replace
 from gdb.storage.value_index import Wanted
 
 if TYPE_CHECKING:
@@ -47,8 +46,8 @@ def sought(
     reach = {*relation.names, *fresh}
     found: dict[str, tuple[Equality, Sought]] = {}
     for condition in conditions:
-        one = equality(condition, vertices, reach)
-        names = frozenset() if one is None else mentioned(one.value) & reach
+        one = equality(condition, vertices)
+        names = frozenset() if one is None else one.mentions & reach
         if one is None or one.within or not names or not names <= set(relation.names):
             continue
         groups = builder.scope.groups(fresh[one.vertex].index)

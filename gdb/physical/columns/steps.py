@@ -4,8 +4,9 @@ user's."""
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeAlias
+
+from gdb.records import dataclass, field
 
 if TYPE_CHECKING:
     from gdb.executor.tail import ColumnRef, Output, Value

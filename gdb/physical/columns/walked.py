@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -18,6 +17,7 @@ from gdb.executor.walk import Question, Steps, steps
 from gdb.physical.columns.steps import End, Walked
 from gdb.physical.rows.component import admitted_edges, candidates
 from gdb.physical.rows.walking import conditions_of, differ_of, taken_by
+from gdb.records import dataclass, replace
 from gdb.storage.model import I64
 
 if TYPE_CHECKING:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Set
 
-from gdb.base.values import times
+from gdb.base.values import graph, times
 from gdb.base.values.elements import NodeValue, RelationshipValue
-from gdb.base.values.graph import labels_of, stored
+from gdb.base.values.graph import labels_of
 from gdb.base.values.kinds import Value
 from gdb.base.values.naming import refusal
 from gdb.base.values.problems import ValueProblem
@@ -23,7 +23,7 @@ def property_of(subject: Value, key: str) -> Value:
     if isinstance(subject, dict):
         return subject.get(key)
     if isinstance(subject, (NodeValue, RelationshipValue)):
-        return stored(subject).get(key)
+        return graph.property_of(subject, key)
     if subject is None:
         return None
     if times.is_temporal(subject):

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, TypeAlias, TypeVar
 from gdb.base.values.problems import ValueProblem
 from gdb.base.values.sizes import POINTER
 from gdb.errors import NameProblem, SyntaxProblem
-from gdb.functions.library import AGGREGATES, FUNCTIONS, NAMES
+from gdb.functions.library import AGGREGATES, FUNCTIONS, names
 from gdb.language.report import problem
 from gdb.language.suggest import did_you_mean
 
@@ -44,7 +44,7 @@ def found(call: Call, context: Context) -> Function:
         )
     function = FUNCTIONS.get(name.lower())
     if function is None:
-        cure = did_you_mean(name, NAMES) or "The handbook lists the functions."
+        cure = did_you_mean(name, names()) or "The handbook lists the functions."
         raise problem(
             NameProblem, text, call.function.place, f"there is no function '{name}'.", cure
         )

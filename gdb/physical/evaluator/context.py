@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, NoReturn, Protocol, TypeAlias
 
 from gdb.base.values.kinds import Row, Value
 from gdb.base.values.problems import EntityDeleted, ValueProblem
 from gdb.errors import ArgumentProblem, ArithmeticProblem, DeletedProblem, QueryError, TypeProblem
 from gdb.language.report import problem
+from gdb.records import dataclass
 
 if TYPE_CHECKING:
     from gdb.base.allowance import Allowance

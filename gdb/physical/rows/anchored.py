@@ -1,13 +1,13 @@
-"""Plans that begin with a few rows: a value names the nodes of the first MATCH, and each further pattern hangs on what
-is there already. Over rows they are answered before columns would begin."""
+"""Plans that begin with a few rows: one of nothing, the items of a short list, or nodes of the first MATCH that a value
+names; each further pattern hangs on what is there already. Over rows they are answered before columns would begin."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import TYPE_CHECKING
 
 from gdb.language.clauses import Create, Delete, Match, Merge, Remove, Set, Unwind
-from gdb.language.mentions import mentioned
 from gdb.language.syntax import Expression, ListLiteral, Parameter, Subquery, walk
 from gdb.logical.operators import (
     Aggregate,
@@ -15,6 +15,7 @@ from gdb.logical.operators import (
     Filter,
     Limit,
     Names,
+    Operator,
     Operators,
     Plan,
     Project,
@@ -34,30 +35,33 @@ _CHANGES = (Create, Set, Remove, Delete, Merge)
 
 
 def begins_with_few(context: Context, plan: Plan) -> bool:
-    """Whether the rows of a plan come from a few nodes that values name; how many rows they become is not known."""
+    """Whether the rows of a plan come from one of nothing, a short list or a few nodes that values name; how many rows
+    they become is not known."""
     return all(_begins(context, operators, plan.start) for operators in plan.sides)
 
 
 def _begins(context: Context, operators: Operators, names: Names) -> bool:
     begun = False
     for operator in operators:
-        match operator:
-            case Match():
-                if not _hangs(context, operator, names):
-                    return False
-                begun = True
-            case Unwind():
-                if not begun and not _short(context, operator.list):
-                    return False
-                begun = True
-            case _ if isinstance(operator, (*_ROW_BY_ROW, *_CHANGES)):
-                pass
-            case _:
-                return False
-        if any(_asks_for_each(one) for one in expressions_of(operator)):
+        if isinstance(operator, Unwind) and not begun and not _short(context, operator.list):
+            return False
+        begun = begun or isinstance(operator, (Match, Unwind))
+        few = partial(_adds_few, context, operator, names)
+        if not context.kept.answer(operator, names, few):
             return False
         names = names_after(operator, names)
-    return begun
+    return True
+
+
+def _adds_few(context: Context, operator: Operator, names: Names) -> bool:
+    """Whether an operator makes few rows of few, whatever the values of parameters. names : of the rows."""
+    match operator:
+        case Match():
+            if not _hangs(context, operator, names):
+                return False
+        case _ if not isinstance(operator, (Unwind, *_ROW_BY_ROW, *_CHANGES)):
+            return False
+    return not any(_asks_for_each(one) for one in expressions_of(operator))
 
 
 def _hangs(context: Context, clause: Match, names: Names) -> bool:
@@ -66,15 +70,14 @@ def _hangs(context: Context, clause: Match, names: Names) -> bool:
     if pattern.variants or pattern.long or pattern.routes:
         return False
     own = {*pattern.vertices, *pattern.edges}
-    reach = {*own, *names}
     for component in pattern.components():
         parts = {*component.vertices, *component.edges}
         if parts & {*names}:
             continue
         free = own - {*names}
         if not any(
-            found is not None and not mentioned(found.value) & free
-            for found in (equality(c, component.vertices, reach) for c in pattern.conditions)
+            found is not None and not found.mentions & free
+            for found in (equality(c, component.vertices) for c in pattern.conditions)
         ):
             return False
     return True

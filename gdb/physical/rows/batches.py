@@ -10,10 +10,10 @@ makes batches sets `Allowance.made` back to what it was before each.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
 from gdb.base.values.sizes import Pile, size_of
+from gdb.records import dataclass
 
 if TYPE_CHECKING:
     from gdb.base.allowance import Allowance

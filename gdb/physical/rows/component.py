@@ -7,7 +7,6 @@ need dynamic types are left. Elements that the rows know already are held to wha
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -30,6 +29,7 @@ from gdb.language.translator import Translator
 from gdb.physical.row_graph import started
 from gdb.physical.rows.pattern import Component, Condition, Edge, Pattern
 from gdb.query_graph import QueryGraph
+from gdb.records import dataclass, field, replace
 from gdb.storage.adjacency import I64, U32, Direction
 
 if TYPE_CHECKING:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from gdb.physical.rows.kept import KeptPatterns
 from gdb.physical.rows.pattern import pattern_of_match
+from gdb.records import dataclass, field
 
 if TYPE_CHECKING:
     from gdb.base.allowance import Allowance
@@ -42,7 +44,7 @@ class Context:
     options : how patterns are run. embeddings : how many they had. handled : rows that went into clauses.
     import_root : the folder in which files that are read must lie, None for any.
     procedures : what CALL finds, by name. allowance : what the run may still take.
-    spent : of operators, by id, where that is asked for.
+    spent : of operators, by id, where that is asked for. kept : what is known of them from earlier runs.
     """
 
     text: str
@@ -58,6 +60,7 @@ class Context:
     import_root: Path | None = None
     procedures: Mapping[str, Procedure] = field(default_factory=dict)
     spent: dict[int, Spent] | None = None
+    kept: KeptPatterns = field(default_factory=KeptPatterns)
     _numbers: int = 0
     _patterns: dict[int, tuple[Match, Pattern]] = field(default_factory=dict)
 
@@ -69,7 +72,8 @@ class Context:
     def pattern(self, clause: Match) -> Pattern:
         """The pattern of a MATCH, made once."""
         if id(clause) not in self._patterns:
-            self._patterns[id(clause)] = clause, pattern_of_match(self.text, clause, self.mode)
+            make = partial(pattern_of_match, self.text, clause, self.mode)
+            self._patterns[id(clause)] = clause, self.kept.pattern(clause, make)
         return self._patterns[id(clause)][1]
 
     def pulse(self) -> None:

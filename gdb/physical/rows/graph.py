@@ -20,8 +20,9 @@ from gdb.executor import lookup
 from gdb.language.report import refused
 from gdb.physical.rows.stored import columns_of
 from gdb.physical.rows.stored_nodes import Batch, StoredNode, counted, records
-from gdb.storage.adjacency import Direction
+from gdb.records import dataclass, field
 from gdb.storage.model import I64, U32, Column, Kind
+from gdb.storage.vid_ranges import by_number
 
 if TYPE_CHECKING:
     from gdb.base.values.kinds import Value
@@ -32,11 +33,42 @@ if TYPE_CHECKING:
 _DETACH = "Delete them first, or write DETACH DELETE."
 
 
-def _there(properties: Mapping[str, Value]) -> dict[str, Value]:
-    """The properties that are not null; a copy."""
+def _there(properties: dict[str, Value]) -> dict[str, Value]:
+    """The properties that are not null."""
     if type(None) in map(type, properties.values()):
         return {key: value for key, value in properties.items() if value is not None}
-    return dict(properties)
+    return properties
+
+
+@dataclass(slots=True)
+class _NewEdges:
+    """Relationships of one type that are not in the transaction yet, [n] each. objects : None for one without a name,
+    which nothing but its ends can find before it is flushed."""
+
+    starts: list[NodeValue] = field(default_factory=list)
+    ends: list[NodeValue] = field(default_factory=list)
+    properties: list[Mapping[str, Value]] = field(default_factory=list)
+    objects: list[RelationshipValue | None] = field(default_factory=list)
+
+    def add(
+        self,
+        start: NodeValue,
+        end: NodeValue,
+        properties: Mapping[str, Value],
+        one: RelationshipValue | None,
+    ) -> None:
+        self.starts.append(start)
+        self.ends.append(end)
+        self.properties.append(properties)
+        self.objects.append(one)
+
+    def keep(self, places: Sequence[int]) -> None:
+        """Forget all but some."""
+        if len(places) < len(self.starts):
+            self.starts = [self.starts[k] for k in places]
+            self.ends = [self.ends[k] for k in places]
+            self.properties = [self.properties[k] for k in places]
+            self.objects = [self.objects[k] for k in places]
 
 
 class Graph:
@@ -45,6 +77,7 @@ class Graph:
 
     def __init__(self, snapshot: Snapshot, changes: Changes | None = None, text: str = "") -> None:
         self._snapshot, self._text = snapshot, text
+        self._behind = False  # whether the snapshot is older than what was flushed
         self.changes = changes
         self.effects = Effects()
         self._nodes: dict[int, NodeValue] = {}  # by vid of the snapshot
@@ -52,20 +85,24 @@ class Graph:
         self._edges: dict[tuple[str, int], RelationshipValue] = {}  # by type and handle
         self._handles: dict[RelationshipValue, int] = {}
         self._new_nodes: list[NodeValue] = []
-        self._new_edges: list[RelationshipValue] = []
+        self._new_edges: dict[str, _NewEdges] = {}  # by type
         self._dirty_nodes: dict[NodeValue, dict[str, Value]] = {}
         self._dirty_edges: dict[RelationshipValue, dict[str, Value]] = {}
         self._relabelled: dict[NodeValue, frozenset[str]] = {}  # with the labels before
         self._dead_nodes: dict[NodeValue, Place] = {}  # with the place of DELETE
+        self._detached: set[NodeValue] = set()  # of the store, without relationships
         self._dead_edges: list[RelationshipValue] = []
         self._dead_handles: dict[str, set[int]] = {}  # by type, of edges without an object
         self._batches: list[Batch] = []
         self._new_ids: tuple[str, Iterator[int]] | None = None
 
     def release(self) -> None:
-        """Hold no snapshot any more, also where no garbage is collected; nothing is read from the graph after this."""
+        """Hold no snapshot and no element any more, also where no garbage is collected; nothing is read from the graph
+        after this."""
         for batch in self._batches:
             batch.release()
+        for elements in (self._nodes, self._vids, self._edges, self._handles):
+            elements.clear()
 
     # ---- reading ---------------------------------------------------------------------------------
 
@@ -73,37 +110,39 @@ class Graph:
     def snapshot(self) -> Snapshot:
         """The graph with all changes so far."""
         self.flush()
+        return self._now()
+
+    def _now(self) -> Snapshot:
+        """The graph with what was flushed: made when it is read, for a statement often ends with what it writes."""
+        if self._behind and self.changes is not None:
+            self._snapshot, self._behind = self.changes.view, False
         return self._snapshot
 
     def nodes(self, vids: U32) -> list[NodeValue]:
         """One object per vid."""
         known = self._nodes
         wanted = vids.tolist()
-        missing = np.array(sorted({vid for vid in wanted if vid not in known}), np.uint32)
-        if len(missing):
-            self._load_nodes(missing)
+        if missing := {vid for vid in wanted if vid not in known}:
+            self._load_nodes(np.array(sorted(missing), np.uint32))
         return [known[vid] for vid in wanted]
 
     def _load_nodes(self, vids: U32) -> None:
-        snapshot = self._snapshot
-        ids = snapshot.user_ids(vids)
-        groups = snapshot.groups_of(vids)
-        for number in np.unique(groups).tolist():
-            group = snapshot.groups[number]
-            labels, space, at = group.labels, group.id_space, np.flatnonzero(groups == number)
-            batch = Batch(snapshot, number, vids[at])
+        snapshot = self._now()
+        for number, at in by_number(snapshot.groups_of(vids)):
+            group, batch = snapshot.groups[number], Batch(snapshot, number, vids[at])
             self._batches.append(batch)
-            for place, vid in zip(at.tolist(), batch.vids.tolist(), strict=True):
-                node = StoredNode(ids[place], set(labels), space, batch)
-                batch.nodes.append(node)
-                self._nodes[vid], self._vids[node] = node, vid
-            counted(len(batch.nodes), [], "nodes")
+            labels, space = frozenset(group.labels), group.id_space
+            batch.nodes = nodes = [StoredNode(labels, space, batch) for _ in range(len(at))]
+            numbers = batch.vids.tolist()
+            self._nodes.update(zip(numbers, nodes, strict=True))
+            self._vids.update(zip(nodes, numbers, strict=True))
+            counted(len(nodes), [], "nodes")
 
     def relationships(self, eids: I64) -> list[RelationshipValue]:
         """One object per edge id."""
         if not len(eids):
             return []
-        snapshot = self._snapshot
+        snapshot = self._now()
         distinct, inverse = np.unique(eids, return_inverse=True)
         types, sources, targets = snapshot.edge_ends(distinct)
         starts, ends = self.nodes(sources), self.nodes(targets)
@@ -151,16 +190,16 @@ class Graph:
             by_type.setdefault(one.type, []).append(place)
         for name, places in by_type.items():
             handles = np.array([self._handles[relationships[k]] for k in places], np.int64)
-            found[places] = self._snapshot.edges_called(name, handles)
+            found[places] = self._now().edges_called(name, handles)
         return found
 
     # ---- changing --------------------------------------------------------------------------------
 
-    def create_node(self, labels: Iterable[str], properties: Mapping[str, Value]) -> NodeValue:
-        """A new node, with an id of its own; null properties are left out."""
+    def create_node(self, labels: Iterable[str], properties: dict[str, Value]) -> NodeValue:
+        """A new node, with an id of its own; null properties are left out. properties : its own from now on."""
         kept = _there(properties)
         space, free = self._ids_of_new()
-        node = NodeValue(next(free), set(labels), kept, space)
+        node = NodeValue(next(free), frozenset(labels), kept, space)
         self._new_nodes.append(node)
         self.effects.nodes_created += 1
         self.effects.properties_set += len(kept)
@@ -168,15 +207,36 @@ class Graph:
         return node
 
     def create_relationship(
-        self, type_: str, start: NodeValue, end: NodeValue, properties: Mapping[str, Value]
+        self, type_: str, start: NodeValue, end: NodeValue, properties: dict[str, Value]
     ) -> RelationshipValue:
         """A new relationship; null properties are left out."""
         kept = _there(properties)
         one = RelationshipValue(-1, type_, start, end, kept)
-        self._new_edges.append(one)
+        self._connected_by(type_).add(start, end, kept, one)
         self.effects.relationships_created += 1
         self.effects.properties_set += len(kept)
         return one
+
+    def connect(
+        self,
+        type_: str,
+        start: NodeValue,
+        end: NodeValue,
+        properties: dict[str, Value],
+    ) -> None:
+        """As `create_relationship`, of one that the query does not name: no object is made for it."""
+        kept = _there(properties) if properties else properties
+        new = self._new_edges.get(type_) or self._connected_by(type_)
+        new.add(start, end, kept, None)
+        self.effects.relationships_created += 1
+        if kept:
+            self.effects.properties_set += len(kept)
+
+    def _connected_by(self, type_: str) -> _NewEdges:
+        known = self._new_edges.get(type_)
+        if known is None:
+            known = self._new_edges[type_] = _NewEdges()
+        return known
 
     def set_property(self, element: NodeValue | RelationshipValue, key: str, value: Value) -> None:
         """Set a property; null takes it away."""
@@ -191,71 +251,75 @@ class Graph:
             else:
                 element.properties[key] = value
             self.effects.properties_set += 1
+        dirty: dict[str, Value] | None
         if isinstance(element, NodeValue):
             if element in self._vids:
-                self._dirty_nodes.setdefault(element, {})[key] = value
+                dirty = self._dirty_nodes.get(element)
+                if dirty is None:
+                    dirty = self._dirty_nodes[element] = {}
+                dirty[key] = value
         elif element in self._handles:
             self._dirty_edges.setdefault(element, {})[key] = value
 
     def set_labels(self, node: NodeValue, add: Iterable[str], remove: Iterable[str]) -> None:
         """Give a node labels, and take labels away."""
-        before = frozenset(node.labels)
-        after = (before | set(add)) - set(remove)
+        before = node.labels
+        after = before.union(add).difference(remove)
         if after == before:
             return
         self.effects.labels_added += len(after - before)
         self.effects.labels_removed += len(before - after)
-        node.labels.clear()
-        node.labels.update(after)
+        node.labels = after
         if node in self._vids:
             self._relabelled.setdefault(node, before)
 
-    def delete(
-        self, element: NodeValue | RelationshipValue, place: Place, *, detach: bool = False
-    ) -> None:
-        """Delete an element, with `detach` the relationships of a node as well; once is enough.
-
-        place : in the query, where that is asked.
-        """
+    def delete(self, element: NodeValue | RelationshipValue, place: Place) -> None:
+        """Delete an element; once is enough. place : in the query, where that is asked."""
         if element.deleted:
             return
+        element.deleted = True
         if isinstance(element, NodeValue):
-            if detach:
-                self._detach(element, place)
-            element.deleted = True
             self.effects.nodes_deleted += 1
             self._dead_nodes[element] = place
         else:
-            element.deleted = True
             self.effects.relationships_deleted += 1
             self._dead_edges.append(element)
 
-    def _detach(self, node: NodeValue, place: Place) -> None:
-        """Delete the relationships of a node. Those of which there are no objects get none."""
-        for one in [one for one in self._new_edges if node in (one.start, one.end)]:
-            self.delete(one, place)
-        vid = self._vids.get(node)
-        if vid is None:
-            return
-        snapshot = self._snapshot
-        _, _, eids = snapshot.incident(np.array([vid], np.uint32), (), Direction.ANY)
-        numbers = lookup.edge_type_numbers(snapshot, eids)
-        for number in np.unique(numbers).tolist():
-            name = snapshot.edge_types[number].name
-            gone = self._dead_handles.setdefault(name, set())
-            for handle in snapshot.edge_handles(name, eids[numbers == number]).tolist():
-                known = self._edges.get((name, handle))
-                if known is not None:
-                    self.delete(known, place)
-                elif handle not in gone:
-                    gone.add(handle)
+    def detach(self, nodes: Iterable[NodeValue], place: Place) -> None:
+        """Delete the relationships of nodes that are about to be deleted. Those of which there are no objects get
+        none."""
+        several = {node for node in nodes if not node.deleted}
+        for new in self._new_edges.values():
+            left = []
+            for k, ends in enumerate(zip(new.starts, new.ends, strict=True)):
+                one = new.objects[k]
+                if several.isdisjoint(ends):
+                    left.append(k)
+                elif one is None:
                     self.effects.relationships_deleted += 1
+                else:
+                    self.delete(one, place)
+            new.keep(left)
+        stored = several & self._vids.keys()
+        self._detached |= stored
+        vids = np.array(sorted([self._vids[node] for node in stored]), np.uint32)
+        for name, handles in self._now().handles_at(vids) if stored else ():
+            gone = self._dead_handles.setdefault(name, set())
+            before = len(gone)
+            for handle in handles.tolist():
+                known = self._edges.get((name, handle)) if self._edges else None
+                if known is None:
+                    gone.add(handle)
+                else:
+                    self.delete(known, place)
+            self.effects.relationships_deleted += len(gone) - before
 
     def _ids_of_new(self) -> tuple[str, Iterator[int]]:
         """The id space of nodes that the query creates, and ids that no node of it has."""
         if self._new_ids is None:
-            space = space_of_new(self._snapshot.id_spaces)
-            self._new_ids = space, self._snapshot.free_ids(space)
+            snapshot = self._now()
+            space = space_of_new(snapshot.id_spaces)
+            self._new_ids = space, snapshot.free_ids(space)
         return self._new_ids
 
     # ---- into the transaction --------------------------------------------------------------------
@@ -281,8 +345,7 @@ class Graph:
             self._flush_properties(changes)
             self._flush_new_edges(changes)
         self._flush_deaths(changes)
-        self._snapshot = changes.view
-        self._nodes = {vid: node for node, vid in self._vids.items()}
+        self._behind = True
 
     def _flush_new_nodes(self, changes: Changes) -> None:
         alive = [node for node in self._new_nodes if not node.deleted]
@@ -292,25 +355,26 @@ class Graph:
         for (labels, space), nodes in groups.items():
             ids = Column("int64", np.array([node.id for node in nodes], np.int64))
             columns = columns_of([node.properties for node in nodes])
-            vids = changes.add_vertices(labels, space, ids, columns)
-            self._vids.update(zip(nodes, vids.tolist(), strict=True))
+            vids = changes.add_vertices(labels, space, ids, columns).tolist()
+            self._vids.update(zip(nodes, vids, strict=True))
+            self._nodes.update(zip(vids, nodes, strict=True))
         self._new_nodes = []
 
     def _flush_labels(self, changes: Changes) -> None:
         moves: dict[tuple[frozenset[str], frozenset[str]], list[NodeValue]] = {}
         for node, before in self._relabelled.items():
             if not node.deleted:
-                after = frozenset(node.labels)
+                after = node.labels
                 moves.setdefault((after - before, before - after), []).append(node)
         self._relabelled = {}
         for (add, remove), nodes in moves.items():
             vids = np.array([self._vids[node] for node in nodes], np.uint32)
-            by_vid = {vid: node for node, vid in self._vids.items()}
             for moved in changes.relabel(vids, add, remove):
                 pairs = zip(moved.before.tolist(), moved.after.tolist(), strict=True)
                 for old, new in pairs:
-                    if old in by_vid:
-                        self._vids[by_vid[old]] = new
+                    moving = self._nodes.pop(old, None)
+                    if moving is not None:
+                        self._vids[moving], self._nodes[new] = new, moving
                 for name, (before_, after_) in moved.edges.items():
                     self._rename(name, before_, after_)
 
@@ -346,30 +410,43 @@ class Graph:
         self._dirty_nodes, self._dirty_edges = {}, {}
 
     def _flush_new_edges(self, changes: Changes) -> None:
-        by_type: dict[str, list[RelationshipValue]] = {}
-        for one in self._new_edges:
-            if one.deleted:
+        for name, new in self._new_edges.items():
+            objects = enumerate(new.objects)
+            new.keep([k for k, one in objects if one is None or not one.deleted])
+            if not new.starts:
                 continue
-            dead = one.start if one.start.deleted else one.end
-            if dead.deleted:
-                raise self._connected(self._dead_nodes[dead], one.type)
-            by_type.setdefault(one.type, []).append(one)
-        for name, several in by_type.items():
-            known = (t.directed for t in changes.view.edge_types if t.name == name)
-            directed = next(known, True)
-            sources = np.array([self._vids[one.start] for one in several], np.uint32)
-            targets = np.array([self._vids[one.end] for one in several], np.uint32)
-            columns = columns_of([one.properties for one in several])
-            handles = changes.add_edges(name, directed, sources, targets, columns).tolist()
-            for one, handle in zip(several, handles, strict=True):
-                one.directed = directed
-                self._edges[name, handle] = one
-                self._handles[one] = handle
-            eids = changes.view.edges_called(name, np.array(handles, np.int64)).tolist()
-            for one, eid in zip(several, eids, strict=True):
-                one.id = eid
+            for start, end in zip(new.starts, new.ends, strict=True):
+                if start.deleted or end.deleted:
+                    raise self._connected(self._dead_nodes[start if start.deleted else end], name)
+            directed = changes.directed(name) is not False
+            vid = self._vids.__getitem__
+            sources = np.fromiter(map(vid, new.starts), np.uint32, len(new.starts))
+            targets = np.fromiter(map(vid, new.ends), np.uint32, len(new.ends))
+            handles = changes.add_edges(
+                name, directed, sources, targets, columns_of(new.properties)
+            )
+            self._named(changes, name, directed, new.objects, handles)
         self._dead_edges = [one for one in self._dead_edges if one in self._handles]
-        self._new_edges = []
+        self._new_edges = {}
+
+    def _named(
+        self,
+        changes: Changes,
+        name: str,
+        directed: bool,
+        objects: Sequence[RelationshipValue | None],
+        handles: I64,
+    ) -> None:
+        """Give the objects of new relationships of a type what these are called by."""
+        several = [(k, one) for k, one in enumerate(objects) if one is not None]
+        if not several:
+            return
+        called = handles[[k for k, _ in several]]
+        eids = changes.view.edges_called(name, called).tolist()
+        for (_, one), handle, eid in zip(several, called.tolist(), eids, strict=True):
+            one.id, one.directed = eid, directed
+            self._edges[name, handle] = one
+            self._handles[one] = handle
 
     def _flush_deaths(self, changes: Changes) -> None:
         by_type = {name: [*handles] for name, handles in self._dead_handles.items() if handles}
@@ -379,16 +456,21 @@ class Graph:
             by_type.setdefault(one.type, []).append(handle)
         for name, handles in by_type.items():
             changes.remove_named_edges(name, np.array(handles, np.int64))
+        alone: list[int] = []
         places: dict[Place, list[int]] = {}
         for node, place in self._dead_nodes.items():
             if node in self._vids:  # else it was made and deleted since the last time
-                places.setdefault(place, []).append(self._vids.pop(node))
+                vid = self._vids.pop(node)
+                del self._nodes[vid]
+                (alone if node in self._detached else places.setdefault(place, [])).append(vid)
+        changes.drop_vertices(np.array(alone, np.uint32))
         for place, vids in places.items():
             try:
                 changes.remove_vertices(np.array(vids, np.uint32), detach=False)
             except ChangeRefused as error:
                 raise refused(self._text, place, error.reason, _DETACH) from None
         self._dead_nodes, self._dead_edges, self._dead_handles = {}, [], {}
+        self._detached = set()
 
     def _connected(self, place: Place, type_: str) -> ChangeRefused:
         reason = f"a node that is to be removed has relationships ({type_})"

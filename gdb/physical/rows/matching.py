@@ -16,6 +16,7 @@ import numpy as np
 from gdb.base.allowance import paced
 from gdb.base.values.comparison import group_key
 from gdb.base.values.elements import NodeValue, PathValue, RelationshipValue
+from gdb.language.hidden import is_hidden
 from gdb.language.syntax import Comparator, Comparison, Expression
 from gdb.physical.rows.batches import Few
 from gdb.physical.rows.component import Table, matched
@@ -23,7 +24,6 @@ from gdb.physical.rows.expand import expanded, labelled
 from gdb.physical.rows.pattern import Component, Condition, Edge, Pattern, Variant
 from gdb.physical.rows.seek import seek
 from gdb.physical.rows.subqueries import Prepared
-from gdb.physical.rows.walking import walked
 from gdb.storage.adjacency import I64, U32
 
 if TYPE_CHECKING:
@@ -75,7 +75,7 @@ class Matching:
     def _varied(self, variant: Variant, rows: Sequence[Row]) -> list[Numbered]:
         """The rows of a pattern in which repeated ones are written out."""
         context = self.context
-        matching = _Matching(context, variant.pattern, self.known, None, {})
+        matching = _Matching(context, variant.pattern, self.known, None, {}, whole=True)
         found = [one for some in matching.run(rows) for one in some if variant.completed(one[1])]
         if not variant.later or not found:
             return found
@@ -93,9 +93,11 @@ class _Matching:
         known: frozenset[str],
         few: Few | None,
         unbound: dict[Component, Table],
+        whole: bool = False,
     ) -> None:
+        """whole : whether the rows get all relationships, also those that nothing names."""
         self.context, self.pattern = context, pattern
-        self.few, self.unbound = few, unbound
+        self.few, self.unbound, self.whole = few, unbound, whole
         self.bound = set(known)
         self.waiting = list(pattern.conditions)
         own = {*pattern.vertices, *pattern.edges, *(route.name for route in pattern.routes)}
@@ -194,11 +196,12 @@ class _Matching:
         few = self.few
         chunk, count = _CHUNK if few is None else min(_CHUNK, few.most), 0
         found, places = self._found(component, table, chunk)
+        names = self._fresh(component)
         before, waiting = self.bound | {*component.vertices, *component.edges}, self.waiting
         for at, of in places:
             self.context.pulse()
             self.bound, self.waiting = set(before), list(waiting)
-            some = self._built(found, table, at, of)
+            some = self._built(found, table, at, of, names)
             if self.checks_edges:
                 some = [one for one in some if self._differ(one[1])]
             some = self._filtered(some)
@@ -293,21 +296,38 @@ class _Matching:
         self.context.embeddings += len(every)
         return Table(vids, {}, len(vids[name]), ()), every
 
-    def _built(self, found: Table, table: list[Numbered], at: I64, of: I64) -> list[Numbered]:
+    def _fresh(self, component: Component) -> list[str]:
+        """The elements of a component that rows get: not those that they have, nor relationships that nothing can
+        mention any more."""
+        names = [name for name in component.vertices if name not in self.bound]
+        edges = [name for name in component.edges if name not in self.bound]
+        if not self.whole and not self.checks_edges:
+            mentioned = {name for condition in self.waiting for name in condition.names}
+            mentioned |= {name for route in self.pattern.routes for name in route.edges}
+            edges = [name for name in edges if not is_hidden(name) or name in mentioned]
+        return names + edges
+
+    def _built(
+        self, found: Table, table: list[Numbered], at: I64, of: I64, names: Sequence[str]
+    ) -> list[Numbered]:
+        """The rows at some places, each with the named elements of an embedding."""
         graph = self.context.graph
-        columns: dict[str, Sequence[Value]] = {
-            name: graph.nodes(vids[of]) for name, vids in found.vertices.items()
-        }
-        columns |= {name: graph.relationships(eids[of]) for name, eids in found.edges.items()}
+        columns: list[Sequence[Value]] = [
+            graph.nodes(found.vertices[name][of])
+            if name in found.vertices
+            else graph.relationships(found.edges[name][of])
+            for name in names
+        ]
         rows = [table[place] for place in at.tolist()]
-        if len(columns) == 1:
-            ((name, values),) = columns.items()
+        if not names:
+            return [(number, dict(row)) for number, row in rows]
+        if len(names) == 1:
+            (name,), (values,) = names, columns
             pairs = zip(rows, values, strict=True)
             return [(number, {**row, name: value}) for (number, row), value in pairs]
-        names = list(columns)
         return [
             (number, {**row, **dict(zip(names, values, strict=True))})
-            for (number, row), *values in zip(rows, *columns.values(), strict=True)
+            for (number, row), *values in zip(rows, *columns, strict=True)
         ]
 
     def _equalities(
@@ -327,7 +347,13 @@ class _Matching:
             test = self.context.evaluator.compiled
             left, right = test(sides[0]), test(sides[1])
             every = np.arange(found.count, dtype=np.int64)
-            mine = self._built(found, [(0, {})], np.zeros_like(every), every)
+            mine = self._built(
+                found,
+                [(0, {})],
+                np.zeros_like(every),
+                every,
+                [*component.vertices, *component.edges],
+            )
             inner = [codes.setdefault(group_key(left(row)), len(codes)) for _, row in mine]
             outer = [codes.setdefault(group_key(right(row)), len(codes)) for _, row in table]
             pairs.append((np.array(inner, np.int64), np.array(outer, np.int64)))
@@ -336,6 +362,8 @@ class _Matching:
     # ---- paths -----------------------------------------------------------------------------------
 
     def _walked(self, edge: Edge, table: list[Numbered]) -> Iterator[list[Numbered]]:
+        from gdb.physical.rows.walking import walked  # machine code of its own
+
         edges = self.pattern.edges.values()
         others = [e for e in edges if e.name in self.bound and e.name != edge.name]
         others = [e for e in others if e.clause == edge.clause]

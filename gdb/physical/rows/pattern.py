@@ -7,7 +7,7 @@ ordinary conditions on those names.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from gdb.errors import NotSupported
@@ -43,11 +43,13 @@ from gdb.language.syntax import (
     walk,
 )
 from gdb.query_graph import MatchMode
+from gdb.records import dataclass, field, replace
 from gdb.storage.adjacency import Direction
 
 if TYPE_CHECKING:
     from gdb.base.values.kinds import Row
     from gdb.language.clauses import Match
+    from gdb.physical.rows.seek import Equality
 
 _WITH_NAMES = (
     *(ListComprehension, PatternComprehension, PatternTest, Quantified, Reduce, Subquery),
@@ -61,6 +63,11 @@ def visible(row: Row) -> Row:
         if name.startswith(HIDDEN):
             return {name: value for name, value in row.items() if not name.startswith(HIDDEN)}
     return dict(row)
+
+
+def shown(rows: list[Row]) -> list[Row]:
+    """Rows of the same names without what the user did not name; the rows themselves where he named all."""
+    return list(map(visible, rows)) if rows and any(map(is_hidden, rows[0])) else rows
 
 
 @dataclass(slots=True)
@@ -108,12 +115,19 @@ class Route:
     acyclic: bool
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Condition:
     """A part of the condition that must be true, and the names of the clause and of the rows that it mentions."""
 
     expression: Expression
     names: frozenset[str]
+
+    @cached_property
+    def equalities(self) -> tuple[Equality, ...]:
+        """What it is as an equality of a property with a value (`gdb.physical.rows.seek`)."""
+        from gdb.physical.rows.seek import equalities
+
+        return tuple(equalities(self))
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,6 +149,7 @@ class Pattern:
     routes: list[Route] = field(default_factory=list)
     conditions: list[Condition] = field(default_factory=list)
     variants: list[Variant] = field(default_factory=list)
+    _components: list[Component] | None = field(default=None, init=False, compare=False)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -157,6 +172,11 @@ class Pattern:
 
     def components(self) -> list[Component]:
         """The connected components by edges of one relationship; all in one where the mode concerns all vertices."""
+        if self._components is None:
+            self._components = self._connected()
+        return [*self._components]
+
+    def _connected(self) -> list[Component]:
         whole = self.mode.nodes_differ or self.mode.distinct or self.mode.induced
         root = {name: name for name in self.vertices}
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
 from itertools import chain
 from typing import TYPE_CHECKING
 
@@ -19,6 +18,7 @@ from gdb.base.allowance import Allowance
 from gdb.base.values.sizes import Pile
 from gdb.base.values.temporal_clock import clock_at
 from gdb.errors import InternalError
+from gdb.imports import deferred
 from gdb.language.clauses import (
     WRITING,
     CallProcedure,
@@ -53,7 +53,7 @@ from gdb.logical.operators import (
 )
 from gdb.logical.planning import planned
 from gdb.physical.evaluator import Evaluator
-from gdb.physical.rows import projecting, writing
+from gdb.physical.rows import creating, writing
 from gdb.physical.rows.batches import (
     MATCHED,
     ROW,
@@ -66,16 +66,22 @@ from gdb.physical.rows.batches import (
     held,
     regrouped,
 )
-from gdb.physical.rows.calling import called
 from gdb.physical.rows.context import Spent
 from gdb.physical.rows.limiting import stops
-from gdb.physical.rows.matching import Matching, Numbered, extensions
-from gdb.physical.rows.pattern import Pattern, pattern_of, visible
+from gdb.physical.rows.pattern import Pattern, pattern_of, shown, visible
 from gdb.physical.rows.subqueries import Prepared
+from gdb.records import dataclass, field
 
 if TYPE_CHECKING:
     from gdb.base.values.kinds import Row, Value
+    from gdb.physical.rows import calling, matching, merging, projecting
     from gdb.physical.rows.context import Context
+    from gdb.physical.rows.matching import Numbered
+else:
+    calling = deferred("gdb.physical.rows.calling")
+    matching = deferred("gdb.physical.rows.matching")
+    merging = deferred("gdb.physical.rows.merging")
+    projecting = deferred("gdb.physical.rows.projecting")
 
 
 MOST_ROWS, MOST_FOUND = 2_000, 1_000
@@ -174,7 +180,7 @@ class Runner:
             self._patterns[key] = pattern_of(self.context.text, [pattern], where, self.context.mode)
             self._kept.append(pattern)
         row = visible(row)  # its anonymous parts are not those of a pattern around it
-        for some in extensions(self.context, self._patterns[key], [row], row):
+        for some in matching.extensions(self.context, self._patterns[key], [row], row):
             for _, found in some:
                 yield found
 
@@ -318,7 +324,7 @@ class Runner:
             case LoadCsv():
                 return self._load(operator, rows)
             case CallProcedure():
-                return called(context, operator, rows.parts)
+                return calling.called(context, operator, rows.parts)
         raise InternalError(f"{type(operator).__name__} cannot be run.")
 
     # ---- reading -----------------------------------------------------------------------------------
@@ -329,16 +335,19 @@ class Runner:
         allowance = self.context.allowance
         size = MATCHED if few is None else FIRST
         bound = None if few is not None else self.bound
-        matching = Matching(self.context, pattern, rows.names, few or bound)
+        matcher = matching.Matching(self.context, pattern, rows.names, few or bound)
         for part in regrouped(allowance, rows.parts, size):
             level = allowance.made
-            found = matching.extensions(part)
+            found = matcher.extensions(part)
             numbered = found if not clause.optional else _padded(found, part, fresh)
             for some in numbered:
                 if bound is not None and bound.cut:
                     raise TooMany
                 allowance.make(ROW * len(some), "rows")
-                yield [visible(row) for _, row in some]
+                extended = [
+                    row for _, row in some
+                ]  # made for this pattern, of which nobody has any
+                yield list(map(visible, extended)) if pattern.variants else shown(extended)
                 allowance.made = level
             if bound is not None and bound.cut:
                 raise TooMany
@@ -392,9 +401,9 @@ class Runner:
         self.bound = None  # what is written is not written again
         match clause:
             case Create():
-                rows = writing.create(context, clause, rows)
+                rows = creating.create(context, clause, rows)
             case Merge():
-                rows = writing.merge(context, clause, rows, before.names)
+                rows = merging.merge(context, clause, rows, before.names)
             case Set(items=items):
                 writing.assign(context, items, rows)
             case Remove():

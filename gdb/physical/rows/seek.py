@@ -7,7 +7,6 @@ of nodes. Matching then starts from the rows and the nodes that they name, as fr
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import repeat
 from typing import TYPE_CHECKING
 
@@ -15,7 +14,7 @@ import numpy as np
 
 from gdb.base.values.comparison import group_key
 from gdb.errors import GdbError
-from gdb.functions.library import RANDOM
+from gdb.functions.library import varies
 from gdb.language.mentions import mentioned
 from gdb.language.scope import has_labels
 from gdb.language.syntax import (
@@ -24,6 +23,7 @@ from gdb.language.syntax import (
     Comparison,
     Expression,
     In,
+    Name,
     PatternComprehension,
     PatternTest,
     Property,
@@ -31,6 +31,7 @@ from gdb.language.syntax import (
     Variable,
     walk,
 )
+from gdb.records import dataclass
 from gdb.storage.adjacency import I64, U32
 from gdb.storage.value_index import Wanted
 
@@ -58,13 +59,15 @@ class Seek:
 
 @dataclass(frozen=True, slots=True)
 class Equality:
-    """A condition that a property (None: the id) of a vertex is a value of the rows, with `within` one of a list."""
+    """A condition that a property (None: the id) of a vertex is a value of the rows, with `within` one of a list.
+    mentions : the names in the value."""
 
     condition: Condition
     vertex: str
     key: str | None
     value: Expression
     within: bool
+    mentions: frozenset[str]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -83,30 +86,35 @@ class _Answer:
         """How many pairs of a row and a vertex there are."""
         if not len(self.codes):
             return 0
+        if len(self.asked) == 1:
+            return int(np.count_nonzero(self.codes == self.asked[0]))
         return int(
             np.bincount(self.codes, minlength=int(self.asked.max(initial=0)) + 1)[self.asked].sum()
         )
 
 
-def equality(
-    condition: Condition, vertices: Collection[str], reach: Collection[str]
-) -> Equality | None:
+def equality(condition: Condition, vertices: Collection[str]) -> Equality | None:
     """A condition as an equality of a property of one of the vertices with what does not mention that vertex; None for
-    any other. reach : the names that mean something outside of the condition."""
+    any other."""
+    return next((one for one in condition.equalities if one.vertex in vertices), None)
+
+
+def equalities(condition: Condition) -> Iterator[Equality]:
+    """A condition as an equality of a property of any variable with what does not mention it."""
     for side, value, within in _sides(condition.expression):
+        key: str | None
         match side:
-            case Property(subject=Variable(name=name), key=key):
-                found = Equality(condition, name, key.text, value, within)
+            case Property(subject=Variable(name=name), key=Name(text=text)):
+                key = text
             case Call(function=function, arguments=(Variable(name=name),)) if (
                 function.text.lower() == "id"
             ):
-                found = Equality(condition, name, None, value, within)
+                key = None
             case _:
                 continue
-        others = mentioned(value) & frozenset(reach)
-        if name in vertices and name not in others and not _wayward(value):
-            return found
-    return None
+        mentions = mentioned(value)
+        if name not in mentions and not _wayward(value):
+            yield Equality(condition, name, key, value, within, mentions)
 
 
 def _sides(expression: Expression) -> Iterator[tuple[Expression, Expression, bool]]:
@@ -122,7 +130,7 @@ def _wayward(value: Expression) -> bool:
     """Whether a value is not the row's alone: by chance, or found by matching."""
     return any(
         isinstance(part, (PatternTest, PatternComprehension, Subquery))
-        or (isinstance(part, Call) and part.function.text.lower() in RANDOM)
+        or (isinstance(part, Call) and varies(part.function.text.lower()))
         for part in walk(value)
     )
 
@@ -142,16 +150,16 @@ def seek(
     bound : what the rows have already.
     """
     free = [name for name in component.vertices if name not in bound]
-    equalities = [
+    unbound = frozenset(reach).difference(bound)
+    named = [
         found
         for condition in conditions
-        if (found := equality(condition, free, reach)) is not None
-        and mentioned(found.value) & frozenset(reach) <= frozenset(bound)
+        if (found := equality(condition, free)) is not None and not found.mentions & unbound
     ]
-    if not equalities or not rows:
+    if not named or not rows:
         return None
     held = len(free) < len(component.vertices)
-    return _Seeking(context, pattern, component, rows, held, reach).run(equalities)
+    return _Seeking(context, pattern, component, rows, held, reach).run(named)
 
 
 class _Seeking:
@@ -212,7 +220,7 @@ class _Seeking:
         all rows of a component with edges restricts candidates there, those of all vertices at once."""
         if not self.component.edges:
             return True
-        if not mentioned(answer.equality.value) & self.reach:
+        if not answer.equality.mentions & self.reach:
             return False
         groups = self._groups(answer.equality.vertex)
         listed = sum(self.snapshot.groups[group].count for group in groups)
@@ -270,14 +278,10 @@ def coded(values: Sequence[Value]) -> tuple[Sequence[Value], I64]:
 def _paired(answers: Sequence[_Answer], at: I64, rows: int) -> tuple[I64, U32]:
     """Which of the entries of `at`, places of rows, go with which vertices by all answers: places in `at`, i64[k], and
     vids, u32[k]."""
-    first, *others = sorted(answers, key=lambda answer: answer.pairs)
-    order = np.argsort(first.codes, kind="stable")
-    codes, vids = first.codes[order], first.vids[order]
-    low = np.searchsorted(codes, first.asked, "left")
-    counts = np.searchsorted(codes, first.asked, "right") - low
-    each = np.repeat(np.arange(len(counts)), counts)
-    within = np.arange(len(each)) - np.repeat(np.cumsum(counts) - counts, counts)
-    of_row, vertex = first.rows[each], vids[np.repeat(low, counts) + within]
+    first, *others = (
+        sorted(answers, key=lambda answer: answer.pairs) if len(answers) > 1 else answers
+    )
+    of_row, vertex = _pairs(first)
     for other in others:
         kept = _agrees(other, of_row, vertex)
         of_row, vertex = of_row[kept], vertex[kept]
@@ -290,6 +294,20 @@ def _paired(answers: Sequence[_Answer], at: I64, rows: int) -> tuple[I64, U32]:
     kept = np.repeat(np.arange(len(at)), counts)
     within = np.arange(len(kept)) - np.repeat(np.cumsum(counts) - counts, counts)
     return kept, vertex[np.repeat(low, counts) + within]
+
+
+def _pairs(answer: _Answer) -> tuple[I64, U32]:
+    """The pairs of a row and a vertex: places of rows, and vids, [n] each."""
+    if len(answer.asked) == 1:
+        vids = answer.vids[answer.codes == answer.asked[0]]
+        return np.repeat(answer.rows, len(vids)), vids
+    order = np.argsort(answer.codes, kind="stable")
+    codes, vids = answer.codes[order], answer.vids[order]
+    low = np.searchsorted(codes, answer.asked, "left")
+    counts = np.searchsorted(codes, answer.asked, "right") - low
+    each = np.repeat(np.arange(len(counts)), counts)
+    within = np.arange(len(each)) - np.repeat(np.cumsum(counts) - counts, counts)
+    return answer.rows[each], vids[np.repeat(low, counts) + within]
 
 
 def _agrees(answer: _Answer, rows: I64, vids: U32) -> I64:

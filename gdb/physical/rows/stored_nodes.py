@@ -1,4 +1,4 @@
-"""Nodes of the store while a query runs: their properties are read when one of them is first needed.
+"""Nodes of the store while a query runs: their ids, and each property, are read when one of them is first needed.
 
 Those of all nodes that were found together are read at once. A clause that only creates relationships at nodes, or sets
 properties of them, reads none.
@@ -29,15 +29,33 @@ _AS_STORED = ("int64", "float64", "bool", "string")
 class Batch:
     """Nodes of one group, found together. vids : of the snapshot, in the order of `nodes`."""
 
-    __slots__ = ("group", "nodes", "snapshot", "vids")
+    __slots__ = ("_read", "group", "nodes", "snapshot", "vids")
 
     def __init__(self, snapshot: Snapshot, group: int, vids: U32) -> None:
         self.snapshot, self.group, self.vids = snapshot, group, vids
         self.nodes: list[StoredNode] = []
+        self._read: set[str] = set()
 
     def release(self) -> None:
         """Let go of the nodes, which hold the batch, and with it the snapshot: the query is over."""
         self.nodes = []
+
+    def name(self) -> None:
+        """Give all nodes their ids."""
+        for node, own in zip(self.nodes, self.snapshot.user_ids(self.vids), strict=True):
+            node.id = own
+
+    def read(self, key: str) -> None:
+        """Give all nodes one property that they had in the snapshot."""
+        kind = self.snapshot.groups[self.group].keys.get(key)
+        if kind is None or key in self._read:
+            return
+        self._read.add(key)
+        columns = {key: lookup.vertex_property(self.snapshot, self.vids, key, kind)}
+        every = records(columns, len(self.nodes))
+        counted(0, every, "properties of nodes")
+        for node, properties in zip(self.nodes, every, strict=True):
+            node.know(properties)
 
     def load(self) -> None:
         """Give all nodes the properties that they had in the snapshot, and what was set since."""
@@ -55,12 +73,25 @@ class Batch:
 class StoredNode(NodeValue):
     """A node of a batch."""
 
-    __slots__ = ("_batch", "_known")
+    __slots__ = ("_batch", "_id", "_known", "_unnamed")
 
-    def __init__(self, id: int | str, labels: set[str], id_space: str, batch: Batch) -> None:
-        self.id, self.labels, self.id_space, self.deleted = id, labels, id_space, False
+    def __init__(self, labels: frozenset[str], id_space: str, batch: Batch) -> None:
+        self.labels, self.id_space, self.deleted = labels, id_space, False
         self._batch: Batch | None = batch
+        self._unnamed: Batch | None = batch
         self._known: dict[str, Value] = {}
+
+    @property
+    def id(self) -> int | str:
+        if self._unnamed is not None:
+            self._unnamed.name()
+            if self._unnamed is not None:
+                raise InternalError("a node is read after its query.")
+        return self._id
+
+    @id.setter
+    def id(self, id: int | str) -> None:
+        self._id, self._unnamed = id, None
 
     @property
     def properties(self) -> dict[str, Value]:
@@ -73,6 +104,18 @@ class StoredNode(NodeValue):
     @properties.setter
     def properties(self, properties: dict[str, Value]) -> None:
         self._batch, self._known = None, properties
+
+    def value_of(self, key: str) -> Value:
+        if self._batch is not None and key not in self._known:
+            if not self._batch.nodes:
+                raise InternalError("a node is read after its query.")
+            self._batch.read(key)
+        return self._known.get(key)
+
+    def know(self, properties: dict[str, Value]) -> None:
+        """Take some properties of the store, under those that were set."""
+        if self._batch is not None:
+            self._known = {**properties, **self._known}
 
     def load(self, properties: dict[str, Value]) -> None:
         """Take the properties of the store, under those that were set."""

@@ -9,7 +9,6 @@ than one MATCH, is asked for row by row (`gdb.physical.evaluator.Subqueries`).
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from gdb.base.values.sizes import Growing
@@ -28,8 +27,8 @@ from gdb.language.syntax import (
     Variable,
 )
 from gdb.logical.merge_matches import one_pattern
-from gdb.physical.rows.asked import numbers
 from gdb.physical.rows.pattern import Pattern, pattern_of, pattern_of_match, visible
+from gdb.records import dataclass
 
 if TYPE_CHECKING:
     from gdb.base.values.kinds import Row, Value
@@ -78,6 +77,7 @@ class Prepared:
         """Answer what the expressions ask, for rows that have the same names."""
         if not rows or not self.questions:
             return
+        from gdb.physical.rows.asked import numbers
         from gdb.physical.rows.matching import extensions
 
         seen = [

@@ -7,7 +7,6 @@ Conditions on its relationships become a set of edges that it may use, before it
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -31,6 +30,7 @@ from gdb.language.report import problem
 from gdb.language.syntax import PathMode, Selector
 from gdb.physical.rows.component import admitted_edges, candidates
 from gdb.physical.rows.pattern import Edge, Pattern
+from gdb.records import replace
 from gdb.storage.adjacency import I64
 
 if TYPE_CHECKING:

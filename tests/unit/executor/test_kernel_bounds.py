@@ -17,6 +17,7 @@ from gdb.executor.cpu import kernel, launch, levels, nodes, sets, tail, trees, w
 from gdb.executor.prepare import Prepared, prepare
 from gdb.executor.scheduler import Budget, Watch
 from gdb.query_graph import REPEATABLE_ELEMENTS, QueryEdge, QueryGraph, QueryVertex
+from gdb.storage.adjacency import Direction
 from tests.backends import rows_on_cpu
 from tests.small_graph import SmallGraph
 from tests.strategies import cases
@@ -56,6 +57,10 @@ def watched(access: Access, width: int) -> Access:
 @pytest.fixture(scope="module", autouse=True)
 def seen_accesses() -> Iterator[None]:
     """The kernel in Python, its loads and stores checked."""
+    one = SmallGraph([("A",), ("A",)], [("R", 0, 1)], frozenset())
+    workers.split(
+        one.adjacency(("R",), Direction.OUT)
+    )  # which is compiled, of what is patched below
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(kernel, "run", kernel._run)
         patch.setattr(launch, "Worker", Watched)

@@ -11,7 +11,8 @@ import pytest
 from gdb import planner
 from gdb.executor import prepare as preparation
 from gdb.executor.cpu import launch
-from gdb.executor.nest import LoopNest, Node, Order, verify
+from gdb.executor.nest import LoopNest, Node, Order
+from gdb.executor.nest_verifier import verify
 from gdb.executor.plan import Plan
 from gdb.executor.prepare import prepare
 from gdb.executor.scheduler import Budget, Watch

@@ -30,7 +30,7 @@ from gdb.storage.adjacency import Adjacency, Direction
 from gdb.storage.model import I64, Column
 from gdb.storage.snapshot import Snapshot
 from gdb.storage.value_index import Wanted
-from gdb.storage.vid_ranges import vids_at
+from gdb.storage.vid_ranges import Extent
 from tests.small_graph import SmallGraph
 from tests.unit.executor.small_snapshot import SmallSnapshot
 
@@ -205,7 +205,7 @@ class NamedSnapshot(SmallSnapshot):
             if column is not None:
                 at, rows = value_index.found(column, wanted, None)
                 places.append(at)
-                vids.append(vids_at(self.groups[group].ranges, rows))
+                vids.append(Extent(self.groups[group].ranges).vids(rows))
         return np.concatenate(places), np.concatenate(vids)
 
     def adjacency(self, types: tuple[str, ...], direction: Direction) -> Adjacency:
@@ -249,7 +249,8 @@ def bound(query: BoundQuery) -> str:
     for ref in tail.columns:
         key = f" {ref.key}:{ref.kind}" if ref.key else ""
         lines.append(f"{ref.name} = {ref.what}{key} of {ref.element[0]}{ref.index}")
-    lines.append("count" if tail.count_only else tail.sql)
+    direct = ", ".join(f"c{k}" for k in tail.direct or ())
+    lines.append("count" if tail.count_only else tail.sql or f"the columns {direct}")
     lines += [f"${name} = {value!r}" for name, value in tail.parameters.items()]
     lines += [f"{output.kind} {output.name!r}" for output in tail.outputs]
     if tail.row_limit is not None:

@@ -17,8 +17,8 @@ import gdb
 from gdb import Database
 from gdb.errors import GdbError
 from gdb.executor.tail import Value
+from gdb.language import compared as comparing
 from gdb.language import compared_values
-from gdb.language import question as query_graphs
 from gdb.physical import binder
 from gdb.run import by_operators
 from gdb.storage.build import write_graph
@@ -160,7 +160,7 @@ def test_every_way_gives_the_same(
     forget(db)
     found = [answer(db, text, one, device) for one in asked]
     with monkeypatch.context() as patch:
-        patch.setattr(query_graphs, "compared", lambda scope, conditions: ((), list(conditions)))
+        patch.setattr(comparing, "compared", lambda scope, conditions: ((), list(conditions)))
         for one, got in zip(asked, found, strict=True):
             forget(db)
             agree(got, answer(db, text, one, "cpu"), text)

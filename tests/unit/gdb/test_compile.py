@@ -13,7 +13,8 @@ import pytest
 
 from gdb.base.machine import cache as kernels
 from gdb.base.machine import compile as machine
-from gdb.base.machine.compile import compiled
+from gdb.base.machine import translate as translation
+from gdb.base.machine.compile import compiled, together
 
 
 def _add(a: int, b: int) -> int:
@@ -37,12 +38,12 @@ def compilations(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The functions that are compiled from here on."""
     seen: list[str] = []
 
-    def watched(function: Callable[..., object]) -> str:
-        seen.append(function.__name__)
-        return translate(function)
+    def watched(*functions: Callable[..., object]) -> str:
+        seen.extend(function.__name__ for function in functions)
+        return translate(*functions)
 
-    translate = machine.translate
-    monkeypatch.setattr(machine, "translate", watched)
+    translate = translation.translate
+    monkeypatch.setattr(translation, "translate", watched)
     return seen
 
 
@@ -115,7 +116,7 @@ def test_a_changed_source_is_compiled_again(cache: Path, tmp_path: Path) -> None
 def test_another_processor_is_another_file(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     here, features = machine.llvm.get_host_cpu_name(), machine._features()
     entries = {
-        machine._entry(_add, cpu, known)
+        machine._entry((_add,), cpu, known)
         for cpu in (here, "other")
         for known in (features, f"{features},-avx512f")
     }
@@ -133,6 +134,18 @@ def test_threads_that_call_at_once_compile_once(cache: Path, compilations: list[
     with ThreadPoolExecutor(4) as pool:
         assert list(pool.map(ask, range(4))) == [1, 2, 3, 4]
     assert compilations == ["_add"]
+
+
+def _subtract(a: int, b: int) -> int:
+    return a - b
+
+
+def test_the_first_call_brings_all_of_an_object(cache: Path, compilations: list[str]) -> None:
+    for _ in range(2):
+        add, subtract = together(_add, _subtract)
+        assert (subtract(2, 3), add(2, 3)) == (-1, 5)
+    assert compilations == ["_add", "_subtract"]
+    assert len(code_in(cache)) == 1
 
 
 def test_the_cache_does_not_grow_for_ever(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:

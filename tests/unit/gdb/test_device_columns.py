@@ -51,7 +51,7 @@ def on_host(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(run, "columns_on_gpu", columns)
     choose = run.choose
     monkeypatch.setattr(
-        run, "choose", lambda p, d: Choice(d, "a test") if d == "cuda" else choose(p, d)
+        run, "choose", lambda p, d, g=None: Choice(d, "a test") if d == "cuda" else choose(p, d, g)
     )
 
 

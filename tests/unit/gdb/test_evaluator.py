@@ -19,7 +19,7 @@ from gdb.errors import (
 from gdb.language.parser import parse
 from gdb.physical.evaluator import Evaluator
 
-ANN, BOB = NodeValue(1, {"Person", "A"}, {"name": "Ann", "age": 3}), NodeValue(2)
+ANN, BOB = NodeValue(1, frozenset({"Person", "A"}), {"name": "Ann", "age": 3}), NodeValue(2)
 KNOWS = RelationshipValue(7, "KNOWS", ANN, BOB, {"since": 1})
 ROW = {
     "n": ANN,
@@ -252,7 +252,7 @@ def test_cures():
 
 
 def test_reading_what_is_deleted():
-    gone = NodeValue(1, {"A"}, {"a": 1}, deleted=True)
+    gone = NodeValue(1, frozenset({"A"}), {"a": 1}, deleted=True)
     for text in ("n.a", "n['a']", "n:A", "labels(n)", "n{.*}", "keys(n)"):
         with pytest.raises(DeletedProblem):
             value(text, {"n": gone})

@@ -31,7 +31,7 @@ def lost(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Exc
     """Every query is sent to a GPU, which gives it up."""
     from gdb.executor.gpu import launch
 
-    def choose(plan: object, device: str) -> run.Choice:
+    def choose(plan: object, device: str, graph: object) -> run.Choice:
         return run.Choice("cpu" if device == "cpu" else "cuda:0", "a test")
 
     def fail(*_: object) -> None:

@@ -179,7 +179,7 @@ def nodes(snapshot: Snapshot) -> list[NodeValue]:
         lists = {key: c.to_list() for key, c in columns.items() if c is not None}
         for row, vid in enumerate(snapshot.group_vids(number).tolist()):
             known = {key: from_store(values[row]) for key, values in lists.items()}
-            found[vid] = NodeValue(vid, set(group.labels), known)
+            found[vid] = NodeValue(vid, frozenset(group.labels), known)
     return [found[vid] for vid in sorted(found)]
 
 

@@ -12,7 +12,16 @@ from hypothesis import strategies as st
 from gdb import planner
 from gdb.base.machine.bits import bit_length, shifted, trailing_zeros
 from gdb.base.machine.compile import compiled
-from gdb.base.machine.memory import load_i64, load_u8, load_u32, store_i64, store_u8, store_u32
+from gdb.base.machine.memory import (
+    load_f64,
+    load_i64,
+    load_u8,
+    load_u32,
+    store_f64,
+    store_i64,
+    store_u8,
+    store_u32,
+)
 from gdb.base.machine.translate import translate
 from gdb.base.once import MadeOnce
 from gdb.errors import InternalError
@@ -151,6 +160,19 @@ def test_loads_widen_and_stores_cut(function: Callable[[int, int, int], None]) -
     assert longs.tolist() == [-(2**40), -(2**40) - 1, 250 + 2**32 - 1]
 
 
+def _halve(floats: int, by: int) -> float:
+    store_f64(floats, 1, load_f64(floats, 0) / by)
+    store_f64(floats, 2, by)
+    return load_f64(floats, 1)
+
+
+@pytest.mark.parametrize("function", [_halve, compiled(_halve, entry=True)])
+def test_doubles_are_loaded_and_stored(function: Callable[[int, int], float]) -> None:
+    floats = np.array([0.5, 9.0, 9.0])
+    assert function(floats.ctypes.data, 2) == 0.25
+    assert floats.tolist() == [0.5, 0.25, 2.0]
+
+
 def _looks(address: int) -> bool:
     return address != 0 and load_i64(address, 0) == 1
 
@@ -181,10 +203,10 @@ def test_the_kernel_runs_in_python_too(wanted: str, case: tuple[SmallGraph, Quer
     graph, query = case
     plan = planner.plan(query, graph, counting=wanted == "count")
     found: list[object] = []
-    for run, fill in ((kernel.run, workers._fill_split), (kernel._run, workers._split)):
+    for run, fill in ((kernel.run, kernel.fill_split), (kernel._run, kernel._fill_split)):
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(kernel, "run", run)
-            patch.setattr(workers, "_fill_split", fill)
+            patch.setattr(kernel, "fill_split", fill)
             patch.setattr(workers, "_splits", MadeOnce(workers._made_split))
             prepared = prepare(plan, graph)
             watch, budget = Watch(None, None, None), Budget()
@@ -272,3 +294,13 @@ def test_anything_else_is_refused_with_its_place(function: Callable[..., object]
     place, line = str(refused.value).split(":")[:2]
     assert place.endswith("test_translate.py")
     assert 0 < int(line) - function.__code__.co_firstlineno < 6
+
+
+def _is_even(a: int) -> bool:
+    return a % 2 == 0
+
+
+def test_an_entry_that_returns_a_bool_is_refused() -> None:
+    """LLVM sets one bit of what C reads eight of."""
+    with pytest.raises(InternalError, match="_is_even returns a bool"):
+        translate(_is_even)

@@ -100,7 +100,7 @@ def test_the_first_query_of_a_process_tells_the_seconds_of_compiling(
     db: gdb.Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for text in (PATTERN, CHAIN, ROWS):
-        fresh = machine._Entry(kernel._run)
+        (fresh,) = machine.together(kernel._run)
         monkeypatch.setattr(kernel, "run", fresh)
         cold = db.execute(f"{text} // cold").summary.seconds
         assert cold["compile"] > 0, text

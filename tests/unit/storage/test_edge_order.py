@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -42,7 +43,8 @@ def changed(seed: int) -> tuple[gdb.Database, Snapshot, Snapshot]:
                 tx.add_nodes("P", [100])
                 tx.add_relationships("R", [100, 0, 100], [0, 100, 100])
     now = db._store.snapshot()
-    other = Snapshot(now.files, now.manifest, before=now, delta=now.delta)
+    apart = replace(now.delta, types=dict(now.delta.types))  # else it takes the partitions of `now`
+    other = Snapshot(now.files, now.manifest, before=now, delta=apart)
     return db, now, other
 
 

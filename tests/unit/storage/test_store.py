@@ -26,11 +26,12 @@ from gdb.errors import (
     StoreVersionError,
 )
 from gdb.storage import checksum, files, manifest
+from gdb.storage.adjacency import Direction
 from gdb.storage.build import write_graph
 from gdb.storage.files import PosixFiles
 from gdb.storage.manifest import ColumnRecord, DeltaRecord, Manifest, PatchRecord
 from gdb.storage.manifest_head import FORMAT
-from gdb.storage.model import GraphTables, VertexTable
+from gdb.storage.model import EdgeTable, GraphTables, VertexTable
 from gdb.storage.store import Store
 
 
@@ -409,3 +410,18 @@ def test_a_patch_names_its_group_as_a_number_is_written(key: str) -> None:
     sealed = sealed[:16] + length.to_bytes(8, "little") + sealed[24:]
     with pytest.raises(CorruptStore, match="no number of a group"):
         manifest.decode(sealed + checksum.digest(sealed), "x")
+
+
+def test_the_shape_of_one_type_is_known_before_it_is_read(tmp_path: Path) -> None:
+    ends = np.array([0, 0, 1, 2, 2]), np.array([1, 1, 2, 2, 0])
+    tables = tuple(EdgeTable(name, name == "D", *ends) for name in "DU")
+    graph = GraphTables((VertexTable((), "", np.arange(4)),), tables)
+    write_graph(Store.open(tmp_path / "s", create=True), graph)
+    for name in "DU":
+        for direction in Direction:
+            snapshot = Store.open(tmp_path / "s", create=False).snapshot()
+            told = snapshot.shape((name,), direction)
+            union = name == "D" and direction is Direction.ANY
+            assert bool(snapshot.partitions._stored) == union
+            view = snapshot.adjacency((name,), direction)
+            assert told == (view.rows, len(view.neighbours), view.simple, view.loops)

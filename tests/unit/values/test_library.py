@@ -9,7 +9,10 @@ from gdb.base.values.problems import EntityDeleted, ValueProblem
 from gdb.base.values.temporal_clock import clock_at
 from gdb.functions.library import FUNCTIONS
 
-ANN, BOB = NodeValue(1, {"P", "A"}, {"name": "Ann", "none": None}), NodeValue("b", id_space="X")
+ANN, BOB = (
+    NodeValue(1, frozenset({"P", "A"}), {"name": "Ann", "none": None}),
+    NodeValue("b", id_space="X"),
+)
 KNOWS = RelationshipValue(7, "KNOWS", ANN, BOB, {"since": 1})
 PATH = PathValue((ANN, BOB), (KNOWS,))
 
@@ -168,7 +171,7 @@ def test_refusals(name, arguments, kind):
 
 
 def test_of_what_is_deleted_only_the_identity_is_left():
-    node = NodeValue(1, {"A"}, {"a": 1}, deleted=True)
+    node = NodeValue(1, frozenset({"A"}), {"a": 1}, deleted=True)
     gone = RelationshipValue(1, "T", node, node, {"a": 1}, deleted=True)
     assert call("id", node) == 1
     assert call("type", gone) == "T"

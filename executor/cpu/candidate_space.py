@@ -1,0 +1,233 @@
+"""Which data vertices can be what query vertex, and how many trees hang on each: the statistics that large patterns are
+planned by.
+
+Arc consistency (Mackworth, Consistency in Networks of Relations, 1977): a candidate stays while each query edge leads
+from it to a candidate of the other end, and to as many neighbours there as there are query vertices that have to
+differ. Tree weights: one pass over a spanning tree of the query graph, from its leaves, gives for each candidate the
+number of embeddings of the tree below it, exactly (dynamic programming, as FaSTest does: Shin et al., Cardinality
+Estimation of Subgraph Matching, VLDB 2024).
+
+Candidates of a query vertex lie within a span of vids [LOW, HIGH); arrays of it are numbered from LOW.
+"""
+
+from __future__ import annotations
+
+from gdb.base.machine.compile import compiled
+from gdb.base.machine.memory import (
+    load_f64,
+    load_i64,
+    load_u8,
+    load_u32,
+    store_f64,
+    store_i64,
+    store_u8,
+    store_u32,
+)
+from gdb.executor.cpu.address import V_NEIGHBOURS, V_OFFSETS
+from gdb.executor.cpu.sets import clip, row_number
+
+# columns of the table of query vertices, i64[n, N_VERTEX]: the span; ALIVE, u8[span]: 1 for a candidate; LIST,
+# u32[COUNT] ascending: the candidates; the rows of its arcs; DIFFERS: the vertices that it has to differ from, a mask;
+# WEIGHT, f64[span]: embeddings of the tree below each candidate, 0 where none were counted; UP: the arc to its parent
+# in the tree, or -1; BELOW, f64[span of the parent]: the sum of WEIGHT over the candidates that its parent's row holds;
+# CHILD, SIBLING: its first child in the tree, and the next one of its parent, or -1
+(
+    LOW,
+    HIGH,
+    ALIVE,
+    LIST,
+    COUNT,
+    ARC,
+    ARC_END,
+    DIFFERS,
+    WEIGHT,
+    UP,
+    BELOW,
+    CHILD,
+    SIBLING,
+) = range(13)
+N_VERTEX = 13
+# columns of the table of arcs, i64[2 * edges, N_ARC]: the query vertex at the other end; rows of the table of views,
+# as addresses, read from this end and from the other; how many neighbours there a candidate has to have at least
+TARGET, VIEW, BACK, NEED = range(4)
+N_ARC = 4
+SAMPLED = 1024  # rows by which the number of edges between two sets of candidates is estimated
+WORTH = 16  # neighbours are looked at again when more than this part of a candidate set is gone
+
+
+@compiled
+def vertex_field(vertices: int, v: int, field: int) -> int:
+    return load_i64(vertices, v * N_VERTEX + field)
+
+
+@compiled
+def arc_field(arcs: int, a: int, field: int) -> int:
+    return load_i64(arcs, a * N_ARC + field)
+
+
+@compiled
+def row_within(view: int, vid: int, low: int, high: int) -> tuple[int, int]:
+    """(start, end) of a vid's neighbours within [low, high) in a view (the address of its table row)."""
+    row = row_number(view, vid)
+    if row < 0:
+        return 0, 0
+    offsets = load_i64(view, V_OFFSETS)
+    start, end = load_i64(offsets, row), load_i64(offsets, row + 1)
+    return clip(load_i64(view, V_NEIGHBOURS), start, end, low, high)
+
+
+@compiled
+def _supported(vertices: int, arcs: int, v: int, vid: int) -> int:
+    """How many elements were looked at until each query edge led on from a candidate, or less 1 where one does not."""
+    spent = 1
+    for a in range(vertex_field(vertices, v, ARC), vertex_field(vertices, v, ARC_END)):
+        other = arc_field(arcs, a, TARGET)
+        low = vertex_field(vertices, other, LOW)
+        view = arc_field(arcs, a, VIEW)
+        start, end = row_within(view, vid, low, vertex_field(vertices, other, HIGH))
+        if end - start < arc_field(arcs, a, NEED):
+            return -spent
+        near = load_i64(view, V_NEIGHBOURS)
+        alive = vertex_field(vertices, other, ALIVE) - low
+        k = start
+        while k < end and load_u8(alive, load_u32(near, k)) == 0:
+            k += 1
+        spent += k - start + 1
+        if k == end:
+            return -spent
+    return spent
+
+
+@compiled
+def _revise(vertices: int, arcs: int, v: int) -> tuple[int, int]:
+    """Drop the candidates of a query vertex that an edge does not lead on from: (how many, elements looked at)."""
+    count = vertex_field(vertices, v, COUNT)
+    members = vertex_field(vertices, v, LIST)
+    alive = vertex_field(vertices, v, ALIVE) - vertex_field(vertices, v, LOW)
+    kept = 0
+    spent = 0
+    for k in range(count):
+        vid = load_u32(members, k)
+        looked = _supported(vertices, arcs, v, vid)
+        if looked > 0:
+            store_u32(members, kept, vid)
+            kept += 1
+            spent += looked
+        else:
+            store_u8(alive, vid, 0)
+            spent -= looked
+    store_i64(vertices, v * N_VERTEX + COUNT, kept)
+    return count - kept, spent
+
+
+def _narrow(vertices: int, arcs: int, n: int, rounds: int, most: int) -> int:
+    """Drop candidates for so many rounds, forwards and backwards in turn, or until little changes, or `most` elements
+    were looked at; how many were."""
+    waiting = (1 << n) - 1
+    spent = 0
+    for turn in range(rounds):
+        for k in range(n):
+            v = k if turn % 2 == 1 else n - 1 - k
+            if (waiting >> v) & 1 == 0 or spent > most:
+                continue
+            waiting &= ~(1 << v)
+            before = vertex_field(vertices, v, COUNT)
+            gone, looked = _revise(vertices, arcs, v)
+            spent += looked
+            if gone == before:
+                return spent  # nothing matches
+            if gone * WORTH > before:
+                for a in range(vertex_field(vertices, v, ARC), vertex_field(vertices, v, ARC_END)):
+                    waiting |= 1 << arc_field(arcs, a, TARGET)
+    return spent
+
+
+def _edges(vertices: int, arcs: int, v: int, a: int) -> float:
+    """The number of edges along an arc of v between the candidates of its ends, from some of their rows."""
+    count = vertex_field(vertices, v, COUNT)
+    members = vertex_field(vertices, v, LIST)
+    other = arc_field(arcs, a, TARGET)
+    low = vertex_field(vertices, other, LOW)
+    high = vertex_field(vertices, other, HIGH)
+    alive = vertex_field(vertices, other, ALIVE) - low
+    view = arc_field(arcs, a, VIEW)
+    near = load_i64(view, V_NEIGHBOURS)
+    found = 0
+    rows = min(count, SAMPLED)
+    for k in range(rows):
+        start, end = row_within(view, load_u32(members, k * count // rows), low, high)
+        for j in range(start, end):
+            found += load_u8(alive, load_u32(near, j))
+    if rows == 0:
+        return 0.0
+    return float(found) * float(count) / float(rows)
+
+
+@compiled
+def _sum_below(vertices: int, arcs: int, v: int) -> None:
+    """Fill BELOW of v from its WEIGHT."""
+    up = vertex_field(vertices, v, UP)
+    parent = arc_field(arcs, up, TARGET)
+    view = arc_field(arcs, up, BACK)
+    near = load_i64(view, V_NEIGHBOURS)
+    low = vertex_field(vertices, v, LOW)
+    high = vertex_field(vertices, v, HIGH)
+    weight = vertex_field(vertices, v, WEIGHT) - 8 * low
+    below = vertex_field(vertices, v, BELOW) - 8 * vertex_field(vertices, parent, LOW)
+    members = vertex_field(vertices, parent, LIST)
+    for k in range(vertex_field(vertices, parent, COUNT)):
+        vid = load_u32(members, k)
+        start, end = row_within(view, vid, low, high)
+        total = 0.0
+        last = -1
+        for j in range(start, end):
+            other = load_u32(near, j)
+            if other != last:  # parallel edges
+                total += load_f64(weight, other)
+            last = other
+        store_f64(below, vid, total)
+
+
+@compiled
+def _weigh_all(vertices: int, v: int) -> float:
+    """Fill WEIGHT of v from BELOW of its children, and drop the candidates that have no tree; the sum."""
+    low = vertex_field(vertices, v, LOW)
+    weight = vertex_field(vertices, v, WEIGHT) - 8 * low
+    alive = vertex_field(vertices, v, ALIVE) - low
+    members = vertex_field(vertices, v, LIST)
+    total = 0.0
+    kept = 0
+    for k in range(vertex_field(vertices, v, COUNT)):
+        vid = load_u32(members, k)
+        product = 1.0
+        child = vertex_field(vertices, v, CHILD)
+        while child >= 0:
+            product *= load_f64(vertex_field(vertices, child, BELOW) - 8 * low, vid)
+            child = vertex_field(vertices, child, SIBLING)
+        store_f64(weight, vid, product)
+        total += product
+        if product > 0.0:
+            store_u32(members, kept, vid)
+            kept += 1
+        else:
+            store_u8(alive, vid, 0)
+    store_i64(vertices, v * N_VERTEX + COUNT, kept)
+    return total
+
+
+def _weigh(vertices: int, arcs: int, order: int, n: int) -> float:
+    """Fill WEIGHT and BELOW of all query vertices of a tree, which stand in `order`, i64[n], each behind its parent;
+    the number of embeddings of the tree. Candidates without a tree below them are dropped, WEIGHT is 0 of them and of
+    what was none."""
+    total = 0.0
+    for k in range(n):
+        v = load_i64(order, n - 1 - k)
+        total = _weigh_all(vertices, v)
+        if vertex_field(vertices, v, UP) >= 0:
+            _sum_below(vertices, arcs, v)
+    return total
+
+
+narrow = compiled(_narrow, entry=True)
+edges_between = compiled(_edges, entry=True)
+weigh = compiled(_weigh, entry=True)

@@ -1,0 +1,356 @@
+"""Samples of the embeddings of a part of a query graph, grown by one query vertex after another.
+
+Sequential Monte Carlo: each embedding of a population stands for as many as its share says; the next vertex is
+intersected from the rows of all its bound neighbours, as the kernel does, and of all that would come of it a fixed
+number is drawn at equal distances (systematic resampling), so that a population does not die out where nearly all of
+its members do. Each share is one over the probability of having been drawn, hence every sum of shares is an unbiased
+estimate (Del Moral, Feynman-Kac Formulae, 2004, section 7.4). Members are drawn by their share times the weight of
+`candidate_space`: by how many trees they have below them.
+"""
+
+from __future__ import annotations
+
+from gdb.base.machine.bits import trailing_zeros
+from gdb.base.machine.compile import compiled
+from gdb.base.machine.memory import (
+    load_f64,
+    load_i64,
+    load_u8,
+    load_u32,
+    store_f64,
+    store_i64,
+    store_u32,
+)
+from gdb.executor.cpu.address import V_NEIGHBOURS
+from gdb.executor.cpu.candidate_space import (
+    ALIVE,
+    ARC,
+    ARC_END,
+    BACK,
+    BELOW,
+    COUNT,
+    DIFFERS,
+    HIGH,
+    LIST,
+    LOW,
+    TARGET,
+    UP,
+    WEIGHT,
+    arc_field,
+    row_within,
+    vertex_field,
+)
+from gdb.executor.cpu.sets import lower_bound
+
+# one population, i64[N_POPULATION]: addresses of IMAGES, u32[members, n], what each query vertex is bound to; SHARES,
+# f64[members]; TREES, f64[members]: trees that hang on each, 1 where none were counted; how many members; the bound
+# vertices, a mask
+IMAGES, SHARES, TREES, MEMBERS, BOUND = range(5)
+N_POPULATION = 5
+# scratch, i64[N_SCRATCH]: addresses of SET, u32[longest row]; SUMS, f64[members]; ROWS, i64[3 * arcs of a vertex]; and
+# how many elements were looked at
+SET, SUMS, ROWS, SPENT = range(4)
+N_SCRATCH = 4
+GOLDEN = 0.6180339887498949  # its multiples, taken modulo 1, lie well apart
+
+
+@compiled
+def _taken(images: int, differs: int, vid: int) -> bool:
+    """Whether a vertex that has to be another one is bound to a vid."""
+    while differs != 0:
+        if load_u32(images, trailing_zeros(differs)) == vid:
+            return True
+        differs &= differs - 1
+    return False
+
+
+@compiled
+def _candidates(vertices: int, images: int, bound: int, v: int, scratch: int) -> int:
+    """Put all candidates of a vertex that no edge joins to a bound one into SET."""
+    differs = vertex_field(vertices, v, DIFFERS) & bound
+    members = vertex_field(vertices, v, LIST)
+    out = load_i64(scratch, SET)
+    found = 0
+    for k in range(vertex_field(vertices, v, COUNT)):
+        vid = load_u32(members, k)
+        if not _taken(images, differs, vid):
+            store_u32(out, found, vid)
+            found += 1
+    store_i64(scratch, SPENT, load_i64(scratch, SPENT) + vertex_field(vertices, v, COUNT))
+    return found
+
+
+@compiled
+def _rows(vertices: int, arcs: int, images: int, bound: int, v: int, rows: int) -> int:
+    """Put address, start and end of the row of each bound neighbour into `rows`, the shortest one first; how many, or
+    -1 where one is empty."""
+    low = vertex_field(vertices, v, LOW)
+    high = vertex_field(vertices, v, HIGH)
+    found = 0
+    shortest = 0
+    for a in range(vertex_field(vertices, v, ARC), vertex_field(vertices, v, ARC_END)):
+        other = arc_field(arcs, a, TARGET)
+        if (bound >> other) & 1 == 0:
+            continue
+        view = arc_field(arcs, a, BACK)
+        start, end = row_within(view, load_u32(images, other), low, high)
+        if start == end:
+            return -1
+        near = load_i64(view, V_NEIGHBOURS)
+        if found > 0 and end - start < shortest:
+            store_i64(rows, 3 * found, load_i64(rows, 0))
+            store_i64(rows, 3 * found + 1, load_i64(rows, 1))
+            store_i64(rows, 3 * found + 2, load_i64(rows, 2))
+            store_i64(rows, 0, near)
+            store_i64(rows, 1, start)
+            store_i64(rows, 2, end)
+            shortest = end - start
+        else:
+            store_i64(rows, 3 * found, near)
+            store_i64(rows, 3 * found + 1, start)
+            store_i64(rows, 3 * found + 2, end)
+            if found == 0:
+                shortest = end - start
+        found += 1
+    return found
+
+
+@compiled
+def _in_others(rows: int, count: int, vid: int) -> bool:
+    """Whether a vid is in all rows but the first; vids come ascending."""
+    for k in range(1, count):
+        near = load_i64(rows, 3 * k)
+        end = load_i64(rows, 3 * k + 2)
+        at = load_i64(rows, 3 * k + 1)
+        step = 1
+        while at + step < end and load_u32(near, at + step) < vid:
+            at += step
+            step *= 2
+        at = lower_bound(near, at, min(end, at + step + 1), vid)
+        store_i64(rows, 3 * k + 1, at)
+        if at == end or load_u32(near, at) != vid:
+            return False
+    return True
+
+
+@compiled
+def _extensions(vertices: int, arcs: int, images: int, bound: int, v: int, scratch: int) -> int:
+    """Put what a vertex may be bound to beside the bound ones into SET, ascending; how many."""
+    rows = load_i64(scratch, ROWS)
+    count = _rows(vertices, arcs, images, bound, v, rows)
+    if count < 0:
+        store_i64(scratch, SPENT, load_i64(scratch, SPENT) + 1)
+        return 0
+    if count == 0:
+        return _candidates(vertices, images, bound, v, scratch)
+    alive = vertex_field(vertices, v, ALIVE) - vertex_field(vertices, v, LOW)
+    differs = vertex_field(vertices, v, DIFFERS) & bound
+    near = load_i64(rows, 0)
+    start = load_i64(rows, 1)
+    end = load_i64(rows, 2)
+    out = load_i64(scratch, SET)
+    found = 0
+    last = -1
+    for k in range(start, end):
+        vid = load_u32(near, k)
+        if vid == last or load_u8(alive, vid) == 0:  # parallel edges
+            continue
+        last = vid
+        if _in_others(rows, count, vid) and not _taken(images, differs, vid):
+            store_u32(out, found, vid)
+            found += 1
+    store_i64(scratch, SPENT, load_i64(scratch, SPENT) + (end - start) * count)
+    return found
+
+
+def _extended(vertices: int, arcs: int, n: int, population: int, v: int, scratch: int) -> float:
+    """The expected number of embeddings with one vertex more."""
+    images = load_i64(population, IMAGES)
+    shares = load_i64(population, SHARES)
+    bound = load_i64(population, BOUND)
+    total = 0.0
+    for k in range(load_i64(population, MEMBERS)):
+        found = _extensions(vertices, arcs, images + 4 * n * k, bound, v, scratch)
+        total += float(found) * load_f64(shares, k)
+    return total
+
+
+@compiled
+def _chance(vertices: int, v: int, vid: int) -> float:
+    """Trees below a candidate; 1 where none were counted."""
+    weight = vertex_field(vertices, v, WEIGHT)
+    if weight == 0:
+        return 1.0
+    return load_f64(weight - 8 * vertex_field(vertices, v, LOW), vid)
+
+
+@compiled
+def _left(vertices: int, arcs: int, images: int, bound: int, v: int) -> float:
+    """Trees that hung on the edge of the tree to a vertex before it was bound; 1 where its parent is not yet."""
+    up = vertex_field(vertices, v, UP)
+    if vertex_field(vertices, v, WEIGHT) == 0 or up < 0:
+        return 1.0
+    parent = arc_field(arcs, up, TARGET)
+    if (bound >> parent) & 1 == 0:
+        return 1.0
+    below = vertex_field(vertices, v, BELOW) - 8 * vertex_field(vertices, parent, LOW)
+    return load_f64(below, load_u32(images, parent))
+
+
+@compiled
+def _member(n: int, images: int, made: int, v: int, vid: int, share: float, trees: float) -> None:
+    """Put a member into the population `made`."""
+    k = load_i64(made, MEMBERS)
+    out = load_i64(made, IMAGES) + 4 * n * k
+    for i in range(n):
+        store_u32(out, i, load_u32(images, i))
+    store_u32(out, v, vid)
+    store_f64(load_i64(made, SHARES), k, share)
+    store_f64(load_i64(made, TREES), k, trees)
+    store_i64(made, MEMBERS, k + 1)
+
+
+@compiled
+def _all_of(vertices: int, arcs: int, n: int, of: int, v: int, made: int, scratch: int) -> None:
+    """Everything that comes of a population with one vertex more."""
+    for k in range(load_i64(of, MEMBERS)):
+        images = load_i64(of, IMAGES) + 4 * n * k
+        share = load_f64(load_i64(of, SHARES), k)
+        found = _extensions(vertices, arcs, images, load_i64(of, BOUND), v, scratch)
+        if found > 0:
+            trees = load_f64(load_i64(of, TREES), k) / _left(
+                vertices, arcs, images, load_i64(of, BOUND), v
+            )
+            for i in range(found):
+                vid = load_u32(load_i64(scratch, SET), i)
+                chance = _chance(vertices, v, vid)
+                if chance > 0.0:
+                    _member(n, images, made, v, vid, share, trees * chance)
+
+
+@compiled
+def _some_of(
+    vertices: int,
+    arcs: int,
+    n: int,
+    of: int,
+    v: int,
+    made: int,
+    scratch: int,
+    apart: float,
+    first: float,
+) -> None:
+    """Members at equal distances `apart` of what comes of a population, beginning at `first`."""
+    wanted = first
+    passed = 0.0
+    for k in range(load_i64(of, MEMBERS)):
+        mass = load_f64(load_i64(scratch, SUMS), k)
+        if passed + mass <= wanted:
+            passed += mass
+            continue
+        images = load_i64(of, IMAGES) + 4 * n * k
+        share = load_f64(load_i64(of, SHARES), k)
+        trees = load_f64(load_i64(of, TREES), k)
+        found = _extensions(vertices, arcs, images, load_i64(of, BOUND), v, scratch)
+        trees = trees / _left(vertices, arcs, images, load_i64(of, BOUND), v)
+        at = passed
+        for i in range(found):
+            vid = load_u32(load_i64(scratch, SET), i)
+            now = trees * _chance(vertices, v, vid)
+            own = share * now
+            at += own
+            while wanted < at:
+                _member(n, images, made, v, vid, share * apart / own, now)
+                wanted += apart
+        passed += mass
+
+
+@compiled
+def _grown(
+    vertices: int,
+    arcs: int,
+    n: int,
+    of: int,
+    v: int,
+    made: int,
+    scratch: int,
+    most: int,
+    first: float,
+) -> float:
+    """Fill a population `made` of at most `most` members, and of one more by rounding, with what comes of another with
+    one vertex more; the expected number of these embeddings. first : a random number within [0, 1)."""
+    total = 0.0
+    mass = 0.0
+    number = 0
+    for k in range(load_i64(of, MEMBERS)):
+        images = load_i64(of, IMAGES) + 4 * n * k
+        share = load_f64(load_i64(of, SHARES), k)
+        found = _extensions(vertices, arcs, images, load_i64(of, BOUND), v, scratch)
+        own = 0.0
+        for i in range(found):
+            own += _chance(vertices, v, load_u32(load_i64(scratch, SET), i))
+        if own > 0.0:
+            own *= (
+                share
+                * load_f64(load_i64(of, TREES), k)
+                / _left(vertices, arcs, images, load_i64(of, BOUND), v)
+            )
+        store_f64(load_i64(scratch, SUMS), k, own)
+        number += found
+        mass += own
+        total += share * float(found)
+    store_i64(made, MEMBERS, 0)
+    store_i64(made, BOUND, load_i64(of, BOUND) | (1 << v))
+    if number <= most:
+        _all_of(vertices, arcs, n, of, v, made, scratch)
+    elif mass > 0.0:
+        apart = mass / float(most)
+        _some_of(vertices, arcs, n, of, v, made, scratch, apart, first * apart)
+    return total
+
+
+def _grow(
+    vertices: int,
+    arcs: int,
+    n: int,
+    of: int,
+    v: int,
+    made: int,
+    scratch: int,
+    most: int,
+    first: float,
+) -> float:
+    return _grown(vertices, arcs, n, of, v, made, scratch, most, first)
+
+
+def _along(
+    vertices: int,
+    arcs: int,
+    n: int,
+    order: int,
+    one: int,
+    other: int,
+    scratch: int,
+    most: int,
+    out: int,
+) -> int:
+    """Put the expected numbers of embeddings after each vertex of `order`, i64[n], into `out`, f64[n]. one : the
+    population of no vertex, which is used again, as is `other`. Whether all embeddings are in the last population."""
+    exact = 1
+    for k in range(n):
+        first = float(k + 1) * GOLDEN
+        first -= float(int(first))
+        v = load_i64(order, k)
+        total = _grown(vertices, arcs, n, one, v, other, scratch, most, first)
+        store_f64(out, k, total)
+        if total != float(load_i64(other, MEMBERS)):
+            exact = 0
+        swapped = one
+        one = other
+        other = swapped
+    return exact
+
+
+extended = compiled(_extended, entry=True)
+grow = compiled(_grow, entry=True)
+along = compiled(_along, entry=True)

@@ -1,0 +1,183 @@
+"""MERGE over rows: what each finds of a pattern, or makes where there is none."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import TYPE_CHECKING, TypeVar
+
+from gdb.base.values.comparison import group_key
+from gdb.errors import SyntaxProblem
+from gdb.language.clauses import Merge, SetProperty
+from gdb.language.hidden import HIDDEN
+from gdb.language.report import problem
+from gdb.language.syntax import (
+    Expression,
+    Name,
+    NodePattern,
+    PathPattern,
+    Property,
+    RelationshipPattern,
+    Variable,
+)
+from gdb.physical.rows.creating import Maker
+from gdb.physical.rows.matching import extended
+from gdb.physical.rows.pattern import Pattern, pattern_of
+from gdb.physical.rows.writing import assignments
+from gdb.records import replace
+from gdb.storage.adjacency import Direction
+
+if TYPE_CHECKING:
+    from gdb.base.values.kinds import Row
+    from gdb.physical.rows.context import Context
+
+
+def merge(context: Context, clause: Merge, rows: Sequence[Row], known: Sequence[str]) -> list[Row]:
+    """The rows with what MERGE found for each, or made where there was none."""
+    return _Merge(context, clause, known).run(rows)
+
+
+class _Merge:
+    def __init__(self, context: Context, clause: Merge, known: Sequence[str]) -> None:
+        self.context, self.clause, self.known = context, clause, frozenset(known)
+        self.maker = Maker(context, clause.pattern)
+        self.keys = self._keys()
+        self.hidden = [f"{HIDDEN}m{k}" for k in range(len(self.keys))]
+
+    def run(self, rows: Sequence[Row]) -> list[Row]:
+        """Rows of one key find the same; so one of each is matched, all at once. Where what one row does could make
+        another row's key match, each row is matched by itself."""
+        if not self._independent():
+            return [one for row in rows for one in self._merged([row])]
+        return self._merged(rows)
+
+    def _merged(self, rows: Sequence[Row]) -> list[Row]:
+        pattern, prepared = self._prepared(rows)
+        self._refuse_null(prepared)
+        names = [*self.known, *self.hidden]
+        firsts: dict[object, int] = {}
+        of = [firsts.setdefault(key, k) for k, key in enumerate(self._keys_of(prepared))]
+        distinct = list(firsts.values())
+        matches = extended(self.context, pattern, [prepared[k] for k in distinct], names)
+        own = [name for name in pattern.names if name not in self.known]
+        found: dict[int, list[Row]] = {}
+        for number, match in matches:
+            found.setdefault(distinct[number], []).append({name: match[name] for name in own})
+        on_match = assignments(self.context, self.clause.on_match)
+        on_create = assignments(self.context, self.clause.on_create)
+        made: list[Row] = []
+        created: dict[int, Row] = {}
+        for first, row in zip(of, rows, strict=True):
+            several = found.get(first)
+            if several is not None:
+                merged = [{**row, **match} for match in several]
+                applied = on_match
+            elif first in created:
+                merged, applied = [{**row, **created[first]}], on_match
+            else:
+                new = dict(row) if own else row
+                self.maker.make(new)
+                created[first] = {name: new[name] for name in own}
+                merged, applied = [new], on_create
+            for apply in applied:
+                for one in merged:
+                    apply(one)
+            made += merged
+        return made
+
+    # ---- keys ------------------------------------------------------------------------------------
+
+    def _keys(self) -> list[tuple[Name, Expression]]:
+        return [pair for part in _parts(self.clause.pattern) for pair in part.properties]
+
+    def _prepared(self, rows: Sequence[Row]) -> tuple[Pattern, Sequence[Row]]:
+        """The pattern in which properties are compared with hidden variables, and the rows with these."""
+        pattern = self.context.kept.pattern(self.clause, self._pattern)
+        if not self.keys:
+            return pattern, rows
+        prepared = [dict(row) for row in rows]
+        for name, (_, expression) in zip(self.hidden, self.keys, strict=True):
+            value = self.context.evaluator.compiled(expression)
+            for row in prepared:
+                row[name] = value(row)
+        return pattern, prepared
+
+    def _pattern(self) -> Pattern:
+        number = iter(range(len(self.keys)))
+
+        def hidden(key: Name, value: Expression) -> tuple[Name, Expression]:
+            return key, Variable(self.hidden[next(number)], value.place)
+
+        pattern = self.clause.pattern
+        nodes = tuple(_with(node, hidden) for node in pattern.nodes)
+        relationships = tuple(_with(one, hidden) for one in pattern.relationships)
+        changed = replace(pattern, nodes=nodes, relationships=relationships)
+        return pattern_of(self.context.text, [changed], None, self.context.mode)
+
+    def _keys_of(self, prepared: Sequence[Row]) -> Iterable[object]:
+        """What tells each row from others that find something else."""
+        bound = [name for name in self._bound() if not prepared or name in prepared[0]]
+        columns: list[list[object]] = [
+            [group_key(row[name]) for row in prepared] for name in self.hidden
+        ]
+        columns += [[id(row[name]) for row in prepared] for name in bound]
+        return zip(*columns, strict=True) if columns else [()] * len(prepared)
+
+    def _bound(self) -> list[str]:
+        """The names in the pattern that the rows have."""
+        named = [part.variable for part in _parts(self.clause.pattern)]
+        return [name.text for name in named if name is not None and name.text in self.known]
+
+    def _independent(self) -> bool:
+        """Whether what is made or set for one row never matches another row's key."""
+        pattern = self.clause.pattern
+        if len(pattern.relationships) > 1:
+            return False
+        if any(map(self._either_way, pattern.relationships)):
+            return False
+        bound = self._bound()
+        if pattern.relationships and len(bound) < 2:
+            return False
+        changed = (*self.clause.on_create, *self.clause.on_match)
+        keys = {key.text for key, _ in self.keys}
+        return all(
+            isinstance(item, SetProperty)
+            and isinstance(item.target, Property)
+            and item.target.key.text not in keys
+            for item in changed
+        )
+
+    def _either_way(self, one: RelationshipPattern) -> bool:
+        """Whether a relationship between two nodes is found from both."""
+        types = {type_.text for type_ in one.types}
+        known = self.context.graph.snapshot.edge_types
+        undirected = any(t.name in types and not t.directed for t in known)
+        return one.direction is Direction.ANY or undirected
+
+    def _refuse_null(self, rows: Sequence[Row]) -> None:
+        """rows : with the hidden variables."""
+        for name, (key, value) in zip(self.hidden, self.keys, strict=True):
+            if any(row[name] is None for row in rows):
+                raise problem(
+                    *(SyntaxProblem, self.context.text, value.place),
+                    f"MERGE cannot look for a null {key.text}: null equals nothing.",
+                    "Filter such rows out before, with WHERE ... IS NOT NULL.",
+                    detail="MergeReadOwnWrites",
+                )
+        for name in self._bound():
+            if any(row[name] is None for row in rows):
+                raise problem(
+                    *(SyntaxProblem, self.context.text, self.clause.place),
+                    f"'{name}' is null, and MERGE has no node to begin at.",
+                )
+
+
+def _parts(pattern: PathPattern) -> tuple[NodePattern | RelationshipPattern, ...]:
+    return (*pattern.nodes, *pattern.relationships)
+
+
+_Part = TypeVar("_Part", NodePattern, RelationshipPattern)
+
+
+def _with(part: _Part, hidden: Callable[[Name, Expression], tuple[Name, Expression]]) -> _Part:
+    """The part with other values of its properties."""
+    return replace(part, properties=tuple(hidden(key, value) for key, value in part.properties))

@@ -1,0 +1,475 @@
+"""The matching order of a large pattern, from sampled numbers of partial embeddings.
+
+A greedy order over candidates that arc consistency left, by the mean number of edges between them, is nearly always
+good for listing. For counting, vertices at the end need no loops where they form a forest: there the sets of loops that
+leave one are searched, the cheapest first (a beam search over connected sets of query vertices), by the number of their
+embeddings, which samples of all embeddings of the set before estimate (`gdb.planner.statistics`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+from gdb.executor.plan import Candidates
+from gdb.planner.decompose import Decomposition
+from gdb.planner.moments import bits
+from gdb.planner.order import independent_last, joined, matching_order
+from gdb.planner.resolve import Resolved
+from gdb.records import dataclass, replace
+
+if TYPE_CHECKING:
+    from gdb.planner.statistics import Population, Statistics
+
+MOST_VERTICES = 63  # sets of them are bit masks of 64 bits with a sign
+LEAST_VERTICES = 9  # smaller patterns are planned by degrees (`gdb.planner.moments`)
+STARTS = 4
+FEW = 4  # candidates of a vertex, with which one start will do
+MEMBERS = 128  # of a population, at first
+MOST_MEMBERS = 1024
+MOST_LOST = 16_384  # where no member was left
+MOST_CANDIDATES = 1_000_000  # of all vertices; above, statistics take longer than many a query
+FEWER = 5  # part of it, and of what is sampled, where only some rows are wanted
+LOOKED_AT = 5_000_000  # elements that arc consistency may look at, and the trees below candidates
+SAMPLED = 1_500_000  # elements that one sample may look at, about 3 ms
+# elements that a search may look at, about 30 ms, and at most a share of the loops that it would spare; and what a set,
+# and one that is looked at as a whole, cost besides
+SEARCHED, SEARCH_SHARE = 12e6, 0.25
+SET, END = 2_000, 50_000
+WORTH_A_SEARCH = 100_000.0  # partial embeddings
+BEAM = 6
+LISTED, SLACK = (
+    3,
+    4.0,
+)  # answers that are looked at again, and how much dearer than the best one they may be
+ENDS = 2  # sets of each size that are looked at as a whole
+BRANCHES = 6  # next vertices of a set that are looked at
+TAIL_ELEMENT = 0.25  # steps for each element that is summed in a tail
+
+
+@dataclass(frozen=True, slots=True)
+class Sampled:
+    """An order, the expected number of partial embeddings after each vertex of it, and the candidates to match.
+
+    steps : to bind the loops and count the rest, None where embeddings are listed.
+    """
+
+    order: tuple[int, ...]
+    estimates: tuple[float, ...]
+    candidates: tuple[Candidates, ...]
+    steps: float | None
+
+
+def sampled_order(
+    query: Resolved,
+    parts: Decomposition,
+    differs: frozenset[tuple[int, int]],
+    *,
+    counting: bool,
+    tails: bool,
+    few: bool,
+    root: int | None = None,
+) -> Sampled | None:
+    """The order of a large pattern; None for a small one.
+
+    differs : pairs of query vertices that have to differ. tails : vertices at the end of an order are counted without
+        loops. few : only some embeddings are wanted, which takes little time. root : the vertex to begin with.
+    """
+    n = len(query.candidates)
+    if not LEAST_VERTICES <= n <= MOST_VERTICES:
+        return None
+    if sum(c.count for c in query.candidates) > MOST_CANDIDATES // (FEWER if few else 1):
+        return None
+    from gdb.planner.statistics import Statistics  # compiles kernels
+
+    statistics = Statistics(query, differs)
+    statistics.narrow(LOOKED_AT)
+    if min(statistics.counts()) == 0:
+        return _nothing(query, statistics, root)
+    statistics.fans()
+    order = _greedy(query, statistics, parts, root)
+    if tails:
+        order = independent_last(query, order, root)
+    found, exact = statistics.along(order, MEMBERS)
+    looped = sum(found[:-2] if tails else found)  # the last two are counted
+    if exact:
+        candidates = _candidates(query, statistics, order, frozenset())
+        return Sampled(order, found, candidates, looped if counting else None)
+    if statistics.rows() <= LOOKED_AT:
+        statistics.weigh(order)
+        if min(statistics.counts()) == 0:
+            return _nothing(query, statistics, root)
+    most = SAMPLED // (FEWER if few else 1)
+    found = _along(statistics, order, most)
+    if not found[-1]:  # no sample lasted, so nothing speaks for this order
+        order = matching_order(query, parts, root)
+        if tails:
+            order = independent_last(query, order, root)
+        if statistics.rows() <= LOOKED_AT:
+            statistics.weigh(order)
+        found = _along(statistics, order, most)
+    tail: frozenset[int] = frozenset()
+    looped = sum(found[:-2] if tails else found)
+    if tails and looped > WORTH_A_SEARCH:
+        search = _Search(statistics, root, min(SEARCHED, SEARCH_SHARE * looped))
+        looped, total = search.steps(search.looped(order), order, found), found[-1]
+        for loops in search.best(statistics.begin(MEMBERS)):
+            whole = joined(query, [*loops, *(v for v in order if v not in loops)])
+            if whole is None:
+                continue
+            if statistics.rows() <= LOOKED_AT:
+                statistics.weigh(whole)
+            again = _along(
+                statistics, whole, SAMPLED
+            )  # the search took the luckiest of many small samples
+            steps = search.steps(len(loops), whole, again)
+            if steps < looped:
+                # samples do not last along all loops as they do along a greedy order
+                found = *again[:-1], again[-1] or total
+                looped, order, tail = steps, whole, frozenset(whole) - set(loops)
+    candidates = _candidates(query, statistics, order, tail)
+    return Sampled(order, found, candidates, looped if counting else None)
+
+
+def _nothing(query: Resolved, statistics: Statistics, root: int | None) -> Sampled:
+    """Where a query vertex has no candidates."""
+    vertices = sorted(range(len(query.candidates)), key=lambda v: v != root)
+    order = _connected(query, vertices)
+    candidates = query.candidates
+    if _lasting(query):
+        empty = [v for v, count in enumerate(statistics.counts()) if count == 0]
+        candidates = tuple(
+            replace(c, allowed=statistics.members(v), count=0) if v in empty else c
+            for v, c in enumerate(candidates)
+        )
+    return Sampled(order, (0.0,) * len(order), candidates, 0.0)
+
+
+def _lasting(query: Resolved) -> bool:
+    """Whether candidates follow from the pattern alone. A prepared statement puts others in the place of those that a
+    predicate admits, and what was cut down for the first would not hold for them."""
+    return all(v.allowed is None for v in query.graph.vertices)
+
+
+def _connected(query: Resolved, left: list[int]) -> tuple[int, ...]:
+    """All vertices, each but the first of a part joined to an earlier one."""
+    found: list[int] = []
+    while left:
+        near = [v for v in left if query.neighbours(v) & set(found)]
+        found.append((near or left)[0])
+        left.remove(found[-1])
+    return tuple(found)
+
+
+def _greedy(
+    query: Resolved, statistics: Statistics, parts: Decomposition, root: int | None
+) -> tuple[int, ...]:
+    """Of the greedy orders from some vertices the one of the fewest expected partial embeddings."""
+    counts = statistics.counts()
+
+    def selective(v: int) -> tuple[float, int]:
+        return counts[v] / (1.0 + len(query.neighbours(v))), v
+
+    stages = [0 if v in parts.core else 1 if v in parts.forest else 2 for v in range(statistics.n)]
+    few = sum(counts) < FEW * statistics.n
+    starts = sorted(range(statistics.n), key=selective) if root is None else [root]
+    starts = starts[: 1 if few else STARTS]
+    return min(
+        (_from(statistics, start, selective, stages) for start in starts), key=lambda f: f[0]
+    )[1]
+
+
+def _from(
+    statistics: Statistics,
+    start: int,
+    selective: Callable[[int], tuple[float, int]],
+    stages: list[int],
+) -> tuple[float, tuple[int, ...]]:
+    """The greedy order from a vertex, and the sum of its expected partial embeddings."""
+    n = statistics.n
+    order, bound, reached = [start], 1 << start, statistics.near[start]
+    rows = total = float(statistics.count(start))
+    # of each vertex the expansion beside what is bound, kept up as that grows
+    expected = [float(statistics.count(v)) for v in range(n)]
+    last = start
+    while len(order) < n:
+        near = statistics.near[last] & ~bound
+        while near:
+            v = (near & -near).bit_length() - 1
+            near &= near - 1
+            share = statistics.fan[last, v] / max(statistics.count(v), 1)
+            expected[v] *= min(share, 1.0)
+        choice = [v for v in range(n) if (reached & ~bound) >> v & 1]
+        if choice:
+            # what multiplies embeddings comes last where it cannot fail: trees and leaves
+            last = min(
+                choice,
+                key=lambda v: (
+                    stages[v] if expected[v] > 1.0 else 0,
+                    expected[v],
+                    -statistics.near[v].bit_count(),
+                ),
+            )
+        else:
+            last = min((v for v in range(n) if not bound >> v & 1), key=selective)
+        rows *= expected[last]
+        total += rows
+        order.append(last)
+        bound |= 1 << last
+        reached |= statistics.near[last]
+    return total, tuple(order)
+
+
+def _along(statistics: Statistics, order: tuple[int, ...], most: int) -> tuple[float, ...]:
+    """Expected numbers of partial embeddings after each vertex of an order, from as large a sample as `most` elements
+    allow."""
+    members = MEMBERS
+    while True:
+        before = statistics.spent
+        found, exact = statistics.along(order, members)
+        spent = max(statistics.spent - before, 1)
+        more = min(MOST_MEMBERS if found[-1] else MOST_LOST, members * most // spent)
+        if exact or more < 2 * members:
+            return found
+        members = more
+
+
+def _candidates(
+    query: Resolved, statistics: Statistics, order: tuple[int, ...], tail: frozenset[int]
+) -> tuple[Candidates, ...]:
+    """What the executor is to match: fewer candidates of vertices that are bound before one of their neighbours, where
+    they leave out at least half. Those of the others have been tested when their neighbours' rows are intersected."""
+    if any(v.allowed is not None for v in query.graph.vertices):
+        return (
+            query.candidates
+        )  # a prepared statement puts others in their place, for which these do not hold
+    place = {v: k for k, v in enumerate(order)}
+    found = []
+    for v, candidates in enumerate(query.candidates):
+        later = any(place[u] > place[v] for u in query.neighbours(v))
+        few = 2 * statistics.count(v) <= candidates.count
+        if later and few and v not in tail:
+            members = statistics.members(v).copy()
+            candidates = replace(candidates, allowed=members, count=len(members))
+        found.append(candidates)
+    return tuple(found)
+
+
+# ---- loops ------------------------------------------------------------------------------------------
+
+
+@dataclass(slots=True, eq=False)
+class _State:
+    """Loops in an order, the sum of their steps, and a sample of their embeddings."""
+
+    cost: float
+    loops: tuple[int, ...]
+    population: Population
+
+
+class _Search:
+    """A beam search for the loops below which all is counted without loops."""
+
+    def __init__(self, statistics: Statistics, root: int | None, most: float) -> None:
+        self.statistics, self.root, self.most = statistics, root, most
+        self.beside = 0
+        self.everyone = (1 << statistics.n) - 1
+        self.least = float("inf")
+        self.ends: list[tuple[float, tuple[int, ...]]] = []
+        self._expected: dict[int, float] = {}
+        self._obstacles: dict[int, int] = {}
+
+    def best(self, empty: Population) -> list[tuple[int, ...]]:
+        """The cheapest loops found, each in an order."""
+        statistics = self.statistics
+        starts = range(statistics.n) if self.root is None else (self.root,)
+        first = sorted(starts, key=lambda v: statistics.count(v))[: 2 * BEAM]
+        beam = [
+            _State(float(statistics.count(v)), (v,), statistics.grown(empty, v, MEMBERS))
+            for v in first
+        ]
+        begun = statistics.spent
+        while beam and statistics.spent - begun + self.beside < self.most:
+            for state in beam[:ENDS]:
+                self._end(state)
+            self.beside += END * len(beam[:ENDS])
+            beam = self._next(beam)
+        cheapest: dict[frozenset[int], tuple[int, ...]] = {}
+        for _, loops in sorted(self.ends):
+            cheapest.setdefault(frozenset(loops), loops)
+        return list(cheapest.values())[:LISTED]
+
+    def _end(self, state: _State) -> None:
+        """Take a state for the answer where it costs less than others with what is needed to count the rest: further
+        loops, the smallest first, until the rest can be counted without. What falls apart is counted apart, so that
+        the loops of one part are no longer those of another."""
+        loops = list(state.loops)
+        bound = state.population.bound
+        waiting = [
+            (bound, part, state.population.expected) for part in self._parts(self.everyone & ~bound)
+        ]
+        cost = state.cost
+        while waiting and cost < SLACK * self.least:
+            bound, rest, rows = waiting.pop()
+            against = self._against(rest)
+            joined_to = [v for v in bits(against) if self.statistics.near[v] & bound]
+            if against and not joined_to:
+                return
+            if not against:
+                cost += rows * self._tail(bound, rest)
+                continue
+            size, v = min((self.statistics.expansion(bound, v), v) for v in joined_to)
+            rows *= size
+            bound |= 1 << v
+            loops.append(v)
+            cost += rows * self._work(bound, v)
+            waiting += [(bound, part, rows) for part in self._parts(rest & ~(1 << v))]
+        if not waiting:
+            self.ends.append((cost, tuple(loops)))
+            self.least = min(self.least, cost)
+
+    def steps(self, loops: int, order: tuple[int, ...], found: tuple[float, ...]) -> float:
+        """Steps to loop over the first vertices of an order and count the others, from the numbers of its partial
+        embeddings. Where loops branch, what a loop multiplies them by is taken to be the same without the loops beside
+        it."""
+        times = {order[0]: found[0]}
+        for v, (before, after) in zip(order[1:loops], pairwise(found[:loops]), strict=True):
+            times[v] = after / before if before else 0.0
+        first = order[0]
+        cost = found[0] * self._work(1 << first, first)
+        waiting = [(1 << first, self.everyone & ~(1 << first), found[0])]
+        while waiting:
+            bound, rest, rows = waiting.pop()
+            for part in self._parts(rest):
+                loop = next((u for u in order[:loops] if part >> u & 1), None)
+                if loop is None:  # all of it is counted
+                    cost += rows * self._tail(bound, part)
+                    continue
+                own = bound | 1 << loop
+                cost += rows * times[loop] * self._work(own, loop)
+                waiting.append((own, part & ~(1 << loop), rows * times[loop]))
+        return cost
+
+    def looped(self, order: tuple[int, ...]) -> int:
+        """How many vertices of an order have to be looped over before the rest can be counted without."""
+        rest = 0
+        for k in range(len(order) - 1, 0, -1):
+            if self._against(rest | 1 << order[k]):
+                return k + 1
+            rest |= 1 << order[k]
+        return 1
+
+    def _parts(self, rest: int) -> list[int]:
+        """Some vertices in sets of those that edges, or having to differ, join."""
+        near, differs = self.statistics.near, self.statistics.differs
+        found = []
+        while rest:
+            part, new = 0, rest & -rest
+            while new:
+                part |= new
+                joined_to = 0
+                for v in bits(new):
+                    joined_to |= near[v] | differs[v]
+                new = joined_to & rest & ~part
+            rest &= ~part
+            found.append(part)
+        return found
+
+    def _next(self, beam: list[_State]) -> list[_State]:
+        """The cheapest sets of one loop more."""
+        found: dict[int, tuple[float, _State, int]] = {}
+        for state in beam:
+            for v in self._branches(state.population.bound):
+                mask = state.population.bound | 1 << v
+                if mask not in self._expected:
+                    self._expected[mask] = self.statistics.extended(state.population, v)
+                    self.beside += SET
+                cost = state.cost + self._expected[mask] * self._work(mask, v)
+                if cost < SLACK * self.least and (mask not in found or cost < found[mask][0]):
+                    found[mask] = cost, state, v
+        grown: list[_State] = []
+        for cost, state, v in sorted(found.values(), key=lambda f: f[0]):
+            population = self.statistics.grown(state.population, v, MEMBERS)
+            if (
+                population.members or population.exact
+            ):  # what a sample is lost of only seems to be cheap
+                grown.append(_State(cost, (*state.loops, v), population))
+            if len(grown) == BEAM:
+                break
+        return grown
+
+    def _branches(self, bound: int) -> list[int]:
+        """The next vertices that are worth a look: those of the smallest expansions."""
+        statistics = self.statistics
+        near = [
+            v
+            for v in range(statistics.n)
+            if not bound >> v & 1 and statistics.near[v] & bound and statistics.near[v] & ~bound
+        ]
+        return sorted(near, key=lambda v: statistics.expansion(bound, v))[:BRANCHES]
+
+    def _work(self, bound: int, v: int) -> float:
+        """Steps for each binding of v: itself, and the sets that it makes possible."""
+        near = self.statistics.near
+        ahead = near[v] & ~bound
+        sets = sum(1 for u in bits(ahead) if near[u] & bound & ~(1 << v))
+        return 1.0 + sets
+
+    def _against(self, rest: int) -> int:
+        """Of some vertices those that keep them from being counted without loops, as far as can be said before there is
+        a nest: what lies on a cycle, else what has to differ from others and is neither like them nor, with one of
+        them, alone."""
+        known = self._obstacles.get(rest)
+        if known is None:
+            known = self._obstacles[rest] = self._cycles(rest) or self._entangled(rest)
+        return known
+
+    def _cycles(self, rest: int) -> int:
+        near = self.statistics.near
+        found = False
+        while not found:
+            leaves = 0
+            for v in bits(rest):
+                if (near[v] & rest).bit_count() < 2:
+                    leaves |= 1 << v
+            rest &= ~leaves
+            found = not leaves
+        return rest
+
+    def _entangled(self, rest: int) -> int:
+        near, differs = self.statistics.near, self.statistics.differs
+        found = 0
+        for v in bits(rest):
+            others = differs[v] & rest & ~near[v]
+            if not others or all(near[u] == near[v] for u in bits(others)):
+                continue
+            pair = 1 << v | others
+            alone = others.bit_count() == 1 and all(
+                not near[u] & rest and not differs[u] & rest & ~pair for u in bits(pair)
+            )
+            if not alone:
+                found |= 1 << v
+        return found
+
+    def _tail(self, bound: int, rest: int) -> float:
+        """Steps to count the rest once."""
+        statistics = self.statistics
+        cost, left = 0.0, rest
+        while left:
+            near = [v for v in bits(left) if statistics.near[v] & bound]
+            if not near:
+                return float("inf")
+            top = min(near, key=lambda v: statistics.expansion(bound, v))
+            sizes = {top: statistics.expansion(bound, top)}
+            waiting = [top]
+            left &= ~(1 << top)
+            cost += 1.0
+            while waiting:
+                v = waiting.pop()
+                for u in bits(statistics.near[v] & left):
+                    sizes[u] = min(sizes[v] * statistics.fan[v, u], float(statistics.count(u)))
+                    cost += 1.0 + TAIL_ELEMENT * sizes[v] * (1.0 + statistics.fan[v, u])
+                    waiting.append(u)
+                    left &= ~(1 << u)
+        return cost

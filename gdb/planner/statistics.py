@@ -1,0 +1,305 @@
+"""Statistics of one query graph over one snapshot: candidates cut down by arc consistency, edges between them, trees
+below them, and samples of the embeddings of any part (`gdb.executor.cpu.candidate_space`, `populations`)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numpy as np
+import numpy.typing as npt
+
+from gdb.executor.cpu import candidate_space as space
+from gdb.executor.cpu import populations
+from gdb.executor.cpu.workers import view_row
+from gdb.executor.plan import Candidates, ViewSpec
+from gdb.planner.moments import bits
+from gdb.planner.resolve import Resolved
+from gdb.records import dataclass
+from gdb.storage.adjacency import I64, U32, Direction
+
+ROUNDS = 3  # of arc consistency
+
+
+# not frozen: planning makes some hundred
+@dataclass(slots=True, eq=False)
+class Population:
+    """A sample of the embeddings of some query vertices.
+
+    bound : the vertices, a mask. expected : the number of these embeddings. exact : all of them are members.
+    state : `populations.N_POPULATION`. block : the arrays that it names.
+    """
+
+    bound: int
+    expected: float
+    state: I64
+    block: npt.NDArray[np.float64]
+    exact: bool = False
+
+    @property
+    def address(self) -> int:
+        return int(self.state.ctypes.data)
+
+    @property
+    def members(self) -> int:
+        return int(self.state[populations.MEMBERS])
+
+
+class Statistics:
+    """Candidates of a query graph, and what is known of them.
+
+    Parameters
+    ----------
+    differs : pairs of query vertices that have to differ.
+    """
+
+    def __init__(self, query: Resolved, differs: Iterable[tuple[int, int]]) -> None:
+        self.query = query
+        self.n = n = len(query.candidates)
+        self.near = [sum(1 << u for u in query.neighbours(v)) for v in range(n)]
+        self.differs = [0] * n
+        for u, v in differs:
+            self.differs[u] |= 1 << v
+            self.differs[v] |= 1 << u
+        self.fan: dict[tuple[int, int], float] = {}
+        self._expansions: dict[tuple[int, int], float] = {}
+        self._kept: list[npt.NDArray[np.generic]] = []
+        self._longest = 1  # row
+        self._spans = [_span(c) for c in query.candidates]
+        self._lists, rows = self._candidates()
+        found, self._arc, starts = self._arcs()
+        for v, row in enumerate(rows):
+            row += [starts[v], starts[v + 1], self.differs[v], 0, -1, 0, -1, -1]
+        self.vertices = np.array(rows, np.int64)
+        self.arcs = np.array(found or [(0, 0, 0, 0)], np.int64)
+        self._vertices_at = int(self.vertices.ctypes.data)
+        self._arcs_at = int(self.arcs.ctypes.data)
+        self._scratch = np.zeros(populations.N_SCRATCH, np.int64)
+        self._scratch_at = int(self._scratch.ctypes.data)
+        self._most_arcs = max(starts[v + 1] - starts[v] for v in range(n))
+        self._drawn = 0
+
+    # ---- tables ----------------------------------------------------------------------------------
+
+    def _candidates(self) -> tuple[list[U32], list[list[int]]]:
+        """The lists of candidates, and for each query vertex the beginning of its row in the table."""
+        candidates = self.query.candidates
+        counts = [c.count for c in candidates]
+        members = np.empty(sum(counts), np.uint32)
+        alive = np.ones(sum(high - low for low, high in self._spans), np.uint8)
+        self._kept += [members, alive]
+        at, bytes_at = int(members.ctypes.data), int(alive.ctypes.data)
+        lists, rows = [], []
+        start = first = 0
+        for one, count, (low, high) in zip(candidates, counts, self._spans, strict=True):
+            own = members[start : start + count]
+            if count == high - low:
+                own[:] = np.arange(low, high, dtype=np.uint32)
+            else:
+                own[:] = one.vids()
+                bytes_of = alive[first : first + high - low]
+                bytes_of.fill(0)
+                bytes_of[own - np.uint32(low)] = 1
+            lists.append(own)
+            rows.append([low, high, bytes_at + first, at + 4 * start, count])
+            start += count
+            first += high - low
+        return lists, rows
+
+    def _arcs(
+        self,
+    ) -> tuple[list[tuple[int, int, int, int]], dict[tuple[int, int], int], list[int]]:
+        """The table of arcs, of each pair of joined query vertices the first of them, and where those of each vertex
+        begin."""
+        query, spans = self.query, self._spans
+        views: dict[tuple[object, bool], tuple[int, int]] = {}
+        ends = []
+        for edge in query.edges:
+            key = edge.types, edge.direction is Direction.ANY
+            if key not in views:
+                views[key] = self._view(edge.spec(edge.source)), self._view(edge.spec(edge.target))
+            ends.append((edge.source, edge.target, *views[key]))
+        found: list[tuple[int, int, int, int]] = []
+        first: dict[tuple[int, int], int] = {}
+        starts = [0]
+        for v in range(self.n):
+            arcs, alike = [], dict[tuple[int, int, int], int]()
+            for e in query.incident(v):
+                other, target, back, view = ends[e]
+                if other == v:
+                    other, view, back = target, back, view
+                if other != v:
+                    group = (view, *spans[other])
+                    alike[group] = alike.get(group, 0) | 1 << other
+                    arcs.append((other, view, back, group))
+            for other, view, back, group in arcs:
+                first.setdefault((v, other), len(found))
+                found.append((other, view, back, self._least(alike[group])))
+            starts.append(len(found))
+        return found, first, starts
+
+    def _view(self, spec: ViewSpec) -> int:
+        """The address of a view's row in the table of views."""
+        row = np.array(view_row(self.query.view(spec), None, restricted=False), np.int64)
+        self._kept.append(row)
+        self._longest = max(self._longest, self.query.view(spec).max_degree)
+        return int(row.ctypes.data)
+
+    def _least(self, group: int) -> int:
+        """How many data vertices a group of query vertices needs: 1 unless all of them have to differ."""
+        if not group & (group - 1):
+            return 1
+        apart = all(not group & ~(self.differs[u] | 1 << u) for u in bits(group))
+        return group.bit_count() if apart else 1
+
+    # ---- candidates ------------------------------------------------------------------------------
+
+    def narrow(self, most: int) -> int:
+        """Drop candidates by arc consistency until `most` elements were looked at; how many were."""
+        return int(space.narrow(self._vertices_at, self._arcs_at, self.n, ROUNDS, most))
+
+    def count(self, v: int) -> int:
+        """Candidates of a query vertex."""
+        return int(self.vertices[v, space.COUNT])
+
+    def counts(self) -> list[int]:
+        """Of all."""
+        found: list[int] = self.vertices[:, space.COUNT].tolist()
+        return found
+
+    def members(self, v: int) -> U32:
+        """Candidates of a query vertex, u32[count] ascending."""
+        return self._lists[v][: self.count(v)]
+
+    def fans(self) -> None:
+        """Fill `fan`: of each pair of joined query vertices (u, v) the mean number of candidates of v that an edge, the
+        first of several, leads to from one of u."""
+        counts = self.counts()
+        for (u, v), a in self._arc.items():
+            if counts[u] < counts[v] or (counts[u] == counts[v] and u < v):
+                edges = space.edges_between(self._vertices_at, self._arcs_at, u, a)
+                self.fan[u, v] = edges / max(counts[u], 1)
+                self.fan[v, u] = edges / max(counts[v], 1)
+
+    def expansion(self, bound: int, v: int) -> float:
+        """Expected candidates of a vertex beside bound ones, edges taken as independent."""
+        joined = self.near[v] & bound
+        found = self._expansions.get((joined, v))
+        if found is None:
+            count = float(self.count(v))
+            found = max(count, 1e-9)
+            for u in bits(joined):
+                found *= min(self.fan[u, v] / max(count, 1.0), 1.0)
+            self._expansions[joined, v] = found
+        return found
+
+    def rows(self) -> float:
+        """About how many neighbours the rows of all candidates hold along an edge of a tree each."""
+        counts = self.counts()
+        widest = [
+            max((self.fan[v, u] for u in bits(self.near[v])), default=0.0) for v in range(self.n)
+        ]
+        return sum(count * fan for count, fan in zip(counts, widest, strict=True))
+
+    # ---- trees -----------------------------------------------------------------------------------
+
+    def weigh(self, order: tuple[int, ...]) -> float:
+        """Count the trees below each candidate, along the spanning tree that joins each vertex of an order to the
+        earlier one that leaves it the fewest candidates; how many there are of the whole, of the last part where the
+        order has several."""
+        n = self.n
+        up, child, sibling, below = [-1] * n, [-1] * n, [-1] * n, [0] * n
+        sizes = [max(high - low, 1) for low, high in self._spans]
+        offsets, total, seen = [0] * n, 0, 0
+        for v in order:
+            offsets[v] = total
+            total += sizes[v]
+            joined = self.near[v] & seen
+            if joined:
+                parent = min(bits(joined), key=lambda u: self.fan[u, v])
+                up[v] = self._arc[v, parent]
+                sibling[v], child[parent] = child[parent], v
+                below[v] = total
+                total += sizes[parent]
+            seen |= 1 << v
+        sums = np.zeros(total)
+        at = int(sums.ctypes.data)
+        self._kept.append(sums)
+        self.vertices[:, space.WEIGHT :] = [
+            (at + 8 * offsets[v], up[v], at + 8 * below[v], child[v], sibling[v]) for v in range(n)
+        ]
+        places = np.array(order, np.int64)
+        trees = space.weigh(self._vertices_at, self._arcs_at, places.ctypes.data, n)
+        np.sqrt(sums, out=sums)
+        return float(trees)
+
+    # ---- samples ---------------------------------------------------------------------------------
+
+    @property
+    def spent(self) -> int:
+        """Elements that sampling looked at."""
+        return int(self._scratch[populations.SPENT])
+
+    def begin(self, most: int, room: int = 1) -> Population:
+        """The population of no vertex: one empty embedding. most : members of those that come of it. room : members
+        that it has space for."""
+        longest = max(self._longest, max(len(members) for members in self._lists))
+        block = np.empty(longest // 2 + 1 + most + 8 + 3 * self._most_arcs + 3, np.int64)
+        self._kept.append(block)
+        at = int(block.ctypes.data)
+        sums = at + 8 * (longest // 2 + 1)
+        self._scratch[: populations.SPENT] = (at, sums, sums + 8 * (most + 8))
+        empty = self._population(room)
+        empty.block.fill(1.0)
+        empty.state[populations.MEMBERS] = 1
+        empty.expected, empty.exact = 1.0, True
+        return empty
+
+    def along(self, order: tuple[int, ...], most: int) -> tuple[tuple[float, ...], bool]:
+        """The expected number of embeddings after each vertex of an order, from one sample; whether it was of all."""
+        empty, other = self.begin(most, room=most + 8), self._population(most + 8)
+        found = np.empty(self.n)
+        places = np.array(order, np.int64)
+        exact = populations.along(
+            *(self._vertices_at, self._arcs_at, self.n, int(places.ctypes.data)),
+            *(empty.address, other.address, self._scratch_at, most, int(found.ctypes.data)),
+        )
+        return tuple(found.tolist()), bool(exact)
+
+    def _population(self, most: int) -> Population:
+        block = np.empty(2 * most + (most * self.n) // 2 + 1)  # shares, trees, images
+        at = int(block.ctypes.data)
+        state = np.array((at + 16 * most, at, at + 8 * most, 0, 0), np.int64)
+        return Population(0, 0.0, state, block)
+
+    def extended(self, population: Population, v: int) -> float:
+        """The expected number of embeddings of a population's vertices and one more."""
+        return float(
+            populations.extended(
+                *(self._vertices_at, self._arcs_at, self.n, population.address, v),
+                self._scratch_at,
+            )
+        )
+
+    def grown(self, population: Population, v: int, most: int) -> Population:
+        """A population of about `most` members, or all that there are, with one vertex more."""
+        self._drawn += 1
+        first = self._drawn * populations.GOLDEN % 1.0  # the same in each process
+        made = self._population(most + 8)
+        made.expected = float(
+            populations.grow(
+                *(self._vertices_at, self._arcs_at, self.n, population.address, v, made.address),
+                *(self._scratch_at, most, first),
+            )
+        )
+        made.bound = population.bound | 1 << v
+        made.exact = population.exact and made.expected == made.members
+        return made
+
+
+def _span(candidates: Candidates) -> tuple[int, int]:
+    """The vids within which all candidates lie."""
+    allowed = candidates.allowed
+    if allowed is not None:
+        return (int(allowed[0]), int(allowed[-1]) + 1) if len(allowed) else (0, 0)
+    ranges = candidates.ranges
+    return (ranges[0][0], ranges[-1][1]) if ranges else (0, 0)

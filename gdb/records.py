@@ -1,0 +1,270 @@
+"""Dataclasses whose methods are compiled when they are first called.
+
+`dataclasses.dataclass` compiles six methods of a class when it makes the class. That was a third of what a process
+waited for before its first answer, and a query uses few of the classes that are declared on its way. The decorator here
+makes the same classes from the same declarations, with a descriptor in the place of each method: the first call
+compiles the method and puts it there, so that later calls cost what they always did. What the functions of the module
+`dataclasses` read (`fields`, `replace`, `asdict`) is made by that module when one of them is called.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import MISSING, Field, FrozenInstanceError, make_dataclass
+from dataclasses import field as field
+from reprlib import recursive_repr
+from types import FunctionType
+from typing import TYPE_CHECKING, TypeVar, cast
+
+Class = TypeVar("Class", bound=type)
+
+_DECLARED = "__declared__"  # of a class: the annotation and the value of each field, also of those it inherits
+_Declared = Mapping[str, tuple[object, object]]  # the value: a default, a Field, or MISSING
+
+if TYPE_CHECKING:
+    from dataclasses import dataclass as dataclass
+    from dataclasses import replace as replace
+else:
+
+    def dataclass(*, eq=True, frozen=False, slots=False, weakref_slot=False):
+        """`dataclasses.dataclass` of these arguments: the library needs no others."""
+        return lambda cls: _made(cls, eq=eq, frozen=frozen, slots=slots, weakref_slot=weakref_slot)
+
+    def replace(one, /, **changes):
+        """`dataclasses.replace`, which would have `dataclasses` describe the fields first."""
+        for name, (_, value) in getattr(one, _DECLARED).items():
+            if _in_init(value):
+                changes.setdefault(name, getattr(one, name))
+            elif name in changes:
+                raise ValueError(f"{name} is no argument of {type(one).__name__}()")
+        return type(one)(**changes)
+
+
+def quick(cls: Class) -> Class:
+    """A frozen dataclass with slots that only the type checker keeps frozen: one of which a query has very many.
+
+    The `__init__` of a frozen dataclass calls, for each field, what sets it, which is most of the time that it takes
+    to read a long query. This one assigns.
+    """
+    for name in ("__setattr__", "__delattr__"):
+        delattr(cls, name)
+    later = _Later(_assigning)
+    setattr(cls, "__init__", later)  # noqa: B010
+    later.__set_name__(cls, "__init__")
+    return cls
+
+
+class _Later:
+    """An attribute of a class that is made when it is first read."""
+
+    __slots__ = ("_make", "_name", "_owner")
+
+    def __init__(self, make: Callable[[type], object]) -> None:
+        self._make = make
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self._owner, self._name = owner, name
+
+    def __get__(self, instance: object, owner: type | None = None) -> object:
+        made = self._make(self._owner)
+        setattr(self._owner, self._name, made)  # two threads may: what they make is the same
+        bind = getattr(type(made), "__get__", None)
+        return made if bind is None else bind(made, instance, owner)
+
+
+def _made(cls: type, *, eq: bool, frozen: bool, slots: bool, weakref_slot: bool) -> type:
+    """The class of a declaration. It is a new one, as slots cannot be added to one that is there."""
+    namespace = dict(vars(cls))
+    declared = dict[str, tuple[object, object]]()
+    for base in reversed(cls.__mro__[1:]):
+        declared.update(vars(base).get(_DECLARED, {}))
+    inherited = set(declared)
+    for name, annotation in cls.__annotations__.items():
+        value = namespace.pop(name, MISSING)
+        if type(value).__hash__ is None:
+            raise ValueError(f"the default of {name} can change: write field(default_factory=...)")
+        declared[name] = annotation, value
+    for name in ("__dict__", "__weakref__"):  # they belong to the class that is replaced
+        namespace.pop(name, None)
+    if slots:
+        own = (name for name in declared if name not in inherited)
+        namespace["__slots__"] = (*own, "__weakref__") if weakref_slot else tuple(own)
+    else:
+        namespace |= _defaults(declared)
+    hashed = namespace.get("__hash__") is not None  # Python puts None beside an __eq__ of its own
+    namespace = _methods(declared, eq=eq, frozen=frozen, slots=slots) | namespace
+    if eq and frozen and not hashed:
+        namespace["__hash__"] = _Later(_hash)
+    made = type(cls)(cls.__name__, cls.__bases__, namespace)
+    made.__qualname__ = cls.__qualname__
+    return made
+
+
+def _methods(declared: _Declared, *, eq: bool, frozen: bool, slots: bool) -> dict[str, object]:
+    """What a class gets that does not define it itself."""
+
+    def told(name: str) -> _Later:
+        return _Later(lambda cls: vars(_twin(cls, eq, frozen))[name])
+
+    methods: dict[str, object] = {
+        _DECLARED: declared,
+        "__init__": _Later(_assigning if not frozen else _setting if slots else _forcing),
+        "__repr__": _Later(_repr),
+        "__match_args__": tuple(name for name, (_, value) in declared.items() if _in_init(value)),
+        **{name: told(name) for name in ("__dataclass_fields__", "__dataclass_params__")},
+    }
+    if eq:
+        methods["__eq__"] = _Later(_eq)
+    if frozen:
+        methods |= {"__setattr__": _set_frozen, "__delattr__": _delete_frozen}
+    if frozen and slots:  # else Python's own do
+        methods |= {"__getstate__": _state, "__setstate__": _set_state}
+    return methods
+
+
+def _defaults(declared: _Declared) -> dict[str, object]:
+    """What the class has as attributes: the defaults of a class without slots."""
+    values = {
+        name: value.default if isinstance(value, Field) else value
+        for name, (_, value) in declared.items()
+    }
+    return {name: value for name, value in values.items() if value is not MISSING}
+
+
+def _in_init(value: object) -> bool:
+    return value.init if isinstance(value, Field) else True
+
+
+def _compared(value: object) -> bool:
+    return value.compare if isinstance(value, Field) else True
+
+
+def _shown(value: object) -> bool:
+    return value.repr if isinstance(value, Field) else True
+
+
+def _twin(cls: type, eq: bool, frozen: bool) -> type:
+    """What `dataclasses` makes of the same fields: of the objects that describe a field it alone knows all."""
+    fields = [
+        (name, annotation) if value is MISSING else (name, annotation, value)
+        for name, (annotation, value) in _declared(cls).items()
+    ]
+    return make_dataclass(cls.__name__, fields, eq=eq, frozen=frozen)
+
+
+def _declared(cls: type) -> _Declared:
+    return cast(_Declared, vars(cls)[_DECLARED])
+
+
+# ---- methods that all classes share ----------------------------------------------------------------
+
+
+def _set_frozen(self: object, name: str, value: object) -> None:
+    raise FrozenInstanceError(f"cannot assign to field {name!r}")
+
+
+def _delete_frozen(self: object, name: str) -> None:
+    raise FrozenInstanceError(f"cannot delete field {name!r}")
+
+
+def _state(self: object) -> list[object]:
+    return [getattr(self, name) for name in getattr(self, _DECLARED)]
+
+
+def _set_state(self: object, state: list[object]) -> None:
+    for name, value in zip(getattr(self, _DECLARED), state, strict=True):
+        object.__setattr__(self, name, value)  # also of a frozen one
+
+
+class _Unset:
+    """The default of a parameter in the place of what a factory makes."""
+
+    def __repr__(self) -> str:
+        return "<factory>"
+
+
+_UNSET = _Unset()
+
+# ---- methods of one class --------------------------------------------------------------------------
+
+
+def _compiled(
+    cls: type, head: str, lines: list[str], names: dict[str, object]
+) -> Callable[..., object]:
+    """A method by its text; names : what it reads."""
+    names["__name__"] = cls.__module__
+    exec(f"def {head}:\n " + "\n ".join(lines or ["pass"]), names)
+    name = head.partition("(")[0]
+    method = cast(FunctionType, names.pop(name))
+    method.__qualname__ = f"{cls.__qualname__}.{name}"
+    return method
+
+
+def _assigning(cls: type) -> object:
+    return _init(cls, "self.{name} = {value}", {})
+
+
+def _forcing(cls: type) -> object:
+    return _init(cls, "_set(self, {name!r}, {value})", {"_set": object.__setattr__})
+
+
+def _setting(cls: type) -> object:
+    """By the descriptors of the slots: what freezes the class is not in their way."""
+    setters = {f"_set_{name}": getattr(cls, name).__set__ for name in _declared(cls)}
+    return _init(cls, "_set_{name}(self, {value})", setters)
+
+
+def _init(cls: type, line: str, names: dict[str, object]) -> object:
+    """The `__init__` of a class whose fields are set by a line of this form."""
+    parameters, lines, annotations = ["self"], list[str](), dict[str, object]()
+    for name, (annotation, value) in _declared(cls).items():
+        default, factory = value, MISSING
+        if isinstance(value, Field):
+            default, factory = value.default, value.default_factory  # type: ignore[assignment]
+        given, parameter = name, name
+        if factory is not MISSING:
+            names[f"_make_{name}"], names["_UNSET"] = factory, _UNSET
+            given = f"_make_{name}()"
+            if _in_init(value):
+                given, parameter = f"{given} if {name} is _UNSET else {name}", f"{name}=_UNSET"
+        elif default is not MISSING:
+            names[f"_default_{name}"] = default
+            given = name if _in_init(value) else f"_default_{name}"
+            parameter = f"{name}=_default_{name}"
+        elif not _in_init(value):
+            continue  # it is unset until `__post_init__` sets it
+        if _in_init(value):
+            parameters.append(parameter)
+            annotations[name] = annotation
+        lines.append(line.format(name=name, value=given))
+    if hasattr(cls, "__post_init__"):
+        lines.append("self.__post_init__()")
+    method = _compiled(cls, f"__init__({', '.join(parameters)})", lines, names)
+    method.__annotations__ = annotations | {"return": None}
+    return method
+
+
+def _repr(cls: type) -> object:
+    shown = (f"{n}={{self.{n}!r}}" for n, (_, value) in _declared(cls).items() if _shown(value))
+    line = f'return f"{{self.__class__.__qualname__}}({", ".join(shown)})"'
+    method = _compiled(cls, "__repr__(self)", [line], {})
+    return recursive_repr()(cast(Callable[[object], str], method))
+
+
+def _tuple_of(cls: type, name: str) -> str:
+    """The tuple of the fields that are compared, of a variable."""
+    fields = (field for field, (_, value) in _declared(cls).items() if _compared(value))
+    return f"({''.join(f'{name}.{field}, ' for field in fields)})"
+
+
+def _eq(cls: type) -> object:
+    lines = [
+        "if other.__class__ is self.__class__:",
+        f"  return {_tuple_of(cls, 'self')} == {_tuple_of(cls, 'other')}",
+        "return NotImplemented",
+    ]
+    return _compiled(cls, "__eq__(self, other)", lines, {})
+
+
+def _hash(cls: type) -> object:
+    return _compiled(cls, "__hash__(self)", [f"return hash({_tuple_of(cls, 'self')})"], {})
