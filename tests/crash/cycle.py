@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import select
 import subprocess
 import sys
 import time
@@ -75,7 +76,7 @@ def _roll_back(db: gdb.Database, old: Ring, new: Ring, *, by_error: bool) -> Non
 def run(
     folder: Path, readers: int, until: Callable[[Written], bool], broken: str = ""
 ) -> tuple[Written, list[Report]]:
-    """One writer, which is this process, and readers beside it.
+    """One writer, which is this process, and readers beside it. It writes until each of them has seen enough too.
 
     Parameters
     ----------
@@ -88,12 +89,24 @@ def run(
             create(tx, Ring.new(SIZE))
         db.compact()
         with _readers([str(folder), str(SIZE), *filter(None, [broken])], readers) as processes:
-            written, ring = write(db, until)
+            patience = time.monotonic() + PATIENCE
+            written, ring = write(
+                db,
+                lambda written: (
+                    until(written) and (_all_said(processes) or time.monotonic() > patience)
+                ),
+            )
             said = [process.communicate(timeout=PATIENCE)[0] for process in processes]
         db.check()
         assert not Witness(SIZE).judge(ring_reader.whole(db))
         written.left = _left(db, folder, ring)
-    return written, [Report(**json.loads(text)) for text in said]
+    return written, [Report(**json.loads(text.splitlines()[-1])) for text in said]
+
+
+def _all_said(processes: list[subprocess.Popen[str]]) -> bool:
+    """Whether every reader has said that it has seen enough, or is no more."""
+    pipes = [process.stdout for process in processes]
+    return len(select.select(pipes, [], [], 0)[0]) == len(pipes)
 
 
 def _left(db: gdb.Database, folder: Path, ring: Ring) -> int:

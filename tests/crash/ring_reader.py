@@ -1,7 +1,7 @@
 """A process that reads a ring (`tests.crash.ring`) while another writes it.
 
-Usage: ring_reader.py FOLDER SIZE [BROKEN]. Prints "ready" after the first query, reads until its standard input ends,
-and prints a `Report` as JSON. Each query of an open database sees the newest commit; now and then the database is
+Usage: ring_reader.py FOLDER SIZE [BROKEN]. Prints "ready" after the first query and "enough" once it has seen enough to
+judge by, reads until its standard input ends, and prints a `Report` as JSON. Each query of an open database sees the newest commit; now and then the database is
 opened anew as well.
 """
 
@@ -13,6 +13,7 @@ import sys
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field
+from itertools import count
 from pathlib import Path
 from typing import cast
 from unittest.mock import patch
@@ -29,6 +30,7 @@ from tests.crash.ring import TWO_STEPS, VERSION, WHOLE, Row, Witness
 
 LOOKS = 25  # before the database is opened anew
 MOST = 5  # faults that are told
+ENOUGH_LOOKS, ENOUGH_VERSIONS = 30, 10  # before what a reader says means anything
 
 
 @dataclass(slots=True)
@@ -68,12 +70,15 @@ def two_queries() -> Look:
 
 
 def old_manifest() -> Look:
-    """Every third time the first manifest is read again."""
-    read_again, kept = PosixFiles.read_again, list[Growing]()
+    """Every third time the manifest of three versions before is read again: the files of an older one may be gone, and
+    a reader that misses files reads once more."""
+    read_again, kept, turns = PosixFiles.read_again, list[Growing](), count()
 
     def again(files: PosixFiles, name: str, bound: Bound, *, end: int | None = None) -> Growing:
-        kept.append(Growing(bytearray(read_again(files, name, bound, end=end).content)))
-        return kept[0] if len(kept) % 3 == 0 else kept[-1]
+        content = bytearray(read_again(files, name, bound, end=end).content)
+        if not kept or kept[-1].content != content:
+            kept.append(Growing(content))
+        return kept[-4:][0] if next(turns) % 3 == 2 else kept[-1]
 
     patch.object(PosixFiles, "read_again", again).start()
     return whole
@@ -111,6 +116,7 @@ def read(folder: Path, size: int, look: Look) -> Report:
     with gdb.connect(folder, read_only=True) as db:
         db.execute(VERSION).scalar()
     print("ready", flush=True)
+    enough = False
     while not report.looks or not _ended():
         report.opened += 1
         try:
@@ -120,12 +126,19 @@ def read(folder: Path, size: int, look: Look) -> Report:
                     if (found := db.execute(TWO_STEPS, threads=1).scalar()) != size:
                         faults.append(f"{found} paths of two steps")
                     _tell(report, faults)
+                    if not enough and _enough(report, witness):
+                        enough = True
+                        print("enough", flush=True)
                     if _ended():
                         break
         except Exception as error:  # whatever a reader meets beside a writer is wrong
             _tell(report, [f"{type(error).__name__}: {error}"])
     report.versions, report.first, report.last = witness.versions, witness.first, witness.last
     return report
+
+
+def _enough(report: Report, witness: Witness) -> bool:
+    return report.looks >= ENOUGH_LOOKS and witness.versions >= ENOUGH_VERSIONS
 
 
 def _tell(report: Report, faults: list[str]) -> None:

@@ -12,7 +12,7 @@ from tests.crash.ring import Ring, Witness
 
 
 def test_readers_see_whole_versions_that_never_go_back(tmp_path: Path) -> None:
-    written, reports = cycle.run(tmp_path / "s", 2, lambda written: written.transactions == 60)
+    written, reports = cycle.run(tmp_path / "s", 2, lambda written: written.transactions >= 60)
     assert written.rolled_back
     assert written.compactions
     assert [report.faults for report in reports] == [[], []]
@@ -24,7 +24,7 @@ def test_readers_see_whole_versions_that_never_go_back(tmp_path: Path) -> None:
 @pytest.mark.parametrize("broken", ring_reader.BROKEN)
 def test_a_broken_reading_would_be_seen(broken: str, tmp_path: Path) -> None:
     # The rows with one step left out: these tests can see.
-    _, (report,) = cycle.run(tmp_path / "s", 1, lambda written: written.transactions == 40, broken)
+    _, (report,) = cycle.run(tmp_path / "s", 1, lambda written: written.transactions >= 40, broken)
     assert report.violations
     assert not any("Error" in fault for fault in report.faults)
 
