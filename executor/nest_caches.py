@@ -29,9 +29,16 @@ def cache(nest: LoopNest) -> LoopNest:
         found.append(_cache(nest, k, False, inside, paths[arounds[k]]))
     for d in range(1, nest.loops):
         inside = {m for m in range(nest.loops, len(arounds)) if arounds[m] == d}
-        if inside:
+        if not all(_is_quick(nest.levels[m]) for m in inside):
             found.append(_cache(nest, d, True, inside, paths[d]))
     return replace(nest, caches=tuple(one for one in found if one is not None))
+
+
+def _is_quick(level: Level) -> bool:
+    """Whether a leaf is counted by the length of a row, which takes no longer than to ask a cache."""
+    if isinstance(level, EdgeLevel):
+        return not level.checks and not level.windows
+    return level.base.kind is Kind.ROW and not (level.checks or level.sources or level.anti)
 
 
 def _cache(
