@@ -86,7 +86,7 @@ def test_counts_are_those_without_caches(
             found, known = counted(cached, slots, steps)
             assert found == expected
             knew += known
-    assert knew > 0 or slots == 1 or mode == DIFFERENT_EDGES
+    assert knew > 0 or slots in (1, 2) or mode == DIFFERENT_EDGES
 
 
 def test_counts_are_those_of_the_reference() -> None:
