@@ -142,7 +142,18 @@ class Session:
 
     def count(self, name: str) -> int:
         """The rows of a table."""
-        (row,) = self._connection.execute(f"SELECT count(*) FROM {name}").fetchall()
+        return self._number(f"SELECT count(*) FROM {name}")
+
+    def weight(self, name: str, column: str) -> int:
+        """The sum of a column of whole numbers."""
+        return self._number(f"SELECT coalesce(sum({column}), 0) FROM {name}")
+
+    def held(self) -> int:
+        """Bytes that this DuckDB holds; where it is that of the process, with those of queries at the same time."""
+        return self._number("SELECT coalesce(sum(memory_usage_bytes), 0) FROM duckdb_memory()")
+
+    def _number(self, sql: str) -> int:
+        (row,) = self._connection.execute(sql).fetchall()
         return int(row[0])
 
     def distinct(self, table: str, columns: Sequence[str]) -> list[I64]:

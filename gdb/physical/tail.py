@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from gdb.functions.types import Type
     from gdb.language.scope import Scope
     from gdb.physical.columns.relation import Builder, Relation
+    from gdb.physical.columns.steps import Chain
 
 COVERED = (Project, Aggregate, Distinct, Sort, Limit, Filter)
 """The operators that may stand in a tail."""
@@ -59,6 +60,29 @@ def tail(
     begin = Project((), operators[0].place)
     demand = demands((begin, *operators), names)[0]
     return _Tail(scope, operators, names, conditions, demand).tail()
+
+
+def by_operator(
+    scope: Scope,
+    pattern: Operator,
+    operators: Operators,
+    names: Names,
+    conditions: Sequence[Expression],
+    weight: str | None,
+) -> tuple[Chain, tuple[ColumnRef, ...]]:
+    """The tail as a chain over `embeddings` in which each operator makes a table, so that it can be measured (PROFILE),
+    and the columns of `embeddings`.
+
+    pattern : the operator that the rows of the pattern are noted of. weight : the column of how many embeddings each
+        row stands for. Others as `tail`, which has raised nothing.
+
+    Raises
+    ------
+    NotSupported : it is one SELECT only.
+    """
+    begin = Project((), operators[0].place)
+    demand = demands((begin, *operators), names)[0]
+    return _Tail(scope, operators, names, conditions, demand).by_operator(pattern, weight)
 
 
 @dataclass(slots=True)
@@ -137,6 +161,27 @@ class _Tail:
         if any(type_.item in (Kind.NODE, Kind.RELATIONSHIP) for type_ in types):
             raise NotSupported("a list of nodes is not covered over columns.")
         return builder, sql, outputs(self.names, types)
+
+    def by_operator(
+        self, pattern: Operator, weight: str | None
+    ) -> tuple[Chain, tuple[ColumnRef, ...]]:
+        """As the function of this name."""
+        from gdb.physical.columns.compile import answer, over, owned
+        from gdb.physical.columns.relation import Builder, outputs
+        from gdb.physical.columns.steps import Chain, Made, Ownership
+
+        builder = Builder(self.scope, None)
+        builder.ownership = Ownership(apart=True)
+        begin = self._begin(builder, weight).only(self.demand.live)
+        begin = owned(builder, begin, pattern, self.demand)
+        relation = over(builder, self.operators, self.names, begin)
+        if not all(isinstance(step, Made) for step in builder.steps):
+            raise NotSupported("what is asked behind its rows takes more than their columns.")
+        sql, types = answer(relation, self.names)
+        made = outputs(self.names, types)
+        used = builder.used(sql)
+        chain = Chain(tuple(builder.steps), sql, used, made, ownership=builder.ownership)
+        return chain, tuple(builder.taken.values())
 
     def _begin(self, builder: Builder, weight: str | None = None) -> Relation:
         """The embeddings."""

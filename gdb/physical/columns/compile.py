@@ -10,7 +10,7 @@ from gdb.functions.types import INTEGER, NULL, Kind, Type, written
 from gdb.language.clauses import Match, Unwind
 from gdb.language.hidden import is_hidden
 from gdb.language.scope import Scope
-from gdb.logical.demand import demands
+from gdb.logical.demand import Demand, demands
 from gdb.logical.operators import (
     Aggregate,
     Apply,
@@ -75,7 +75,8 @@ def _compiled(builder: Builder, plan: Plan) -> Chain:
     builder.scope.warn_of_unknown_names()
     warnings = tuple(builder.scope.warnings)
     made = outputs(plan.names, types)
-    return Chain(tuple(builder.steps), sql, builder.used(sql), made, warnings, tuple(types))
+    steps, used = tuple(builder.steps), builder.used(sql)
+    return Chain(steps, sql, used, made, warnings, tuple(types), builder.ownership)
 
 
 def answer(relation: Relation, names: Names) -> tuple[str, list[Type]]:
@@ -157,8 +158,28 @@ def over(builder: Builder, operators: Operators, names: Names, start: Relation) 
             case _:
                 raise builder.refuse(operator.place, f"{type(operator).__name__} is")
         relation = relation.only(demand.live)
+        if builder.ownership is not None:
+            with_limit = isinstance(operator, Sort) and limit is not None
+            relation = owned(builder, relation, operator, demand, whole=not with_limit)
     builder.reached = len(operators)
     return builder.expanded(relation)
+
+
+def owned(
+    builder: Builder, relation: Relation, operator: object, demand: Demand, whole: bool = True
+) -> Relation:
+    """The relation that an operator made, and what it took, noted. whole : not the order alone of a Sort that is done
+    with the LIMIT behind it."""
+    ownership = builder.ownership
+    assert ownership is not None
+    if ownership.apart and whole:
+        if builder.alone:
+            relation = settled(builder, relation, demand)
+        with builder.asking():
+            relation = builder.made(relation)
+        ownership.tables.append((id(operator), relation.source, relation.weight))
+    ownership.own(builder.steps, operator)
+    return relation
 
 
 def _unwound(builder: Builder, relation: Relation, clause: Unwind) -> Relation:

@@ -14,7 +14,7 @@ from gdb.functions.types import Kind
 from gdb.language.columns import Parameters
 from gdb.language.report import problem
 from gdb.language.syntax import Literal, Parameter
-from gdb.physical.columns.steps import Few, Found, Made, Step
+from gdb.physical.columns.steps import Few, Found, Made, Ownership, Step
 from gdb.records import dataclass, field, replace
 
 if TYPE_CHECKING:
@@ -102,6 +102,7 @@ class Builder:
     rows : the integers of the longest range() that UNWIND makes rows of.
     reached : the place of the operator that is compiled now.
     partly : what is compiled now makes rows of rows, so that some make some; not what asks whether there is none.
+    ownership : which steps are of which operator, where the plan is asked for.
     """
 
     def __init__(self, scope: Scope, context: Context | None) -> None:
@@ -115,6 +116,9 @@ class Builder:
         self.reached = self.rows = 0
         self.growing = 0  # how many of its parts make strings longer than what they are made of
         self._count = 0
+        self.ownership: Ownership | None = None
+        if context is not None and context.shown:
+            self.ownership = Ownership(apart=context.meter is not None)
 
     @property
     def context(self) -> Context:

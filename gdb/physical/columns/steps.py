@@ -158,10 +158,30 @@ class Few:
 Step: TypeAlias = Made | Found | Walked | Looked | Few
 
 
+@dataclass(slots=True)
+class Ownership:
+    """Which operator each step is of, for EXPLAIN and PROFILE; operators by `id`.
+
+    apart : whether each operator makes a table of its own, so that it can be measured; else DuckDB runs several as one
+        statement.
+    owners : of steps, by name. tables : the table of each operator's rows, and the column of how many rows each row of
+        it stands for, None for one.
+    """
+
+    apart: bool = False
+    owners: dict[str, int] = field(default_factory=dict)
+    tables: list[tuple[int, str, str | None]] = field(default_factory=list)
+
+    def own(self, steps: Sequence[Step], operator: object) -> None:
+        """The steps that nothing owns are the operator's."""
+        for step in _flat(steps):
+            self.owners.setdefault(step.name, id(operator))
+
+
 @dataclass(frozen=True, slots=True)
 class Chain:
     """A compiled query. sql : the last SELECT, which gives o0, o1, ... types : of these.
-    warnings : of names that the store has not."""
+    warnings : of names that the store has not. ownership : where its plan is asked for."""
 
     steps: tuple[Step, ...]
     sql: str
@@ -169,6 +189,12 @@ class Chain:
     outputs: tuple[Output, ...]
     warnings: tuple[str, ...] = ()
     types: tuple[Type, ...] = ()
+    ownership: Ownership | None = None
+
+    def owned(self, operator: object) -> list[Made | Found | Walked | Looked]:
+        """The steps of an operator."""
+        of = {} if self.ownership is None else self.ownership.owners
+        return [step for step in _flat(self.steps) if of.get(step.name) == id(operator)]
 
     @property
     def matched(self) -> list[Found]:
@@ -186,7 +212,7 @@ class Chain:
         return [step for step in _flat(self.steps) if isinstance(step, Looked)]
 
 
-def _flat(steps: Sequence[Step]) -> Iterator[Step]:
+def _flat(steps: Sequence[Step]) -> Iterator[Made | Found | Walked | Looked]:
     for step in steps:
         if isinstance(step, Few):
             yield from _flat(step.steps)
