@@ -9,7 +9,6 @@ from collections.abc import Collection, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from gdb import planner
-from gdb.errors import QueryError
 from gdb.physical.counting import tally
 from gdb.physical.rows.component import question
 from gdb.physical.rows.matching import asked_edges
@@ -28,21 +27,19 @@ if TYPE_CHECKING:
 class PatternPlan:
     """The plan of a component of a pattern.
 
-    bound : the names of it that rows bind. plan : None where it is made when it runs, for the reason `why`.
-    taken : how many conditions of the pattern are in it.
+    bound : the names of it that rows bind. taken : how many conditions of the pattern are in it.
     """
 
     component: Component
     bound: Names
-    plan: Plan | None
-    why: str = ""
+    plan: Plan
     taken: int = 0
 
     @property
     def expected(self) -> float | None:
         """Embeddings for one row before; None where that is not known."""
         edges = [name for name in self.bound if name in self.component.edges]
-        if self.plan is None or edges:
+        if edges:
             return None
         many = embeddings(self.plan)
         for name in self.bound:
@@ -109,28 +106,19 @@ def _of_component(
     rest: Sequence[Condition],
 ) -> PatternPlan:
     wanted = asked_edges(pattern, component.edges, [*own, *rest])
-    try:
-        graph, left = question(context, pattern, component, own, {}, {}, wanted, sure=False)
-        plan = planner.plan(graph, context.graph.snapshot, counting=False)
-    except QueryError as refused:  # by values, which a run may never meet
-        return PatternPlan(component, bound, None, refused.message)
+    graph, left = question(context, pattern, component, own, {}, {}, wanted, sure=False)
+    plan = planner.plan(graph, context.graph.snapshot, counting=False)
     return PatternPlan(component, bound, plan, taken=len(own) - len(left))
 
 
-def of_step(context: Context, step: Found) -> PatternPlan:
+def of_step(context: Context, step: Found) -> Plan:
     """The plan of a step of a chain: it lists, or counts."""
     component, snapshot = step.component, context.graph.snapshot
-    bound = tuple(name for name in (*component.vertices, *component.edges) if name in step.bound)
     wanted = [component.vertices.index(n) for n in step.columns if n in component.vertices]
     given = context, step.pattern, component, step.conditions
-    try:
-        graph, _ = question(*given, {}, {}, step.columns.keys())
-        if step.number is None or len(wanted) > 1:
-            plan = planner.plan(graph, snapshot, counting=False)
-        elif not wanted:
-            plan = planner.plan(graph, snapshot, counting=True)
-        else:
-            plan = tally(graph, snapshot, wanted[0]).plan
-    except QueryError as refused:
-        return PatternPlan(component, bound, None, refused.message)
-    return PatternPlan(component, bound, plan, taken=len(step.conditions))
+    graph, _ = question(*given, {}, {}, step.columns.keys())
+    if step.number is None or len(wanted) > 1:
+        return planner.plan(graph, snapshot, counting=False)
+    if not wanted:
+        return planner.plan(graph, snapshot, counting=True)
+    return tally(graph, snapshot, wanted[0]).plan

@@ -6,7 +6,7 @@ without rows before it, under PROFILE as it ran.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, TypeAlias
 
 from gdb.executor import run as executor
@@ -48,6 +48,7 @@ def operator_lines(context: Context, plan: Plan, choice: Choice) -> list[str]:
 class _Tree:
     def __init__(self, context: Context, plan: Plan, choice: Choice) -> None:
         self.context, self.meter, self.choice = context, context.meter, choice
+        self.snapshot = context.graph.snapshot
         # what the executors choose by is what they will be given, but for who profiles
         self.options = replace(context.options, profile=None)
         self.chain: Chain | None = choice.columns
@@ -62,7 +63,7 @@ class _Tree:
         for operators in plan.sides:
             self._names(operators, plan.start)
         self._patterns: dict[int, list[PatternPlan]] = {}
-        self._steps: dict[str, PatternPlan] = {}
+        self._steps: dict[str, Matching] = {}
 
     def _names(self, operators: Operators, names: Names) -> None:
         for operator in operators:
@@ -116,17 +117,16 @@ class _Tree:
         if self.meter is None:
             planned = self.patterns(operator) if isinstance(operator, Match) else []
             below = tuple(line for one in planned for line in self._planned(one))
-            plans = [*self._known(planned)]
-            return Shown(
-                f"compiled nest on {self._device(plans)}, {ROWS}" if plans else ROWS, below
-            )
+            return Shown(self._rows_how([(one.plan, self.snapshot) for one in planned]), below)
         figures = self.meter.operators.get(id(operator), Figures(0))
         below = tuple(self._runs(figures.plans))
         if not below and isinstance(operator, Match) and self.patterns(operator):
             below = ("no plan ran: found at the nodes that rows have, or by value",)
-        plans = [(run.plan, run.graph) for run in figures.plans]
-        how = f"compiled nest on {self._device(plans)}, {ROWS}" if plans else ROWS
-        return Shown(how, below, figures)
+        ran = [(run.plan, run.graph) for run in figures.plans]
+        return Shown(self._rows_how(ran), below, figures)
+
+    def _rows_how(self, plans: Sequence[PlanOver]) -> str:
+        return f"compiled nest on {self._device(plans)}, {ROWS}" if plans else ROWS
 
     def _shown_counted(self, operator: Operator) -> Shown:
         counts = self.choice.counts
@@ -138,11 +138,11 @@ class _Tree:
         plan = plans[self.counted.index(operator)]
         matched = plan.plan if isinstance(plan, Tally) else plan
         title = "counted for each node" if isinstance(plan, Tally) else "matched once"
-        on = matched, self.context.graph.snapshot
+        on = matched, self.snapshot
         below = (f"{title}:", *self._nest(*on))
         return Shown(f"compiled nest on {self._device([on])}", below, merged=True)
 
-    def _of_step(self, step: Found) -> PatternPlan:
+    def _of_step(self, step: Found) -> Matching:
         """The plan of a step, made once."""
         if step.name not in self._steps:
             self._steps[step.name] = of_step(self.context, step)
@@ -154,13 +154,7 @@ class _Tree:
         if self.meter is not None:
             runs = [run for step in found for run in self.meter.step(step.name).plans]
             return [(run.plan, run.graph) for run in runs]
-        return [*self._known(map(self._of_step, found))]
-
-    def _known(self, plans: Iterable[PatternPlan]) -> Iterator[PlanOver]:
-        """Those that are made already."""
-        for one in plans:
-            if one.plan is not None:
-                yield one.plan, self.context.graph.snapshot
+        return [(self._of_step(step), self.snapshot) for step in found]
 
     def _device(self, plans: Sequence[PlanOver]) -> str:
         """Where plans run. Raises DeviceError."""
@@ -185,7 +179,7 @@ class _Tree:
                 if figures is not None:
                     yield from self._ran(figures.plans)
                 else:
-                    yield from self._of_plan(self._of_step(step))
+                    yield from self._nest(self._of_step(step), self.snapshot)
             case Walked():
                 yield f"{step.what}: {step.how}{behind}"
             case Looked():
@@ -196,13 +190,7 @@ class _Tree:
         bound = ", ".join(name for name in one.bound if not is_hidden(name))
         rows = f", from {bound} of the rows" if bound else ""
         yield f"match {_names(one.component)}: listed{rows}"
-        yield from self._of_plan(one)
-
-    def _of_plan(self, one: PatternPlan) -> Iterator[str]:
-        if one.plan is None:
-            yield f"  planned when it runs: {one.why}"
-        else:
-            yield from self._nest(one.plan, self.context.graph.snapshot)
+        yield from self._nest(one.plan, self.snapshot)
 
     def _runs(self, runs: Sequence[PlanRun]) -> Iterator[str]:
         """Under a title for each pattern the plan of its first run."""

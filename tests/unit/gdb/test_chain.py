@@ -14,9 +14,9 @@ import pytest
 import gdb
 import gdb.physical.columns.run
 from gdb import Database, errors
+from gdb.executor.tail import TailResult
 from gdb.logical import rewrites
 from gdb.physical import counting
-from gdb.executor.tail import TailResult
 from gdb.run import by_operators
 from tests.chain_queries import Expressions, Queries, graph_queries, normal
 from tests.counting_queries import Counts
