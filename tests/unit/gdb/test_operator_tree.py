@@ -11,6 +11,7 @@ import pytest
 import gdb
 from gdb import Database
 from gdb.records import dataclass
+from tests import language_doc
 from tests.ways import WAYS, Way, forced
 
 LINE = re.compile(
@@ -115,6 +116,23 @@ def test_explain_says_that_rows_bind_a_pattern(db: Database) -> None:
     shown = [line.strip() for line in lines(db, text, "rows")]
     assert "match a, b: listed, from a of the rows" in shown
     assert len(nests(shown)) == 2
+
+
+def test_the_sample_of_the_document_is_real() -> None:
+    text = language_doc.LANGUAGE.read_text(encoding="utf-8")
+    section = text.partition("### EXPLAIN and PROFILE")[2]
+    sample = section.partition("<!-- profile -->\n```text\n")[2].partition("```")[0]
+    query = next(x for x in section.splitlines() if x.startswith("PROFILE "))
+    with language_doc.opened(text) as db:
+        found = [str(line) for (line,) in db.execute(query, device="cpu")]
+    assert [measured(line) for line in found] == [measured(x) for x in sample.splitlines()]
+
+
+def measured(line: str) -> str:
+    """A line without times and sizes."""
+    if line.startswith(("milliseconds: ", "bytes read: ")):
+        return line.partition(": ")[0]
+    return re.sub(r"[\d.-]+ ms, [\d,-]+ bytes", "", line)
 
 
 # ---- the operators -------------------------------------------------------------------------------
