@@ -132,6 +132,11 @@ def _of_pattern(statement: Statement, device: str) -> str:
     return how
 
 
+def _selects(tail: Tail) -> bool:
+    """Whether DuckDB runs it."""
+    return tail.direct is None and tail.tally is None and not tail.count_only
+
+
 def _of_tail(tail: Tail) -> str:
     """How the operators behind the pattern run."""
     if tail.count_only:
@@ -164,8 +169,7 @@ class _Measured:
         self.statement = statement
         self.chain: Chain | None = None
         self.answer: Figures | None = None
-        tail = statement.tail
-        if tail.sql and tail.tally is None and not tail.count_only:
+        if _selects(statement.tail):
             self._take_apart(statement)
 
     def _take_apart(self, statement: Statement) -> None:
@@ -232,7 +236,7 @@ class _Measured:
 
     def _of_tail(self, behind: Operators, summary: Summary) -> dict[int, Figures]:
         """Where it is no chain: rows are known where every operator makes as many as the answer has."""
-        alike = not self.statement.tail.sql or self.statement.tail.tally is not None
-        found = {id(one): Figures(summary.rows) for one in (behind if alike else behind[-1:])}
+        known = behind[-1:] if _selects(self.statement.tail) else behind
+        found = {id(one): Figures(summary.rows) for one in known}
         found[id(behind[-1])].seconds = summary.seconds.get("tail")
         return found

@@ -3,6 +3,7 @@ under PROFILE the same rows."""
 
 from __future__ import annotations
 
+import random
 import re
 from collections.abc import Iterator
 
@@ -12,6 +13,8 @@ import gdb
 from gdb import Database
 from gdb.records import dataclass
 from tests import language_doc
+from tests.chain_queries import Queries, graph_queries
+from tests.counting_queries import Counts
 from tests.ways import WAYS, Way, forced
 
 LINE = re.compile(
@@ -267,3 +270,45 @@ def test_a_tail_of_one_select_has_the_figures_on_its_last_operator(
     assert match.rows == 353
     assert all(one.merged for one in behind)
     assert last.rows == 3
+
+
+# ---- many queries --------------------------------------------------------------------------------
+
+ENDS = [
+    "MATCH (a)-->(b) RETURN DISTINCT a",
+    "MATCH (a)-->(b) RETURN DISTINCT a.x, a LIMIT 1000",
+    "MATCH (a)-->(b) WITH DISTINCT a WHERE a.x > 1 RETURN count(*)",
+    "MATCH (a)-->(b) RETURN count(DISTINCT a)",
+    "MATCH (a)-->(b) RETURN a, b LIMIT 5",
+    "MATCH (a)-->(b) WITH a, b ORDER BY a.x, b.id LIMIT 4 RETURN a.name, b.id ORDER BY b.id",
+    "MATCH (a)-->(b) WITH a.x AS x, count(*) AS n WITH x, n WHERE n > 3 RETURN max(n), min(x)",
+    "MATCH (a)-->(b) WHERE a.x + b.x = b.id % 7 RETURN *",
+]
+
+
+@pytest.mark.parametrize("text", ENDS)
+def test_the_last_operator_makes_the_answer(db: Database, text: str) -> None:
+    answer = len(db.execute(text).fetchall())
+    for way in WAYS:
+        found = operators(lines(db, f"PROFILE {text}", way))
+        assert found[-1].rows == answer, way
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_random_queries_make_the_same_rows_on_every_way(seed: int) -> None:
+    values = {"ints": [1, 2, 5], "strs": ["a", "é"]}
+    with gdb.connect() as db:
+        for text, given in graph_queries(random.Random(seed)):
+            db.execute(text, given)
+        for number in range(6):
+            chance = random.Random(1000 * seed + number)
+            text = (Queries(chance) if number % 2 else Counts(chance)).text()
+            answer = len(db.execute(text, values).fetchall())
+            made: list[list[Line]] = []
+            for way in ("columns", "rows"):
+                with forced(way):
+                    shown = [str(line) for (line,) in db.execute(f"PROFILE {text}", values)]
+                made.append(operators(shown))
+                assert "UNION" in text or made[-1][-1].rows == answer, (way, text)
+            for one, other in zip(*made, strict=True):
+                assert one.merged or "LIMIT" in text or one.rows == other.rows, (text, one, other)
