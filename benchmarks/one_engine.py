@@ -3,8 +3,8 @@
     python benchmarks/one_engine.py [--nodes 1e6] [--save]
 
 A store of n nodes and 3 n relationships. Statements that touch a few rows: milliseconds, the median and the 99th
-percentile of 400 runs, without the commit. Patterns written in two ways: whether EXPLAIN shows one plan, the milliseconds
-of both, and their ratio. The exit code is 1 if the two ways of a pattern differ in their answer.
+percentile of 400 runs, without the commit. Patterns written in two ways: whether EXPLAIN shows one plan, the
+milliseconds of both, and their ratio. The exit code is 1 if the two ways of a pattern differ in their answer.
 """
 
 from __future__ import annotations

@@ -14,7 +14,7 @@ from gdb.language.clauses import Match
 from gdb.language.hidden import is_hidden
 from gdb.logical.cardinality import cardinality
 from gdb.logical.operators import Apply, Plan, names_after
-from gdb.physical.columns.steps import Few, Found, Looked, Walked
+from gdb.physical.columns.steps import Few, Found, Looked, Made, Walked
 from gdb.physical.counting import Tally
 from gdb.physical.meter import ANSWER, Figures
 from gdb.physical.pattern_plans import PatternPlan, expected_rows, of_clause, of_step
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from gdb.executor.run import PlanRun
     from gdb.executor.source import GraphSource
     from gdb.logical.operators import Names, Operator, Operators
-    from gdb.physical.columns.steps import Chain, Made
+    from gdb.physical.columns.steps import Chain
     from gdb.physical.optional_counts import OptionalCounts
     from gdb.physical.rows.context import Context
     from gdb.physical.rows.pattern import Component
@@ -185,6 +185,8 @@ class _Tree:
             case Looked():
                 keys = ", ".join(ref.key or ref.what for ref in step.columns)
                 yield f"look up {keys}{behind}"
+            case Made(what=what) if what:
+                yield f"{what}{behind}"
 
     def _planned(self, one: PatternPlan) -> Iterator[str]:
         bound = ", ".join(name for name in one.bound if not is_hidden(name))
@@ -195,8 +197,9 @@ class _Tree:
     def _runs(self, runs: Sequence[PlanRun]) -> Iterator[str]:
         """Under a title for each pattern the plan of its first run."""
         for names, several in _by_names(runs).items():
-            more = f" in {len(several)} runs or more, the first:" if len(several) > 1 else ":"
-            yield f"match {', '.join(names)}{more}"
+            many = f"{len(several)} runs{' or more' * (len(runs) >= executor.MOST_PLANS)}"
+            more = f" in {many}, the first" if len(several) > 1 else ""
+            yield f"match {', '.join(names)}{more}:"
             yield from self._ran(several[:1])
 
     def _ran(self, runs: Sequence[PlanRun]) -> Iterator[str]:

@@ -196,21 +196,6 @@ class Chain:
         of = {} if self.ownership is None else self.ownership.owners
         return [step for step in _flat(self.steps) if of.get(step.name) == id(operator)]
 
-    @property
-    def matched(self) -> list[Found]:
-        """The patterns."""
-        return [step for step in _flat(self.steps) if isinstance(step, Found)]
-
-    @property
-    def walked(self) -> list[Walked]:
-        """The relationships of variable length."""
-        return [step for step in _flat(self.steps) if isinstance(step, Walked)]
-
-    @property
-    def looked(self) -> list[Looked]:
-        """What is looked up."""
-        return [step for step in _flat(self.steps) if isinstance(step, Looked)]
-
 
 def _flat(steps: Sequence[Step]) -> Iterator[Made | Found | Walked | Looked]:
     for step in steps:
