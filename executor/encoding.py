@@ -23,12 +23,14 @@ from gdb.executor.nest import (
 from gdb.executor.plan import Plan
 from gdb.executor.tables import (
     I64,
+    CacheField,
     CheckField,
     Flag,
     LevelField,
     NodeField,
     Role,
     SetField,
+    StrangerField,
     Tables,
     Test,
 )
@@ -51,6 +53,7 @@ class _Encoder:
         self.marks: list[tuple[int, int, int]] = []
         self.orders: list[tuple[int, int, int]] = []
         self.used = 0
+        self.cached = {(one.level, one.tail): k for k, one in enumerate(nest.caches)}
 
     def refer(self, levels: tuple[int, ...]) -> tuple[int, int]:
         start = len(self.refs)
@@ -155,13 +158,27 @@ class _Encoder:
         """Where loop k stands among the loops and the nodes of the tail."""
         loops, around = self.loops, self.arounds
         if k >= loops:
-            return [-1, -1, -1, 0, 0, 0]
+            return [-1, -1, -1, 0, 0, 0, -1, -1]
         inner = [loop for loop in range(k + 1, loops) if around[loop] == k]
         beside = [loop for loop in range(k + 1, loops) if around[loop] == around[k]]
         nodes = [c for c, node in enumerate(self.nest.tail) if around[node.levels[0]] == k]
         span = [nodes[0], nodes[-1] + 1] if nodes else [0, 0]
         joins = len(inner) + bool(nodes) > 1
-        return [around[k], (*inner, -1)[0], (*beside, -1)[0], *span, int(joins)]
+        own = [around[k], (*inner, -1)[0], (*beside, -1)[0], *span, int(joins)]
+        return [*own, *(self.cached.get((k, tail), -1) for tail in (False, True))]
+
+    def caches(self) -> tuple[list[list[int]], list[list[int]]]:
+        """The tables of caches and of strangers."""
+        rows, strangers = [], list[list[int]]()
+        for one in self.nest.caches:
+            first = len(strangers)
+            for stranger in one.strangers:
+                start = len(self.checks)
+                for test in stranger.tests:
+                    self.check(test)
+                strangers.append([stranger.level, start, len(self.checks)])
+            rows.append([*self.refer(one.keys), first, len(strangers)])
+        return rows, strangers
 
     def windows(self, level: EdgeLevel, k: int) -> tuple[int, int, int]:
         """Of level k the order of its rows, and where its windows are in the check table."""
@@ -258,6 +275,7 @@ def encode(
         is_edge = isinstance(level, EdgeLevel)
         rows.append(encoder.level_row(k, seen[is_edge]))
         seen[is_edge] += 1
+    caches, strangers = encoder.caches()
     return Tables(
         _table(rows, len(LevelField)),
         _table(sets, len(SetField)),
@@ -274,6 +292,8 @@ def encode(
         edge_columns,
         tuple(encoder.orders),
         bool(nest.around),
+        _table(caches, len(CacheField)),
+        _table(strangers, len(StrangerField)),
     )
 
 

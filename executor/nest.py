@@ -229,6 +229,25 @@ class Node:
 
 
 @dataclass(frozen=True, slots=True)
+class Stranger:
+    """A level that some within a cache have only to differ from: it matters where one of the tests holds."""
+
+    level: int
+    tests: tuple[Member, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Cache:
+    """What loop `level` counts whenever it is entered or, of the `tail`, what the trees in it count whenever it is
+    bound, kept by the levels that it depends on."""
+
+    level: int
+    tail: bool
+    keys: tuple[int, ...]
+    strangers: tuple[Stranger, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class LoopNest:
     """Levels in binding order, the set operations between them, and in counting mode the tail that
     ends it.
@@ -238,6 +257,7 @@ class LoopNest:
     children. () : each full binding counts one.
     around : the loop around each loop, -1 for the first; loops stand in preorder, and what several loops and trees in
         one loop count is multiplied. (): each loop is in the one before, and the tail in the last.
+    caches : counts that are kept for when they come again.
     """
 
     levels: tuple[Level, ...]
@@ -245,6 +265,7 @@ class LoopNest:
     tail: tuple[Node, ...] = ()
     counting: bool = False
     around: tuple[int, ...] = ()
+    caches: tuple[Cache, ...] = ()
 
     @property
     def arounds(self) -> tuple[int, ...]:

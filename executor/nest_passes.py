@@ -21,6 +21,7 @@ from gdb.executor.nest import (
     VertexLevel,
 )
 from gdb.executor.nest_branches import branch
+from gdb.executor.nest_caches import cache
 from gdb.executor.nest_tail import grow
 from gdb.executor.nest_verifier import verify
 from gdb.records import replace
@@ -117,6 +118,7 @@ PASSES: tuple[str, ...] = (
     "formulas",
     "trees",
     "branches",
+    "caches",
     "motion",
 )
 
@@ -150,4 +152,6 @@ def improve(
         nest = verify(grow(nest, back, formulas=formulas, trees=trees, wanted=tail, sink=branches))
     if "branches" not in switched_off:
         nest = verify(branch(nest))
+    if "caches" not in switched_off:
+        nest = verify(cache(nest))
     return verify(materialise(nest, early="motion" not in switched_off))

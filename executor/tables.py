@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gdb.executor.embeddings import Wanted
-from gdb.records import dataclass
+from gdb.records import dataclass, field
 
 I64 = npt.NDArray[np.int64]
 
@@ -26,7 +26,7 @@ class LevelField(IntEnum):
 
     Of a loop that counts: AROUND is the loop around it, INNER the first in it, BESIDE the next in the one around it
     (-1: none); [NODE, NODE_END) are the nodes of the tail in it; JOINS is 1 where what is in it is more than one of
-    these.
+    these. CACHE is the cache of what it counts, TREES_CACHE that of what the nodes of the tail in it do (-1: none).
     """
 
     IS_EDGE = 0
@@ -54,6 +54,8 @@ class LevelField(IntEnum):
     NODE = 22
     NODE_END = 23
     JOINS = 24
+    CACHE = 25
+    TREES_CACHE = 26
 
 
 class Flag(IntFlag):
@@ -110,6 +112,24 @@ class NodeField(IntEnum):
     NEXT = 9
     PUSHER = 10
     SPREADS = 11
+
+
+class CacheField(IntEnum):
+    """Columns of the table of caches: [KEY, KEY_END) are its levels in the refs, [STRANGER, STRANGER_END) its rows of
+    the table of strangers."""
+
+    KEY = 0
+    KEY_END = 1
+    STRANGER = 2
+    STRANGER_END = 3
+
+
+class StrangerField(IntEnum):
+    """Columns of the table of strangers: a level, and its tests, [CHECK, CHECK_END) of the check table."""
+
+    LEVEL = 0
+    CHECK = 1
+    CHECK_END = 2
 
 
 class Role(IntEnum):
@@ -196,6 +216,7 @@ class Tables:
     lists : query vertices whose candidate list is read and, as -1 - view, views of which the ends of edges are; LIST
         and END operands are positions in this tuple.
     branches : whether loops branch (`LoopNest.around`).
+    caches, strangers : i64[n, fields], counts that are kept for when they come again.
     orders : views whose rows are read in an order of their edges: view, comparison, and 1 where the values are those of
         its right side.
     """
@@ -215,6 +236,8 @@ class Tables:
     edge_columns: tuple[int, ...]
     orders: tuple[tuple[int, int, int], ...] = ()
     branches: bool = False
+    caches: I64 = field(default_factory=lambda: np.zeros((0, len(CacheField)), np.int64))
+    strangers: I64 = field(default_factory=lambda: np.zeros((0, len(StrangerField)), np.int64))
 
     def written(self, wanted: Wanted) -> Written:
         """What workers write of the rows that they find."""

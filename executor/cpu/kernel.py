@@ -27,6 +27,7 @@ from gdb.executor.cpu.address import (
     JOINED,
     L_AROUND,
     L_BESIDE,
+    L_CACHE,
     L_COLUMN,
     L_EDGE,
     L_FLAGS,
@@ -34,6 +35,7 @@ from gdb.executor.cpu.address import (
     L_JOINS,
     L_NODE,
     L_NODE_END,
+    L_TREES_CACHE,
     LARGEST,
     OVERFLOW,
     P_BOUND,
@@ -50,6 +52,7 @@ from gdb.executor.cpu.address import (
     YIELDED,
     Pointers,
 )
+from gdb.executor.cpu.caches import keep, recall
 from gdb.executor.cpu.levels import accepts, element, enter, is_repeat, passes
 from gdb.executor.cpu.sets import compute_sets, has_bit, level, lower_bound
 from gdb.executor.cpu.tail import count_tail
@@ -186,14 +189,31 @@ def _run(
                 d -= 1
                 continue
             if d > 0:
-                list_at, first, final = enter(p, d)
-                store_i64(address, d, list_at)
-                store_i64(position, d, first)
-                store_i64(start, d, first)
-                store_i64(end, d, final)
+                known = 0
+                if counting and level(p, d, L_CACHE) >= 0:
+                    known = recall(p, level(p, d, L_CACHE), total, spent)
+                    spent += 1
+                if known != 0:
+                    store_i64(position, d, 0)
+                    store_i64(end, d, 0)
+                    n = load_i64(known, 1)
+                    if total > 9223372036854775807 - n:
+                        status = OVERFLOW
+                        break
+                    total += n
+                    if tally >= 0 and joined == 0:
+                        count_for(p, tally, n, seen)
+                else:
+                    list_at, first, final = enter(p, d)
+                    store_i64(address, d, list_at)
+                    store_i64(position, d, first)
+                    store_i64(start, d, first)
+                    store_i64(end, d, final)
         at = load_i64(position, d)
         final = load_i64(end, d)
         if at >= final:
+            if counting and d > 0 and level(p, d, L_CACHE) >= 0:
+                keep(p, level(p, d, L_CACHE), total, spent)
             around = d - 1
             if joined > 0:
                 around = level(p, d, L_AROUND)
@@ -270,8 +290,18 @@ def _run(
             n, shadow = 1, 1.0
             first, after = level(p, d, L_NODE), level(p, d, L_NODE_END)
             if first < after:
-                n, shadow, work = count_tail(p, first, after)
-                spent += 4 * (after - first) + (work >> 2)
+                known, own = 0, level(p, d, L_TREES_CACHE)
+                if own >= 0:
+                    known = recall(p, own, 0, spent)
+                    spent += 1
+                if known != 0:
+                    n = load_i64(known, 1)
+                    shadow = float(n)
+                else:
+                    n, shadow, work = count_tail(p, first, after)
+                    spent += 4 * (after - first) + (work >> 2)
+                    if own >= 0 and shadow <= LARGEST:
+                        keep(p, own, n, spent)
             inner = level(p, d, L_INNER)
             if inner < 0:
                 if shadow > LARGEST or total > 9223372036854775807 - n:

@@ -14,7 +14,7 @@ from gdb.base import usage, waiting
 from gdb.base.machine.cores import cores
 from gdb.errors import CountOverflow
 from gdb.executor.cpu import address
-from gdb.executor.cpu.workers import Worker, scratch_bytes
+from gdb.executor.cpu.workers import CACHES_BYTES, Worker, scratch_bytes, slots_within
 from gdb.executor.embeddings import NO_COLUMNS, Deliver, Wanted
 from gdb.executor.prepare import Prepared
 from gdb.executor.scheduler import Budget, Watch, helpers_of_all
@@ -28,6 +28,7 @@ STEPS = 500_000
 FIRST_STEPS, EARLY_STEPS = 20_000, 160_000
 ROWS = 1 << 16  # rows of a worker's output buffer
 MOST_IDLE = 2 * (os.cpu_count() or 1)  # workers that wait with a stage
+CACHES_SHARE = 16  # caches of counts take at most one part in so many of a budget
 WORTH_A_THREAD = 20_000  # roots and their neighbours; below, handing out work takes longer than it
 
 
@@ -37,6 +38,7 @@ class _Run:
 
     deliver : takes the rows; None where there are none, or only distinct values.
     counts : of distinct values, found by one worker, only the number is wanted.
+    slots : of each cache of counts.
     total : what was counted. once : the distinct values that each worker found.
     tallies : where what is counted is added up for each vertex of the first loop, i64[vids]; None: nowhere.
     """
@@ -53,6 +55,7 @@ class _Run:
     total: int = 0
     once: list[U32] = field(default_factory=list)
     threads: int = 1
+    slots: int = 1
     lock: threading.Lock = field(default_factory=threading.Lock)
 
     @property
@@ -154,12 +157,18 @@ def _run(
     threads = threads or cores()
     queue = deque([(0, 0)] if prepared.tables.loops == 0 else prepared.cut(threads))
     threads = max(1, min(threads, len(queue)))
+    slots = slots_within(prepared, CACHES_BYTES)
     if budget.limit is not None:
-        scratch = scratch_bytes(prepared) + (prepared.vids // 8 if wanted.once is not None else 0)
+        share = budget.limit // (CACHES_SHARE * threads)
+        slots = slots_within(prepared, min(CACHES_BYTES, share))
+        scratch = scratch_bytes(prepared, slots) + (
+            prepared.vids // 8 if wanted.once is not None else 0
+        )
         budget.take(threads * scratch, "the candidate sets of its workers")
     run = _Run(
         *(prepared, watch, budget, queue, capacity, wanted, deliver, counts, tallies),
         threads=threads,
+        slots=slots,
     )
     helpers: list[Future[None]] = []
 
@@ -225,7 +234,7 @@ def _work(run: _Run, call_helpers: Callable[[], None] | None = None) -> None:
 def _idle(run: _Run) -> Worker:
     """A worker of an earlier run of this stage, or a new one."""
     capacity = 1 if run.prepared.tables.counting else run.capacity
-    worker = _waiting(run, capacity) or Worker(run.prepared, capacity, run.wanted)
+    worker = _waiting(run, capacity) or Worker(run.prepared, capacity, run.wanted, run.slots)
     worker.count_into(run.tallies)
     return worker
 
@@ -237,10 +246,8 @@ def _waiting(run: _Run, capacity: int) -> Worker | None:
             worker = idle.pop()
         except IndexError:  # another thread took it
             return None
-        if isinstance(worker, Worker) and (worker.capacity, worker.wanted) == (
-            capacity,
-            run.wanted,
-        ):
+        own = capacity, run.wanted, run.slots
+        if isinstance(worker, Worker) and (worker.capacity, worker.wanted, worker.slots) == own:
             worker.attach(run.prepared)
             worker.reset()
             return worker

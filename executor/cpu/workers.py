@@ -9,12 +9,15 @@ import numpy.typing as npt
 
 from gdb.base.once import MadeOnce
 from gdb.executor.cpu import address, kernel
+from gdb.executor.cpu.caches import FIRST_SLOTS
 from gdb.executor.embeddings import NO_COLUMNS, Embeddings, Wanted
 from gdb.executor.prepare import Prepared
-from gdb.executor.tables import NodeField, Role, ValueField
+from gdb.executor.tables import CacheField, NodeField, Role, StrangerField, ValueField
 from gdb.storage.adjacency import I64, U32, Adjacency
 
 _LINE = 64  # bytes of a line of the processor's cache
+CACHES_BYTES = 1 << 25  # that the caches of counts of one worker may grow to
+MOST_SLOTS = 1 << 16  # of one
 _WIPED = 256  # bytes that are wiped in the time in which one bit is found and cleared
 
 
@@ -52,12 +55,20 @@ class Worker:
     ----------
     capacity : rows that its output buffer holds.
     wanted : the columns that are written, or the vertex whose distinct values are.
+    slots : that each cache of counts may grow to, a power of 2; None: as many as fit.
     """
 
-    def __init__(self, prepared: Prepared, capacity: int, wanted: Wanted = NO_COLUMNS) -> None:
+    def __init__(
+        self,
+        prepared: Prepared,
+        capacity: int,
+        wanted: Wanted = NO_COLUMNS,
+        slots: int | None = None,
+    ) -> None:
         tables = prepared.tables
         n = max(len(tables.levels), 1)
         self.prepared, self.wanted = prepared, wanted
+        self.slots = slots or slots_within(prepared, CACHES_BYTES)
         self.capacity = 1 if tables.counting else capacity
         self.kept: list[npt.NDArray[np.generic]] = []
         self.control = np.zeros(address.CONTROL, np.int64)
@@ -78,6 +89,7 @@ class Worker:
             *(marks, states, self.bound),
             *(self.values, self._orders()),
             *np.zeros((2, n), np.int64),  # sums and products of loops that join
+            *self._caches(),
         )
         self.kept += arrays
         self.pointers = np.array([_address(x) for x in arrays], np.int64)
@@ -96,6 +108,8 @@ class Worker:
     def bytes(self) -> int:
         """Bytes of its buffers and scratch."""
         own = sum(array.nbytes for array in self.kept)
+        used = self.caches[: len(self.prepared.tables.caches), address.K_MASK] + 1
+        own += 8 * int((used * _slot_widths(self.prepared)).sum())
         return own + self.seen.nbytes + self.out_vids.nbytes + self.out_eids.nbytes
 
     def count_into(self, tallies: I64 | None) -> None:
@@ -147,6 +161,29 @@ class Worker:
         rows = [[_address(a) for a in (x.values, x.eids, x.source)] for x in self.prepared.orders]
         return np.array(rows or [[0, 0, 0]], np.int64).reshape(-1, address.N_ORDER)
 
+    def _caches(self) -> tuple[I64, I64]:
+        """The tables of caches and of strangers."""
+        tables = self.prepared.tables
+        caches = np.zeros((max(len(tables.caches), 1), address.N_CACHE), np.int64)
+        caches[: len(tables.caches), : len(CacheField)] = tables.caches
+        strangers = np.zeros((max(len(tables.strangers), 1), address.N_STRANGER), np.int64)
+        strangers[: len(tables.strangers), : len(StrangerField)] = tables.strangers
+        widths, few = _slot_widths(self.prepared).tolist(), min(self.slots, FIRST_SLOTS)
+        first = np.zeros(few * sum(widths), np.int64)
+        more = np.zeros(
+            self.slots * sum(widths), np.int64
+        )  # pages that are there when they are touched
+        self.kept.append(first)
+        self.more_counts = more
+        begin, grown = _address(first), _address(more)
+        for k, width in enumerate(widths):
+            caches[k, address.K_MASK : address.K_RUN] = few - 1, begin, self.slots - 1, grown
+            begin += 8 * few * width
+            grown += 8 * self.slots * width
+        self.caches = caches
+        caches[:, address.K_RUN] = 1
+        return caches, strangers
+
     def _scratch(self) -> tuple[I64, I64]:
         """The tables of marks and of states. What they name, numbers of a width for each vid, is one block: the system
         gives a large one as pages that are not there before they are touched, in one call."""
@@ -176,6 +213,8 @@ class Worker:
         """Forget what was counted and found. Marks stay: stamps tell whether they hold."""
         self.control[address.TOTAL] = self.control[address.ROWS] = 0
         self.bound.fill(0)
+        self.caches[:, address.K_RUN] += 1
+        self.caches[:, address.K_ASKED : address.K_TOTAL] = 0
 
     def unsee(self, found: U32) -> None:
         """Forget the distinct values that were found, u32[n], which are all; where they are few, one by one."""
@@ -221,13 +260,28 @@ def _address(array: npt.NDArray[np.generic]) -> int:
     return at
 
 
-def scratch_bytes(prepared: Prepared) -> int:
-    """Bytes that one worker needs besides its row buffer."""
+def _slot_widths(prepared: Prepared) -> I64:
+    """Numbers in a slot of each cache: run, count, key."""
+    fields = prepared.tables.caches
+    keys = fields[:, CacheField.KEY_END] - fields[:, CacheField.KEY]
+    strangers = fields[:, CacheField.STRANGER_END] - fields[:, CacheField.STRANGER]
+    return np.asarray(2 + keys + strangers, np.int64)
+
+
+def slots_within(prepared: Prepared, most: int) -> int:
+    """The most slots of each cache, a power of 2, that take at most so many bytes; at least one."""
+    each = 8 * int(_slot_widths(prepared).sum())
+    return min(MOST_SLOTS, 1 << max(most // max(each, 1), 1).bit_length() - 1)
+
+
+def scratch_bytes(prepared: Prepared, slots: int) -> int:
+    """Bytes that one worker needs besides its row buffer; slots : of each cache of counts."""
     roles = prepared.tables.nodes[:, NodeField.ROLE].tolist()
     each = {Role.MARK: 1, Role.INNER: 8, Role.PUSHED: 12}
     vids = len(prepared.tables.marks) + sum(each.get(Role(r), 0) for r in roles)
     vids += 8 * int(prepared.tables.nodes[:, NodeField.SPREADS].sum())
-    return 4 * prepared.tables.buffer + prepared.vids * vids
+    own = 8 * slots * int(_slot_widths(prepared).sum())
+    return own + 4 * prepared.tables.buffer + prepared.vids * vids
 
 
 def view_row(view: Adjacency, eids: I64 | None, *, restricted: bool) -> list[int]:

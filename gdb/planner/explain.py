@@ -162,6 +162,7 @@ def _nest(graph: GraphSource, plan: Plan, bound: Bound, *, windows: bool) -> lis
     for k in range(nest.loops):
         tab = tabs[arounds[k]]
         line = "  " * tab + f"for {_variable(nest, k, plan)} in {_base(nest, k, plan)}:"
+        line += _cached(nest, k, False, plan) if windows else ""
         line += f"  ~{sampled[k]:.3g}" if k < len(sampled) else ""
         lines.append(line + (f"  ={counted[k]:,}" if k < len(counted) else ""))
         tabs[k] = tab = tab + 1
@@ -178,12 +179,23 @@ def _nest(graph: GraphSource, plan: Plan, bound: Bound, *, windows: bool) -> lis
             lines.append("  " * tab + "multiply:")
             tabs[k] = tab = tab + 1
         if trees or not inner:
-            lines.append("  " * tab + "count " + (" * ".join(trees) or "1"))
+            kept = _cached(nest, k, True, plan) if windows else ""
+            lines.append("  " * tab + "count " + (" * ".join(trees) or "1") + kept)
     if not nest.counting:
         lines.append("  " * tabs[nest.loops - 1] + "write a row")
     elif nest.loops == 0:
         lines.append("count " + " * ".join(_tail(nest, plan, -1)))
     return lines
+
+
+def _cached(nest: LoopNest, loop: int, tail: bool, plan: Plan) -> str:
+    """By what the count of a loop, or of the trees in it, is kept."""
+    for one in nest.caches:
+        if (one.level, one.tail) == (loop, tail):
+            keys = [_variable(nest, k, plan) for k in one.keys]
+            keys += [f"{_variable(nest, s.level, plan)} where it matters" for s in one.strangers]
+            return f"  [kept by {', '.join(keys) or 'nothing'}]"
+    return ""
 
 
 def _tail(nest: LoopNest, plan: Plan, loop: int) -> list[str]:

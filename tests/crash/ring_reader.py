@@ -1,8 +1,8 @@
 """A process that reads a ring (`tests.crash.ring`) while another writes it.
 
 Usage: ring_reader.py FOLDER SIZE [BROKEN]. Prints "ready" after the first query and "enough" once it has seen enough to
-judge by, reads until its standard input ends, and prints a `Report` as JSON. Each query of an open database sees the newest commit; now and then the database is
-opened anew as well.
+judge by, reads until its standard input ends, and prints a `Report` as JSON. Each query of an open database sees the
+newest commit; now and then the database is opened anew as well.
 """
 
 from __future__ import annotations

@@ -32,7 +32,7 @@ SQUARE: Pairs = ((0, 1), (1, 2), (2, 3), (0, 3))
 PIECES: tuple[Pairs, ...] = (TRIANGLE, CLIQUE, SQUARE, ((0, 1),), ((0, 1), (1, 2)))
 PASSES_OFF = [
     frozenset[str](),
-    *(frozenset({p}) for p in ("branches", "motion", "trees", "formulas")),
+    *(frozenset({p}) for p in ("branches", "caches", "motion", "trees", "formulas")),
 ]
 
 
