@@ -26,7 +26,7 @@ from gdb.executor.relational import Session
 from gdb.executor.tail import ColumnRef, TailResult, gather, with_durations
 from gdb.physical import counting
 from gdb.physical.columns.seek import holders
-from gdb.physical.columns.steps import Chain, Few, Found, Looked, Made, Step, Walked
+from gdb.physical.columns.steps import CUT, Chain, Few, Found, Looked, Made, Step, Walked
 from gdb.physical.columns.walked import Members, walked
 from gdb.physical.row_graph import started
 from gdb.physical.rows.component import question
@@ -112,9 +112,10 @@ class _Run:
         self.context.pulse()
         begin = time.monotonic()
         match step:
-            case Made(sql=sql):
-                cut = f"SELECT * FROM ({sql}) LIMIT {most}" if most is not None else sql
-                self.session.table(step.name, cut, step.parameters)
+            case Made() if most is not None:
+                self.session.run(step.cut, {**step.parameters, CUT: most})
+            case Made():
+                self.session.run(step.sql, step.parameters)
             case Found():
                 self.find(step, most)
             case Walked():
