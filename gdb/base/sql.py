@@ -94,10 +94,13 @@ def value_of(value: Value) -> exp.Expr:
 def _string(value: str) -> exp.Expr:
     """A string; DuckDB reads no NUL in a statement."""
     first, *more = [exp.Literal.string(one) for one in value.split("\0")]
-    found: exp.Expr = first
-    for one in more:
-        found = pasted(found, call("chr", value_of(0)), one)
-    return found if not more else exp.Paren(this=found)
+    if not more:
+        return first
+    return exp.Paren(this=pasted(first, *(call("concat", _nul(), one) for one in more)))
+
+
+def _nul() -> exp.Expr:
+    return call("chr", value_of(0))
 
 
 # ---- expressions ---------------------------------------------------------------------------------
@@ -165,10 +168,10 @@ def joined(node: type[exp.And] | type[exp.Or], parts: Sequence[exp.Expr]) -> exp
 
 
 def binary(node: type[exp.Binary], left: Part, *rights: Part) -> exp.Expr:
-    """left node right, and so on."""
-    found = part_of(left)
+    """left node right node ..., from the left: a chain, which the generator writes without recursion."""
+    found = operand(left)
     for right in rights:
-        found = node(this=operand(found), expression=operand(right))
+        found = node(this=found, expression=operand(right))
     return found
 
 
@@ -178,6 +181,11 @@ def equal(left: Part, right: Part) -> exp.Expr:
 
 def unequal(left: Part, right: Part) -> exp.Expr:
     return binary(exp.NEQ, left, right)
+
+
+def between(given: Part, low: exp.Expr, high: exp.Expr) -> exp.Expr:
+    """Whether low <= it <= high."""
+    return exp.Between(this=operand(given), low=operand(low), high=operand(high))
 
 
 def pasted(*texts: Part) -> exp.Expr:
