@@ -134,6 +134,7 @@ class Table(Closing):
         self.places = Places(path, layout.delimiter, layout.skipped, blanks=width == 1)
         self.warnings: list[str] = []
         self._source: Rows = "t"  # of the rows in hand, in SQL
+        self._measured: list[tuple[int, int]] | None = None
         self._engine = engine
         self._share = Share(tick, width)
         self._made: DuckDBPyConnection | None = None
@@ -326,7 +327,13 @@ class Table(Closing):
         self._source = "t"
 
     def _ranges(self) -> list[tuple[int, int]]:
-        """Records (behind the first number, up to the second) of `_PART` rows, or fewer where their texts are long."""
+        """Records (behind the first number, up to the second) of `_PART` rows, or fewer where their texts are long; of
+        rows that are rejected later there are less."""
+        if self._measured is None:
+            self._measured = self._measure()
+        return self._measured
+
+    def _measure(self) -> list[tuple[int, int]]:
         lengths = [self.length(i) for i in range(len(self.layout.fields))]
         found = self._arrays(
             statements.sizes(_FEWEST, [each for each in lengths if each is not None])
