@@ -59,7 +59,8 @@ def column_of(name: str, of: str | None = None) -> exp.Column:
 
 
 def part_of(given: Part) -> exp.Expr:
-    return column_of(given) if isinstance(given, str) else given
+    # a name alone is written in half the time of a Column
+    return name_of(given) if isinstance(given, str) else given
 
 
 def parameter_of(name: str = "") -> exp.Expr:
@@ -110,6 +111,7 @@ def _nul() -> exp.Expr:
 def _atoms() -> tuple[type[exp.Expr], ...]:
     return (
         exp.Column,
+        exp.Identifier,
         exp.Paren,
         exp.Func,
         exp.Placeholder,
@@ -234,21 +236,27 @@ def rows_of(given: Rows) -> exp.Expr:
     """As it stands behind FROM."""
     if isinstance(given, str):
         return exp.Table(this=name_of(given))
-    if isinstance(given, (exp.Table, exp.Subquery)):
+    if isinstance(given, (exp.Table, exp.Paren, exp.Subquery)):
         return given
     if isinstance(given, exp.Func):
         return exp.Table(this=given)
-    return _subquery(given)
-
-
-def _subquery(query: exp.Expr) -> exp.Expr:
-    """A SELECT in parentheses. What is deep inside is written now, as the generator recurses."""
-    depth = 1 + max((one.meta_get(_DEPTH, 0) for one in _inside(query)), default=0)
+    # What is deep inside is written now, as the generator recurses.
+    depth = 1 + max((one.meta_get(_DEPTH, 0) for one in _inside(given)), default=0)
     if depth > _DEEPEST:
-        return exp.Subquery(this=exp.Var(this=written(query)))
-    found = exp.Subquery(this=query)
+        return exp.Paren(this=exp.Var(this=written(given)))
+    found = exp.Paren(this=given)  # which is written in less time than a Subquery
     found.meta[_DEPTH] = depth
     return found
+
+
+def _extended(given: Rows, arg: str, value: object) -> exp.Expr:
+    """Rows with an alias, or with joins."""
+    rows = rows_of(given)
+    if isinstance(rows, exp.Paren):
+        depth, rows = rows.meta_get(_DEPTH, 0), exp.Subquery(this=rows.this)
+        rows.meta[_DEPTH] = depth
+    rows.set(arg, value)
+    return rows
 
 
 def _inside(query: exp.Expr) -> list[exp.Expr]:
@@ -259,21 +267,17 @@ def _inside(query: exp.Expr) -> list[exp.Expr]:
 
 def named_rows(given: Rows, name: str, columns: Sequence[str] = ()) -> exp.Expr:
     """... AS name(columns)"""
-    rows = rows_of(given)
-    alias = exp.TableAlias(this=name_of(name))
-    if columns:
-        alias.set("columns", [name_of(column) for column in columns])
-    rows.set("alias", alias)
-    return rows
+    names = [name_of(column) for column in columns]
+    return _extended(given, "alias", exp.TableAlias(this=name_of(name), columns=names))
 
 
 def left_joined(given: Rows, others: Sequence[tuple[Rows, exp.Expr]]) -> exp.Expr:
     """Rows, and what is LEFT JOINed to them: each with its condition."""
     rows = rows_of(given)
+    if not others:
+        return rows
     made = [exp.Join(this=rows_of(other), side="LEFT", on=on) for other, on in others]
-    if made:
-        rows.set("joins", [*(rows.args.get("joins") or ()), *made])
-    return rows
+    return _extended(rows, "joins", [*(rows.args.get("joins") or ()), *made])
 
 
 def select(
