@@ -146,6 +146,7 @@ class _Tail:
     def _compiled(self, weight: str | None) -> tuple[Builder, str, tuple[Output, ...]]:
         """The SELECT. weight : the column of how many embeddings each row stands for."""
         # here and below: a number alone takes no SQL, and its first answer need not wait for what writes it
+        from gdb.base.sql import written
         from gdb.functions.types import Kind
         from gdb.physical.columns.compile import answer, over
         from gdb.physical.columns.looked_columns import settled
@@ -157,15 +158,16 @@ class _Tail:
         if builder.steps:
             raise NotSupported("what is asked behind its rows takes more than one SELECT.")
         relation = settled(builder, relation, Demand(frozenset(self.names)))
-        sql, types = answer(relation, self.names)
+        query, types = answer(relation, self.names)
         if any(type_.item in (Kind.NODE, Kind.RELATIONSHIP) for type_ in types):
             raise NotSupported("a list of nodes is not covered over columns.")
-        return builder, sql, outputs(self.names, types)
+        return builder, written(query), outputs(self.names, types)
 
     def by_operator(
         self, pattern: Operator, weight: str | None
     ) -> tuple[Chain, tuple[ColumnRef, ...]]:
         """As the function of this name."""
+        from gdb.base.sql import written
         from gdb.physical.columns.compile import answer, over, owned
         from gdb.physical.columns.relation import Builder, outputs
         from gdb.physical.columns.steps import Chain, Made, Ownership
@@ -177,15 +179,15 @@ class _Tail:
         relation = over(builder, self.operators, self.names, begin)
         if not all(isinstance(step, Made) for step in builder.steps):
             raise NotSupported("what is asked behind its rows takes more than their columns.")
-        sql, types = answer(relation, self.names)
-        made = outputs(self.names, types)
+        query, types = answer(relation, self.names)
+        sql, made = written(query), outputs(self.names, types)
         used = builder.used(sql)
         chain = Chain(tuple(builder.steps), sql, used, made, ownership=builder.ownership)
         return chain, tuple(builder.taken.values())
 
     def _begin(self, builder: Builder, weight: str | None = None) -> Relation:
         """The embeddings."""
-        from gdb.functions.types import NODE, RELATIONSHIP, joined, written
+        from gdb.functions.types import NODE, RELATIONSHIP
         from gdb.physical.columns.relation import Held, Relation
 
         types = {"vertex": NODE, "edge": RELATIONSHIP}
@@ -195,18 +197,17 @@ class _Tail:
             if not is_hidden(name)
         }
         hidden = () if weight is None else (weight,)
-        found = Relation("embeddings", names, True, hidden, weight=weight)
+        found = Relation("embeddings", names, hidden, weight=weight)
         if not self.conditions:
             return found
-        from gdb.functions.nodes import exp
+        from gdb.base.sql import everything
         from gdb.language.translator import Translator
         from gdb.physical.columns.looked_columns import RelationColumns
 
         columns = RelationColumns(builder, names)
         translator = Translator(self.scope, columns, builder.parameters)
-        parts = [translator.condition(condition) for condition in self.conditions]
-        where = written(joined(exp.And, parts), last=True)
-        return replace(found, source=f"SELECT * FROM embeddings WHERE {where}", table=False)
+        tests = [translator.condition(condition) for condition in self.conditions]
+        return replace(found, source=everything("embeddings", where=tests))
 
     def _column(self, builder: Builder, expression: Expression) -> tuple[str, Type] | None:
         """The column of the embeddings that an expression is as it stands, and its type; None where it is none."""

@@ -26,7 +26,7 @@ from gdb.executor.relational import Session
 from gdb.executor.tail import ColumnRef, TailResult, gather, with_durations
 from gdb.physical import counting
 from gdb.physical.columns.seek import holders
-from gdb.physical.columns.steps import Chain, Few, Found, Looked, Made, Step, Walked
+from gdb.physical.columns.steps import CUT, Chain, Few, Found, Looked, Made, Step, Walked
 from gdb.physical.columns.walked import Members, walked
 from gdb.physical.meter import ANSWER, Figures, Meter
 from gdb.physical.row_graph import started
@@ -88,7 +88,7 @@ def over_embeddings(relation: Array, chain: Chain, session: Session, meter: Mete
     session.taken("embeddings", relation)
     for step in chain.steps:
         assert isinstance(step, Made)
-        metered(meter, session, step, partial(session.table, step.name, step.sql, step.parameters))
+        metered(meter, session, step, partial(session.run, step.sql, step.parameters))
     table = answered(session, chain, meter)
     return TailResult(chain.outputs, with_durations(table, chain.outputs))
 
@@ -135,9 +135,10 @@ class _Run:
 
     def _step(self, step: Step, most: int | None) -> None:
         match step:
-            case Made(sql=sql):
-                cut = f"SELECT * FROM ({sql}) LIMIT {most}" if most is not None else sql
-                self.session.table(step.name, cut, step.parameters)
+            case Made() if most is not None:
+                self.session.run(step.cut, {**step.parameters, CUT: most})
+            case Made():
+                self.session.run(step.sql, step.parameters)
             case Found():
                 self.find(step, most)
             case Walked():

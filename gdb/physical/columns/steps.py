@@ -14,15 +14,21 @@ if TYPE_CHECKING:
     from gdb.physical.rows.pattern import Component, Condition, Edge, Pattern
 
 
+CUT = "most"
+"""The parameter of how many rows are made at most."""
+
+
 @dataclass(frozen=True, slots=True)
 class Made:
-    """A relation becomes a table. what : a message for PROFILE, what the rows are. part : as `Found`."""
+    """A relation becomes a table. sql : the statement that makes it. what : a message for PROFILE, what the rows are.
+    part : as `Found`. cut : the statement that makes no more than `CUT` of its rows; "" where none is run."""
 
     name: str
     sql: str
     parameters: Mapping[str, Value] = field(default_factory=dict, compare=False)
     what: str = ""
     part: bool = False
+    cut: str = ""
 
 
 @dataclass(frozen=True, slots=True)
