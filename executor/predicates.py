@@ -14,11 +14,13 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
+from gdb.base.sql import select, written
 from gdb.executor import masks
 from gdb.storage.adjacency import I64, U32
 from gdb.storage.model import Column, Kind
 
 if TYPE_CHECKING:
+    from gdb.base.sql import exp
     from gdb.executor import arrow
     from gdb.executor.masks import Test
     from gdb.executor.tail import Value
@@ -75,11 +77,16 @@ def tested_edges(snapshot: Snapshot, types: Sequence[str], test: Test) -> I64:
     return found[1] if len(found) == 2 else np.concatenate(found)
 
 
+def asking(condition: exp.Expr) -> str:
+    """The SELECT of the elements that satisfy a condition."""
+    return written(select(["element"], "elements", where=[condition]))
+
+
 def matching_vertices(
     snapshot: Snapshot,
     groups: Sequence[int],
     keys: Mapping[str, str],
-    sql_condition: str,
+    sql: str,
     parameters: Mapping[str, Value],
 ) -> U32:
     """The vertices of some groups that satisfy a condition on their properties.
@@ -89,7 +96,7 @@ def matching_vertices(
     groups : indexes into snapshot.groups.
     keys : column name in the condition -> property key. A group without the key has null there; a key that is int64 in
         one of the groups and float64 in another is float64 in all.
-    sql_condition : over those names; must be true (not null) for a vertex to pass.
+    sql : what `asking` makes of the condition over those names, which must be true (not null) for a vertex to pass.
     parameters : prepared parameters of the condition, without the dollar sign.
 
     Returns
@@ -109,14 +116,14 @@ def matching_vertices(
         elements = np.concatenate(ranges) if ranges else np.zeros(0, np.int64)
         columns = {name: snapshot.vertex_column(group, key) for name, key in keys.items()}
         parts.append((elements, columns))
-    return _passing(parts, kinds, sql_condition, parameters).astype(np.uint32)
+    return _passing(parts, kinds, sql, parameters).astype(np.uint32)
 
 
 def matching_edges(
     snapshot: Snapshot,
     types: Sequence[str],
     keys: Mapping[str, str],
-    sql_condition: str,
+    sql: str,
     parameters: Mapping[str, Value],
 ) -> I64:
     """The edges of some types (() for all) that satisfy a condition on their properties; as `matching_vertices`.
@@ -132,7 +139,7 @@ def matching_edges(
         elements = np.arange(type_.first_eid, type_.first_eid + type_.edge_count, dtype=np.int64)
         columns = {name: snapshot.edge_column(type_.name, key) for name, key in keys.items()}
         parts.append((elements, columns))
-    return _passing(parts, kinds, sql_condition, parameters)
+    return _passing(parts, kinds, sql, parameters)
 
 
 def _kinds(
@@ -153,7 +160,7 @@ _Part: TypeAlias = tuple[I64, Mapping[str, Column | None]]
 def _passing(
     parts: Sequence[_Part],
     kinds: Mapping[str, Kind | None],
-    condition: str,
+    sql: str,
     parameters: Mapping[str, Value],
 ) -> I64:
     """The elements whose row satisfies the condition, i64[k] ascending."""
@@ -162,11 +169,7 @@ def _passing(
     chunks = [_chunk(elements, columns, kinds) for elements, columns in parts if len(elements)]
     if not chunks:
         return np.zeros(0, np.int64)
-    answer = relational.query(
-        {"elements": arrow.chunks_array(chunks)},
-        f"SELECT element FROM elements WHERE ({condition})",
-        parameters,
-    )
+    answer = relational.query({"elements": arrow.chunks_array(chunks)}, sql, parameters)
     found = [arrow.int64_values(arrow.child(chunk, 0))[0] for chunk in answer.iter_chunks()]
     return np.sort(np.concatenate(found)) if found else np.zeros(0, np.int64)
 

@@ -15,6 +15,7 @@ import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from functools import cache, lru_cache
 from typing import TYPE_CHECKING, TypeVar
 
 import duckdb
@@ -22,6 +23,20 @@ import numpy as np
 
 from gdb.base import forks, waiting
 from gdb.base.once import PerProcess
+from gdb.base.sql import (
+    aliased,
+    call,
+    cast,
+    counted,
+    created,
+    dropped,
+    everything,
+    is_there,
+    listed,
+    read_by,
+    select,
+    written,
+)
 from gdb.errors import (
     ArgumentProblem,
     ArithmeticProblem,
@@ -48,6 +63,7 @@ T = TypeVar("T")
 
 _POLL_SECONDS = 0.02
 _IN_PLACE = 10_000  # rows; a table of them takes a millisecond longer to make, and DuckDB takes a view to be small
+_KEPT = 1024  # texts of a kind
 _AT_ONCE = 64  # queries in their relational part; more of them wait
 
 # DuckDB's own types become the language's, so that an answer holds int64, float64, bool and string.
@@ -113,12 +129,11 @@ class Session:
     def __exit__(self, *_: object) -> None:
         _disconnect(self._connection, self._memory)
 
-    def table(self, name: str, sql: str, parameters: Mapping[str, Value]) -> None:
-        """Make a temporary table of a SELECT. name : generated, never the user's."""
-        text = f"CREATE TEMP TABLE {name} AS {sql}"
+    def run(self, sql: str, parameters: Mapping[str, Value]) -> None:
+        """Run a statement that makes a temporary table."""
         self._functions.need(sql)
         values = dict(parameters) or None
-        self._run(lambda: self._connection.execute(text, values))
+        self._run(lambda: self._connection.execute(sql, values))
 
     def taken(self, name: str, data: Array) -> None:
         """Make a temporary table of an Arrow relation; a small one is read where it is."""
@@ -126,11 +141,11 @@ class Session:
             self._connection.register(name, data)
             self._views.add(name)
             return
-        self._connection.register(f"{name}_given", data)
+        self._connection.register(_given(name), data)
         try:
-            self.table(name, f"SELECT * FROM {name}_given", {})
+            self.run(_taking(name), {})
         finally:
-            self._connection.unregister(f"{name}_given")
+            self._connection.unregister(_given(name))
 
     def drop(self, name: str) -> None:
         """Forget a table."""
@@ -138,26 +153,35 @@ class Session:
             self._views.discard(name)
             self._connection.unregister(name)
             return
-        self._run(lambda: self._connection.execute(f"DROP TABLE {name}"))
+        self._run(lambda: self._connection.execute(_dropping(name)))
 
     def count(self, name: str) -> int:
         """The rows of a table."""
-        (row,) = self._connection.execute(f"SELECT count(*) FROM {name}").fetchall()
-        return int(row[0])
+        return self._number(_counting(name))
+
+    def weight(self, name: str, column: str) -> int:
+        """The sum of a column of whole numbers."""
+        return self._number(_summing(name, column))
+
+    def held(self) -> int:
+        """Bytes that this DuckDB holds; where it is that of the process, with those of queries at the same time."""
+        return self._number(_holding())
+
+    def _number(self, sql: str) -> int:
+        (row,) = self._connection.execute(sql).fetchall()
+        return int(row[0] or 0)
 
     def distinct(self, table: str, columns: Sequence[str]) -> list[I64]:
         """The distinct values of one BIGINT column, ascending, or the distinct rows of several, without those that have
         a null, i64[n] each."""
-        names = ", ".join(columns)
-        there = " AND ".join(f"{column} IS NOT NULL" for column in columns)
-        sql = f"SELECT DISTINCT {names} FROM {table} WHERE {there}"
+        sql = _distinct(table, tuple(columns))
         found: dict[str, I64] = self._run(lambda: self._connection.execute(sql).fetchnumpy())
         values = [np.asarray(found[column], np.int64) for column in columns]
         return [np.sort(values[0])] if len(values) == 1 else values
 
     def values(self, table: str, column: str) -> list[Value]:
         """A column of a table, as Python values."""
-        sql = f"SELECT {column} FROM {table}"
+        sql = _reading(table, column)
         rows: list[tuple[Value]] = self._run(lambda: self._connection.execute(sql).fetchall())
         return [value for (value,) in rows]
 
@@ -170,6 +194,49 @@ class Session:
     def _run(self, work: Callable[[], T]) -> T:
         with _errors_of_ours(self._cancel):
             return _stoppable(work, self._connection.interrupt, self._cancel, self._deadline)
+
+
+# The names are those that the builder of a chain makes up, in each anew: the texts are kept.
+
+
+def _given(name: str) -> str:
+    """The name of what a table is to be made of."""
+    return f"{name}_given"
+
+
+@lru_cache(_KEPT)
+def _taking(name: str) -> str:
+    return written(created(name, everything(_given(name))))
+
+
+@lru_cache(_KEPT)
+def _dropping(name: str) -> str:
+    return written(dropped(name))
+
+
+@lru_cache(_KEPT)
+def _counting(name: str) -> str:
+    return written(select([counted()], name))
+
+
+@lru_cache(_KEPT)
+def _summing(name: str, column: str) -> str:
+    return written(select([call("sum", column)], name))
+
+
+@cache
+def _holding() -> str:
+    return written(select([call("sum", "memory_usage_bytes")], read_by("duckdb_memory")))
+
+
+@lru_cache(_KEPT)
+def _distinct(table: str, columns: tuple[str, ...]) -> str:
+    return written(select(columns, table, where=[*map(is_there, columns)], distinct=True))
+
+
+@lru_cache(_KEPT)
+def _reading(table: str, column: str) -> str:
+    return written(select([column], table))
 
 
 def _connect(memory: int | None) -> tuple[duckdb.DuckDBPyConnection, _Functions]:
@@ -277,24 +344,24 @@ _waiting = PerProcess(lambda: ThreadPoolExecutor(_AT_ONCE, thread_name_prefix="g
 
 def _typed(relation: duckdb.DuckDBPyRelation) -> ArrowStream:
     """The relation with its numbers cast to int64 and float64."""
-    picked = [
-        _typed_column(name, str(kind))
-        for name, kind in zip(relation.columns, relation.types, strict=True)
-    ]
-    plain = all(made == _quoted(name) for name, made in zip(relation.columns, picked, strict=True))
-    return relation if plain else relation.project(", ".join(picked))
+    kinds = tuple(map(str, relation.types))
+    if all(_wanted(kind) is None for kind in kinds):
+        return relation
+    return relation.project(_projection(tuple(relation.columns), kinds))
 
 
-def _typed_column(name: str, kind: str) -> str:
+def _wanted(kind: str) -> str | None:
+    """The type that values of a type of DuckDB's become; None where they stay."""
     stripped = kind.rstrip("[]")
     wanted = "DOUBLE" if stripped.startswith("DECIMAL") else _OUTPUT_TYPES.get(stripped)
-    if wanted is None:
-        return _quoted(name)
-    return f"CAST({_quoted(name)} AS {wanted}{kind[len(stripped) :]}) AS {_quoted(name)}"
+    return None if wanted is None else f"{wanted}{kind[len(stripped) :]}"
 
 
-def _quoted(name: str) -> str:
-    return '"' + name.replace('"', '""') + '"'
+@lru_cache(_KEPT)
+def _projection(names: tuple[str, ...], kinds: tuple[str, ...]) -> str:
+    """What `project` takes: expressions with commas between them."""
+    given = zip(names, map(_wanted, kinds), strict=True)
+    return listed([n if to is None else aliased(cast(n, to), n) for n, to in given])
 
 
 def _stoppable(

@@ -35,19 +35,39 @@ Part = TypeVar("Part")
 WORTH_A_GPU = 50_000_000.0
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class PlanRun:
+    """A run of a plan over a graph. budget : what it accounted for."""
+
+    plan: Plan
+    graph: GraphSource
+    budget: Budget
+
+
+MOST_PLANS = 16
+"""Runs of plans that a profile keeps: a pattern may be matched for each row anew."""
+
+
 @dataclass(slots=True)
 class Profile:
     """What a run did.
 
-    loops : whether it is to count how often each loop is bound. bound : for each plan that ran on the CPU, by its
-        `id`, those numbers, i64[loops of its nest].
+    loops : whether it is to count how often each loop is bound, and to keep its plans. bound : for each plan that ran
+        on the CPU, by its `id`, those numbers, i64[loops of its nest].
+    plans : the first `MOST_PLANS` runs, in their order; who profiles several parts of a query sets another list.
     kernel_seconds, moved_bytes : on a GPU, the time in its kernels, and what was copied to it.
     """
 
     loops: bool = False
     bound: dict[int, I64] = field(default_factory=dict)
+    plans: list[PlanRun] = field(default_factory=list)
     kernel_seconds: float = 0.0
     moved_bytes: int = 0
+
+    def begun(self, plan: Plan, graph: GraphSource, budget: Budget) -> None:
+        """Note that a plan runs."""
+        if self.loops and len(self.plans) < MOST_PLANS:
+            self.plans.append(PlanRun(plan, graph, budget))
 
     def add(self, watch: Watch) -> None:
         """What a run on a GPU left in its watch."""
@@ -158,6 +178,7 @@ def count(plan: Plan, graph: GraphSource, options: Options, given: Given | None 
     """
     choice = choose(plan, options.device, graph)
     watch, budget = Watch(options.timeout, options.cancel, None), Budget(options.memory)
+    _begun(plan, graph, options, budget)
     total = 0
     for factor, term in ((1, plan), *plan.terms):
         prepared = stage(term, graph, given, windows=choice.windows)
@@ -186,6 +207,7 @@ def tallies(
     """
     choice = choose(plan, options.device, graph)
     watch, budget = Watch(options.timeout, options.cancel, None), Budget(options.memory)
+    _begun(plan, graph, options, budget)
     prepared = stage(plan, graph, given, windows=choice.windows)
     if choice.device == "cpu":
         import gdb.executor.cpu.launch as cpu
@@ -221,6 +243,11 @@ def stage(
     assert isinstance(prepared, Prepared)
     usage.read(*prepared.read)
     return prepared if given is None else given.stage(prepared, graph)
+
+
+def _begun(plan: Plan, graph: GraphSource, options: Options, budget: Budget) -> None:
+    if options.profile is not None:
+        options.profile.begun(plan, graph, budget)
 
 
 def _profile(plan: Plan, prepared: Prepared, options: Options, watch: Watch) -> None:
@@ -297,6 +324,7 @@ def handed_over(
     lock = threading.Lock()
     wanted = wanted.under(plan.twins)
     rows = 0
+    _begun(plan, graph, options, budget)
 
     def deliver(some: Embeddings) -> None:
         nonlocal rows
@@ -385,6 +413,7 @@ def count_distinct(
     """The number of data vertices of one query vertex over all embeddings of a plan without twins.
     Raises as `rows`."""
     watch, budget = Watch(options.timeout, options.cancel, None), Budget(options.memory)
+    _begun(plan, graph, options, budget)
     choice = choose(plan, options.device, graph)
     if choice.device != "cpu":
         return len(_distinct(plan, graph, options, vertex, watch, budget, given))

@@ -218,13 +218,7 @@ def finish(
     """
     if isinstance(parts, int):
         return TailResult(tail.outputs, parts)
-    relation = parts[0]
-    if tail.direct is not None and len(parts) == 1:  # of a few rows nothing asks for Arrow
-        return TailResult(tail.outputs, with_durations(relation, tail.outputs))
-    from gdb.executor import arrow
-
-    if len(parts) > 1:
-        relation = arrow.chunks_array([chunk for one in parts for chunk in one.iter_chunks()])
+    relation = united(parts)
     if tail.direct is not None:
         return TailResult(tail.outputs, with_durations(relation, tail.outputs))
     if tail.tally is not None:
@@ -234,10 +228,7 @@ def finish(
     sql = tail.sql
     if numbers is not None and tail.numbered is not None:
         sql = tail.numbered()
-        children = [arrow.child(relation, k) for k in range(len(tail.columns))]
-        names = [*(ref.name for ref in tail.columns), NUMBER]
-        children.append(arrow.int64_array(numbers))
-        relation = arrow.struct_array(names, children, len(numbers))
+        relation = numbered(tail.columns, relation, numbers)
     table = query(
         {"embeddings": relation},
         sql,
@@ -247,6 +238,24 @@ def finish(
         deadline=deadline,
     )
     return TailResult(tail.outputs, with_durations(table, tail.outputs))
+
+
+def united(parts: Sequence[Array]) -> Array:
+    """The parts of one relation as one."""
+    if len(parts) == 1:  # of a few rows nothing asks for Arrow
+        return parts[0]
+    from gdb.executor import arrow
+
+    return arrow.chunks_array([chunk for one in parts for chunk in one.iter_chunks()])
+
+
+def numbered(columns: Sequence[ColumnRef], relation: Array, numbers: I64) -> Array:
+    """The relation `embeddings` with how many each of its rows stands for, i64[rows]."""
+    from gdb.executor import arrow
+
+    children = [arrow.child(relation, k) for k in range(len(columns))]
+    names = [*(ref.name for ref in columns), NUMBER]
+    return arrow.struct_array(names, [*children, arrow.int64_array(numbers)], len(numbers))
 
 
 def with_durations(table: Array, outputs: Sequence[Output]) -> Array:

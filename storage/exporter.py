@@ -12,6 +12,20 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from gdb.base.sql import (
+    aliased,
+    cast,
+    column_of,
+    copied,
+    created_empty,
+    dropped,
+    everything,
+    exp,
+    inserted,
+    select,
+    value_of,
+    written,
+)
 from gdb.errors import Cancelled, StoreError
 from gdb.records import dataclass, field
 from gdb.storage import contents, formulas, temporal
@@ -36,6 +50,8 @@ from gdb.storage.steps import Steps
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
+    from gdb.base.sql import Value
+
 _BATCH = 1 << 18  # rows that are in memory as arrays at once
 _HEADER_TYPES: dict[Kind, str] = {
     "int64": "long",
@@ -47,9 +63,16 @@ _HEADER_TYPES: dict[Kind, str] = {
     "duration": "duration",
     "any": "any",
 }
-_HOW: dict[FileFormat, str] = {
-    "csv": "FORMAT csv, HEADER true, DELIMITER ',', QUOTE '\"', ESCAPE '\"', NULLSTR ''",
-    "parquet": "FORMAT parquet",
+_HOW: dict[FileFormat, dict[str, Value]] = {
+    "csv": {
+        "FORMAT": "csv",
+        "HEADER": True,
+        "DELIMITER": ",",
+        "QUOTE": '"',
+        "ESCAPE": '"',
+        "NULLSTR": "",
+    },
+    "parquet": {"FORMAT": "parquet"},
 }
 
 
@@ -241,9 +264,12 @@ class _Run:
     def _begin(self, fields: list[tuple[ExportedColumn, str]]) -> _Table:
         table = _Table(f"t{self.tables}", fields)
         self.tables += 1
-        columns = ", ".join(f"c{i} {SQL_TYPES[c.kind]}" for i, (c, _) in enumerate(fields))
-        self.connection.execute(f"CREATE TEMP TABLE {table.name} ({columns})")
+        columns = {f"c{i}": SQL_TYPES[c.kind] for i, (c, _) in enumerate(fields)}
+        self._execute(created_empty(table.name, columns))
         return table
+
+    def _execute(self, statement: exp.Expr) -> None:
+        self.connection.execute(written(statement))
 
     def _append(self, table: _Table, columns: list[Column], step: str) -> None:
         """Append rows, of which there is at least one."""
@@ -255,7 +281,7 @@ class _Run:
         kinds = [na.c_schema(a.schema).modify(name=f"c{i}") for i, a in enumerate(arrays)]
         batch = na.Array(na.c_array_from_buffers(na.struct(kinds), count, [None], children=arrays))
         self.connection.register("batch", batch)
-        self.connection.execute(f"INSERT INTO {table.name} SELECT * FROM batch")
+        self._execute(inserted(table.name, everything("batch")))
         self.connection.unregister("batch")
         lengths = [_widths(column) for column in columns if column.offsets is not None]
         if lengths:
@@ -272,30 +298,31 @@ class _Run:
         fields.insert(before, _column(role, "string", None))
         picked = [self._picked(f"c{i}", c.kind) for i, (c, _) in enumerate(table.fields)]
         named = formulas.guarded(said) if self.guard else said
-        picked.insert(before, _text(named) if said else "CAST(NULL AS VARCHAR)")
-        select = ", ".join(
-            f"{column} AS {_name(formulas.guarded(header) if self.guard else header)}"
+        picked.insert(before, value_of(named) if said else cast(value_of(None), "VARCHAR"))
+        columns = [
+            aliased(column, _header(formulas.guarded(header) if self.guard else header))
             for column, (_, header) in zip(picked, fields, strict=True)
-        )
+        ]
         file = "-".join([stem, *(_plain(name) for name in names)])[:100] + f".{self.format}"
-        path = str(Path(self.target.where) / file).replace("'", "''")
+        path = str(Path(self.target.where) / file)
         self.steps.at(f"writing {file}", self.done, self.total)
         how = _HOW[self.format]
         if self.format == "parquet":
-            how += _told_to_arrow(fields)
-        self.connection.execute(f"COPY (SELECT {select} FROM {table.name}) TO '{path}' ({how})")
-        self.connection.execute(f"DROP TABLE {table.name}")
+            how = how | _told_to_arrow(fields)
+        self._execute(copied(select(columns, table.name), path, **how))
+        self._execute(dropped(table.name))
         self.done += table.rows
         # quotes are doubled, and a number has less than 32 characters
         widest = 2 * (table.widest + len(said.encode())) + 41 * len(fields)
         header = sum(2 * len(header.encode()) + 9 for _, header in fields)
-        columns = tuple(column for column, _ in fields)
-        return ExportedFile(file, table.rows, max(widest, header), columns)
+        kept = tuple(column for column, _ in fields)
+        return ExportedFile(file, table.rows, max(widest, header), kept)
 
-    def _picked(self, value: str, kind: Kind) -> str:
-        """A value as it is written."""
+    def _picked(self, name: str, kind: Kind) -> exp.Expr:
+        """The value of a column as it is written."""
+        value: exp.Expr = column_of(name)
         if self.format == "csv" and kind in ITEM_OF:
-            value = values.joined(value, kind)
+            value = values.as_text(value, kind)
         if self.guard and (kind in TEXT_KINDS or ITEM_OF.get(kind) in TEXT_KINDS):
             return formulas.guarded_sql(value)
         if self.format == "csv" and kind in temporal.KINDS:
@@ -329,10 +356,10 @@ def _header_type(kind: Kind) -> str:
     return _HEADER_TYPES[ITEM_OF[kind]] + "[]" if kind in ITEM_OF else _HEADER_TYPES[kind]
 
 
-def _told_to_arrow(fields: Sequence[tuple[ExportedColumn, str]]) -> str:
+def _told_to_arrow(fields: Sequence[tuple[ExportedColumn, str]]) -> dict[str, Value]:
     """What makes Arrow's readers take microseconds for durations, which Parquet lacks: options of COPY."""
     if not {column.kind for column, _ in fields} & {"duration", "duration[]"}:
-        return ""
+        return {}
     import nanoarrow as na
     from nanoarrow.ipc import StreamWriter
 
@@ -345,7 +372,7 @@ def _told_to_arrow(fields: Sequence[tuple[ExportedColumn, str]]) -> str:
     with StreamWriter.from_writable(out) as writer:
         writer.write_stream(na.c_array([], na.struct(types)))
     told = base64.b64encode(out.getvalue()).decode()
-    return f", KV_METADATA {{'ARROW:schema': '{told}'}}"
+    return {"KV_METADATA": {"ARROW:schema": told}}
 
 
 def _plain(name: str) -> str:
@@ -353,15 +380,6 @@ def _plain(name: str) -> str:
     return re.sub(r"[^A-Za-z0-9_]", "_", name)[:40]
 
 
-def _name(header: str) -> str:
-    """A header field as a name in SQL, on one line; the description has the exact name."""
-    return '"' + _header(header).replace('"', '""') + '"'
-
-
 def _header(header: str) -> str:
+    """A header field on one line; the description has the exact name."""
     return re.sub(r"[\x00-\x1f]", " ", header)
-
-
-def _text(value: str) -> str:
-    """A text in SQL."""
-    return "'" + value.replace("'", "''").replace("\0", "' || chr(0) || '") + "'"

@@ -5,6 +5,8 @@ Source: OWASP, CSV Injection (https://owasp.org/www-community/attacks/CSV_Inject
 
 from __future__ import annotations
 
+from gdb.base.sql import call, chosen, exp, pasted, value_of
+
 _BEGINS = (
     "=",
     "+",
@@ -29,7 +31,8 @@ def guarded(text: str) -> str:
     return "'" + text if text.startswith(_BEGINS) else text
 
 
-def guarded_sql(text: str) -> str:
+def guarded_sql(text: exp.Expr) -> exp.Expr:
     """`guarded` of a text in SQL."""
-    begins = ", ".join(f"chr({ord(begin)})" for begin in _BEGINS)
-    return f"CASE WHEN left({text}, 1) IN ({begins}) THEN chr(39) || {text} ELSE {text} END"
+    first = call("left", text, value_of(1))
+    is_one = exp.In(this=first, expressions=[value_of(begin) for begin in _BEGINS])
+    return chosen((is_one, pasted(value_of("'"), text)), default=text)

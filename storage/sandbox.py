@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
 from gdb.base import forks, waiting
+from gdb.base.sql import assigned, written
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
@@ -65,11 +66,5 @@ def sandboxed(
     }
     for name, value in later.items():  # GLOBAL: cursors have them as well
         if value != []:
-            connection.execute(f"SET GLOBAL {name} = {_sql(value)}")
+            connection.execute(written(assigned(name, value)))
     return connection
-
-
-def _sql(value: Setting) -> str:
-    if isinstance(value, list):
-        return f"[{', '.join(map(_sql, value))}]"
-    return "'" + value.replace("'", "''") + "'" if isinstance(value, str) else str(value)

@@ -13,7 +13,24 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
+from gdb.base.sql import (
+    between,
+    binary,
+    call,
+    cast,
+    chosen,
+    column_of,
+    equal,
+    exp,
+    joined,
+    over_items,
+    pasted,
+    unequal,
+    value_of,
+)
+
 if TYPE_CHECKING:
+    from gdb.base.sql import Part
     from gdb.storage.model import Kind
 
 Temporal: TypeAlias = date | timedelta
@@ -169,91 +186,125 @@ def _duration_text(length: int) -> str:
 # ---- SQL -------------------------------------------------------------------------------------------
 
 
-def read_sql(text: str, kind: Kind) -> str:
+def read_sql(text: Part, kind: Kind) -> exp.Expr:
     """The value of a text in SQL (DATE, TIMESTAMP, BIGINT of microseconds); NULL where it writes none."""
     match kind:
         case "date":
-            day = f"TRY_CAST(regexp_extract({text}, '^{_DATE}$', 1) AS DATE)"
-            return _with("day", day, f"CASE WHEN {is_day('day')} THEN day END")
+            found = call("regexp_extract", text, value_of(f"^{_DATE}$"), value_of(1))
+            value = chosen((is_day("day"), column_of("day")))
+            return _with("day", cast(found, "DATE", attempt=True), value)
         case "datetime":
             parts = _parts(text, _DATETIME, ("day", "time", "sign", "hours", "minutes"))
-            inside = f"instant BETWEEN {FIRST_INSTANT} AND {LAST_INSTANT}"
-            value = f"CASE WHEN {inside} THEN make_timestamp(instant) END"
-            return _with("parts", parts, _with("instant", _INSTANT, value))
+            inside = between("instant", value_of(FIRST_INSTANT), value_of(LAST_INSTANT))
+            value = chosen((inside, call("make_timestamp", "instant")))
+            return _with("parts", parts, _with("instant", _instant(), value))
         case _:
             parts = _parts(text, _DURATION, ("sign", "w", "d", "h", "m", "minus", "s", "fraction"))
-            is_one = (
-                f"regexp_full_match({text}, '{_DURATION}') AND regexp_full_match({text}, '{_ENDS}')"
-            )
+            is_one = [call("regexp_full_match", text, value_of(x)) for x in (_DURATION, _ENDS)]
             # the least BIGINT is what NumPy takes for no duration
-            length = f"nullif(TRY_CAST({_LENGTH} AS BIGINT), {-LONGEST} - 1)"
-            return f"CASE WHEN {is_one} THEN {_with('parts', parts, length)} END"
+            least = binary(exp.Sub, value_of(-LONGEST), value_of(1))
+            length = call("nullif", cast(_length(), "BIGINT", attempt=True), least)
+            return chosen((joined(exp.And, is_one), _with("parts", parts, length)))
 
 
-def written_sql(value: str, kind: Kind) -> str:
+def written_sql(value: Part, kind: Kind) -> exp.Expr:
     """The text of a value in SQL, as `text_of` writes it."""
     match kind:
         case "datetime":
-            return f"replace(CAST({value} AS VARCHAR), ' ', 'T')"
+            return call("replace", cast(value, "VARCHAR"), value_of(" "), value_of("T"))
         case "duration":
             return _written_duration(value)
         case _:
-            return f"CAST({value} AS VARCHAR)"
+            return cast(value, "VARCHAR")
 
 
-def is_day(value: str) -> str:
+def is_day(value: Part) -> exp.Expr:
     """Where a DATE is of the years 1 to 9999."""
-    return f"{value} BETWEEN DATE '0001-01-01' AND DATE '9999-12-31'"
+    first, last = (cast(value_of(day), "DATE") for day in ("0001-01-01", "9999-12-31"))
+    return between(value, first, last)
 
 
-def is_instant(value: str) -> str:
+def is_instant(value: Part) -> exp.Expr:
     """Where a TIMESTAMP is of the years 1 to 9999."""
-    return f"{value} BETWEEN TIMESTAMP '0001-01-01' AND TIMESTAMP '9999-12-31 23:59:59.999999'"
+    bounds = "0001-01-01", "9999-12-31 23:59:59.999999"
+    first, last = (cast(value_of(instant), "TIMESTAMP") for instant in bounds)
+    return between(value, first, last)
 
 
-def _with(name: str, value: str, body: str) -> str:
+def _with(name: str, value: exp.Expr, body: exp.Expr) -> exp.Expr:
     """SQL in which a name stands for a value: DuckDB would evaluate it wherever it is written."""
-    return f"list_transform([{value}], lambda {name}: {body})[1]"
+    one = exp.Array(expressions=[value])
+    return call("list_extract", call("list_transform", one, over_items(name, body)), value_of(1))
 
 
-def _parts(text: str, pattern: str, names: Sequence[str]) -> str:
+def _parts(text: Part, pattern: str, names: Sequence[str]) -> exp.Expr:
     """The groups of a pattern as a struct of texts, empty where one is missing."""
-    return f"regexp_extract({text}, '^{pattern}$', {list(names)})"
+    return call("regexp_extract", text, value_of(f"^{pattern}$"), value_of(names))
 
 
-def _number(part: str) -> str:
-    return f"coalesce(TRY_CAST(parts.{part} AS HUGEINT), 0)"
+def _part(name: str) -> exp.Expr:
+    return column_of(name, "parts")
 
 
-_INSTANT = (
-    "epoch_us(TRY_CAST(parts.day || ' ' || coalesce(nullif(parts.time, ''), '00:00') AS TIMESTAMP))"
-    " + CASE parts.sign WHEN '-' THEN 1 ELSE -1 END"
-    " * (coalesce(TRY_CAST(parts.hours AS BIGINT), 0) * 60"
-    f" + coalesce(TRY_CAST(parts.minutes AS BIGINT), 0)) * {_MINUTE}"
-)
-_LENGTH = (
-    "CASE parts.sign WHEN '-' THEN -1 ELSE 1 END"
-    f" * ({_number('w')} * {7 * DAY} + {_number('d')} * {DAY} + {_number('h')} * {_HOUR}"
-    f" + {_number('m')} * {_MINUTE} + CASE parts.minus WHEN '-' THEN -1 ELSE 1 END"
-    f" * ({_number('s')} * {_SECOND}"
-    " + coalesce(TRY_CAST(rpad(parts.fraction, 6, '0') AS HUGEINT), 0)))"
-)
+def _number(text: exp.Expr, kind: str = "HUGEINT") -> exp.Expr:
+    return call("coalesce", cast(text, kind, attempt=True), value_of(0))
 
 
-def _written_duration(value: str) -> str:
-    length = f"abs(CAST({value} AS HUGEINT))"
-    rest = f"({length} % {_MINUTE})"
-    parts = {
-        "H": f"({length} % {DAY} // {_HOUR})",
-        "M": f"({length} % {_HOUR} // {_MINUTE})",
-    }
-    counts = f"CAST({rest} // {_SECOND} AS BIGINT), CAST({rest} % {_SECOND} AS BIGINT)"
-    fraction = f"rtrim(rtrim(printf('%d.%06d', {counts}), '0'), '.')"
-    shown = [f"CASE WHEN {n} > 0 THEN {n} || '{unit}' ELSE '' END" for unit, n in parts.items()]
-    shown.append(f"CASE WHEN {rest} > 0 THEN {fraction} || 'S' ELSE '' END")
-    days = f"CASE WHEN {length} >= {DAY} THEN ({length} // {DAY}) || 'D' ELSE '' END"
-    time = f"CASE WHEN {length} % {DAY} > 0 THEN 'T' || {' || '.join(shown)} ELSE '' END"
-    sign = f"CASE WHEN {value} < 0 THEN '-P' ELSE 'P' END"
-    return (
-        f"CASE WHEN {value} = 0 THEN 'PT0S' WHEN {value} <> 0 THEN {sign} || {days} || {time} END"
+def _if_minus(name: str, minus: int, plus: int) -> exp.Expr:
+    """A number by the sign in a part."""
+    is_minus = equal(_part(name), value_of("-"))
+    return chosen((is_minus, value_of(minus)), default=value_of(plus))
+
+
+def _times(value: Part, factor: int) -> exp.Expr:
+    return binary(exp.Mul, value, value_of(factor))
+
+
+def _instant() -> exp.Expr:
+    """Microseconds since 1970 of the parts of a datetime."""
+    time = call("coalesce", call("nullif", _part("time"), value_of("")), value_of("00:00"))
+    local = cast(pasted(_part("day"), value_of(" "), time), "TIMESTAMP", attempt=True)
+    hours, minutes = (_number(_part(name), "BIGINT") for name in ("hours", "minutes"))
+    offset = _times(binary(exp.Add, _times(hours, 60), minutes), _MINUTE)
+    signed = binary(exp.Mul, _if_minus("sign", 1, -1), offset)
+    return binary(exp.Add, call("epoch_us", local), signed)
+
+
+def _length() -> exp.Expr:
+    """Microseconds of the parts of a duration."""
+    fraction = _number(call("rpad", _part("fraction"), value_of(6), value_of("0")))
+    seconds = binary(exp.Add, _times(_number(_part("s")), _SECOND), fraction)
+    units = {"w": 7 * DAY, "d": DAY, "h": _HOUR, "m": _MINUTE}
+    whole = [_times(_number(_part(name)), unit) for name, unit in units.items()]
+    total = binary(exp.Add, *whole, binary(exp.Mul, _if_minus("minus", -1, 1), seconds))
+    return binary(exp.Mul, _if_minus("sign", -1, 1), total)
+
+
+def _written_duration(value: Part) -> exp.Expr:
+    none, nothing = value_of(0), value_of("")
+    length = call("abs", cast(value, "HUGEINT"))
+
+    def rest(of: int) -> exp.Expr:
+        return binary(exp.Mod, length, value_of(of))
+
+    def whole(many: exp.Expr, unit: int) -> exp.Expr:
+        return binary(exp.IntDiv, many, value_of(unit))
+
+    def shown(many: exp.Expr, text: exp.Expr) -> exp.Expr:
+        return chosen((binary(exp.GT, many, none), text), default=nothing)
+
+    parts = {"H": whole(rest(DAY), _HOUR), "M": whole(rest(_HOUR), _MINUTE)}
+    seconds, below = whole(rest(_MINUTE), _SECOND), rest(_SECOND)
+    counts = [cast(many, "BIGINT") for many in (seconds, below)]
+    fraction = call("printf", value_of("%d.%06d"), *counts)
+    for zero in ("0", "."):
+        fraction = call("rtrim", fraction, value_of(zero))
+    texts = [shown(many, pasted(many, value_of(unit))) for unit, many in parts.items()]
+    texts.append(shown(rest(_MINUTE), pasted(fraction, value_of("S"))))
+    days = whole(length, DAY)
+    day = shown(days, pasted(days, value_of("D")))
+    time = shown(rest(DAY), pasted(value_of("T"), *texts))
+    sign = chosen((binary(exp.LT, value, none), value_of("-P")), default=value_of("P"))
+    return chosen(
+        (equal(value, none), value_of("PT0S")), (unequal(value, none), pasted(sign, day, time))
     )

@@ -10,26 +10,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from gdb.base.sql import call, cast, chosen, exp, is_null, negated
 from gdb.executor.python_functions import NOT_IN_COLUMNS
 from gdb.functions.by_python import called
 from gdb.functions.function import AggregateFunction, GatheredSql, aggregate
-from gdb.functions.nodes import exp
-from gdb.functions.pieces import all_of, chosen, compared, number, or_nothing
-from gdb.functions.types import (
-    FLOAT,
-    INTEGER,
-    NULL,
-    NUMBERS,
-    SCALARS,
-    Kind,
-    Type,
-    Typed,
-    call,
-    cast,
-    is_null,
-    negated,
-    sql_type,
-)
+from gdb.functions.pieces import all_of, compared, number, or_nothing
+from gdb.functions.types import FLOAT, INTEGER, NULL, NUMBERS, SCALARS, Kind, Type, Typed, sql_type
 from gdb.imports import deferred
 
 if TYPE_CHECKING:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Literal as OneOf
 
-from gdb.functions.nodes import exp
-from gdb.functions.pieces import all_of, chosen, compared, number
-from gdb.functions.types import FLOAT, INTEGER, NULL, Kind, Typed, call, cast, negated, operand
+from gdb.base.sql import call, cast, chosen, exp, negated, operand
+from gdb.functions.pieces import all_of, compared, number
+from gdb.functions.types import FLOAT, INTEGER, NULL, Kind, Typed
 
 Operator = OneOf["+", "-", "*", "/", "%", "^"]
 _NODES: dict[str, str] = {"+": "Add", "-": "Sub", "*": "Mul", "/": "Div", "%": "Mod"}

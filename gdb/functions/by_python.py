@@ -8,23 +8,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
+from gdb.base.sql import call, exp
 from gdb.executor.python_functions import PythonFunction, defined
 from gdb.functions import kinds
 from gdb.functions.function import Function
 from gdb.functions.kinds import Known
-from gdb.functions.nodes import exp
-from gdb.functions.types import (
-    BOOLEAN,
-    FLOAT,
-    INTEGER,
-    NULL,
-    STRING,
-    Kind,
-    Type,
-    Typed,
-    call,
-    sql_type,
-)
+from gdb.functions.types import BOOLEAN, FLOAT, INTEGER, NULL, STRING, Kind, Type, Typed, sql_type
 
 if TYPE_CHECKING:
     from gdb.base.values.kinds import Value

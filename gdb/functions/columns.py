@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from gdb.base.sql import chosen, exp
 from gdb.functions.by_python import of_row
 from gdb.functions.function import AggregateFunction, Function, Guarded
-from gdb.functions.nodes import exp
-from gdb.functions.pieces import chosen
 from gdb.functions.types import NULL, Typed
 
 

@@ -11,9 +11,9 @@ from gdb.functions.kinds import Kind, Known
 from gdb.records import dataclass
 
 if TYPE_CHECKING:
+    from gdb.base.sql import exp
     from gdb.base.values.aggregates import Gathering
     from gdb.base.values.kinds import Value
-    from gdb.functions.nodes import exp
     from gdb.functions.types import Typed
 
 Apply: TypeAlias = "Callable[..., Value]"

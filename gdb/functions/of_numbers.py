@@ -10,24 +10,13 @@ import math
 import random
 from collections.abc import Callable
 
+from gdb.base.sql import call, cast, chosen, exp, operand
 from gdb.base.values import numbers
 from gdb.base.values.arithmetic import power, remainder
 from gdb.functions.arithmetic import Operator, calculated
 from gdb.functions.function import Function, Guarded, Made, ToSql, function
-from gdb.functions.nodes import exp
-from gdb.functions.pieces import all_of, chosen, compared, number
-from gdb.functions.types import (
-    BOOLEAN,
-    FLOAT,
-    INTEGER,
-    NUMBERS,
-    Kind,
-    Typed,
-    call,
-    cast,
-    null_or_false,
-    operand,
-)
+from gdb.functions.pieces import all_of, compared, number
+from gdb.functions.types import BOOLEAN, FLOAT, INTEGER, NUMBERS, Kind, Typed, null_or_false
 
 
 def _float(value: Typed) -> exp.Expr:

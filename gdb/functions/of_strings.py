@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from gdb.base.sql import call, exp, negated, operand
 from gdb.base.values import strings
 from gdb.functions.function import Guarded, Made, ToSql, function
-from gdb.functions.nodes import exp
 from gdb.functions.pieces import all_of, compared, null_where, number, string
-from gdb.functions.types import BOOLEAN, INTEGER, STRING, Kind, Type, Typed, call, negated, operand
+from gdb.functions.types import BOOLEAN, INTEGER, STRING, Kind, Type, Typed
 
 
 def _ascii(value: exp.Expr) -> exp.Expr:

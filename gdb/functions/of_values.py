@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from gdb.base.sql import call, cast, exp, is_null, negated
 from gdb.base.values import conversion, lists, numbers
 from gdb.base.values.kinds import Value
 from gdb.base.values.naming import value_type
 from gdb.functions.function import Function, Guarded, Made, ToSql, function
-from gdb.functions.nodes import exp
 from gdb.functions.pieces import all_of, compared, null_where, number, slice_of, strict_kind, string
 from gdb.functions.types import (
     BOOLEAN,
@@ -21,10 +21,6 @@ from gdb.functions.types import (
     Kind,
     Type,
     Typed,
-    call,
-    cast,
-    is_null,
-    negated,
 )
 
 # ---- any value -----------------------------------------------------------------------------------

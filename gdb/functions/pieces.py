@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from gdb.functions.nodes import exp
-from gdb.functions.types import Kind, Type, Typed, call, cast, is_null, joined, operand, sql_type
+from gdb.base.sql import call, cast, chosen, exp, is_null, joined, operand
+from gdb.functions.types import Kind, Type, Typed, sql_type
 
 
 def number(value: int | float) -> exp.Expr:
@@ -27,13 +27,6 @@ def copies(*parts: exp.Expr) -> list[exp.Expr]:
 def compared(node: type[exp.Binary], left: exp.Expr, right: exp.Expr) -> exp.Expr:
     """left node right, of copies."""
     return node(this=operand(left.copy()), expression=operand(right.copy()))
-
-
-def chosen(*branches: tuple[exp.Expr, exp.Expr], default: exp.Expr) -> exp.Expr:
-    """CASE WHEN the first of a pair THEN the second ... ELSE default END"""
-    return exp.Case(
-        ifs=[exp.If(this=test, true=value) for test, value in branches], default=default
-    )
 
 
 def all_of(*tests: exp.Expr) -> exp.Expr:

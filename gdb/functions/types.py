@@ -9,10 +9,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from datetime import date, datetime, timedelta
 from enum import StrEnum
-from functools import cache
 from typing import TYPE_CHECKING
 
-from gdb.functions.nodes import exp
+from gdb.base.sql import exp, is_null, joined
 from gdb.records import dataclass, field
 
 if TYPE_CHECKING:
@@ -179,61 +178,6 @@ def alike(left: Kind, right: Kind, equality: bool) -> bool:
 # ---- SQL nodes ----------------------------------------------------------------------------------
 
 
-@cache
-def _atoms() -> tuple[type[exp.Expr], ...]:
-    return (
-        exp.Column,
-        exp.Paren,
-        exp.Func,
-        exp.Placeholder,
-        exp.Null,
-        exp.Boolean,
-        exp.Literal,
-        exp.Case,
-    )
-
-
-def operand(sql: exp.Expr) -> exp.Expr:
-    """In parentheses, unless it stands by itself."""
-    alone = isinstance(sql, _atoms()) and not isinstance(
-        sql, exp.Connector
-    )  # AND is a Func to sqlglot
-    return sql if alone else exp.Paren(this=sql)
-
-
-def call(function: str, *arguments: exp.Expr) -> exp.Expr:
-    return exp.Anonymous(this=function, expressions=list(arguments))
-
-
-def cast(sql: exp.Expr, to: str, *, attempt: bool = False) -> exp.Expr:
-    """attempt : null where it cannot be, instead of an error."""
-    made = exp.TryCast if attempt else exp.Cast
-    return made(this=sql, to=_data_type(to).copy())
-
-
-@cache
-def _data_type(name: str) -> exp.DataType:
-    """A type of DuckDB by its name, which sqlglot reads as a text of its own."""
-    return exp.DataType.build(name, dialect="duckdb")
-
-
-def is_null(sql: exp.Expr) -> exp.Expr:
-    return exp.Is(this=operand(sql), expression=exp.Null())
-
-
-def negated(sql: exp.Expr) -> exp.Expr:
-    return exp.Not(this=operand(sql))
-
-
-def joined(node: type[exp.And] | type[exp.Or], parts: Sequence[exp.Expr]) -> exp.Expr:
-    """The parts joined by AND or OR as a balanced tree: a thousand of them are ten deep."""
-    if len(parts) == 1:
-        return parts[0]
-    half = len(parts) // 2
-    left, right = joined(node, parts[:half]), joined(node, parts[half:])
-    return node(this=operand(left), expression=operand(right))
-
-
 def null_or_false(*operands: exp.Expr) -> exp.Expr:
     """NULL where one of the operands is, else FALSE: unlike values are not equal."""
     test = joined(exp.Or, [is_null(sql) for sql in operands])
@@ -243,10 +187,3 @@ def null_or_false(*operands: exp.Expr) -> exp.Expr:
 def null_or_true(*operands: exp.Expr) -> exp.Expr:
     test = joined(exp.Or, [is_null(sql) for sql in operands])
     return exp.Case(ifs=[exp.If(this=test, true=exp.Null())], default=exp.true())
-
-
-def written(sql: exp.Expr, *, last: bool = False) -> str:
-    """As DuckDB reads it. last : the tree is not used again, so it need not stay as it is."""
-    if isinstance(sql, exp.Column):  # c0 and the like
-        return sql.name
-    return sql.sql(dialect="duckdb", comments=False, copy=not last)

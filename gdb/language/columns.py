@@ -10,9 +10,9 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Protocol
 from typing import Literal as OneOf
 
+from gdb.base.sql import call, cast, column_of, exp, joined
 from gdb.errors import InternalError
 from gdb.executor.tail import ColumnRef
-from gdb.functions.nodes import exp
 from gdb.functions.types import (
     BOOLEAN,
     NODE,
@@ -23,9 +23,6 @@ from gdb.functions.types import (
     Kind,
     Type,
     Typed,
-    call,
-    cast,
-    joined,
     sql_type,
 )
 from gdb.language.scope import Scope, has_labels
@@ -105,7 +102,7 @@ class EmbeddingColumns:
         if place not in self.refs:
             name = f"c{len(self.refs)}"
             self.refs[place] = ColumnRef(name, element.kind, element.index, key, what, kind)
-        return exp.column(self.refs[place].name)
+        return column_of(self.refs[place].name)
 
     def element(self, element: Element) -> Typed:
         type_ = NODE if element.kind == "vertex" else RELATIONSHIP
@@ -166,7 +163,7 @@ class ElementColumns:
             return Typed(exp.Null(), NULL)
         name = self._columns.setdefault(key.text, f"c{len(self._columns)}")
         self.keys[name] = key.text
-        column = exp.column(name)
+        column = column_of(name)
         return Typed(cast(column, sql_type(type_)) if self.casts else column, type_)
 
     def identity(self, element: Element, place: Place) -> Typed:

@@ -11,8 +11,8 @@ from collections.abc import Callable, Sequence
 from functools import cache
 from typing import TYPE_CHECKING
 
-from gdb.functions.nodes import exp
-from gdb.functions.pieces import all_of, chosen, compared, number
+from gdb.base.sql import call, cast, chosen, exp, is_null, joined, negated, operand
+from gdb.functions.pieces import all_of, compared, number
 from gdb.functions.types import (
     BOOLEAN,
     NUMBERS,
@@ -21,14 +21,8 @@ from gdb.functions.types import (
     Type,
     Typed,
     alike,
-    call,
-    cast,
-    is_null,
-    joined,
-    negated,
     null_or_false,
     null_or_true,
-    operand,
     type_of,
 )
 from gdb.language.syntax import Comparator

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gdb.functions.nodes import exp
-from gdb.functions.types import NULL, STRING, Typed, cast
+from gdb.base.sql import cast, exp
+from gdb.functions.types import NULL, STRING, Typed
 from gdb.language.syntax import Call, Element, Literal, Place
 
 if TYPE_CHECKING:

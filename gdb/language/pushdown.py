@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from gdb.functions.nodes import exp
+from gdb.base.sql import exp
 from gdb.language.aggregation import is_aggregate
 from gdb.language.canonical import canonical, conjunction
 from gdb.language.existence import EdgeTest, with_edge
@@ -327,8 +327,9 @@ def _edges_with_properties(scope: Scope, element: Element, conditions: Sequence[
 def _condition(
     scope: Scope, conditions: Sequence[Expression], names: tuple[str, ...], casts: bool
 ) -> tuple[ElementColumns, dict[str, Value], str]:
-    """The conditions as one SQL text over the columns of one element, with its parameters."""
-    from gdb.functions.types import joined, written
+    """The conditions as one SELECT over the columns of one element, with its parameters."""
+    from gdb.base.sql import joined
+    from gdb.executor.predicates import asking
     from gdb.language.columns import ElementColumns, Parameters
     from gdb.language.translator import Translator
 
@@ -336,5 +337,5 @@ def _condition(
     columns = ElementColumns(scope, values, names, casts)
     translator = Translator(scope, columns, values)
     parts = [translator.condition(condition) for condition in conditions]
-    condition = written(joined(exp.And, parts), last=True)
-    return columns, values.used(condition), condition
+    sql = asking(joined(exp.And, parts))
+    return columns, values.used(sql), sql

@@ -5,7 +5,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from gdb.functions.types import DATE, DATETIME, DURATION, Kind, Type, Typed, cast, sql_type
+from gdb.base.sql import cast
+from gdb.functions.types import DATE, DATETIME, DURATION, Kind, Type, Typed, sql_type
 
 _MADE: dict[str, tuple[Type, tuple[Kind, ...]]] = {
     "date": (DATE, (Kind.DATE, Kind.DATETIME)),

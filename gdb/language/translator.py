@@ -12,13 +12,23 @@ from collections.abc import Mapping, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING
 
+from gdb.base.sql import (
+    aliased,
+    call,
+    cast,
+    column_of,
+    exp,
+    is_null,
+    joined,
+    negated,
+    operand,
+)
 from gdb.base.values.regex import compiled
 from gdb.errors import NotSupported, SyntaxProblem, TypeProblem
 from gdb.functions import columns as over_columns
 from gdb.functions.arithmetic import Operator, calculated, unrewritten
 from gdb.functions.by_python import called, of_row
 from gdb.functions.library import AGGREGATES, FUNCTIONS
-from gdb.functions.nodes import exp
 from gdb.functions.pieces import item_at, slice_of, strict_kind
 from gdb.functions.types import (
     BOOLEAN,
@@ -31,15 +41,8 @@ from gdb.functions.types import (
     Kind,
     Type,
     Typed,
-    call,
-    cast,
-    is_null,
-    joined,
-    negated,
-    operand,
     sql_type,
     type_of,
-    written,
 )
 from gdb.language import temporal
 from gdb.language.columns import Columns, Parameters
@@ -106,7 +109,7 @@ class Translator:
         self.columns = columns
         self.parameters = parameters
         self._names = names or {}
-        self.before: list[str] = []
+        self.before: list[exp.Expr] = []
 
     def condition(self, expression: Expression) -> exp.Expr:
         """An expression that must be a boolean, as in WHERE.
@@ -469,8 +472,8 @@ class Translator:
         name = f"v{len(self.before)}"
         if value.is_null:
             return value
-        self.before.append(f"{written(value.sql, last=True)} AS {name}")
-        return Typed(exp.column(name), value.type)
+        self.before.append(aliased(value.sql, name))
+        return Typed(column_of(name), value.type)
 
     # ---- refusals --------------------------------------------------------------------------------
 

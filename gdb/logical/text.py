@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import TypeAlias
 
 from gdb.language.expression_text import expression_text, name_text
@@ -26,26 +26,30 @@ from gdb.logical.operators import (
 _MADE = re.compile(f"`{MADE}([a-z]+[0-9]+)`")
 
 
-Note: TypeAlias = Callable[[Operator], str]
-"""What stands behind the line of an operator."""
+Note: TypeAlias = Callable[[Operator], tuple[str, Iterable[str]]]
+"""What stands behind the line of an operator, and the lines below it."""
 
 
-def plan_lines(plan: Plan, indent: str = "", note: Note = lambda _: "") -> Iterator[str]:
+def _nothing(_: Operator) -> tuple[str, Iterable[str]]:
+    return "", ()
+
+
+def plan_lines(plan: Plan, note: Note = _nothing, indent: str = "") -> Iterator[str]:
     """One line for each operator, the first one first; what is done for each row is indented."""
     for number, operators in enumerate(plan.sides):
         if number:
             yield f"{indent}Union{' all' * plan.all[number - 1]}"
         for operator in operators:
-            yield from operator_lines(operator, indent, note)
+            yield from _operator_lines(operator, note, indent)
 
 
-def operator_lines(
-    operator: Operator, indent: str = "", note: Note = lambda _: ""
-) -> Iterator[str]:
+def _operator_lines(operator: Operator, note: Note, indent: str) -> Iterator[str]:
     """The line of an operator, and those of what it does for each row."""
-    yield indent + _MADE.sub(r"#\1", operator_text(operator)) + note(operator)
+    behind, below = note(operator)
+    yield indent + _MADE.sub(r"#\1", operator_text(operator)) + behind
+    yield from (f"{indent}  {line}" for line in below)
     if isinstance(operator, Apply):
-        yield from plan_lines(operator.plan, indent + "  ", note)
+        yield from plan_lines(operator.plan, note, indent + "  ")
 
 
 def operator_text(operator: Operator) -> str:

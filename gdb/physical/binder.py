@@ -40,7 +40,7 @@ class OnePattern:
     """A plan that is one pattern and its tail.
 
     text : of the query. matches : one or several MATCH, none optional. conditions : what a WITH asks of the rows
-        that it only passes on. behind : the operators behind. names : of the answer.
+        that it only passes on. behind : the operators behind. names : of the answer. operators : all of the plan.
     """
 
     text: str
@@ -48,11 +48,12 @@ class OnePattern:
     conditions: tuple[Expression, ...]
     behind: Operators
     names: Names
+    operators: Operators = ()
 
     @property
-    def several(self) -> bool:
-        """Whether more clauses than one made what is behind."""
-        return len({operator.place for operator in self.behind}) > 1
+    def first(self) -> Operators:
+        """The operators that are the pattern."""
+        return self.operators[: len(self.operators) - len(self.behind)]
 
 
 def one_pattern(plan: Plan) -> OnePattern | None:
@@ -72,7 +73,7 @@ def one_pattern(plan: Plan) -> OnePattern | None:
     if not matches or not behind or not covered or any(one.optional for one in matches):
         return None
     conditions = tuple(one.condition for one in filters if isinstance(one, Filter))
-    return OnePattern(plan.text, matches, conditions, behind, plan.names)
+    return OnePattern(plan.text, matches, conditions, behind, plan.names, operators)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

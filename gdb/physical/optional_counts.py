@@ -27,7 +27,7 @@ from gdb.language.syntax import (
     Variable,
     walk,
 )
-from gdb.logical.operators import Aggregate, Plan
+from gdb.logical.operators import Aggregate, Operator, Plan
 from gdb.physical.counting import Tally, tally
 from gdb.physical.rows.component import pushable, question
 from gdb.records import dataclass, replace
@@ -60,6 +60,12 @@ class OptionalCounts:
     tallies: tuple[Tally, ...]
     names: tuple[str, ...]
     of: tuple[int | None, ...]
+
+    @property
+    def aggregate(self) -> Operator:
+        """The operator of the counts."""
+        (operators,), (rest,) = self.plan.sides, self.rest.sides
+        return operators[len(operators) - len(rest) - 1]
 
     def row(self, context: Context) -> Row:
         """The row of the counts. Raises as `executor.rows`."""

@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from gdb.functions.types import Type
     from gdb.language.scope import Scope
     from gdb.physical.columns.relation import Builder, Relation
+    from gdb.physical.columns.steps import Chain
 
 COVERED = (Project, Aggregate, Distinct, Sort, Limit, Filter)
 """The operators that may stand in a tail."""
@@ -59,6 +60,29 @@ def tail(
     begin = Project((), operators[0].place)
     demand = demands((begin, *operators), names)[0]
     return _Tail(scope, operators, names, conditions, demand).tail()
+
+
+def by_operator(
+    scope: Scope,
+    pattern: Operator,
+    operators: Operators,
+    names: Names,
+    conditions: Sequence[Expression],
+    weight: str | None,
+) -> tuple[Chain, tuple[ColumnRef, ...]]:
+    """The tail as a chain over `embeddings` in which each operator makes a table, so that it can be measured (PROFILE),
+    and the columns of `embeddings`.
+
+    pattern : the operator that the rows of the pattern are noted of. weight : the column of how many embeddings each
+        row stands for. Others as `tail`, which has raised nothing.
+
+    Raises
+    ------
+    NotSupported : it is one SELECT only.
+    """
+    begin = Project((), operators[0].place)
+    demand = demands((begin, *operators), names)[0]
+    return _Tail(scope, operators, names, conditions, demand).by_operator(pattern, weight)
 
 
 @dataclass(slots=True)
@@ -122,6 +146,7 @@ class _Tail:
     def _compiled(self, weight: str | None) -> tuple[Builder, str, tuple[Output, ...]]:
         """The SELECT. weight : the column of how many embeddings each row stands for."""
         # here and below: a number alone takes no SQL, and its first answer need not wait for what writes it
+        from gdb.base.sql import written
         from gdb.functions.types import Kind
         from gdb.physical.columns.compile import answer, over
         from gdb.physical.columns.looked_columns import settled
@@ -133,14 +158,36 @@ class _Tail:
         if builder.steps:
             raise NotSupported("what is asked behind its rows takes more than one SELECT.")
         relation = settled(builder, relation, Demand(frozenset(self.names)))
-        sql, types = answer(relation, self.names)
+        query, types = answer(relation, self.names)
         if any(type_.item in (Kind.NODE, Kind.RELATIONSHIP) for type_ in types):
             raise NotSupported("a list of nodes is not covered over columns.")
-        return builder, sql, outputs(self.names, types)
+        return builder, written(query), outputs(self.names, types)
+
+    def by_operator(
+        self, pattern: Operator, weight: str | None
+    ) -> tuple[Chain, tuple[ColumnRef, ...]]:
+        """As the function of this name."""
+        from gdb.base.sql import written
+        from gdb.physical.columns.compile import answer, over, owned
+        from gdb.physical.columns.relation import Builder, outputs
+        from gdb.physical.columns.steps import Chain, Made, Ownership
+
+        builder = Builder(self.scope, None)
+        builder.ownership = Ownership(apart=True)
+        begin = self._begin(builder, weight).only(self.demand.live)
+        begin = owned(builder, begin, pattern, self.demand)
+        relation = over(builder, self.operators, self.names, begin)
+        if not all(isinstance(step, Made) for step in builder.steps):
+            raise NotSupported("what is asked behind its rows takes more than their columns.")
+        query, types = answer(relation, self.names)
+        sql, made = written(query), outputs(self.names, types)
+        used = builder.used(sql)
+        chain = Chain(tuple(builder.steps), sql, used, made, ownership=builder.ownership)
+        return chain, tuple(builder.taken.values())
 
     def _begin(self, builder: Builder, weight: str | None = None) -> Relation:
         """The embeddings."""
-        from gdb.functions.types import NODE, RELATIONSHIP, joined, written
+        from gdb.functions.types import NODE, RELATIONSHIP
         from gdb.physical.columns.relation import Held, Relation
 
         types = {"vertex": NODE, "edge": RELATIONSHIP}
@@ -150,18 +197,17 @@ class _Tail:
             if not is_hidden(name)
         }
         hidden = () if weight is None else (weight,)
-        found = Relation("embeddings", names, True, hidden, weight=weight)
+        found = Relation("embeddings", names, hidden, weight=weight)
         if not self.conditions:
             return found
-        from gdb.functions.nodes import exp
+        from gdb.base.sql import everything
         from gdb.language.translator import Translator
         from gdb.physical.columns.looked_columns import RelationColumns
 
         columns = RelationColumns(builder, names)
         translator = Translator(self.scope, columns, builder.parameters)
-        parts = [translator.condition(condition) for condition in self.conditions]
-        where = written(joined(exp.And, parts), last=True)
-        return replace(found, source=f"SELECT * FROM embeddings WHERE {where}", table=False)
+        tests = [translator.condition(condition) for condition in self.conditions]
+        return replace(found, source=everything("embeddings", where=tests))
 
     def _column(self, builder: Builder, expression: Expression) -> tuple[str, Type] | None:
         """The column of the embeddings that an expression is as it stands, and its type; None where it is none."""

@@ -10,6 +10,7 @@ from gdb.base import usage
 from gdb.errors import LimitExceeded
 from gdb.executor import nest_passes
 from gdb.executor.plan import Notes, Plan, Twin, verify
+from gdb.language.hidden import is_hidden
 from gdb.planner import cost
 from gdb.planner.decompose import Decomposition, decompose
 from gdb.planner.distinct import (
@@ -206,13 +207,18 @@ def _assembled(
         phases,
         multiplicity=broken.multiplicity,
         counting=counting,
-        names=tuple(v.name or f"_{k}" for k, v in enumerate(query.graph.vertices)),
+        names=tuple(_shown(v.name, k) for k, v in enumerate(query.graph.vertices)),
         notes=notes,
         tail=tail,
     )
     by_degree = counting and "orientation" not in switched_off
     by_degree = by_degree and not plan.bound_edges and not plan.compares
     return verify(replace(plan, ranked=by_degree and _gains_by_rank(query, broken)))
+
+
+def _shown(name: str | None, vertex: int) -> str:
+    """A query vertex as EXPLAIN shows it."""
+    return f"_{vertex}" if not name or is_hidden(name) else name
 
 
 def _gains_by_rank(query: Resolved, broken: Symmetry) -> bool:

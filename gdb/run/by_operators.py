@@ -6,7 +6,7 @@ All of its operators run over columns (`gdb.physical.columns`), or the first of 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
@@ -17,9 +17,9 @@ from gdb.base import garbage
 from gdb.base.allowance import Allowance, here
 from gdb.base.values.sizes import Growing
 from gdb.errors import GdbError, LimitExceeded, ReadOnlyError
+from gdb.executor import run as executor
 from gdb.language.clauses import Unwind
 from gdb.language.syntax import Call, Parameter
-from gdb.logical.operators import Apply, Operator
 from gdb.records import dataclass, replace
 from gdb.run.options import half_of_memory
 
@@ -28,8 +28,7 @@ if TYPE_CHECKING:
     from gdb.physical.columns.prefix import Prefix
     from gdb.physical.columns.steps import Chain
     from gdb.physical.optional_counts import OptionalCounts
-    from gdb.physical.rows.batches import Batches
-    from gdb.physical.rows.context import Context, Spent
+    from gdb.physical.rows.context import Context
     from gdb.physical.rows.kept import KeptPatterns
     from gdb.physical.rows.run import Answer
     from gdb.run.request import Clock, Request
@@ -112,8 +111,8 @@ def answered(
         return found
 
     if asked.explain:
-        context = _context(request, snapshot, None, clock, asked.kept)
-        lines = _explained(asked, _chosen(request, asked, context, refuse))
+        context = _context(request, asked, snapshot, None, clock)
+        lines = _explained(asked, context, _chosen(request, asked, context, refuse))
         return Result.of_lines("plan", lines, Summary(dict(clock.seconds), "", len(lines)))
     if not changes_graph:
         made = run(snapshot, None)
@@ -140,8 +139,7 @@ def answered(
     )
     if asked.profile:
         lines = [
-            *_explained(asked, made.choice, context.spent),
-            *made.lines,
+            *_explained(asked, context, made.choice),
             *_ran_lines(context, summary),
         ]
         return Result.of_lines("plan", lines, replace(summary, rows=len(lines)))
@@ -150,14 +148,13 @@ def answered(
 
 @dataclass(frozen=True, slots=True)
 class _Made:
-    """why : of rows, and of what failed over columns. lines : what PROFILE says of the steps over columns."""
+    """why : of rows, and of what failed over columns."""
 
     answer: ColumnAnswer | RowAnswer
     context: Context
     choice: Choice
     why: str
     warnings: tuple[str, ...] = ()
-    lines: tuple[str, ...] = ()
 
 
 # ---- which way -----------------------------------------------------------------------------------
@@ -243,13 +240,12 @@ def _tried(
     """few : whether the run may be bounded; None where it met more rows."""
     from gdb.physical.rows.run import TooMany
 
-    context = _context(request, snapshot, changes, clock, asked.kept)
+    context = _context(request, asked, snapshot, changes, clock)
     with (
         garbage.rarely()
     ):  # until the rows and elements are gone: else the collector goes through them once more
         try:
             choice = clock.step("plan", lambda: _chosen(request, asked, context, refuse, few))
-            context.spent = {} if asked.profile else None
             return _run(request, asked, context, choice, clock)
         except TooMany:
             return None
@@ -261,35 +257,63 @@ def _run(request: Request, asked: Planned, context: Context, choice: Choice, clo
     if choice.columns is not None:
         from gdb.physical.columns.run import attempted
 
-        chain = choice.columns
-        memory, profile = request.memory, asked.profile
-        found = clock.step("run", lambda: attempted(context, chain, memory, profile))
+        chain, memory = choice.columns, request.memory
+        found = clock.step("run", lambda: attempted(context, chain, memory))
         if not isinstance(found, GdbError):
-            limits.check_rows(len(found.answer))
-            answer = ColumnAnswer(found.answer, context.graph.snapshot)
-            return _Made(answer, context, choice, choice.why, chain.warnings, tuple(found.lines))
-        choice = replace(choice, why=f"{choice.why}; over columns it failed: {found.message}")
+            limits.check_rows(len(found))
+            answer = ColumnAnswer(found, context.graph.snapshot)
+            return _Made(answer, context, choice, choice.why, chain.warnings)
+        choice = _without_columns(context, choice, found)
     with context.allowance, _not_too_deep():
-        over_rows = clock.step("run", lambda: _ran(context, asked.plan, choice, request))
+        over_rows, choice = clock.step("run", lambda: _ran(context, asked.plan, choice, request))
         rows = clock.step("tail", lambda: _given(over_rows))
     return _Made(RowAnswer(over_rows.columns, rows), context, choice, choice.why)
 
 
-def _ran(context: Context, plan: Plan, choice: Choice, request: Request) -> Answer:
+def _without_columns(context: Context, choice: Choice, failed: GdbError) -> Choice:
+    """The choice of rows for what columns failed at. What they did is not the run's."""
+    _meter(context)
+    return Choice(None, None, f"{choice.why}; over columns it failed: {failed.message}")
+
+
+def _meter(context: Context) -> None:
+    """Begin to measure, if that is asked for."""
+    profile = context.options.profile
+    if profile is not None:
+        from gdb.physical.meter import Meter
+
+        context.meter = Meter(profile, context.allowance)
+
+
+def _ran(context: Context, plan: Plan, choice: Choice, request: Request) -> tuple[Answer, Choice]:
+    """The answer over rows, and how it was come by."""
     from gdb.physical.rows.run import answered as rows_of
 
-    start: Batches | None = None
     if choice.counts is not None:
-        from gdb.physical.rows.batches import Batches as Rows
-
-        counts = choice.counts
-        return rows_of(context, counts.rest, Rows(counts.names, iter([[counts.row(context)]])))
+        return _counted(context, plan, choice.counts), choice
     if choice.first is not None:
         from gdb.physical.columns.prefix import begun
 
         start = begun(context, choice.first, request.memory)
-        plan = plan if start is None else choice.first.rest
-    return rows_of(context, plan, start, choice.bounded)
+        if not isinstance(start, GdbError):
+            return rows_of(context, choice.first.rest, start, choice.bounded), choice
+        choice = _without_columns(context, choice, start)
+    return rows_of(context, plan, None, choice.bounded), choice
+
+
+def _counted(context: Context, plan: Plan, counts: OptionalCounts) -> Answer:
+    """The answer that begins with counts."""
+    from gdb.physical.rows.batches import Batches
+    from gdb.physical.rows.run import answered as rows_of
+
+    if context.meter is None:
+        row = counts.row(context)
+    else:
+        own = context.meter.operator(counts.aggregate)
+        with context.meter.during(own):
+            row = counts.row(context)
+        own.rows = 1
+    return rows_of(context, counts.rest, Batches(counts.names, iter([[row]])))
 
 
 def _given(found: Answer) -> list[Row]:
@@ -317,10 +341,10 @@ def _not_too_deep() -> Iterator[None]:
 
 def _context(
     request: Request,
+    asked: Planned,
     snapshot: Snapshot,
     changes: Changes | None,
     clock: Clock,
-    kept: KeptPatterns | None,
 ) -> Context:
     from gdb.physical.rows.context import Context
     from gdb.physical.rows.graph import Graph
@@ -329,85 +353,40 @@ def _context(
 
     memory = half_of_memory() if request.memory is None else request.memory
     allowance = Allowance(memory, clock.deadline, request.cancel)
-    return Context(
+    profile = executor.Profile(loops=True) if asked.profile else None
+    made = Context(
         request.text,
         Graph(snapshot, changes, request.text),
         {name: taken(value) for name, value in request.parameters.items()},
         request.parameters,
         request.mode,
-        request.options(clock.left()),
+        request.options(clock.left(), profile),
         allowance,
         import_root=request.import_root,
         procedures=request.procedures,
-        kept=kept or KeptPatterns(),
+        kept=asked.kept or KeptPatterns(),
+        shown=asked.explain or asked.profile,
     )
+    _meter(made)
+    return made
 
 
 # ---- EXPLAIN and PROFILE -------------------------------------------------------------------------
 
 
-def _explained(
-    asked: Planned, choice: Choice, spent: Mapping[int, Spent] | None = None
-) -> list[str]:
-    """The operators, and where they run. spent : of those that ran over rows."""
-    from gdb.logical.text import operator_lines, plan_lines
-
-    first = choice.first
-    notes = {} if spent is None else _notes(asked.plan, spent)
-
-    def note(operator: Operator) -> str:
-        return notes.get(id(operator), "")
+def _explained(asked: Planned, context: Context, choice: Choice) -> list[str]:
+    """The operators, where they run, and under PROFILE what they did."""
+    from gdb.run.plan_tree import operator_lines
 
     if choice.counts is not None:
-        lines = [f"operator by operator, counted without rows: {choice.why}"]
-        lines += plan_lines(asked.plan, "  ")
-        lines.append("  OPTIONAL MATCH: counted for each node, one pattern matched")
+        where = "counted without rows"
     elif choice.columns is not None:
-        lines = [f"operator by operator, over columns (DuckDB): {choice.why}"]
-        lines += [*plan_lines(asked.plan, "  "), *_chain_lines(choice.columns)]
-    elif first is None:
-        lines = [f"operator by operator, over rows: {choice.why}"]
-        lines += plan_lines(asked.plan, "  ", note)
+        where = "over columns (DuckDB)"
     else:
-        lines = [f"operator by operator, over columns, then over rows: {choice.why}"]
-        lines.append("over columns (DuckDB):")
-        lines += [line for one in first.operators for line in operator_lines(one, "  ")]
-        lines += [*_chain_lines(first.chain), "over rows:", *plan_lines(first.rest, "  ", note)]
-    return [*lines, *_early_lines(asked.plan), *(f"warning: {text}" for text in asked.warnings)]
-
-
-def _notes(plan: Plan, spent: Mapping[int, Spent]) -> dict[int, str]:
-    """What each operator made, and took without those before it."""
-    found: dict[int, str] = {}
-    for operators in plan.sides:
-        before = 0.0
-        for operator in operators:
-            if (own := spent.get(id(operator))) is not None:
-                milliseconds = 1e3 * (own.begin + own.seconds - before)
-                found[id(operator)] = f"   {own.rows:,} rows, {milliseconds:.1f} ms"
-                before = own.seconds
-            if isinstance(operator, Apply):
-                found |= _notes(operator.plan, spent)
-    return found
-
-
-def _chain_lines(chain: Chain) -> Iterator[str]:
-    """What is matched and looked up for operators over columns."""
-    from gdb.physical.columns.steps import Few
-
-    yield f"  {len(chain.matched)} patterns matched, {len(chain.looked)} columns of elements looked up"
-    yield from (f"  {step.what}: {step.how}" for step in chain.matched)
-    yield from (f"  {step.what}: {step.how}" for step in chain.walked)
-    for few in chain.steps:
-        if isinstance(few, Few):
-            yield f"  no more is matched than LIMIT {few.enough:,} takes"
-
-
-def _early_lines(plan: Plan) -> Iterator[str]:
-    from gdb.physical.rows.limiting import stops
-
-    if any(last is not None for operators in plan.sides for last in stops(operators)):
-        yield "no more rows are made than LIMIT takes"
+        where = "over rows" if choice.first is None else "over columns (DuckDB), then over rows"
+    lines = [f"operator by operator, {where}: {choice.why}"]
+    lines += operator_lines(context, asked.plan, choice)
+    return [*lines, *(f"warning: {text}" for text in asked.warnings)]
 
 
 def _ran_lines(context: Context, summary: Summary) -> list[str]:

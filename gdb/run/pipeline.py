@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from gdb import limits
 from gdb.answer.result import ColumnAnswer, DeviceColumns, Result
-from gdb.answer.summary import Summary, spent_lines
+from gdb.answer.summary import Summary
 from gdb.errors import (
     DeviceError,
     LimitExceeded,
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from gdb.physical.binder import BoundQuery
     from gdb.physical.optional_counts import OptionalCounts
     from gdb.run.by_operators import Change
+    from gdb.run.pattern_tree import Finish
     from gdb.storage.adjacency import I64
     from gdb.storage.snapshot import Snapshot
 
@@ -94,11 +95,11 @@ def _answer(
         if isinstance(understood, Refusal):
             return _by_operators(request, query, snapshot, clock, statements, understood, change)
         bound, plan = understood
+        statement = Statement.of(bound, plan)
         if query.explain:
-            lines = clock.step("explain", lambda: _explained(request, bound, plan, snapshot))
+            lines = clock.step("explain", lambda: _explained(request, statement, snapshot))
             summary = Summary(dict(clock.seconds), "", len(lines))
             return Result.of_lines("plan", lines, summary)
-        statement = Statement.of(bound, plan)
         if query.profile:
             return _profiled(request, statement, snapshot, clock)
     else:
@@ -217,7 +218,7 @@ def explained(request: Request, snapshot: Snapshot) -> str:
             asked = replace(query, explain=True)
             found = _by_operators(request, asked, snapshot, clock, statements, understood, None)
             return "\n".join(str(line) for (line,) in found)
-        return "\n".join(_explained(request, *understood, snapshot))
+        return "\n".join(_explained(request, Statement.of(*understood), snapshot))
 
 
 def _key(request: Request) -> Hashable:
@@ -353,21 +354,13 @@ def _with_values(request: Request, known: Statement, snapshot: Snapshot, clock: 
 
 
 def _profiled(request: Request, statement: Statement, snapshot: Snapshot, clock: Clock) -> Result:
-    """The plan in lines, with what its run counted and the seconds of each step."""
-    from gdb.planner.explain import explain
+    """The plan in lines, with what its run counted."""
+    from gdb.run.pattern_tree import profiled
 
-    profile = executor.Profile(loops=True)
-    summary = ran(request, statement, snapshot, clock, profile).summary
-    options = request.options(None)
-    lines = explain(statement.plan, snapshot, options, profile.bound).splitlines()
-    lines += [f"embeddings: {summary.embeddings:,}   rows: {summary.rows:,}", *spent_lines(summary)]
-    if summary.device.startswith("cuda"):
-        kernels = summary.kernel_seconds * 1e3
-        lines.append(
-            f"on {summary.device}: {kernels:.3f} ms in kernels, {summary.moved_bytes:,} bytes copied to it"
-        )
-    told = Summary(summary.seconds, summary.device, len(lines), bytes_read=summary.bytes_read)
-    return Result.of_lines("plan", lines, told)
+    def run(asked: Statement, profile: executor.Profile, finish: Finish) -> Result:
+        return ran(request, asked, snapshot, clock, profile, finish)
+
+    return profiled(request, statement, snapshot, run)
 
 
 def ran(
@@ -376,8 +369,9 @@ def ran(
     snapshot: Snapshot,
     clock: Clock,
     profile: executor.Profile | None = None,
+    finish: Finish = tails.finish,
 ) -> Result:
-    """The result of a statement. Raises as `answer`."""
+    """The result of a statement. finish : makes it of what was gathered. Raises as `answer`."""
     plan, tail, given = statement.plan, statement.tail, statement.given
     device = executor.choose(plan, request.device, snapshot).device
     if profile is None and device != "cpu":
@@ -419,7 +413,7 @@ def ran(
         try:
             answer = clock.step(
                 "tail",
-                lambda: tails.finish(
+                lambda: finish(
                     tail,
                     parts,
                     numbers=numbers,
@@ -458,16 +452,10 @@ def _most_rows(tail: Tail) -> int | None:
     return refused if tail.row_limit is None else min(refused, tail.row_limit)
 
 
-def _explained(request: Request, bound: BoundQuery, plan: Plan, snapshot: Snapshot) -> list[str]:
-    from gdb.logical.text import operator_lines
-    from gdb.planner.explain import explain
+def _explained(request: Request, statement: Statement, snapshot: Snapshot) -> list[str]:
+    from gdb.run.pattern_tree import explained
 
-    lines = explain(plan, snapshot, request.options(request.timeout)).splitlines()
-    asked = bound.sources.asked
-    if asked.several:
-        lines += [line for operator in asked.behind for line in operator_lines(operator)]
-    known = "\n".join(lines)
-    return [*lines, *(f"warning: {text}" for text in bound.warnings if text not in known)]
+    return explained(request, statement, snapshot)
 
 
 def _warnings(bound: BoundQuery, plan: Plan) -> tuple[str, ...]:

@@ -11,11 +11,24 @@ import io
 import zlib
 from collections.abc import Callable, Generator
 from contextlib import closing
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, Literal, cast
 
 import numpy as np
 
+from gdb.base.sql import (
+    aliased,
+    binary,
+    call,
+    exp,
+    parameter_of,
+    pasted,
+    read_by,
+    select,
+    value_of,
+    written,
+)
 from gdb.errors import ImportFailed
 from gdb.storage.engine import Engine, run, tell_progress
 from gdb.storage.rooted import open_bytes, reopened
@@ -259,20 +272,48 @@ class _Zstandard(io.RawIOBase):
         super().close()
 
 
-# Latin-1 stands for any bytes, so that bad UTF-8 is found where all other formats find it
-_READ = (
-    "FROM read_csv(?, columns={'l': 'VARCHAR'}, delim='', quote='', escape='', header=false, auto_detect=false, "
-    "nullstr='', allow_quoted_nulls=false, compression='zstd', encoding='latin-1', parallel=false, "
-    "hive_partitioning=false)"
-)
-_LINES = f"SELECT coalesce(l, '') || chr(10) AS l {_READ}"
 _FIRST = 2048  # lines that come by themselves, as most readers look at the first few only
-_PARTS = (f"{_LINES} LIMIT {_FIRST}", f"{_LINES} OFFSET {_FIRST}")
-# a window that streams: it stops where it finds a row
-_ABOVE = (
-    "SELECT 1 FROM (SELECT sum(coalesce(strlen(l), 0) + 1) OVER (ROWS UNBOUNDED PRECEDING) AS s "
-    f"{_READ}) WHERE s > ? LIMIT 1"
-)
+
+
+def _read() -> exp.Expr:
+    """The lines l of a file, which is a parameter."""
+    return read_by(
+        *("read_csv", parameter_of()),
+        columns={"l": "VARCHAR"},
+        delim="",
+        quote="",
+        escape="",
+        header=False,
+        auto_detect=False,
+        nullstr="",
+        allow_quoted_nulls=False,
+        compression="zstd",
+        # Latin-1 stands for any bytes, so that bad UTF-8 is found where all other formats find it
+        encoding="latin-1",
+        parallel=False,
+        hive_partitioning=False,
+    )
+
+
+@cache
+def _parts() -> tuple[str, str]:
+    """SELECTs of the first lines, and of all others."""
+    line = aliased(pasted(call("coalesce", "l", value_of("")), call("chr", value_of(10))), "l")
+    first, others = select([line], _read(), limit=_FIRST), select([line], _read(), offset=_FIRST)
+    return written(first), written(others)
+
+
+@cache
+def _above() -> str:
+    """Whether the lines are longer than a parameter says: a row where they are."""
+    length = binary(exp.Add, call("coalesce", call("strlen", "l"), value_of(0)), value_of(1))
+    # a window that streams: it stops where it finds a row
+    spec = exp.WindowSpec(kind="ROWS", start="UNBOUNDED", start_side="PRECEDING")
+    total = aliased(exp.Window(this=call("sum", length), spec=spec, over="OVER"), "s")
+    beyond = binary(exp.GT, "s", parameter_of())
+    return written(select([value_of(1)], select([total], _read()), where=[beyond], limit=1))
+
+
 _MEMORY = 1 << 30  # of which DuckDB takes a quarter to compare them
 
 
@@ -287,7 +328,7 @@ def _chunks(path: Path, tick: Callable[[float], None]) -> Generator[bytes]:
     ):
         tell_progress(connection)
         try:
-            for part in _PARTS:
+            for part in _parts():
                 lines = connection.sql(part, params=[literal(place)])
                 with na.c_array_stream(lines) as stream:
                     for chunk in stream:
@@ -315,7 +356,7 @@ def _is_above(path: Path, allowed: int, tick: Callable[[], None]) -> bool:
             given = [literal(place), allowed]
             found = run(
                 connection,
-                lambda: connection.execute(_ABOVE, given).fetchone(),
+                lambda: connection.execute(_above(), given).fetchone(),
                 lambda _: tick(),
             )
         except duckdb.OutOfMemoryException:  # 2,048 of its lines are more than that

@@ -7,6 +7,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from gdb.base.sql import binary, exp, row_number, select, value_of
 from gdb.errors import ImportFailed
 from gdb.storage.arrow_arrays import ArrowStream
 from gdb.storage.engine import Engine
@@ -107,10 +108,11 @@ class FrameTable(TypedTable):
     def _schema(self) -> Schema:
         return _schema(self._frame, self.connection)
 
-    def _make(self, statement: str) -> None:
+    def _make(self, of: Callable[[exp.Expr], exp.Expr]) -> None:
         import duckdb
 
+        row = binary(exp.Sub, row_number(), value_of(1))
         try:
-            self._fill(statement.format("(SELECT *, row_number() OVER () - 1 FROM frame)"))
+            self._fill(of(select([exp.Star(), row], "frame")))
         except duckdb.Error as error:
             raise _unreadable(self._frame.name, error) from None

@@ -6,9 +6,22 @@ import base64
 import io
 from collections.abc import Callable, Sequence
 from contextlib import closing
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from gdb.base.sql import (
+    call,
+    described,
+    everything,
+    exp,
+    named_rows,
+    over_items,
+    parameter_of,
+    read_by,
+    select,
+    written,
+)
 from gdb.errors import ImportFailed
 from gdb.storage.engine import Engine, run, tell_progress
 from gdb.storage.importer.compressed import allowance, refusal
@@ -21,27 +34,20 @@ from gdb.storage.sandbox import literal
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
-# the names of folders are no columns, whatever they look like
-_READ = "read_parquet(?, hive_partitioning=false"
 _METADATA = "SELECT value FROM parquet_kv_metadata(?) WHERE decode(key) = 'ARROW:schema'"
 _NODES = "SELECT name, coalesce(num_children, 0) FROM parquet_schema(?)"
-_DESCRIBE = f"SELECT column_name, column_type FROM (DESCRIBE SELECT * FROM {_READ}))"
-# Runs and dictionaries make few bytes of many equal values, which all the same take room when they are read
-_COUNT = "greatest(num_values, row_group_num_rows)"
-_VALUE_BYTES = "CASE type WHEN 'BOOLEAN' THEN 1 WHEN 'INT32' THEN 4 WHEN 'FLOAT' THEN 4 ELSE 8 END"
-# each value of a text that is not written out may be the longest, which is no longer than all there is of them
-_LONGEST = (
-    "CASE WHEN type = 'BYTE_ARRAY' AND regexp_matches(encodings, 'DICTIONARY|DELTA') "
-    "THEN total_uncompressed_size ELSE 0 END"
-)
-_SIZE = f"""
-    SELECT coalesce(sum(greatest(total_uncompressed_size, {_COUNT} * {_VALUE_BYTES})), 0)::HUGEINT,
-        coalesce(sum({_COUNT}::HUGEINT * {_LONGEST}), 0)::HUGEINT
-    FROM parquet_metadata(?)"""
-_LENGTHS = {
-    "VARCHAR": "sum(strlen({}))",
-    "VARCHAR[]": "sum(list_sum(list_transform({}, lambda x: strlen(x))))",
-}
+# Runs and dictionaries make few bytes of many equal values, which all the same take room when they are read; and each
+# value of a text that is not written out may be the longest, which is no longer than all there is of them
+_SIZE = """
+    SELECT coalesce(sum(greatest(
+            total_uncompressed_size,
+            many * CASE type WHEN 'BOOLEAN' THEN 1 WHEN 'INT32' THEN 4 WHEN 'FLOAT' THEN 4 ELSE 8 END
+        )), 0)::HUGEINT,
+        coalesce(sum(
+            many::HUGEINT * CASE WHEN type = 'BYTE_ARRAY' AND regexp_matches(encodings, 'DICTIONARY|DELTA')
+                THEN total_uncompressed_size ELSE 0 END
+        ), 0)::HUGEINT
+    FROM (SELECT *, greatest(num_values, row_group_num_rows) AS many FROM parquet_metadata(?))"""
 _MEMORY = (
     8 << 30
 )  # for measuring, where the import has no bound; DuckDB takes a quarter, as large as any page
@@ -84,17 +90,41 @@ def check(path: Path, most: int, memory: int | None, tick: Callable[[], None]) -
 
 def _length_of_texts(path: Path, connection: DuckDBPyConnection, tick: Callable[[], None]) -> int:
     """Bytes of all texts of a file."""
-    types = [str(type) for _, type in connection.execute(_DESCRIBE, [literal(path)]).fetchall()]
-    lengths = [_LENGTHS[type].format(f"c{i}") for i, type in enumerate(types) if type in _LENGTHS]
+    types = [str(type) for _, type in connection.execute(_described(), [literal(path)]).fetchall()]
+    names = [f"c{i}" for i in range(len(types))]
+    found = [_length(name, type) for name, type in zip(names, types, strict=True)]
+    lengths = [call("sum", each) for each in found if each is not None]
     if not lengths:
         return 0
-    names = ", ".join(f"c{i}" for i in range(len(types)))
-    sql = f"SELECT {', '.join(lengths)} FROM {_READ}) AS p({names})"
+    sql = written(select(lengths, named_rows(_file(), "p", names)))
     tell_progress(connection)
-    found = run(
+    rows = run(
         connection, lambda: connection.execute(sql, [literal(path)]).fetchall(), lambda _: tick()
     )
-    return sum(int(each or 0) for each in found[0])
+    return sum(int(each or 0) for each in rows[0])
+
+
+def _length(column: str, type: str) -> exp.Expr | None:
+    """Bytes of the texts of a value; None where it has none."""
+    match type:
+        case "VARCHAR":
+            return call("strlen", column)
+        case "VARCHAR[]":
+            each = over_items("x", call("strlen", "x"))
+            return call("list_sum", call("list_transform", column, each))
+    return None
+
+
+def _file(**more: bool) -> exp.Expr:
+    """The rows of a file, which is a parameter."""
+    # the names of folders are no columns, whatever they look like
+    return read_by("read_parquet", parameter_of(), hive_partitioning=False, **more)
+
+
+@cache
+def _described() -> str:
+    """The names and types of the columns of a file."""
+    return written(select(["column_name", "column_type"], described(everything(_file()))))
 
 
 def parquet_layout(path: Path, columns: Sequence[str] | None) -> Layout:
@@ -117,7 +147,7 @@ def _schema(path: Path, connection: DuckDBPyConnection) -> Schema:
 
     try:
         with reopened(path) as place:
-            told = connection.execute(_DESCRIBE, [literal(place)]).fetchall()
+            told = connection.execute(_described(), [literal(place)]).fetchall()
             nodes = connection.execute(_NODES, [literal(place)]).fetchall()
     except duckdb.Error as error:
         raise _unreadable(path, error) from None
@@ -173,11 +203,11 @@ class ParquetTable(TypedTable):
     def _schema(self) -> Schema:
         return _schema(self.path, self.connection)
 
-    def _make(self, statement: str) -> None:
+    def _make(self, of: Callable[[exp.Expr], exp.Expr]) -> None:
         import duckdb
 
         try:
             with reopened(self.path) as place:
-                self._fill(statement.format(f"{_READ}, file_row_number=true)"), [literal(place)])
+                self._fill(of(_file(file_row_number=True)), [literal(place)])
         except duckdb.Error as error:
             raise _unreadable(self.path, error) from None

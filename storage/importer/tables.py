@@ -11,11 +11,30 @@ import numpy as np
 import numpy.typing as npt
 
 from gdb.base.closing import Closing
+from gdb.base.sql import (
+    aliased,
+    call,
+    cast,
+    column_of,
+    counted,
+    deleted,
+    equal,
+    exp,
+    is_null,
+    is_there,
+    negated,
+    parameter_of,
+    select,
+    unequal,
+    value_of,
+    way,
+    written,
+)
 from gdb.errors import ImportFailed
 from gdb.records import dataclass, replace
 from gdb.storage import temporal
 from gdb.storage.engine import Engine, run, stream_errors, tell_progress
-from gdb.storage.importer import values
+from gdb.storage.importer import statements, values
 from gdb.storage.importer.compressed import (
     MOST_UNPACKED,
     allowance,
@@ -42,9 +61,10 @@ from gdb.storage.sandbox import literal
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection, DuckDBPyRelation
 
+    from gdb.base.sql import Part, Rows
+
 T = TypeVar("T")
 Row = tuple[int | str, ...]
-_LINE = 2 << 20  # bytes of a line that DuckDB takes unless it is told otherwise
 _READ = 0.5  # of the work on a file is DuckDB's reading it
 _PART = 1 << 18  # rows that are taken out of DuckDB at a time, where all are not wanted at once
 _PART_BYTES = 1 << 25  # of their texts, which may make them fewer
@@ -113,7 +133,8 @@ class Table(Closing):
         width = len(layout.fields)
         self.places = Places(path, layout.delimiter, layout.skipped, blanks=width == 1)
         self.warnings: list[str] = []
-        self._source = "t"  # of the rows in hand, in SQL
+        self._source: Rows = "t"  # of the rows in hand, in SQL
+        self._measured: list[tuple[int, int]] | None = None
         self._engine = engine
         self._share = Share(tick, width)
         self._made: DuckDBPyConnection | None = None
@@ -152,23 +173,27 @@ class Table(Closing):
         except duckdb.OutOfMemoryException:
             raise no_room(self.path) from None
 
-    def _rows(self, sql: str, parameters: Sequence[object] = ()) -> list[Row]:
+    def _rows(self, statement: exp.Expr, parameters: Sequence[object] = ()) -> list[Row]:
         """All rows of a statement; a result that is left open keeps the connection from other work."""
+        sql = written(statement)
         return self._run(lambda: self.connection.execute(sql, list(parameters)).fetchall())
 
-    def _arrays(self, sql: str) -> dict[str, npt.NDArray[np.generic]]:
+    def _arrays(self, statement: exp.Expr) -> dict[str, npt.NDArray[np.generic]]:
+        sql = written(statement)
         return self._run(lambda: dict(self.connection.execute(sql).fetchnumpy()))
 
-    def _fill(self, sql: str, parameters: Sequence[object] = ()) -> None:
+    def _fill(self, statement: exp.Expr, parameters: Sequence[object] = ()) -> None:
         """As `_rows`, for the statement that reads the file: half of the work."""
+        sql = written(statement)
         self._do(
             lambda: self.connection.execute(sql, list(parameters)).fetchall(),
             lambda part: self._share.tick(_READ * part),
         )
         self._share.reach(_READ)
 
-    def _scalar(self, sql: str) -> int:
-        return int(str(self._rows(sql)[0][0]))
+    def _number(self, *rows: Rows, where: Sequence[exp.Expr] = ()) -> int:
+        """How many rows there are."""
+        return int(str(self._rows(select([counted()], *rows, where=where))[0][0]))
 
     # ---- reading -----------------------------------------------------------------------------------
 
@@ -177,7 +202,7 @@ class Table(Closing):
         self._read_text()
         self._collect_rejects()
         if len(self.layout.fields) == 1:  # the reader skips blank lines only of wider files
-            self._rows("DELETE FROM t WHERE c0 IS NULL")
+            self._rows(deleted("t", is_null("c0")))
         for i, field in enumerate(self.layout.fields):
             if field.kind is not None and field.role != "IGNORE":
                 what = f"{field.name or field.role!r} is declared {field.kind}, not"
@@ -202,30 +227,16 @@ class Table(Closing):
                     raise _readable(self.path, second) from None
 
     def _read_file(self, path: Path) -> None:
-        columns = ", ".join(f"'c{i}': 'VARCHAR'" for i in range(len(self.layout.fields)))
         with open_bytes(path) as stream:
             compression = compression_of(stream.read(4))
-        written = self.layout.written
         # DuckDB makes room for what a line may have, so what is said of it cannot be more than there is
         most = allowance(path.stat().st_size, MOST_UNPACKED)
-        widest = max(min(written.widest, most), _LINE) if written else _LINE
-        exactly = f", new_line='\\n', max_line_size={widest}" if written else ""
-        statement = (
-            "CREATE OR REPLACE TEMP TABLE t AS SELECT row_number() OVER () AS record, * FROM "
-            f"read_csv(?, columns={{{columns}}}, delim=?, header=false, "
-            f"skip={self.layout.skipped}, quote='\"', escape='\"', nullstr='', "
-            f"allow_quoted_nulls=false, auto_detect=false, hive_partitioning=false, compression='{compression}', "
-            f"store_rejects=true, buffer_size={2 * widest}{exactly})"
-        )
+        statement = statements.reading(self.layout, compression, most)
         with reopened(path) as place:
             self._fill(statement, [literal(place), self.layout.delimiter])
 
     def _collect_rejects(self) -> None:
-        found = self._rows(
-            "SELECT line, first(error_type), first(error_message), first(column_idx) FROM reject_errors "
-            "WHERE scan_id = (SELECT max(scan_id) FROM reject_errors) "
-            "GROUP BY line ORDER BY line"
-        )
+        found = self._rows(statements.refused())
         self.places.refused = {int(line) for line, *_ in found}
         shown = found[: self.rejects.shown]
         places = self.places.of_numbers({int(line) for line, *_ in shown})
@@ -238,22 +249,22 @@ class Table(Closing):
 
     # ---- rejecting rows ----------------------------------------------------------------------------
 
-    def reject(self, i: int, condition: str, what: str, cure: str = "") -> None:
+    def reject(self, i: int, condition: exp.Expr, what: str, cure: str = "") -> None:
         """Reject the rows for which `condition` holds; the reason is `what` and the value of column i."""
-        found = self._rows(
-            f"SELECT record, {self.text(i)} FROM t WHERE {condition} LIMIT {self.rejects.most + 1}"
-        )
+        most = self.rejects.most + 1
+        found = self._rows(select(["record", self.text(i)], "t", where=[condition], limit=most))
         if found:
             shown = [(int(r), f"{what} {v!r}" if v is not None else what) for r, v in found]
             self._reject_records(shown, cure, i)
-            self._rows(f"DELETE FROM t WHERE {condition}")
+            self._rows(deleted("t", condition))
 
     def reject_rows(self, rows: I64, reasons: Sequence[str], cure: str, i: int) -> None:
         """Reject rows by their places in the columns (i64[k] ascending), for their values in column i."""
         if len(rows):
             records = self.records()[rows].tolist()
             self._reject_records(list(zip(records, reasons, strict=True)), cure, i)
-            self._rows("DELETE FROM t WHERE record IN (SELECT unnest(?))", [records])
+            given = exp.Subquery(this=select([call("unnest", parameter_of())]))
+            self._rows(deleted("t", exp.In(this=column_of("record"), query=given)), [records])
 
     def _reject_records(self, found: list[tuple[int, str]], cure: str, i: int) -> None:
         shown = found[: self.rejects.shown]
@@ -278,67 +289,75 @@ class Table(Closing):
 
     def reject_missing(self, i: int, what: str) -> None:
         """Reject rows without a value in a column that needs one."""
-        self.reject(
-            i, f"coalesce({self.text(i)}, '') = ''", f"{what} is empty", "Every line needs one."
-        )
+        missing = equal(self._told(i), value_of(""))
+        self.reject(i, missing, f"{what} is empty", "Every line needs one.")
 
     # ---- columns -----------------------------------------------------------------------------------
 
-    def text(self, i: int) -> str:
+    def text(self, i: int) -> exp.Expr:
         """A column as text, in SQL."""
-        return f"c{i}"
+        return column_of(f"c{i}")
 
-    def length(self, i: int) -> str:
-        """Bytes of a value of a column, in SQL; "" where they are few."""
-        return f"strlen(c{i})"
+    def _told(self, i: int) -> exp.Expr:
+        """A column as text, "" where it is empty."""
+        return call("coalesce", self.text(i), value_of(""))
 
-    def value(self, i: int, kind: Kind) -> str:
+    def length(self, i: int) -> exp.Expr | None:
+        """Bytes of a value of a column, in SQL; None where they are few."""
+        return call("strlen", f"c{i}")
+
+    def value(self, i: int, kind: Kind) -> exp.Expr:
         """A column as values of a kind, NULL where one does not fit; in SQL."""
         made = values.value(self.text(i), kind)
         escaped = kind == "string[]" and self.layout.written is not None
         return values.unescaped(made) if escaped else made
 
     def count(self) -> int:
-        return self._scalar("SELECT count(*) FROM t")
+        return self._number("t")
 
     def parts(self) -> Iterator[None]:
         """Go through the rows, some at a time: meanwhile `column`, `groups` and `records` give those of the rows in
         hand."""
         ranges, begun = self._ranges(), self._share.done
         for begin, end in ranges:
-            self._source = _between(begin, end)
+            self._source = statements.between(begin, end)
             self._share.goal = begun + (1.0 - begun) * end / max(ranges[-1][1], 1)
             yield
             self._share.reach(self._share.goal)
         self._source = "t"
 
     def _ranges(self) -> list[tuple[int, int]]:
-        """Records (behind the first number, up to the second) of `_PART` rows, or fewer where their texts are long."""
+        """Records (behind the first number, up to the second) of `_PART` rows, or fewer where their texts are long; of
+        rows that are rejected later there are less."""
+        if self._measured is None:
+            self._measured = self._measure()
+        return self._measured
+
+    def _measure(self) -> list[tuple[int, int]]:
         lengths = [self.length(i) for i in range(len(self.layout.fields))]
-        total = " + ".join(f"coalesce(sum({each})::BIGINT, 0)" for each in lengths if each) or "0"
         found = self._arrays(
-            f"SELECT record // {_FEWEST} AS g, count(*) AS n, {total} AS size FROM t GROUP BY g ORDER BY g"
+            statements.sizes(_FEWEST, [each for each in lengths if each is not None])
         )
         groups, rows, sizes = (np.asarray(found[k], np.int64) for k in ("g", "n", "size"))
-        made, begin, count, size = list[tuple[int, int]](), -1, 0, 0
+        ranges, begin, count, size = list[tuple[int, int]](), -1, 0, 0
         for group, some, more in zip(groups.tolist(), rows.tolist(), sizes.tolist(), strict=True):
             if count and (count + some > _PART or size + more > _PART_BYTES):
-                made.append((begin, group * _FEWEST - 1))
+                ranges.append((begin, group * _FEWEST - 1))
                 begin, count, size = group * _FEWEST - 1, 0, 0
             count, size = count + some, size + more
         last = int(groups[-1]) + 1 if len(groups) else 1
-        return [*made, (begin, last * _FEWEST - 1)]
+        return [*ranges, (begin, last * _FEWEST - 1)]
 
     def is_empty(self, i: int) -> bool:
         """Whether no row has a value in a column."""
-        given = f"SELECT 1 FROM t WHERE {self.text(i)} <> '' LIMIT 1"
-        return not self._scalar(f"SELECT count(*) FROM ({given})")
+        given = [unequal(self.text(i), value_of(""))]
+        return not self._number(select([value_of(1)], "t", where=given, limit=1))
 
     def all_fit(self, i: int, kind: Kind) -> bool:
         """Whether a column may be taken for a kind that nobody declared."""
-        odd = values.surprise(self.text(i), kind)
-        few = f"SELECT count(*) FROM (SELECT c{i} FROM t LIMIT {_FEW}) WHERE {odd}"
-        return not self._scalar(few) and not self._scalar(f"SELECT count(*) FROM t WHERE {odd}")
+        odd = [values.surprise(self.text(i), kind)]
+        few = select([f"c{i}"], "t", limit=_FEW)
+        return not self._number(few, where=odd) and not self._number("t", where=odd)
 
     def kind(self, i: int) -> Kind:
         """The declared kind of a column, or the narrowest that holds all its values as they are. Of numbers that no
@@ -351,10 +370,10 @@ class Table(Closing):
         found: Kind = next((kind for kind in values.INFERRED if self.all_fit(i, kind)), "string")
         if found != "float64":
             return found
-        given = f"FROM t WHERE c{i} <> '' AND NOT"
-        if not self._scalar(f"SELECT count(*) {given} {values.is_no_number(f'c{i}')}"):
+        given = unequal(f"c{i}", value_of(""))
+        if not self._number("t", where=[given, negated(values.is_no_number(f"c{i}"))]):
             return "string"
-        if not self._scalar(f"SELECT count(*) {given} {values.is_digits(f'c{i}')}"):
+        if not self._number("t", where=[given, negated(values.is_digits(f"c{i}"))]):
             self.warnings.append(
                 f"{self.path}: {field.name!r} holds integers beyond 64 bits; it is stored as string "
                 f"(declare {field.name}:float to round them)"
@@ -375,38 +394,42 @@ class Table(Closing):
         (https://duckdb.org/docs/stable/sql/dialect/order_preservation): sorting would take memory for all of them.
         """
         if self._source == "t" and (kind in TEXT_KINDS or kind in ITEM_OF) and self.length(i):
-            pieces = [self._values(i, kind, _between(*each)) for each in self._ranges()]
+            pieces = [self._values(i, kind, statements.between(*each)) for each in self._ranges()]
             return pieces[0] if len(pieces) == 1 else Column.concat(pieces)
         return self._values(i, kind, self._source)
 
-    def _values(self, i: int, kind: Kind, source: str) -> Column:
+    def _values(self, i: int, kind: Kind, source: Rows) -> Column:
         if kind not in ITEM_OF:
             return self._column(self.value(i, kind), kind, source)
-        found = f"(SELECT record, {self.value(i, kind)} AS v FROM {source})"
-        lengths = self._column("len(v)", "int64", f"{found} ORDER BY record")
-        each = f"(SELECT record, unnest(v) AS v, generate_subscripts(v, 1) AS place FROM {found})"
-        items = self._column("v", ITEM_OF[kind], f"{each} ORDER BY record, place")
+        found = select(["record", aliased(self.value(i, kind), "v")], source)
+        lengths = self._column(call("len", "v"), "int64", found, ["record"])
+        place = call("generate_subscripts", "v", value_of(1))
+        split: list[Part] = ["record", aliased(call("unnest", "v"), "v"), aliased(place, "place")]
+        each = select(split, found)
+        items = self._column(column_of("v"), ITEM_OF[kind], each, ["record", "place"])
         offsets = offsets_of_lengths(lengths.values.astype(np.int64, copy=False))
         return Column.of_lists(items, offsets, lengths.valid)
 
-    def _column(self, value: str, kind: Kind, source: str) -> Column:
-        """The values of some SQL over a source, which says their order too."""
+    def _column(
+        self, value: exp.Expr, kind: Kind, source: Rows, order: Sequence[str] = ()
+    ) -> Column:
+        """The values of some SQL over a source, by the columns of `order`."""
+        ways = [way(name) for name in order]
         if kind in TEXT_KINDS:
-            return replace(self._strings(value, source), kind=kind)
-        cast = values.number(value, kind)
-        zero = "false" if kind == "bool" else "0"
-        found = self._arrays(
-            f"SELECT coalesce({cast}, {zero}) AS v, {cast} IS NOT NULL AS ok FROM {source}"
-        )
+            return replace(self._strings(value, source, ways), kind=kind)
+        given = values.number(value, kind)
+        zero = value_of(False) if kind == "bool" else value_of(0)
+        columns = [aliased(call("coalesce", given, zero), "v"), aliased(is_there(given), "ok")]
+        found = self._arrays(select(columns, source, order=ways))
         valid = np.asarray(found["ok"], np.bool_)
         numbers: Values = np.ascontiguousarray(found["v"]).astype(DTYPES[kind])
         return Column(kind, numbers, None, None if valid.all() else valid)
 
-    def _strings(self, value: str, source: str) -> Column:
+    def _strings(self, value: exp.Expr, source: Rows, order: Sequence[exp.Expr]) -> Column:
         """A text column through Arrow, so that no Python string is made."""
-        relation = self.connection.sql(
-            f"SELECT coalesce({value}, '') AS v, CAST({value} IS NOT NULL AS TINYINT) AS ok FROM {source}"
-        )
+        text, there = call("coalesce", value, value_of("")), cast(is_there(value), "TINYINT")
+        texts = select([aliased(text, "v"), aliased(there, "ok")], source, order=order)
+        relation = self.connection.sql(written(texts))
         return self._run(lambda: _texts(relation))
 
     def texts(self, i: int) -> list[str]:
@@ -415,25 +438,16 @@ class Table(Closing):
 
     def groups(self, i: int) -> tuple[list[str], I64]:
         """The distinct texts of a column ("" where empty), and for each row the number of its text."""
-        self._rows(
-            "CREATE OR REPLACE TEMP TABLE g AS SELECT v, row_number() OVER (ORDER BY first) - 1 AS code "
-            f"FROM (SELECT coalesce({self.text(i)}, '') AS v, min(record) AS first FROM {self._source} GROUP BY v)"
-        )
-        names = [str(v) for (v,) in self._rows("SELECT v FROM g ORDER BY code")]
-        found = self._arrays(
-            f"SELECT code FROM {self._source} AS r JOIN g ON g.v = coalesce({self.text(i)}, '') ORDER BY record"
-        )
+        text, source = self._told(i), self._source
+        self._rows(statements.numbered(text, source))
+        names = [str(v) for (v,) in self._rows(select(["v"], "g", order=[way("code")]))]
+        found = self._arrays(statements.numbers(text, source))
         return names, np.asarray(found["code"], np.int64)
 
     def records(self) -> I64:
         """The record number of every row, i64[count]."""
-        found = self._arrays(f"SELECT record FROM {self._source}")
+        found = self._arrays(select(["record"], self._source))
         return np.asarray(found["record"], np.int64)
-
-
-def _between(begin: int, end: int) -> str:
-    """Some records, as a source."""
-    return f"(SELECT * FROM t WHERE record > {begin} AND record <= {end})"
 
 
 def no_room(path: Path) -> ImportFailed:

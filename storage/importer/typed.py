@@ -4,8 +4,26 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
+from gdb.base.sql import (
+    aliased,
+    binary,
+    call,
+    cast,
+    created,
+    exp,
+    is_null,
+    is_there,
+    joined,
+    named_rows,
+    negated,
+    over_items,
+    part_of,
+    select,
+    unequal,
+    value_of,
+)
 from gdb.errors import ImportFailed
 from gdb.records import dataclass, replace
 from gdb.storage import temporal
@@ -19,6 +37,10 @@ from gdb.storage.model import ITEM_OF, LIST_OF, TEXT_KINDS, Kind
 if TYPE_CHECKING:
     from nanoarrow.c_schema import CSchema
 
+    from gdb.base.sql import Part
+
+Read: TypeAlias = "Callable[[Part], exp.Expr]"
+"""SQL of a value, from that of a column."""
 Schema = tuple[list[str], list[str]]
 """Names and DuckDB types of columns; for durations the unit, see `duration_of`."""
 
@@ -27,25 +49,60 @@ Schema = tuple[list[str], list[str]]
 class _Type:
     """How a column of a DuckDB type is read.
 
-    kind : of its values. read : SQL of the value of a column {}. lost : where that would be another value.
+    kind : of its values. read : SQL of the value of a column. lost : where that would be another value; None for
+        nowhere.
     """
 
     kind: Kind
-    read: str = "{}"
-    lost: str = ""
+    read: Read = part_of
+    lost: Read | None = None
 
 
-def _instants(read: str, lost: str) -> _Type:
-    # an infinity has no number, and would be read as null
-    inside = f"coalesce({temporal.is_instant(read)}, false)"
-    return _Type("datetime", read, f"{{}} IS NOT NULL AND (NOT {inside} OR {lost})")
+def _instants(read: Read, cut: Read | None = None) -> _Type:
+    """cut : where a part of an instant is lost."""
+
+    def lost(value: Part) -> exp.Expr:
+        # an infinity has no number, and would be read as null
+        inside = call("coalesce", temporal.is_instant(read(value)), value_of(False))
+        wrong = negated(inside)
+        if cut is not None:
+            wrong = joined(exp.Or, [wrong, cut(value)])
+        return joined(exp.And, [is_there(value), wrong])
+
+    return _Type("datetime", read, lost)
+
+
+def _by_nanoseconds(value: Part) -> exp.Expr:
+    microseconds = binary(exp.IntDiv, call("epoch_ns", value), value_of(1000))
+    return call("make_timestamp", microseconds)
+
+
+def _has_nanoseconds(value: Part) -> exp.Expr:
+    return unequal(binary(exp.Mod, call("epoch_ns", value), value_of(1000)), value_of(0))
+
+
+def _by_microseconds(value: Part) -> exp.Expr:
+    return call("make_timestamp", call("epoch_us", value))
 
 
 def _durations(per_second: int) -> _Type:
     up, down = max(1_000_000 // per_second, 1), max(per_second // 1_000_000, 1)
-    read = f"(CAST({{}} AS HUGEINT) * {up} // {down})"
-    lost = f"{{}} % {down} <> 0 OR abs({read}) > {temporal.LONGEST}"
-    return _Type("duration", f"CAST({read} AS BIGINT)", lost)
+
+    def length(value: Part) -> exp.Expr:
+        longer = binary(exp.Mul, cast(value, "HUGEINT"), value_of(up))
+        return binary(exp.IntDiv, longer, value_of(down))
+
+    def lost(value: Part) -> exp.Expr:
+        below = unequal(binary(exp.Mod, value, value_of(down)), value_of(0))
+        beyond = binary(exp.GT, call("abs", length(value)), value_of(temporal.LONGEST))
+        return joined(exp.Or, [below, beyond])
+
+    return _Type("duration", lambda value: cast(length(value), "BIGINT"), lost)
+
+
+def _has_months(value: Part) -> exp.Expr:
+    parts = [call("datepart", value_of(part), value) for part in ("month", "year")]
+    return joined(exp.Or, [unequal(part, value_of(0)) for part in parts])
 
 
 _MICROSECONDS = "DURATION us"
@@ -59,16 +116,14 @@ _TYPES: dict[str, _Type] = {
     '"NULL"': _Type("string"),
     "VARCHAR": _Type("string"),
     "ANY": _Type("any"),
-    "DATE": _Type("date", lost=f"NOT {temporal.is_day('{}')}"),
-    "TIMESTAMP": _instants("{}", "false"),
-    "TIMESTAMP_S": _instants("CAST({} AS TIMESTAMP)", "false"),
-    "TIMESTAMP_MS": _instants("CAST({} AS TIMESTAMP)", "false"),
-    "TIMESTAMP_NS": _instants("make_timestamp(epoch_ns({}) // 1000)", "epoch_ns({}) % 1000 <> 0"),
-    "TIMESTAMP WITH TIME ZONE": _instants("make_timestamp(epoch_us({}))", "false"),
-    "TIMESTAMPTZ_NS": _instants("make_timestamp(epoch_ns({}) // 1000)", "epoch_ns({}) % 1000 <> 0"),
-    "INTERVAL": _Type(
-        "duration", "epoch_us({})", "datepart('month', {}) <> 0 OR datepart('year', {}) <> 0"
-    ),
+    "DATE": _Type("date", lost=lambda value: negated(temporal.is_day(value))),
+    "TIMESTAMP": _instants(part_of),
+    "TIMESTAMP_S": _instants(lambda value: cast(value, "TIMESTAMP")),
+    "TIMESTAMP_MS": _instants(lambda value: cast(value, "TIMESTAMP")),
+    "TIMESTAMP_NS": _instants(_by_nanoseconds, _has_nanoseconds),
+    "TIMESTAMP WITH TIME ZONE": _instants(_by_microseconds),
+    "TIMESTAMPTZ_NS": _instants(_by_nanoseconds, _has_nanoseconds),
+    "INTERVAL": _Type("duration", lambda value: call("epoch_us", value), _has_months),
     "DURATION s": _durations(1),
     "DURATION ms": _durations(1000),
     _MICROSECONDS: _durations(1_000_000),
@@ -84,11 +139,17 @@ def _type(name: str) -> _Type | None:
     item = _TYPES.get(name.removesuffix("[]"))
     if item is None:
         return None
-    read, lost = item.read.replace("{}", "x"), item.lost.replace("{}", "x") or "false"
+    read, item_lost = item.read, item.lost
+
+    def lost(value: Part) -> exp.Expr:
+        tests = [is_null("x"), *([] if item_lost is None else [item_lost("x")])]
+        found = call("list_filter", value, over_items("x", joined(exp.Or, tests)))
+        return binary(exp.GT, call("len", found), value_of(0))
+
     return _Type(
         LIST_OF[item.kind],
-        f"list_transform({{}}, lambda x: {read})",
-        f"len(list_filter({{}}, lambda x: x IS NULL OR {lost})) > 0",
+        lambda value: call("list_transform", value, over_items("x", read("x"))),
+        lost,
     )
 
 
@@ -177,13 +238,17 @@ class TypedTable(Table, ABC):
                     "Cast it to BIGINT or VARCHAR.",
                     file=str(self.path),
                 )
-        numbers = range(len(fields))
-        cast = "".join(
-            f", c{i}" if read.lost else f", CAST(c{i} AS {SQL_TYPES[read.kind]}) AS c{i}"
-            for i, read in enumerate(self.types)
+        names = [f"c{i}" for i in range(len(fields))]
+        kept: list[Part] = [
+            name if read.lost else aliased(cast(name, SQL_TYPES[read.kind]), name)
+            for name, read in zip(names, self.types, strict=True)
+        ]
+        record = aliased(binary(exp.Add, "row", value_of(1)), "record")
+        self._make(
+            lambda rows: created(
+                "t", select([record, *kept], named_rows(rows, "p", [*names, "row"]))
+            )
         )
-        named = ", ".join([*(f"c{i}" for i in numbers), "row"])
-        self._make(f"CREATE TEMP TABLE t AS SELECT row + 1 AS record{cast} FROM {{}} AS p({named})")
         for i, (field, read) in enumerate(zip(fields, self.types, strict=True)):
             if read.lost and field.role != "IGNORE":
                 what = f"{field.name!r} cannot be stored as {read.kind}:"
@@ -191,33 +256,34 @@ class TypedTable(Table, ABC):
                     "Years are 1 to 9999; parts of a microsecond, months of a duration and nulls"
                     " in a list are not kept."
                 )
-                self.reject(i, read.lost.replace("{}", f"c{i}"), what, cure)
+                self.reject(i, read.lost(f"c{i}"), what, cure)
         self.reject_misread()
 
     @abstractmethod
     def _schema(self) -> Schema: ...
 
     @abstractmethod
-    def _make(self, statement: str) -> None:
-        """Run the statement for {} being the columns of the table, and behind them the number of the row, from 0."""
+    def _make(self, of: Callable[[exp.Expr], exp.Expr]) -> None:
+        """Run the statement of the columns of the table, and behind them the number of the row, from 0."""
 
-    def text(self, i: int) -> str:
-        return f"CAST(c{i} AS VARCHAR)"
+    def text(self, i: int) -> exp.Expr:
+        return cast(f"c{i}", "VARCHAR")
 
-    def length(self, i: int) -> str:
+    def length(self, i: int) -> exp.Expr | None:
         kind = self.types[i].kind
         if kind in TEXT_KINDS:
-            return f"strlen({self.text(i)})"
+            return call("strlen", self.text(i))
         if kind not in ITEM_OF:
-            return ""
+            return None
         if ITEM_OF[kind] in TEXT_KINDS:
-            return f"list_sum(list_transform(c{i}, lambda x: strlen(CAST(x AS VARCHAR)) + 8))"
-        return f"8 * len(c{i})"
+            each = binary(exp.Add, call("strlen", cast("x", "VARCHAR")), value_of(8))
+            return call("list_sum", call("list_transform", f"c{i}", over_items("x", each)))
+        return binary(exp.Mul, value_of(8), call("len", f"c{i}"))
 
-    def value(self, i: int, kind: Kind) -> str:
+    def value(self, i: int, kind: Kind) -> exp.Expr:
         if self.layout.fields[i].kind != kind:
             return super().value(i, kind)
-        return self.types[i].read.replace("{}", f"c{i}")
+        return self.types[i].read(f"c{i}")
 
     def _wrong(self, reason: str) -> ImportFailed:
         return ImportFailed(reason, "Take the whole export anew.", file=str(self.path))

@@ -6,7 +6,23 @@ What they ask is matched for all rows at once, and counted for each row.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
+from gdb.base.sql import (
+    aliased,
+    call,
+    cast,
+    column_of,
+    counted,
+    equal,
+    exp,
+    is_there,
+    joined,
+    left_joined,
+    row_number,
+    select,
+    value_of,
+)
 from gdb.functions.types import BOOLEAN, INTEGER
 from gdb.language.aggregation import has_aggregate
 from gdb.language.clauses import Match, Return
@@ -24,13 +40,16 @@ from gdb.language.syntax import (
 )
 from gdb.logical.demand import Demand
 from gdb.logical.merge_matches import one_pattern
-from gdb.physical.columns.looked_columns import RelationColumns, looked_up
+from gdb.physical.columns.looked_columns import Joined, RelationColumns, looked_up
 from gdb.physical.columns.relation import Builder, Held, Relation, selected
 from gdb.physical.columns.steps import Found
 from gdb.physical.columns.translate import ChainTranslator
 from gdb.physical.rows.component import pushable
 from gdb.physical.rows.pattern import Condition
 from gdb.records import replace
+
+if TYPE_CHECKING:
+    from gdb.base.sql import Part, Rows
 
 
 class Asked:
@@ -54,7 +73,7 @@ class Asked:
         translator = ChainTranslator(self.builder, columns)
         tests = [translator.tested(condition) for condition in answered]
         relation, source = looked_up(self.builder, relation, columns)
-        return replace(relation, source=selected(relation.columns, source, tests), table=False)
+        return replace(relation, source=selected(relation.columns, source, where=tests))
 
     def _replaced(self, part: Expression) -> Expression | None:
         match part:
@@ -88,18 +107,18 @@ class Asked:
             rows, on = fast
         relation = self.relation
         column = self.builder.fresh("q")
-        value = f"coalesce({number}, 0)" if kind == "COUNT" else f"({number} IS NOT NULL)"
+        many = kind == "COUNT"
+        value = call("coalesce", number, value_of(0)) if many else is_there(number)
         sql = selected(
-            [*relation.columns, f"{value} AS {column}"],
-            f"{relation.from_} LEFT JOIN ({rows}) ON {on}",
+            [*relation.columns, aliased(value, column)], left_joined(relation.from_, [(rows, on)])
         )
         name = f" {column}"
         held = Held(column, INTEGER if kind == "COUNT" else BOOLEAN)
         names = {**relation.names, name: held}
-        self.relation = replace(relation, source=sql, names=names, table=False, hidden=hidden)
+        self.relation = replace(relation, source=sql, names=names, hidden=hidden)
         return Variable(name, part.place)
 
-    def _by_ends(self, matches: Sequence[Match], kind: str, number: str) -> tuple[str, str] | None:
+    def _by_ends(self, matches: Sequence[Match], kind: str, number: str) -> Joined | None:
         """The numbers for each value of what the pattern shares with the rows, where that alone decides; and how to
         join them."""
         from gdb.physical.columns.matching import read
@@ -129,7 +148,7 @@ class Asked:
             return None
         self.relation = relation = builder.made(self.relation)
         columns = {name: builder.fresh("x") for name in shared}
-        bound = {name: (relation.source, relation.names[name].column) for name in shared}
+        bound = {name: (relation.table, relation.names[name].column) for name in shared}
         table = builder.fresh("f")
         keyed = all(name in pattern.vertices for name in shared)
         step = Found(
@@ -140,40 +159,43 @@ class Asked:
         )
         builder.steps.append(step)
         keys = list(columns.values())
+        rows: Rows
         if step.number is not None:
-            rows = f"FROM {table}"
+            rows = table
         else:
-            rows = f"SELECT {', '.join(keys)}, count(*) AS {number} FROM {table} GROUP BY ALL"
-        on = [f"{relation.names[name].column} = {columns[name]}" for name in shared]
-        return rows, " AND ".join(on)
+            by = [column_of(key) for key in keys]
+            rows = select([*keys, aliased(counted(), number)], table, group=by)
+        on = [equal(relation.names[name].column, columns[name]) for name in shared]
+        return rows, joined(exp.And, on)
 
     def _by_number(
         self, matches: Sequence[Match], kind: str, number: str, mentioned: frozenset[str]
-    ) -> tuple[str, str]:
+    ) -> Joined:
         """The numbers for each row, which is numbered first; and how to join them."""
         from gdb.physical.columns.matching import matched
 
         builder, row = self.builder, self.builder.fresh("n")
         relation = self.relation
-        columns = [*relation.columns, f"row_number() OVER () AS {row}"]
-        counted = replace(
+        columns: list[Part] = [*relation.columns, aliased(row_number(), row)]
+        numbered = replace(
             relation,
             source=selected(columns, relation.from_),
-            table=False,
             hidden=(*relation.hidden, row),
         )
-        counted = builder.made(counted)
-        inner = counted.only(mentioned).unweighted()
+        numbered = builder.made(numbered)
+        inner = numbered.only(mentioned).unweighted()
         for k, clause in enumerate(matches):
             live = frozenset[str]() if k == len(matches) - 1 else mentioned
             demand = Demand(live, numbers=True, once=kind == "EXISTS")
             with builder.asking():
                 inner = matched(builder, inner, clause, demand)
         other = builder.fresh("n")
-        many = "count(*)" if inner.weight is None else f"sum({inner.weight})::BIGINT"
-        rows = f"SELECT {row} AS {other}, {many} AS {number} FROM {inner.from_} GROUP BY {row}"
-        self.relation = counted
-        return rows, f"{row} = {other}"
+        many = counted() if inner.weight is None else cast(call("sum", inner.weight), "BIGINT")
+        rows = select(
+            [aliased(row, other), aliased(many, number)], inner.from_, group=[column_of(row)]
+        )
+        self.relation = numbered
+        return rows, equal(row, other)
 
 
 def _plain(clause: Return) -> bool:

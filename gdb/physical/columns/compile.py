@@ -5,12 +5,27 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from gdb.base.sql import (
+    aliased,
+    call,
+    cast,
+    chosen,
+    exp,
+    is_null,
+    named_rows,
+    row_number,
+    select,
+    united,
+    value_of,
+    way,
+    written,
+)
 from gdb.errors import LimitExceeded, QueryError
-from gdb.functions.types import INTEGER, NULL, Kind, Type, written
+from gdb.functions.types import INTEGER, NULL, Kind, Type
 from gdb.language.clauses import Match, Unwind
 from gdb.language.hidden import is_hidden
 from gdb.language.scope import Scope
-from gdb.logical.demand import demands
+from gdb.logical.demand import Demand, demands
 from gdb.logical.operators import (
     Aggregate,
     Apply,
@@ -74,21 +89,22 @@ def _compiled(builder: Builder, plan: Plan) -> Chain:
         sql, types = _united(builder, plan, found)
     builder.scope.warn_of_unknown_names()
     warnings = tuple(builder.scope.warnings)
-    made = outputs(plan.names, types)
-    return Chain(tuple(builder.steps), sql, builder.used(sql), made, warnings, tuple(types))
+    made, text = outputs(plan.names, types), written(sql)
+    steps, used = tuple(builder.steps), builder.used(text)
+    return Chain(steps, text, used, made, warnings, tuple(types), builder.ownership)
 
 
-def answer(relation: Relation, names: Names) -> tuple[str, list[Type]]:
+def answer(relation: Relation, names: Names) -> tuple[exp.Query, list[Type]]:
     """The SELECT of some names of a relation as o0, o1, ... in its order, and their types."""
-    columns = [f"{relation.names[name].column} AS o{k}" for k, name in enumerate(names)]
-    sql = f"SELECT {', '.join(columns)} FROM {relation.from_}"
-    order = relation.sorted if relation.order is None else (relation.order,)
-    if order:
-        sql += f" ORDER BY {', '.join(order)}"
+    columns = [aliased(relation.names[name].column, f"o{k}") for k, name in enumerate(names)]
+    order = relation.sorted if relation.order is None else (way(relation.order),)
+    sql = select(columns, relation.from_, order=order)
     return sql, [relation.names[name].type for name in names]
 
 
-def _united(builder: Builder, plan: Plan, found: Sequence[Relation]) -> tuple[str, list[Type]]:
+def _united(
+    builder: Builder, plan: Plan, found: Sequence[Relation]
+) -> tuple[exp.Query, list[Type]]:
     """The SELECT of UNION, and the types of its columns."""
     names, place = plan.names, plan.sides[1][0].place
     types: list[Type] = []
@@ -100,13 +116,13 @@ def _united(builder: Builder, plan: Plan, found: Sequence[Relation]) -> tuple[st
     sides = []
     for side in found:
         columns = [
-            f"{'NULL' if side.names[name].type == NULL else side.names[name].column} AS o{k}"
-            for k, name in enumerate(names)
+            aliased(exp.Null() if held.type == NULL else held.column, f"o{k}")
+            for k, held in enumerate(side.names[name] for name in names)
         ]
-        sides.append(f"SELECT {', '.join(columns)} FROM {side.from_}")
+        sides.append(select(columns, side.from_))
     sql = sides[0]
     for every, other in zip(plan.all, sides[1:], strict=True):
-        sql = f"{sql} {'UNION ALL' if every else 'UNION'} {other}"
+        sql = united(sql, other, every=every)
     return sql, types
 
 
@@ -157,8 +173,28 @@ def over(builder: Builder, operators: Operators, names: Names, start: Relation) 
             case _:
                 raise builder.refuse(operator.place, f"{type(operator).__name__} is")
         relation = relation.only(demand.live)
+        if builder.ownership is not None:
+            with_limit = isinstance(operator, Sort) and limit is not None
+            relation = owned(builder, relation, operator, demand, whole=not with_limit)
     builder.reached = len(operators)
     return builder.expanded(relation)
+
+
+def owned(
+    builder: Builder, relation: Relation, operator: object, demand: Demand, whole: bool = True
+) -> Relation:
+    """The relation that an operator made, and what it took, noted. whole : not the order alone of a Sort that is done
+    with the LIMIT behind it."""
+    ownership = builder.ownership
+    assert ownership is not None
+    if ownership.apart and whole:
+        if builder.alone:
+            relation = settled(builder, relation, demand)
+        with builder.asking():
+            relation = builder.made(relation)
+        ownership.tables.append((id(operator), relation.table, relation.weight))
+    ownership.own(builder.steps, operator)
+    return relation
 
 
 def _unwound(builder: Builder, relation: Relation, clause: Unwind) -> Relation:
@@ -176,16 +212,16 @@ def _unwound(builder: Builder, relation: Relation, clause: Unwind) -> Relation:
     typed = ChainTranslator(builder, columns).typed(expression)
     if typed.kind in (Kind.NODE, Kind.RELATIONSHIP):
         raise builder.refuse(clause.place, f"UNWIND of {typed.kind} is")
-    item, sql = typed.type, written(typed.sql)
+    item, sql = typed.type, typed.sql
     if typed.kind is Kind.LIST:
         item = Type(typed.type.item or Kind.NULL)
     elif typed.is_null:
-        sql = "CAST([] AS BIGINT[])"
+        sql = cast(value_of([]), "BIGINT[]")
     else:
-        sql = f"CASE WHEN {sql} IS NULL THEN [] ELSE [{sql}] END"
+        sql = chosen((is_null(sql), value_of([])), default=exp.Array(expressions=[sql]))
     relation, source = looked_up(builder, relation, columns)
     column = builder.fresh("u")
-    inner = selected([*relation.columns, f"unnest({sql}) AS {column}"], source)
+    inner = selected([*relation.columns, aliased(call("unnest", sql), column)], source)
     return _with_items(builder, relation, clause, inner, Held(column, item))
 
 
@@ -195,25 +231,24 @@ def _counted(builder: Builder, relation: Relation, clause: Unwind, span: range) 
     column, series = builder.fresh("u"), builder.fresh("g")
     bounds = (span.start, span[-1], span.step) if span else (1, 0, 1)
     # written out: with parameters DuckDB makes a list of all
-    values = ", ".join(map(str, bounds))
-    source = f"{relation.from_}, generate_series({values}) AS {series}({column})"
-    inner = selected([*relation.columns, column], source)
+    made = named_rows(call("generate_series", *map(value_of, bounds)), series, [column])
+    inner = selected([*relation.columns, column], relation.from_, made)
     return _with_items(builder, relation, clause, inner, Held(column, INTEGER))
 
 
 def _with_items(
-    builder: Builder, relation: Relation, clause: Unwind, inner: str, held: Held
+    builder: Builder, relation: Relation, clause: Unwind, inner: exp.Query, held: Held
 ) -> Relation:
     """The relation whose rows `inner` selects, with what UNWIND names."""
     name = clause.variable.text
     names = {n: h for n, h in relation.names.items() if n != name and not is_hidden(n)}
     names[name] = held
     rest = tuple(hidden for hidden in relation.hidden if hidden != relation.order)
-    found = replace(relation, source=inner, table=False, names=names, hidden=rest, order=None)
-    if relation.order is None and relation != UNIT:
+    found = replace(relation, source=inner, names=names, hidden=rest, order=None)
+    if relation.order is None and relation.source is not None:
         return found
     number = builder.fresh("n")
-    sql = selected([*found.columns, f"row_number() OVER () AS {number}"], f"({inner})")
+    sql = selected([*found.columns, aliased(row_number(), number)], inner)
     return replace(found, source=sql, hidden=(*rest, number), order=number)
 
 
@@ -226,5 +261,5 @@ def _applied(builder: Builder, relation: Relation, operator: Apply) -> Relation:
     inner = over(builder, plan.sides[0], plan.names, UNIT)
     builder.reached = place
     columns = [*relation.columns, *inner.columns]
-    sql = selected(columns, f"{relation.from_}, {inner.from_}")
-    return replace(relation, source=sql, table=False, names={**relation.names, **inner.names})
+    sql = selected(columns, relation.from_, inner.from_)
+    return replace(relation, source=sql, names={**relation.names, **inner.names})

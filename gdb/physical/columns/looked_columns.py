@@ -3,21 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import TYPE_CHECKING, TypeAlias
 
+from gdb.base.sql import call, column_of, equal, exp, joined, left_joined
 from gdb.executor.tail import ColumnRef
-from gdb.functions.nodes import exp
-from gdb.functions.types import (
-    BOOLEAN,
-    NODE,
-    NULL,
-    RELATIONSHIP,
-    STRING,
-    Kind,
-    Type,
-    Typed,
-    call,
-    joined,
-)
+from gdb.functions.types import BOOLEAN, NODE, NULL, RELATIONSHIP, STRING, Kind, Type, Typed
 from gdb.language.columns import STORE_KIND, What
 from gdb.language.scope import has_labels
 from gdb.language.syntax import Element, LabelTerms, Name, Place
@@ -26,6 +16,13 @@ from gdb.physical.columns.relation import Builder, Held, Relation
 from gdb.physical.columns.steps import Looked
 from gdb.records import replace
 from gdb.storage.model import Kind as StoreKind
+
+if TYPE_CHECKING:
+    from gdb.base.sql import Rows
+
+
+Joined: TypeAlias = "tuple[Rows, exp.Expr]"
+"""What is LEFT JOINed, and on which condition."""
 
 
 class RelationColumns:
@@ -52,21 +49,21 @@ class RelationColumns:
     ) -> exp.Expr:
         held = self.held[element]
         if held.gathered:
-            return exp.column(self.builder.take(element, what, key, kind))
+            return column_of(self.builder.take(element, what, key, kind))
         known = held.stored.get((what, key))
         if known is not None:
-            return exp.column(known)
+            return column_of(known)
         refs = self._refs.setdefault(element, {})
         if (what, key) not in refs:
             name = self.builder.fresh("c")
             refs[what, key] = ColumnRef(name, element.kind, 0, key, what, kind)
-        return exp.column(refs[what, key].name)
+        return column_of(refs[what, key].name)
 
     def element(self, element: Element) -> Typed:
         type_ = NODE if element.kind == "vertex" else RELATIONSHIP
         held = self.held[element]
         column = self.builder.take(element, "element") if held.gathered else held.column
-        return Typed(exp.column(column), type_)
+        return Typed(column_of(column), type_)
 
     def property(self, element: Element, key: Name) -> Typed:
         type_ = self.scope.column_type(element, key)
@@ -117,9 +114,9 @@ class RelationColumns:
         held = {h.element: h for h in relation.names.values() if h.element is not None}
         return any(e in held and held[e].origin is None for e in self._refs)
 
-    def joins(self, relation: Relation) -> list[str]:
+    def joins(self, relation: Relation) -> list[Joined]:
         """The LEFT JOINs that give the relation what its elements were asked for."""
-        found: list[str] = []
+        found: list[Joined] = []
         known = {(h.column, h.element): h for h in relation.names.values() if h.element}
         for held in known.values():
             refs = self._refs.get(held.element) if held.element is not None else None
@@ -128,24 +125,24 @@ class RelationColumns:
                 found.append(self.join(held.column, held.origin, tuple(refs.values())))
         return found
 
-    def join_of(self, element: Element, column: str, origin: tuple[str, str]) -> str | None:
+    def join_of(self, element: Element, column: str, origin: tuple[str, str]) -> Joined | None:
         """The LEFT JOIN for one element; None where nothing was asked of it."""
         refs = self._refs.get(element)
         return self.join(column, origin, tuple(refs.values())) if refs else None
 
-    def join(self, column: str, origin: tuple[str, str], refs: tuple[ColumnRef, ...]) -> str:
+    def join(self, column: str, origin: tuple[str, str], refs: tuple[ColumnRef, ...]) -> Joined:
         name, key = self.builder.fresh("l"), self.builder.fresh("k")
         self.builder.steps.append(Looked(name, *origin, key, refs))
-        return f" LEFT JOIN {name} ON {column} = {key}"
+        return name, equal(column, key)
 
 
 def looked_up(
     builder: Builder, relation: Relation, columns: RelationColumns
-) -> tuple[Relation, str]:
+) -> tuple[Relation, exp.Expr]:
     """The relation (as a table, where that must be) and it behind FROM with all that its elements were asked for."""
     if columns.asked_of(relation):
         relation = builder.made(relation)
-    return relation, relation.from_ + "".join(columns.joins(relation))
+    return relation, left_joined(relation.from_, columns.joins(relation))
 
 
 # ---- the embeddings of one pattern ---------------------------------------------------------------

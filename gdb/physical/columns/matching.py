@@ -5,6 +5,20 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from gdb.base.sql import (
+    aliased,
+    binary,
+    call,
+    equal,
+    everything,
+    exp,
+    joined,
+    left_joined,
+    row_number,
+    select,
+    unequal,
+    value_of,
+)
 from gdb.errors import QueryError
 from gdb.executor.tail import ColumnRef
 from gdb.functions.types import INTEGER, NODE, RELATIONSHIP, Kind
@@ -38,6 +52,8 @@ from gdb.records import replace
 from gdb.storage.adjacency import Direction
 
 if TYPE_CHECKING:
+    from gdb.base.sql import Part as SqlPart
+    from gdb.base.sql import Rows
     from gdb.language.clauses import Match
 
 
@@ -233,10 +249,10 @@ class _Matching:
         number = builder.fresh("w") if self._counts(component, valued, bound) else None
         columns = {n: builder.fresh("x") for n in (asked if number is None else valued)}
         held = {
-            n: (relation.source, relation.names[n].column) for n in component.vertices if n in bound
+            n: (relation.table, relation.names[n].column) for n in component.vertices if n in bound
         }
         held |= {
-            n: (relation.source, relation.names[n].column) for n in component.edges if n in bound
+            n: (relation.table, relation.names[n].column) for n in component.edges if n in bound
         }
         table = builder.fresh("f")
         stored = {n: self._stored(n, fresh[n]) for n in names if n in fresh and n in columns}
@@ -301,7 +317,7 @@ class _Matching:
         names = self._held(relation, parts, fresh, owner)
         routes = self._routes({n: one for part in parts for n, one in part.lengths.items()})
         names |= {name: Held(one, INTEGER, measured="length") for name, (one, _) in routes.items()}
-        tests += [f"{owner[a].columns[a]} <> {owner[b].columns[b]}" for a, b in differing]
+        tests += [unequal(owner[a].columns[a], owner[b].columns[b]) for a, b in differing]
         asked = RelationColumns(self.builder, names)
         translator = ChainTranslator(self.builder, asked)
         tests += [translator.tested(c.expression) for c in conditions]
@@ -310,26 +326,25 @@ class _Matching:
         made = [self._with_looks(part, fresh, asked, owner) for part in parts]
         made = self._with_routes(made, routes)
         held = {n: relation.names.get(n, held) for n, held in names.items()}
-        before = f"(SELECT * FROM {relation.from_}{''.join(asked.joins(relation))})"
+        before = everything(left_joined(relation.from_, asked.joins(relation)))
         new = [n for n in names if n not in relation.names]
         mine = [c for n in new for c in (held[n].column, *held[n].stored.values())]
         weights = [part.number for part in parts if part.number is not None]
-        first = relation == UNIT
+        first = relation.source is None
         relation, every = self._weighed(relation, weights, mine)
-        where = " AND ".join(f"({test})" for test in tests) or "true"
         if self.clause.optional:
-            inside = made[0] if len(made) == 1 else f"(SELECT * FROM {', '.join(made)})"
-            source = f"{before} LEFT JOIN {inside} ON {where}"
-            return replace(relation, source=selected(every, source), names=held, table=False)
+            inside = made[0] if len(made) == 1 else everything(*made)
+            on = joined(exp.And, tests) if tests else value_of(True)
+            source = left_joined(before, [(inside, on)])
+            return replace(relation, source=selected(every, source), names=held)
         if first:
             if len(parts) == 1 and not tests and not asked.asks() and not routes:
                 relation = replace(UNIT, hidden=tuple(weights), weight=parts[0].number)
-                return replace(relation, source=parts[0].table, names=held, table=True)
+                return replace(relation, source=parts[0].table, names=held)
             sources = made
         else:
             sources = [before, *made]
-        source = selected(every, ", ".join(sources), tests)
-        return replace(relation, source=source, names=held, table=False)
+        return replace(relation, source=selected(every, *sources, where=tests), names=held)
 
     def _held(
         self,
@@ -356,35 +371,40 @@ class _Matching:
                     names[name] = Held(length, INTEGER, measured="size")
         return names
 
-    def _routes(self, lengths: Mapping[str, str]) -> dict[str, tuple[str, str]]:
+    def _routes(self, lengths: Mapping[str, str]) -> dict[str, tuple[str, exp.Expr]]:
         """A column for the length of each path that is asked for, and its SQL."""
-        found: dict[str, tuple[str, str]] = {}
+        found: dict[str, tuple[str, exp.Expr]] = {}
         for route in self.pattern.routes:
             if route.name in self.asked:
                 single = sum(edge not in lengths for edge in route.edges)
                 terms = [lengths[edge] for edge in route.edges if edge in lengths]
-                found[route.name] = self.builder.fresh("d"), " + ".join([*terms, str(single)])
+                length = binary(exp.Add, *terms, value_of(single))
+                found[route.name] = self.builder.fresh("d"), length
         return found
 
-    def _with_routes(self, made: list[str], routes: Mapping[str, tuple[str, str]]) -> list[str]:
+    def _with_routes(
+        self, made: list[Rows], routes: Mapping[str, tuple[str, exp.Expr]]
+    ) -> list[Rows]:
         if not routes:
             return made
-        columns = ", ".join(f"{sql} AS {column}" for column, sql in routes.values())
-        return [f"(SELECT *, {columns} FROM {', '.join(made)})"]
+        columns = [aliased(sql, column) for column, sql in routes.values()]
+        return [select([exp.Star(), *columns], *made)]
 
     def _weighed(
         self, relation: Relation, weights: Sequence[str], mine: Sequence[str]
-    ) -> tuple[Relation, list[str]]:
+    ) -> tuple[Relation, list[SqlPart]]:
         """The relation with the weights that numbers of embeddings give it, and all its columns, new ones among
         them."""
         if not weights:
             return relation, [*relation.columns, *mine]
-        factors = [f"coalesce({w}, 1)" for w in weights] if self.clause.optional else [*weights]
+        factors: list[SqlPart] = [*weights]
+        if self.clause.optional:
+            factors = [call("coalesce", weight, value_of(1)) for weight in weights]
         if relation.weight is not None:
             factors.append(relation.weight)
         product = self.builder.fresh("w")
         bare = relation.unweighted()
-        every = [*bare.columns, *mine, f"{' * '.join(factors)} AS {product}"]
+        every: list[SqlPart] = [*bare.columns, *mine, aliased(binary(exp.Mul, *factors), product)]
         return replace(bare, hidden=(*bare.hidden, product), weight=product), every
 
     def _with_looks(
@@ -393,23 +413,22 @@ class _Matching:
         fresh: dict[str, Element],
         asked: RelationColumns,
         owner: Mapping[str, Part],
-    ) -> str:
+    ) -> Rows:
         joins = [
             asked.join_of(element, part.columns[name], (part.table, part.columns[name]))
             for name, element in fresh.items()
             if owner.get(name) is part
         ]
-        found = "".join(join for join in joins if join is not None)
-        return f"(SELECT * FROM {part.table}{found})" if found else part.table
+        found = [join for join in joins if join is not None]
+        return everything(left_joined(part.table, found)) if found else part.table
 
     def _numbered_optional(self, relation: Relation, wanted: Collection[str]) -> Relation:
         """OPTIONAL MATCH with conditions that ask for patterns: matched as MATCH, and joined by the rows' numbers."""
         builder, number = self.builder, self.builder.fresh("n")
-        columns = [*relation.columns, f"row_number() OVER () AS {number}"]
+        columns: list[SqlPart] = [*relation.columns, aliased(row_number(), number)]
         counted = replace(
             relation,
             source=selected(columns, relation.from_),
-            table=False,
             hidden=(*relation.hidden, number),
         )
         counted = builder.made(counted)
@@ -422,28 +441,23 @@ class _Matching:
         other = builder.fresh("n")
         new = list(dict.fromkeys(new))
         weights = [] if found.weight is None else [found.weight]
-        rows = selected([f"{number} AS {other}", *new, *weights], found.from_)
+        rows = selected([aliased(number, other), *new, *weights], found.from_)
         kept = replace(relation, names=counted.names)
         kept, every = self._weighed(kept, weights, new)
-        source = f"{counted.source} LEFT JOIN ({rows}) ON {number} = {other}"
+        source = left_joined(counted.table, [(rows, equal(number, other))])
         names = {n: h for n, h in found.names.items() if n not in relation.names}
-        return replace(
-            kept,
-            source=selected(every, source),
-            names={**counted.names, **names},
-            table=False,
-        )
+        return replace(kept, source=selected(every, source), names={**counted.names, **names})
 
 
-def _owners(relation: Relation, parts: Sequence[Part]) -> tuple[dict[str, Part], list[str]]:
+def _owners(relation: Relation, parts: Sequence[Part]) -> tuple[dict[str, Part], list[exp.Expr]]:
     """The first table that has each element, and what makes the others agree with it and with the rows."""
     owner: dict[str, Part] = {}
-    tests: list[str] = []
+    tests: list[exp.Expr] = []
     for part in parts:
         for name, column in part.columns.items():
             if name in relation.names:
-                tests.append(f"{relation.names[name].column} = {column}")
+                tests.append(equal(relation.names[name].column, column))
             elif name in owner:
-                tests.append(f"{owner[name].columns[name]} = {column}")
+                tests.append(equal(owner[name].columns[name], column))
             owner.setdefault(name, part)
     return owner, tests

@@ -99,7 +99,7 @@ class Paths:
         """The tables. before : those of components. stored : what is taken from the store for new vertices."""
         for name in self.pattern.vertices:
             if name in relation.names:
-                self.places[name] = relation.source, relation.names[name].column
+                self.places[name] = relation.table, relation.names[name].column
         for part in before:
             for name, column in part.columns.items():
                 if name in self.pattern.vertices:

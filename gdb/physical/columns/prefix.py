@@ -99,8 +99,8 @@ def _ends(operators: Operators) -> list[int]:
     return found
 
 
-def begun(context: Context, found: Prefix, memory: int | None) -> Batches | None:
-    """The rows of the first operators; None where columns gave up, as they do at a division by zero.
+def begun(context: Context, found: Prefix, memory: int | None) -> Batches | GdbError:
+    """The rows of the first operators; the error where columns gave up, as they do at a division by zero.
 
     Raises
     ------
@@ -110,10 +110,9 @@ def begun(context: Context, found: Prefix, memory: int | None) -> Batches | None
 
     made = attempted(context, found.chain, memory)
     if isinstance(made, GdbError):
-        return None
-    answer = made.answer
-    names = tuple(output.name for output in answer.outputs)
-    return Batches(names, _batches(context, answer.outputs, answer.table))
+        return made
+    names = tuple(output.name for output in made.outputs)
+    return Batches(names, _batches(context, made.outputs, made.table))
 
 
 # ---- rows ----------------------------------------------------------------------------------------

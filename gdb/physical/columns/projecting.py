@@ -5,8 +5,20 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from gdb.base.sql import (
+    aliased,
+    call,
+    counted,
+    cut,
+    exp,
+    row_number,
+    rows_of,
+    select,
+    value_of,
+    way,
+)
 from gdb.functions.library import AGGREGATES
-from gdb.functions.types import SCALARS, Kind, written
+from gdb.functions.types import SCALARS, Kind
 from gdb.language.clauses import SortItem
 from gdb.language.mentions import asks
 from gdb.language.rebuild import rebuilt
@@ -19,6 +31,7 @@ from gdb.physical.columns.translate import ChainTranslator
 from gdb.records import replace
 
 if TYPE_CHECKING:
+    from gdb.base.sql import Part
     from gdb.language.columns import What
 
 MOST_LISTED = 500_000
@@ -42,20 +55,19 @@ def projected(builder: Builder, relation: Relation, operator: Project, demand: D
     asked = RelationColumns(builder, relation.names)
     translator = ChainTranslator(builder, asked)
     names: dict[str, Held] = {}
-    made: list[str] = []
+    made: list[Part] = []
     for column, expression in zip(columns, expressions, strict=True):
         held, sql = _held(translator, expression)
         kept = _stored(builder, relation, expression, column.name, demand)
         names[column.name] = replace(held, stored=kept)
-        made += [f"{sql} AS {held.column}", *kept.values()]
+        made += [aliased(sql, held.column), *kept.values()]
     relation, source = looked_up(builder, relation, asked)
     origins = {h.element: h.origin for h in relation.names.values() if h.element is not None}
     names = {
         n: h if h.element is None else replace(h, origin=origins.get(h.element))
         for n, h in names.items()
     }
-    sql = selected([*made, *relation.hidden], source)
-    return replace(relation, source=sql, table=False, names=names)
+    return replace(relation, source=selected([*made, *relation.hidden], source), names=names)
 
 
 def _passed_on(
@@ -102,7 +114,7 @@ def _answered(
     return asked.relation, answered
 
 
-def _held(translator: ChainTranslator, expression: Expression) -> tuple[Held, str]:
+def _held(translator: ChainTranslator, expression: Expression) -> tuple[Held, exp.Expr]:
     """What a name for an expression stands for, and its SQL."""
     builder, typed = translator.builder, translator.typed(expression)
     column = builder.fresh("e")
@@ -110,8 +122,8 @@ def _held(translator: ChainTranslator, expression: Expression) -> tuple[Held, st
         known = translator.names[expression.name] if isinstance(expression, Variable) else None
         if known is None or known.element is None:
             raise builder.refuse(expression.place, f"{typed.kind} of this kind is")
-        return Held(column, typed.type, known.element, known.origin), written(typed.sql)
-    return Held(column, typed.type), written(typed.sql)
+        return Held(column, typed.type, known.element, known.origin), typed.sql
+    return Held(column, typed.type), typed.sql
 
 
 # ---- groups --------------------------------------------------------------------------------------
@@ -133,37 +145,35 @@ def aggregated(
     columns = RelationColumns(builder, relation.names)
     translator = ChainTranslator(builder, columns)
     names: dict[str, Held] = {}
-    made: list[str] = []
-    carried: list[str] = []
+    made: list[Part] = []
+    carried: list[Part] = []
     for key, expression in zip(operator.keys, keys, strict=True):
         held, sql = _held(translator, expression)
         names[key.name] = held
-        made.append(f"{sql} AS {held.column}")
+        made.append(aliased(sql, held.column))
         if builder.alone:  # there will be nothing to look it up in
             taken = _stored(builder, relation, expression, key.name, demand)
             kept = {asked: builder.fresh("v") for asked in taken}
             names[key.name] = replace(held, stored=kept)
-            carried += [f"any_value({taken[asked]}) AS {kept[asked]}" for asked in kept]
+            carried += [aliased(call("any_value", taken[k]), kept[k]) for k in kept]
     if relation.weight is not None and not all(map(translator.weighs, calls)):
         relation = builder.expanded(relation)
-    for gathered, call in zip(operator.calls, calls, strict=True):
-        if builder.rows > MOST_LISTED and AGGREGATES[call.function.text.lower()].listed:
+    for gathered, of in zip(operator.calls, calls, strict=True):
+        if builder.rows > MOST_LISTED and AGGREGATES[of.function.text.lower()].listed:
             # DuckDB would make a list of them that no budget counts
-            raise builder.refuse(call.place, "an aggregate of so many values is")
-        typed = translator.aggregated(call, relation.order, relation.weight)
+            raise builder.refuse(of.place, "an aggregate of so many values is")
+        typed = translator.aggregated(of, relation.order, relation.weight)
         column = builder.fresh("a")
         names[gathered.name] = Held(column, typed.type)
-        made.append(f"{written(typed.sql)} AS {column}")
+        made.append(aliased(typed.sql, column))
     if not keys:  # aggregates of null alone leave none, and there is one row all the same
-        made.append(f"count(*) AS {builder.fresh('a')}")
+        made.append(aliased(counted(), builder.fresh("a")))
     relation, source = looked_up(builder, relation, columns)
     if translator.before:
-        source = f"(SELECT *, {', '.join(translator.before)} FROM {source})"
-    sql = f"SELECT {', '.join([*made, *carried])} FROM {source}"
-    if keys:
-        sql += f" GROUP BY {', '.join(str(k + 1) for k in range(len(keys)))}"
+        source = rows_of(select([exp.Star(), *translator.before], source))
+    groups = [value_of(k + 1) for k in range(len(keys))]
     builder.all_needed()
-    return Relation(sql, names)
+    return Relation(select([*made, *carried], source, group=groups), names)
 
 
 def distinct(builder: Builder, relation: Relation, operator: Distinct) -> Relation:
@@ -179,8 +189,7 @@ def distinct(builder: Builder, relation: Relation, operator: Distinct) -> Relati
     if not columns:
         raise builder.refuse(operator.place, "DISTINCT of nothing is")
     builder.all_needed()
-    unique = ", ".join(dict.fromkeys(columns))
-    return Relation(f"SELECT DISTINCT {unique} FROM {relation.from_}", names)
+    return Relation(selected(columns, relation.from_, distinct=True), names)
 
 
 # ---- order ---------------------------------------------------------------------------------------
@@ -191,39 +200,37 @@ def ordered(
 ) -> Relation:
     """The rows in their order, numbered. limit : what of them is left out at once. last : nothing behind asks for the
     order but the answer, and they need no numbers."""
-    cut = "" if limit is None else _cut(builder, limit)
-    relation = builder.expanded(relation) if cut else relation
+    relation = relation if limit is None else builder.expanded(relation)
     relation, keys = _answered(builder, relation, [item.expression for item in operator.keys])
     asked = RelationColumns(builder, relation.names)
     translator = ChainTranslator(builder, asked)
     sorts = [_sort(translator, key) for key in keys]
     relation, source = looked_up(builder, relation, asked)
     keyed = [builder.fresh("s") for _ in sorts]
-    inner = [f"{sql} AS {name}" for sql, name in zip(sorts, keyed, strict=True)]
-    ways = tuple(_way(sql, item) for sql, item in zip(keyed, operator.keys, strict=True))
+    inner = [aliased(sql, name) for sql, name in zip(sorts, keyed, strict=True)]
+    ways = tuple(_way(name, item) for name, item in zip(keyed, operator.keys, strict=True))
     rest = tuple(name for name in relation.hidden if name != relation.order)
     columns = [*replace(relation, hidden=rest).columns]
     names = relation.names
     sql = selected([*columns, *inner], source)
-    if cut:  # the order of a subquery is not promised, only which rows it has
-        sql = f"{sql} ORDER BY {', '.join(ways)}{cut}"
+    if limit is not None:  # the order of a subquery is not promised, only which rows it has
+        sql = cut(sql, ways, *cuts(builder, limit))
         names = {n: replace(held, origin=None) for n, held in names.items()}
     builder.all_needed()
-    relation = replace(relation, source=sql, table=False, names=names, order=None)
+    relation = replace(relation, source=sql, names=names, order=None)
     if last:
         return replace(relation, hidden=(*rest, *keyed), sorted=ways)
     number = builder.fresh("n")
-    numbered = f"row_number() OVER (ORDER BY {', '.join(ways)}) AS {number}"
-    sql = selected([*columns, numbered], f"({sql})")
+    sql = selected([*columns, aliased(row_number(ways), number)], sql)
     return replace(relation, source=sql, hidden=(*rest, number), order=number)
 
 
-def _way(sql: str, item: SortItem) -> str:
+def _way(name: str, item: SortItem) -> exp.Expr:
     first = item.descending if item.nulls_first is None else item.nulls_first
-    return f"{sql} {'DESC' if item.descending else 'ASC'} NULLS {'FIRST' if first else 'LAST'}"
+    return way(name, descending=item.descending, nulls_first=first)
 
 
-def _sort(translator: ChainTranslator, expression: Expression) -> str:
+def _sort(translator: ChainTranslator, expression: Expression) -> exp.Expr:
     builder, typed = translator.builder, translator.typed(expression)
     if typed.kind is Kind.NODE:
         element = rebuilt(expression, translator._resolved)
@@ -235,24 +242,18 @@ def _sort(translator: ChainTranslator, expression: Expression) -> str:
         typed = translator.columns.identity(element, expression.place)
     if not (typed.kind in SCALARS or typed.is_null):
         raise builder.refuse(expression.place, f"an order of {typed.kind} is")
-    return written(typed.sql)
+    return typed.sql
 
 
 def limited(builder: Builder, relation: Relation, operator: Limit) -> Relation:
     """The rows that SKIP and LIMIT leave. Of rows in no order any, and no more of them are matched than it takes."""
-    cut = _cut(builder, operator)
+    skip, limit = cuts(builder, operator)
     relation = builder.expanded(relation)
-    order = "" if relation.order is None else f" ORDER BY {relation.order}"
-    sql = f"{selected(relation.columns, relation.from_)}{order}{cut}"
+    order = () if relation.order is None else (way(relation.order),)
+    sql = cut(selected(relation.columns, relation.from_), order, skip, limit)
     names = {n: replace(held, origin=None) for n, held in relation.names.items()}
-    relation = replace(relation, source=sql, table=False, names=names)
-    _, limit = cuts(builder, operator)
+    relation = replace(relation, source=sql, names=names)
     if relation.order is None and limit is not None:
         return builder.limited(relation, limit)
     builder.all_needed()
     return relation
-
-
-def _cut(builder: Builder, operator: Limit) -> str:
-    skip, limit = cuts(builder, operator)
-    return ("" if limit is None else f" LIMIT {limit}") + (f" OFFSET {skip}" if skip else "")

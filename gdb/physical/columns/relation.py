@@ -8,16 +8,28 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 from typing import Literal as OneOf
 
+from gdb.base.sql import (
+    aliased,
+    call,
+    created,
+    exp,
+    parameter_of,
+    rows_of,
+    select,
+    value_of,
+    written,
+)
 from gdb.errors import NotSupported, TypeProblem
 from gdb.executor.tail import ColumnRef, Output
 from gdb.functions.types import Kind
 from gdb.language.columns import Parameters
 from gdb.language.report import problem
 from gdb.language.syntax import Literal, Parameter
-from gdb.physical.columns.steps import Few, Found, Made, Step
+from gdb.physical.columns.steps import CUT, Few, Found, Made, Ownership, Step
 from gdb.records import dataclass, field, replace
 
 if TYPE_CHECKING:
+    from gdb.base.sql import Part, Rows
     from gdb.executor.tail import Value
     from gdb.functions.types import Type
     from gdb.language.columns import What
@@ -50,28 +62,34 @@ class Held:
     gathered: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Relation:
     """Rows.
 
-    source : a table's name, or a SELECT. names : in the order in which they came. hidden : columns that every row
-        keeps through all clauses: numbers of rows. order : the one of them that says in which order the rows are.
+    source : a table's name, or a SELECT; None is one row without names. names : in the order in which they came.
+    hidden : columns that every row keeps through all clauses: numbers of rows. order : the one of them that says in
+        which order the rows are.
     sorted : how ORDER BY says it of others of them, where nothing behind asks for the order but the answer.
     weight : the one of them that says for how many equal rows a row stands, 1 or more; None where each is one.
     """
 
-    source: str
+    source: str | exp.Query | None
     names: Mapping[str, Held] = field(default_factory=dict)
-    table: bool = False
     hidden: tuple[str, ...] = ()
     order: str | None = None
     weight: str | None = None
-    sorted: tuple[str, ...] = ()
+    sorted: tuple[exp.Expr, ...] = ()
 
     @property
-    def from_(self) -> str:
+    def from_(self) -> exp.Expr:
         """As it stands behind FROM."""
-        return self.source if self.table else f"({self.source})"
+        return rows_of(selected(()) if self.source is None else self.source)
+
+    @property
+    def table(self) -> str:
+        """The name of the table that it is. Raises AssertionError: it is none, see `Builder.made`."""
+        assert isinstance(self.source, str)
+        return self.source
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -89,7 +107,7 @@ class Relation:
         return replace(self, hidden=hidden, weight=None)
 
 
-UNIT = Relation("SELECT 1 AS one")
+UNIT = Relation(None)
 """One row without names."""
 
 
@@ -102,6 +120,7 @@ class Builder:
     rows : the integers of the longest range() that UNWIND makes rows of.
     reached : the place of the operator that is compiled now.
     partly : what is compiled now makes rows of rows, so that some make some; not what asks whether there is none.
+    ownership : which steps are of which operator, where the plan is asked for.
     """
 
     def __init__(self, scope: Scope, context: Context | None) -> None:
@@ -111,10 +130,14 @@ class Builder:
         self.parameters = Parameters()
         self.taken: dict[tuple[Element, What, str | None], ColumnRef] = {}
         self.steps: list[Step] = []
+        self._queries: dict[str, exp.Query] = {}  # of the tables that are made
         self.whole, self.partly = 0, True
         self.reached = self.rows = 0
         self.growing = 0  # how many of its parts make strings longer than what they are made of
         self._count = 0
+        self.ownership: Ownership | None = None
+        if context is not None and context.shown:
+            self.ownership = Ownership(apart=context.meter is not None)
 
     @property
     def context(self) -> Context:
@@ -154,17 +177,22 @@ class Builder:
 
     def made(self, relation: Relation, what: str = "") -> Relation:
         """The relation as a table."""
-        if relation.table:
+        if isinstance(relation.source, str):
             return relation
-        name = self.fresh("r")
-        columns = relation.columns
-        sql = f"SELECT {', '.join(columns) or '1 AS one'} FROM ({relation.source})"
-        self.steps.append(Made(name, sql, self.used(sql), what, self.partly))
+        name = self.table("r", selected(relation.columns, relation.from_), what, part=self.partly)
         names = {
             n: held if held.element is None else replace(held, origin=(name, held.column))
             for n, held in relation.names.items()
         }
-        return replace(relation, source=name, table=True, names=names)
+        return replace(relation, source=name, names=names)
+
+    def table(self, letter: str, query: exp.Query, what: str, *, part: bool = False) -> str:
+        """A new table, of what a SELECT gives. what, part : as `Made`."""
+        name = self.fresh(letter)
+        sql = written(created(name, query))
+        self._queries[name] = query
+        self.steps.append(Made(name, sql, self.used(sql), what, part))
+        return name
 
     @contextmanager
     def asking(self) -> Iterator[None]:
@@ -185,28 +213,39 @@ class Builder:
             return relation
         with self.asking():
             relation = self.made(relation, f"at most {enough:,} rows")
-        self.steps[self.whole :] = [Few(tuple(self.steps[self.whole :]), enough)]
+        steps = [self._cut(s) if isinstance(s, Made) else s for s in self.steps[self.whole :]]
+        self.steps[self.whole :] = [Few(tuple(steps), enough)]
         self.all_needed()
         return relation
+
+    def _cut(self, step: Made) -> Made:
+        """With the statement of the first rows alone, where it makes a part."""
+        if not step.part:
+            return step
+        few = select([exp.Star()], self._queries[step.name], limit=parameter_of(CUT))
+        return replace(step, cut=written(created(step.name, few)))
 
     def expanded(self, relation: Relation) -> Relation:
         """The relation with a row for each row, for what takes no weights."""
         if relation.weight is None:
             return relation
         found = relation.unweighted()
-        every = [*found.columns, f"unnest(range({relation.weight})) AS {self.fresh('n')}"]
-        inner = f"({selected(every, relation.from_)})"
-        return replace(found, source=selected(found.columns, inner), table=False)
+        each = aliased(call("unnest", call("range", relation.weight)), self.fresh("n"))
+        inner = selected([*found.columns, each], relation.from_)
+        return replace(found, source=selected(found.columns, inner))
 
     def refuse(self, place: Place, what: str) -> NotSupported:
         """Why a part of the query is not for columns."""
         return problem(NotSupported, self.text, place, f"{what} not covered over columns.")
 
 
-def selected(columns: Sequence[str], source: str, where: Sequence[str] = ()) -> str:
-    """A SELECT."""
-    sql = f"SELECT {', '.join(dict.fromkeys(columns)) or '1 AS one'} FROM {source}"
-    return f"{sql} WHERE {' AND '.join(f'({part})' for part in where)}" if where else sql
+def selected(
+    columns: Sequence[Part], *rows: Rows, where: Sequence[exp.Expr] = (), distinct: bool = False
+) -> exp.Query:
+    """A SELECT of the columns, each once."""
+    once = {one if isinstance(one, str) else id(one): one for one in columns}
+    every = [*once.values()] or [aliased(value_of(1), "one")]
+    return select(every, *rows, where=where, distinct=distinct)
 
 
 # ---- SKIP and LIMIT ------------------------------------------------------------------------------

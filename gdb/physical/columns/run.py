@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import math
-import time
+from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -26,11 +26,11 @@ from gdb.executor.relational import Session
 from gdb.executor.tail import ColumnRef, TailResult, gather, with_durations
 from gdb.physical import counting
 from gdb.physical.columns.seek import holders
-from gdb.physical.columns.steps import Chain, Few, Found, Looked, Made, Step, Walked
+from gdb.physical.columns.steps import CUT, Chain, Few, Found, Looked, Made, Step, Walked
 from gdb.physical.columns.walked import Members, walked
+from gdb.physical.meter import ANSWER, Figures, Meter
 from gdb.physical.row_graph import started
 from gdb.physical.rows.component import question
-from gdb.records import dataclass, field
 
 if TYPE_CHECKING:
     from gdb.executor.arrow import Array
@@ -46,18 +46,10 @@ FIRST, TIMES_MORE = 512, 8
 """Where LIMIT is to be filled, the rows of each part that are found at first, and how many times more after that."""
 
 
-@dataclass(slots=True)
-class Ran:
-    """The answer. lines : what each step did, for PROFILE."""
+def ran(context: Context, chain: Chain, memory: int | None) -> TailResult:
+    """Run a chain. Where the context has a meter, each step is measured.
 
-    answer: TailResult
-    lines: list[str] = field(default_factory=list)
-
-
-def ran(context: Context, chain: Chain, memory: int | None, profile: bool = False) -> Ran:
-    """Run a chain.
-
-    memory : bytes for DuckDB before it spills. profile : whether rows are counted for `Ran.lines`.
+    memory : bytes for DuckDB before it spills.
 
     Raises
     ------
@@ -66,19 +58,42 @@ def ran(context: Context, chain: Chain, memory: int | None, profile: bool = Fals
     Cancelled, QueryTimeout, OutOfBudget, DeviceError.
     """
     with Session(memory, context.allowance.cancel, context.allowance.deadline) as session:
-        run = _Run(context, session, [] if profile else None)
+        run = _Run(context, session)
         for step in chain.steps:
             run.step(step)
         context.pulse()
-        begin = time.monotonic()
+        table = answered(session, chain, context.meter)
+    return TailResult(chain.outputs, with_durations(table, chain.outputs))
+
+
+def answered(session: Session, chain: Chain, meter: Meter | None) -> Array:
+    """The last SELECT of a chain whose steps have run, and the rows of its operators."""
+    if meter is None or chain.ownership is None:
+        return session.answer(chain.sql, chain.parameters)
+    own = meter.step(ANSWER)
+    with meter.during(own):
         table = session.answer(chain.sql, chain.parameters)
-        run.tell(f"answer: {len(table):,} rows", begin)
-    return Ran(TailResult(chain.outputs, with_durations(table, chain.outputs)), run.lines or [])
+    own.rows = len(table)
+    for operator, name, weight in chain.ownership.tables:
+        many = session.count(name) if weight is None else session.weight(name, weight)
+        meter.operators.setdefault(operator, Figures()).rows = many
+    return table
 
 
-def attempted(
-    context: Context, chain: Chain, memory: int | None, profile: bool = False
-) -> Ran | GdbError:
+def over_embeddings(relation: Array, chain: Chain, session: Session, meter: Meter) -> TailResult:
+    """Run the chain of one pattern's tail (`gdb.physical.tail.by_operator`), each step measured.
+
+    relation : the embeddings. Raises as `ran`.
+    """
+    session.taken("embeddings", relation)
+    for step in chain.steps:
+        assert isinstance(step, Made)
+        metered(meter, session, step, partial(session.run, step.sql, step.parameters))
+    table = answered(session, chain, meter)
+    return TailResult(chain.outputs, with_durations(table, chain.outputs))
+
+
+def attempted(context: Context, chain: Chain, memory: int | None) -> TailResult | GdbError:
     """As `ran`; an error that a run over rows is to decide is given back, not raised.
 
     Raises
@@ -86,7 +101,7 @@ def attempted(
     GdbError : Cancelled, QueryTimeout, OutOfBudget, DeviceError, CountOverflow, which rows would not mend.
     """
     try:
-        return ran(context, chain, memory, profile)
+        return ran(context, chain, memory)
     except (Cancelled, QueryTimeout, OutOfBudget, DeviceError, CountOverflow):
         raise
     except GdbError as error:
@@ -94,27 +109,36 @@ def attempted(
         return error
 
 
-def _shown(step: Made | Found | Walked | Looked) -> str:
-    if isinstance(step, Looked):
-        keys = ", ".join(ref.key or ref.what for ref in step.columns)
-        return f"look up {keys} of {step.table}"
-    return step.what or "rows kept"
+def metered(meter: Meter, session: Session, step: Step, run: Callable[[], None]) -> None:
+    """Run a step, and note its rows, its time and the bytes that DuckDB holds more after it."""
+    own, held = meter.step(step.name), session.held()
+    with meter.during(own):
+        run()
+    own.rows = session.count(step.name)
+    own.hold(max(session.held() - held, 0) or None)
 
 
 class _Run:
-    def __init__(self, context: Context, session: Session, lines: list[str] | None) -> None:
-        self.context, self.session, self.lines = context, session, lines
+    def __init__(self, context: Context, session: Session) -> None:
+        self.context, self.session = context, session
         self.snapshot = context.graph.snapshot
         self._known: dict[tuple[str, tuple[str, ...]], list[I64]] = {}
 
     def step(self, step: Step, most: int | None = None) -> None:
         """Run a step. most : rows that suffice of a part."""
         self.context.pulse()
-        begin = time.monotonic()
+        meter = self.context.meter
+        if meter is None or isinstance(step, Few):
+            self._step(step, most)
+        else:
+            metered(meter, self.session, step, lambda: self._step(step, most))
+
+    def _step(self, step: Step, most: int | None) -> None:
         match step:
-            case Made(sql=sql):
-                cut = f"SELECT * FROM ({sql}) LIMIT {most}" if most is not None else sql
-                self.session.table(step.name, cut, step.parameters)
+            case Made() if most is not None:
+                self.session.run(step.cut, {**step.parameters, CUT: most})
+            case Made():
+                self.session.run(step.sql, step.parameters)
             case Found():
                 self.find(step, most)
             case Walked():
@@ -124,14 +148,6 @@ class _Run:
                 self.look(step)
             case Few():
                 self._few(step)
-                return
-        if self.lines is not None:
-            self.tell(f"{step.name}: {_shown(step)}, {self.session.count(step.name):,} rows", begin)
-
-    def tell(self, what: str, begin: float) -> None:
-        """A line for PROFILE."""
-        if self.lines is not None:
-            self.lines.append(f"{what}, {(time.monotonic() - begin) * 1e3:.1f} ms")
 
     def _few(self, few: Few) -> None:
         most, whole = max(FIRST, 2 * few.enough), False

@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from gdb.base.sql import aliased, is_there, select
 from gdb.errors import QueryError
-from gdb.functions.types import Kind, written
+from gdb.functions.types import Kind
 from gdb.physical.columns.looked_columns import RelationColumns, looked_up
-from gdb.physical.columns.relation import UNIT, Builder, Relation
-from gdb.physical.columns.steps import Made, Sought
+from gdb.physical.columns.relation import Builder, Relation
+from gdb.physical.columns.steps import Sought
 from gdb.physical.columns.translate import ChainTranslator
 from gdb.physical.rows.seek import Equality, equality
 from gdb.records import replace
@@ -40,7 +41,7 @@ def sought(
 ) -> tuple[Relation, dict[str, Sought]]:
     """The relation, as a table where anything is sought, and the new vertices that it names by a value, one value each:
     by the id where one does."""
-    if relation == UNIT:
+    if relation.source is None:
         return relation, {}
     vertices = [name for name, element in fresh.items() if element.kind == "vertex"]
     reach = {*relation.names, *fresh}
@@ -74,12 +75,10 @@ def _values(builder: Builder, relation: Relation, one: Equality) -> str | None:
         return None
     if typed.type.kind not in _PLAIN:
         return None
-    sql = written(typed.sql)
     _, source = looked_up(builder, relation, columns)
-    name = builder.fresh("s")
-    text = f"SELECT DISTINCT {sql} AS v FROM {source} WHERE {sql} IS NOT NULL"
-    builder.steps.append(Made(name, text, builder.used(text), "values that are looked up"))
-    return name
+    there = [is_there(typed.sql)]
+    query = select([aliased(typed.sql, "v")], source, where=there, distinct=True)
+    return builder.table("s", query, "values that are looked up")
 
 
 def holders(session: Session, snapshot: Snapshot, asked: Sought) -> I64 | None:

@@ -14,15 +14,21 @@ if TYPE_CHECKING:
     from gdb.physical.rows.pattern import Component, Condition, Edge, Pattern
 
 
+CUT = "most"
+"""The parameter of how many rows are made at most."""
+
+
 @dataclass(frozen=True, slots=True)
 class Made:
-    """A relation becomes a table. what : a message for PROFILE, what the rows are. part : as `Found`."""
+    """A relation becomes a table. sql : the statement that makes it. what : a message for PROFILE, what the rows are.
+    part : as `Found`. cut : the statement that makes no more than `CUT` of its rows; "" where none is run."""
 
     name: str
     sql: str
     parameters: Mapping[str, Value] = field(default_factory=dict, compare=False)
     what: str = ""
     part: bool = False
+    cut: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,10 +164,30 @@ class Few:
 Step: TypeAlias = Made | Found | Walked | Looked | Few
 
 
+@dataclass(slots=True)
+class Ownership:
+    """Which operator each step is of, for EXPLAIN and PROFILE; operators by `id`.
+
+    apart : whether each operator makes a table of its own, so that it can be measured; else DuckDB runs several as one
+        statement.
+    owners : of steps, by name. tables : the table of each operator's rows, and the column of how many rows each row of
+        it stands for, None for one.
+    """
+
+    apart: bool = False
+    owners: dict[str, int] = field(default_factory=dict)
+    tables: list[tuple[int, str, str | None]] = field(default_factory=list)
+
+    def own(self, steps: Sequence[Step], operator: object) -> None:
+        """The steps that nothing owns are the operator's."""
+        for step in _flat(steps):
+            self.owners.setdefault(step.name, id(operator))
+
+
 @dataclass(frozen=True, slots=True)
 class Chain:
     """A compiled query. sql : the last SELECT, which gives o0, o1, ... types : of these.
-    warnings : of names that the store has not."""
+    warnings : of names that the store has not. ownership : where its plan is asked for."""
 
     steps: tuple[Step, ...]
     sql: str
@@ -169,24 +195,15 @@ class Chain:
     outputs: tuple[Output, ...]
     warnings: tuple[str, ...] = ()
     types: tuple[Type, ...] = ()
+    ownership: Ownership | None = None
 
-    @property
-    def matched(self) -> list[Found]:
-        """The patterns."""
-        return [step for step in _flat(self.steps) if isinstance(step, Found)]
-
-    @property
-    def walked(self) -> list[Walked]:
-        """The relationships of variable length."""
-        return [step for step in _flat(self.steps) if isinstance(step, Walked)]
-
-    @property
-    def looked(self) -> list[Looked]:
-        """What is looked up."""
-        return [step for step in _flat(self.steps) if isinstance(step, Looked)]
+    def owned(self, operator: object) -> list[Made | Found | Walked | Looked]:
+        """The steps of an operator."""
+        of = {} if self.ownership is None else self.ownership.owners
+        return [step for step in _flat(self.steps) if of.get(step.name) == id(operator)]
 
 
-def _flat(steps: Sequence[Step]) -> Iterator[Step]:
+def _flat(steps: Sequence[Step]) -> Iterator[Made | Found | Walked | Looked]:
     for step in steps:
         if isinstance(step, Few):
             yield from _flat(step.steps)

@@ -4,23 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from gdb.base.sql import call, cast, column_of, exp, is_null, negated, way
 from gdb.base.values.numbers import integers
 from gdb.base.values.problems import ValueProblem
-from gdb.functions.nodes import exp
 from gdb.functions.of_values import LONGEST_LIST
 from gdb.functions.pieces import number, or_nothing
-from gdb.functions.types import (
-    INTEGER,
-    NULL,
-    Kind,
-    Type,
-    Typed,
-    call,
-    cast,
-    is_null,
-    negated,
-    written,
-)
+from gdb.functions.types import INTEGER, NULL, Kind, Type, Typed
 from gdb.language.rebuild import rebuilt
 from gdb.language.refusals import refused
 from gdb.language.syntax import (
@@ -67,7 +56,7 @@ class ChainTranslator(Translator):
     def __init__(self, builder: Builder, columns: RelationColumns) -> None:
         self.builder, self.names = builder, columns.names
         typed = {
-            name: Typed(exp.Null() if held.type == NULL else exp.column(held.column), held.type)
+            name: Typed(exp.Null() if held.type == NULL else column_of(held.column), held.type)
             for name, held in columns.names.items()
         }
         super().__init__(builder.scope, columns, builder.parameters, typed)
@@ -92,9 +81,9 @@ class ChainTranslator(Translator):
         if self.builder.growing > MOST_GROWING:
             raise self.builder.refuse(place, "a query that joins and replaces so often is")
 
-    def tested(self, expression: Expression) -> str:
+    def tested(self, expression: Expression) -> exp.Expr:
         """The SQL of a condition."""
-        return written(self.condition(self._prepared(expression)))
+        return self.condition(self._prepared(expression))
 
     def _prepared(self, expression: Expression) -> Expression:
         """The expression with elements for names. What no columns have is refused before its names are looked for."""
@@ -165,7 +154,7 @@ class ChainTranslator(Translator):
 
 def _weighted(name: str, argument: Typed | None, weight: str) -> Typed:
     """count() or sum() of rows that stand for `weight` each."""
-    times: exp.Expr = exp.column(weight)
+    times: exp.Expr = column_of(weight)
     if argument is not None and argument.is_null:
         return Typed(number(0), INTEGER)
     if argument is not None and name == "sum":
@@ -179,7 +168,7 @@ def _weighted(name: str, argument: Typed | None, weight: str) -> Typed:
 
 def _ordered(argument: Typed, type_: Type, order: str) -> Typed:
     """collect() in the order of a column."""
-    by = exp.Order(this=argument.sql, expressions=[exp.Ordered(this=exp.column(order))])
+    by = exp.Order(this=argument.sql, expressions=[way(order)])
     there = exp.Where(this=negated(is_null(argument.sql.copy())))
     gathered = exp.Filter(this=call("list", by), expression=there)
     return Typed(call("coalesce", gathered, or_nothing(type_)), type_)

@@ -57,6 +57,7 @@ def matched(
     later: Sequence[Condition] = (),
     together: Sequence[U32] = (),
     most: int | None = None,
+    wanted: Collection[str] | None = None,
 ) -> Table:
     """All embeddings of a component, or at most so many.
 
@@ -64,9 +65,11 @@ def matched(
     later : conditions that are tested on the embeddings; they tell apart what a symmetry would join.
     bound_vertices, bound_edges : what an element may be, ascending and distinct, where the rows say so.
     together : what the rows bind these vertices to, u32[rows] each; embeddings that are of no row may be left out.
+    wanted : the edges whose ids are asked for, None for all.
     """
     run = _Run(context, pattern, component)
-    return run.table(conditions, bound_vertices, bound_edges, later, together, most)
+    edges = [e for e in component.edges if wanted is None or e in wanted]
+    return run.table(conditions, bound_vertices, bound_edges, later, together, most, edges)
 
 
 def pushable(
@@ -108,11 +111,13 @@ def question(
     bound_vertices: Mapping[str, U32],
     bound_edges: Mapping[str, I64],
     wanted: Collection[str] = (),
+    sure: bool = True,
 ) -> tuple[QueryGraph, tuple[Condition, ...]]:
     """What `matched` asks the executors, vertices and edges in the component's order, and the conditions that are not
-    in it. wanted : the edges whose ids are asked for."""
+    in it. wanted : the edges whose ids are asked for. sure : comparisons are in it, however few candidates there are.
+    """
     run = _Run(context, pattern, component)
-    return run.graph(conditions, bound_vertices, bound_edges, wanted=wanted, sure=True)
+    return run.graph(conditions, bound_vertices, bound_edges, wanted=wanted, sure=sure)
 
 
 def admitted_edges(
@@ -241,11 +246,11 @@ class _Run:
         later: Sequence[Condition],
         together: Sequence[U32],
         most: int | None,
+        wanted: Sequence[str],
     ) -> Table:
-        wanted = self.component.edges
         graph, left = self.graph(conditions, bound_vertices, bound_edges, later, wanted)
         bound = [self.component.vertices.index(name) for name in bound_vertices]
-        return self._rows(graph, left, bound, together, most)
+        return self._rows(graph, left, bound, together, most, wanted)
 
     def graph(
         self,
@@ -354,8 +359,10 @@ class _Run:
         bound: Sequence[int],
         together: Sequence[U32],
         most: int | None,
+        names: Sequence[str],
     ) -> Table:
-        vertices, edges = range(len(graph.vertices)), range(len(graph.edges))
+        vertices = range(len(graph.vertices))
+        edges = [self.component.edges.index(name) for name in names]
 
         def make(some: Embeddings) -> tuple[list[U32], list[I64], int]:
             kept = [some.vertex(k).copy() for k in vertices]
@@ -372,7 +379,7 @@ class _Run:
             },
             {
                 name: np.concatenate([part[1][k] for part in found.parts])
-                for k, name in enumerate(self.component.edges)
+                for k, name in enumerate(names)
             },
             sum(part[2] for part in found.parts),
             tuple(left),

@@ -18,22 +18,10 @@ if TYPE_CHECKING:
     from gdb.language.clauses import Match
     from gdb.language.procedures import Procedure
     from gdb.physical.evaluator import Evaluator
+    from gdb.physical.meter import Meter
     from gdb.physical.rows.graph import Graph
     from gdb.physical.rows.pattern import Pattern
     from gdb.query_graph import MatchMode
-
-
-@dataclass(slots=True)
-class Spent:
-    """What an operator made, of all times that it ran.
-
-    begin : seconds before its first rows, in which one that writes takes all before it. seconds : until it gave them
-    all, with those of the operators before it.
-    """
-
-    rows: int = 0
-    begin: float = 0.0
-    seconds: float = 0.0
 
 
 @dataclass(slots=True)
@@ -44,7 +32,8 @@ class Context:
     options : how patterns are run. embeddings : how many they had. handled : rows that went into clauses.
     import_root : the folder in which files that are read must lie, None for any.
     procedures : what CALL finds, by name. allowance : what the run may still take.
-    spent : of operators, by id, where that is asked for. kept : what is known of them from earlier runs.
+    shown : whether its plan is asked for, by EXPLAIN or PROFILE. meter : what measures it, under PROFILE.
+    kept : what is known of its operators from earlier runs.
     """
 
     text: str
@@ -59,7 +48,8 @@ class Context:
     handled: int = 0
     import_root: Path | None = None
     procedures: Mapping[str, Procedure] = field(default_factory=dict)
-    spent: dict[int, Spent] | None = None
+    shown: bool = False
+    meter: Meter | None = None
     kept: KeptPatterns = field(default_factory=KeptPatterns)
     _numbers: int = 0
     _patterns: dict[int, tuple[Match, Pattern]] = field(default_factory=dict)

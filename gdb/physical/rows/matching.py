@@ -275,6 +275,7 @@ class _Matching:
                 [c for c in self.waiting if c not in own],
                 [*vids.values()],
                 None if self.few is None else self.few.most,
+                {*eids, *self._asked_edges(component)},
             )
             if not vids and not eids:
                 self.unbound[component] = found
@@ -300,12 +301,13 @@ class _Matching:
         """The elements of a component that rows get: not those that they have, nor relationships that nothing can
         mention any more."""
         names = [name for name in component.vertices if name not in self.bound]
+        return names + self._asked_edges(component)
+
+    def _asked_edges(self, component: Component) -> list[str]:
         edges = [name for name in component.edges if name not in self.bound]
-        if not self.whole and not self.checks_edges:
-            mentioned = {name for condition in self.waiting for name in condition.names}
-            mentioned |= {name for route in self.pattern.routes for name in route.edges}
-            edges = [name for name in edges if not is_hidden(name) or name in mentioned]
-        return names + edges
+        if self.whole or self.checks_edges:
+            return edges
+        return asked_edges(self.pattern, edges, self.waiting)
 
     def _built(
         self, found: Table, table: list[Numbered], at: I64, of: I64, names: Sequence[str]
@@ -352,7 +354,7 @@ class _Matching:
                 [(0, {})],
                 np.zeros_like(every),
                 every,
-                [*component.vertices, *component.edges],
+                [*found.vertices, *found.edges],
             )
             inner = [codes.setdefault(group_key(left(row)), len(codes)) for _, row in mine]
             outer = [codes.setdefault(group_key(right(row)), len(codes)) for _, row in table]
@@ -391,6 +393,13 @@ class _Matching:
                 return False
             seen |= own
         return True
+
+
+def asked_edges(pattern: Pattern, edges: Iterable[str], waiting: Iterable[Condition]) -> list[str]:
+    """Those of some relationships that have a name, are in a path, or are mentioned by conditions that wait."""
+    mentioned = {name for condition in waiting for name in condition.names}
+    mentioned |= {name for route in pattern.routes for name in route.edges}
+    return [name for name in edges if not is_hidden(name) or name in mentioned]
 
 
 def _pieces(at: I64, of: I64, chunk: int) -> Iterator[tuple[I64, I64]]:

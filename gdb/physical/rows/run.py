@@ -66,7 +66,6 @@ from gdb.physical.rows.batches import (
     held,
     regrouped,
 )
-from gdb.physical.rows.context import Spent
 from gdb.physical.rows.limiting import stops
 from gdb.physical.rows.pattern import Pattern, pattern_of, shown, visible
 from gdb.physical.rows.subqueries import Prepared
@@ -284,14 +283,13 @@ class Runner:
         it."""
         names = names_after(operator, rows.names)
         before = Batches(rows.names, self._counted(rows.parts))
-        spent = self.context.spent
-        if spent is None:
+        meter = self.context.meter
+        if meter is None:
             return Batches(names, self._parts(operator, before, few, after))
-        own = spent.setdefault(id(operator), Spent())
-        begin = time.perf_counter()
-        parts = self._parts(operator, before, few, after)
-        own.begin += time.perf_counter() - begin
-        return Batches(names, _timed(parts, own))
+        own = meter.operator(operator)
+        with meter.during(own):
+            parts = self._parts(operator, before, few, after)
+        return Batches(names, meter.parts(iter(parts), own))
 
     def _parts(
         self, operator: Operator, rows: Batches, few: Few | None, after: Operator | None
@@ -429,17 +427,6 @@ class Runner:
             inner = self._operator(one, inner)
         for _ in inner.parts:
             pass
-
-
-def _timed(parts: Parts, own: Spent) -> Parts:
-    while True:
-        begin = time.perf_counter()
-        part = next(parts, None)
-        own.seconds += time.perf_counter() - begin
-        if part is None:
-            return
-        own.rows += len(part)
-        yield part
 
 
 def _called(found: Batches, row: Row, missing: Row | None) -> Iterator[Row]:

@@ -13,6 +13,10 @@ from tests.unit.executor.small_snapshot import small_snapshot
 BOTH = (1, 0)  # out of order on purpose: what passes is ascending all the same
 
 
+def asked(condition: str) -> str:
+    return f"SELECT element FROM elements WHERE {condition}"
+
+
 @pytest.mark.parametrize(
     ("keys", "condition", "parameters", "vids"),
     [
@@ -31,19 +35,21 @@ BOTH = (1, 0)  # out of order on purpose: what passes is ascending all the same
 def test_vertices(
     keys: dict[str, str], condition: str, parameters: dict[str, Value], vids: list[int]
 ) -> None:
-    found = matching_vertices(small_snapshot(), BOTH, keys, condition, parameters)
+    found = matching_vertices(small_snapshot(), BOTH, keys, asked(condition), parameters)
     assert found.dtype == np.uint32
     assert found.tolist() == vids
 
 
 def test_an_integer_key_counts_as_float_where_another_group_has_floats() -> None:
     """10 / 4 is 2 for integers and 2.5 for floats; one key has one arithmetic."""
-    found = matching_vertices(small_snapshot(), BOTH, {"x": "age"}, "typeof(x) = 'DOUBLE'", {})
+    found = matching_vertices(
+        small_snapshot(), BOTH, {"x": "age"}, asked("typeof(x) = 'DOUBLE'"), {}
+    )
     assert found.tolist() == [0, 1, 2, 3, 4, 5]
 
 
 def test_no_groups_give_no_vertices() -> None:
-    assert matching_vertices(small_snapshot(), (), {"x": "age"}, "x > 1", {}).tolist() == []
+    assert matching_vertices(small_snapshot(), (), {"x": "age"}, asked("x > 1"), {}).tolist() == []
 
 
 @pytest.mark.parametrize(
@@ -56,11 +62,11 @@ def test_no_groups_give_no_vertices() -> None:
     ],
 )
 def test_edges(types: tuple[str, ...], condition: str, eids: list[int]) -> None:
-    found = matching_edges(small_snapshot(), types, {"x": "since"}, condition, {})
+    found = matching_edges(small_snapshot(), types, {"x": "since"}, asked(condition), {})
     assert found.dtype == np.int64
     assert found.tolist() == eids
 
 
 def test_no_types_are_all_types_and_must_agree_on_the_kind() -> None:
     with pytest.raises(TypeProblem, match="since"):
-        matching_edges(small_snapshot(), (), {"x": "since"}, "x = 1", {})
+        matching_edges(small_snapshot(), (), {"x": "since"}, asked("x = 1"), {})

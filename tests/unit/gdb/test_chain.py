@@ -14,9 +14,9 @@ import pytest
 import gdb
 import gdb.physical.columns.run
 from gdb import Database, errors
+from gdb.executor.tail import TailResult
 from gdb.logical import rewrites
 from gdb.physical import counting
-from gdb.physical.columns.run import Ran
 from gdb.run import by_operators
 from tests.chain_queries import Expressions, Queries, graph_queries, normal
 from tests.counting_queries import Counts
@@ -35,9 +35,9 @@ class Ways:
         self.db, self.patch = db, monkeypatch
         monkeypatch.setattr(rewrites, "REWRITES", ())  # which make one pattern of clauses
         self.ran, self.failed = 0, list[errors.GdbError]()
-        run: Callable[..., Ran] = gdb.physical.columns.run.ran
+        run: Callable[..., TailResult] = gdb.physical.columns.run.ran
 
-        def seen(*given: object) -> Ran:
+        def seen(*given: object) -> TailResult:
             try:
                 found = run(*given)
             except errors.GdbError as error:
@@ -271,7 +271,7 @@ def test_explain_and_profile(ways: Ways) -> None:
         "operator by operator, over columns (DuckDB): it is more than one pattern"
     )
     lines = [line for (line,) in ways.columns("PROFILE " + text)]
-    assert any("match a, b, 2 rows" in str(line) for line in lines), lines
+    assert any("match a, b: listed   =2 rows, " in str(line) for line in lines), lines
     ways.patch.setattr(by_operators, "WAY", None)
     ways.patch.setattr(by_operators, "SMALL", 1000)
     assert "the graph is small" in ways.db.explain(text).splitlines()[0]

@@ -5,12 +5,14 @@ from __future__ import annotations
 import gzip
 from pathlib import Path
 
+import duckdb
 import pytest
 
 import gdb
+from gdb.base.sql import call, written
 from gdb.errors import ImportFailed
 from gdb.repl import loading
-from gdb.storage.importer import FileReport
+from gdb.storage.importer import FileReport, statements
 
 
 @pytest.fixture
@@ -153,3 +155,12 @@ def test_patterns_stay_in_the_import_root(folder: Path) -> None:
         for given in ("*.csv", "root/../*.csv", "root/a.csv,p1.csv", "/et*/passwd"):
             with pytest.raises(ImportFailed, match="lies outside"):
                 db.load(nodes=given)
+
+
+def test_more_columns_of_texts_than_duckdb_nests_expressions() -> None:
+    connection = duckdb.connect()
+    connection.execute(
+        "CREATE TABLE t AS SELECT * FROM (VALUES (1, 'a'), (2, 'bc')) AS t(record, c0)"
+    )
+    asked = statements.sizes(8, [call("strlen", "c0")] * 1_500)
+    assert connection.execute(written(asked)).fetchall() == [(0, 2, 4_500)]

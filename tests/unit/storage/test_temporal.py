@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from gdb.base.sql import written
 from gdb.errors import CorruptStore, StoreVersionError
 from gdb.storage import manifest, temporal
 from gdb.storage.build import write_graph
@@ -28,7 +29,7 @@ DUCKDB = duckdb.connect()
 
 def by_sql(text: str, kind: Kind) -> Temporal | None:
     """What the importer makes of a text."""
-    select = f"SELECT {read_sql('x', kind)} FROM (SELECT $x::VARCHAR AS x)"
+    select = f"SELECT {written(read_sql('x', kind))} FROM (SELECT $x::VARCHAR AS x)"
     found = DUCKDB.cursor().execute(select, {"x": text}).fetchall()[0][0]
     return timedelta(microseconds=found) if isinstance(found, int) else found
 
@@ -46,8 +47,8 @@ def test_texts_come_back(given_value: tuple[Kind, Temporal]) -> None:
     assert parse(text_of(value), kind) == value
     assert by_sql(text_of(value), kind) == value
     number = temporal.length_of(value) if isinstance(value, timedelta) else value
-    written = f"SELECT {written_sql('x', kind)} FROM (SELECT $x AS x)"
-    assert DUCKDB.cursor().execute(written, {"x": number}).fetchone() == (text_of(value),)
+    select = f"SELECT {written(written_sql('x', kind))} FROM (SELECT $x AS x)"
+    assert DUCKDB.cursor().execute(select, {"x": number}).fetchone() == (text_of(value),)
 
 
 @given(st.datetimes(), st.integers(-18 * 60, 18 * 60))
