@@ -110,7 +110,7 @@ def _schema(session: Session, argument: str) -> None:
 
 @command(".stats", "Show the size of the store and of each of its partitions.")
 def _stats(session: Session, argument: str) -> None:
-    from gdb.repl.format import table
+    from gdb.answer.table import table
 
     stats = session.db.stats()
     session.say(

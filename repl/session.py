@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import shutil
 import time
+import warnings
 from typing import TYPE_CHECKING, TextIO
 
 from gdb.answer.summary import sentence
-from gdb.errors import InternalError
+from gdb.errors import InternalError, QueryWarning
 from gdb.records import dataclass
 from gdb.repl.format import Format, lines
 
 if TYPE_CHECKING:
     from gdb.answer.summary import Summary
     from gdb.api.database import Database
+    from gdb.run.stream import Stream
 
 
 @dataclass(slots=True)
@@ -43,7 +45,7 @@ class Session:
         BrokenPipeError : nobody reads `out` any more.
         """
         begun = time.perf_counter()
-        with self.db.stream(text) as rows:
+        with self._stream(text) as rows:
             for warning in rows.warnings:
                 self.warn(warning)
             try:
@@ -62,6 +64,12 @@ class Session:
         self.out.flush()
         if self.timer:
             self.err.write(_timing(summary, time.perf_counter() - begun) + "\n")
+
+    def _stream(self, text: str) -> Stream:
+        """The answer of a query; its warnings are printed here, and not by Python as well."""
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", QueryWarning)
+            return self.db.stream(text)
 
     def _tell_changes(self, summary: Summary) -> None:
         """What a query that writes did: to people, for in the other formats `out` is for a program."""
