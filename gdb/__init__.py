@@ -12,7 +12,7 @@ Everything but the errors is loaded when first used, so that `import gdb` costs 
 from __future__ import annotations
 
 from importlib import import_module
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from gdb import errors
 from gdb.errors import (
@@ -53,6 +53,7 @@ from gdb.errors import (
 
 if TYPE_CHECKING:
     from gdb.answer.device_columns import DeviceColumns
+    from gdb.answer.drawing.drawing import Drawing
     from gdb.answer.entities import Node, Path, Relationship
     from gdb.answer.result import Result
     from gdb.answer.row import Row
@@ -79,6 +80,7 @@ __all__ = [
     "DeletedProblem",
     "DeviceColumns",
     "DeviceError",
+    "Drawing",
     "Duration",
     "FolderTaken",
     "GdbError",
@@ -124,6 +126,7 @@ _HOMES = {
     "connect": "gdb.api.database",
     "Database": "gdb.api.database",
     "DeviceColumns": "gdb.answer.device_columns",
+    "Drawing": "gdb.answer.drawing.drawing",
     "HeldSnapshot": "gdb.api.held",
     "LoadProgress": "gdb.storage.importer.meter",
     "Result": "gdb.answer.result",
@@ -161,3 +164,10 @@ def _version() -> str:
         return metadata.version("gdb-embedded")
     except metadata.PackageNotFoundError:  # a source tree that was not installed
         return "0+unknown"
+
+
+def load_ipython_extension(ipython: Any) -> None:
+    """What `%load_ext gdb` calls: gives a notebook `%gdb` and `%%cypher` (`gdb.notebook`)."""
+    from gdb import notebook
+
+    notebook.load(ipython)

@@ -25,6 +25,7 @@ class Session:
     guard_formulas : CSV has an apostrophe before texts that would be formulas in a spreadsheet.
     interactive : a person reads along, so the number of rows is told.
     leaving : set by `.exit`.
+    last : the last query that has only read, "" where there is none, or the last one wrote.
     """
 
     db: Database
@@ -35,6 +36,7 @@ class Session:
     timer: bool = False
     interactive: bool = False
     leaving: bool = False
+    last: str = ""
 
     def query(self, text: str) -> None:
         """Run a query and print its rows as they are found; warnings and the time go to `err`.
@@ -44,7 +46,7 @@ class Session:
         GdbError : the query cannot be understood or finished.
         BrokenPipeError : nobody reads `out` any more.
         """
-        begun = time.perf_counter()
+        begun, self.last = time.perf_counter(), ""
         with self._stream(text) as rows:
             for warning in rows.warnings:
                 self.warn(warning)
@@ -58,6 +60,7 @@ class Session:
             summary = rows.summary
         if summary is None:
             raise InternalError("a query ended without a summary.", "Please report it.")
+        self.last = text if summary.effects is None else ""
         if rows.columns and self.interactive and self.format is Format.TABLE:
             self.out.write(f"({summary.rows:,} {'row' if summary.rows == 1 else 'rows'})\n")
         self._tell_changes(summary)

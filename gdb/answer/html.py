@@ -1,4 +1,4 @@
-"""An answer as HTML, for notebooks: a table of its first rows."""
+"""An answer as HTML, for notebooks: a table of its first rows, and a drawing where it has nodes and relationships."""
 
 from __future__ import annotations
 
@@ -7,12 +7,15 @@ from html import escape
 from typing import TYPE_CHECKING
 
 from gdb.answer import table
+from gdb.answer.drawing.drawing import MOST, small
+from gdb.answer.elements import elements_of
 
 if TYPE_CHECKING:
     from gdb.answer.result import Result
 
 _LONGEST = 100  # characters of a cell; the others are shown by pointing at it
 _LONGEST_TITLE = 2000
+_ROWS = 3000  # of a result that is looked through for nodes and relationships
 _RIGHT, _LEFT = ' style="text-align: right"', ' style="text-align: left"'
 
 
@@ -23,7 +26,17 @@ def shown(result: Result) -> str:
         return "".join(map(_paragraph, [str(result.summary), *below]))
     rows = result.head()
     below = [table.footer(result, len(rows)), *below]
-    return rows_as_html(result.columns, rows) + "".join(map(_paragraph, below))
+    texts = rows_as_html(result.columns, rows) + "".join(map(_paragraph, below))
+    return texts + _drawing(result)
+
+
+def _drawing(result: Result) -> str:
+    """The drawing of a result whose nodes and relationships are few, and are in its first rows."""
+    if len(result) > _ROWS:
+        return ""
+    found = elements_of(result.head(_ROWS), MOST)
+    drawing = small(found)
+    return "" if drawing is None else drawing.svg
 
 
 def rows_as_html(columns: Sequence[str], rows: Sequence[Sequence[object]]) -> str:

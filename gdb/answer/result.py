@@ -5,6 +5,7 @@ The answer is kept as whatever ran the query left it; values become Python objec
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING, Any, TypeVar, overload
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     import polars
     import pyarrow
 
+    from gdb.answer.drawing.drawing import Drawing
     from gdb.answer.row import Row
     from gdb.answer.rows import Answer
     from gdb.executor.arrow import Array
@@ -168,8 +170,38 @@ class Result:
 
         return shown(self)
 
+    def draw(self, path: str | os.PathLike[str] | None = None) -> Drawing | Any:
+        """A drawing of all nodes and relationships in the answer, also of those in paths, lists and maps.
+
+        Nodes are laid out by forces, coloured by their labels, and have the property that tells them apart best as
+        caption (a name or title, else a text, else the id). A notebook shows the drawing; it needs no network. Up to
+        300 nodes and relationships are drawn so; more by ipysigma, whose widget is the result, where it is installed.
+
+        Parameters
+        ----------
+        path : a file that it is written to as well: `.svg`, or `.html`, a page in one file that can be moved and made
+            larger.
+
+        Raises
+        ------
+        GdbError : there is nothing to draw. LimitExceeded : there is too much, and ipysigma is not installed.
+        ArgumentProblem : the file is neither .svg nor .html.
+
+        Examples
+        --------
+        >>> import gdb
+        >>> db = gdb.connect()
+        >>> _ = db.execute("CREATE (:Person {name: 'Ada'})-[:KNOWS]->(:Person {name: 'Bob'})")
+        >>> db.execute("MATCH (a)-[r]->(b) RETURN a, r, b").draw()
+        <gdb.Drawing of 2 nodes and 1 relationship>
+        """
+        from gdb.answer.drawing.drawing import drawn
+        from gdb.answer.elements import elements_of
+
+        return drawn(elements_of(self), path)
+
     def _repr_html_(self) -> str:
-        """The same for notebooks."""
+        """The same for notebooks, with a drawing of the nodes and relationships beneath it, where these are few."""
         from gdb.answer.html import shown
 
         return shown(self)
@@ -210,9 +242,10 @@ class Result:
             import networkx  # noqa: F401
         except ImportError:
             raise _missing("networkx", "networkx") from None
+        from gdb.answer.elements import elements_of
         from gdb.answer.networkx_graph import graph_of
 
-        return graph_of(cell for row in self for cell in row)
+        return graph_of(elements_of(self))
 
     def arrow(self) -> pyarrow.Table:
         """A pyarrow Table (needs pyarrow)."""

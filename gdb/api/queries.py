@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias, TypeVar
 
 from gdb.api.boundary import boundary, warn
 from gdb.api.procedures import ALWAYS, registered
-from gdb.api.schema import Schema, schema_of
+from gdb.api.schema import Join, Schema, joins_of, schema_of
 from gdb.api.work import Work
 from gdb.base.closing import Closing
 from gdb.errors import ReadOnlyError
@@ -320,8 +320,11 @@ class Queries(Closing):
     # ---- about the graph ---------------------------------------------------------------------------
 
     def schema(self) -> Schema:
-        """Labels, relationship types and properties; `str()` of it is a table."""
-        return self._work.do(lambda: schema_of(self._snapshot()))
+        """Labels, relationship types and properties; `str()` of it is a table, `.draw()` a drawing."""
+        return self._work.do(lambda: schema_of(self._snapshot(), self._joins))
+
+    def _joins(self) -> list[Join]:
+        return self._work.do(lambda: joins_of(self._snapshot()))
 
     def stats(self) -> StoreStats:
         """Vertices, edges and bytes, and for each partition its rows, intervals, edges and bytes."""
