@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 from gdb.answer.rows import ColumnAnswer, rows_of, tuples_of
 from gdb.answer.summary import Summary
+from gdb.base import garbage
 from gdb.errors import GdbError, NotOneRow, TypeProblem, WrongType
 from gdb.executor.tail import Output, TailResult
 
@@ -107,11 +108,12 @@ class Result:
         [{'x': 1, 'square': 1}, {'x': 2, 'square': 4}]
         """
         names = self.columns
-        return [
-            dict(zip(names, values, strict=True))
-            for records in self._answer.records()
-            for values in records
-        ]
+        with garbage.rarely():
+            return [
+                dict(zip(names, values, strict=True))
+                for records in self._answer.records()
+                for values in records
+            ]
 
     @overload
     def scalar(self) -> Any: ...
@@ -136,14 +138,16 @@ class Result:
         >>> db.execute("RETURN 40 + 2").scalar(int)
         42
         """
-        first = next(rows_of(self._answer, 1), None)
-        if kind is None:
-            return None if first is None else first[0]
-        if first is None:
+        size = None if len(self._answer) <= SHOWN else 1
+        for columns in self._answer.chunks(size):
+            if columns and columns[0]:
+                value = columns[0][0]
+                return value if kind is None else _checked(value, kind, self.columns[0])
+        if kind is not None:
             raise NotOneRow(
                 "the answer has no row.", f"It was to be one value of type {_named(kind)}."
             )
-        return _checked(first[0], kind, self.columns[0])
+        return None
 
     def single(self) -> Row:
         """The only row.

@@ -58,6 +58,9 @@ class Answer(Protocol):
 
 def rows_of(answer: Answer, size: int | None = None) -> Iterator[Row]:
     """The rows of an answer. size : how many are turned into Python objects at a time; None for whole chunks."""
+    if len(answer) <= _FIRST:
+        made = row_maker(tuple(answer.names))
+        return chain.from_iterable(map(made, records) for records in answer.records(size))
     return chain.from_iterable(_blocks(answer, size))
 
 
