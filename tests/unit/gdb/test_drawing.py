@@ -39,7 +39,7 @@ GRAPHS = {
 }
 
 
-def result(*rows: tuple[object, ...]) -> Result:
+def result(*rows: tuple[Any, ...]) -> Result:
     return Result(RowAnswer([f"c{k}" for k in range(len(rows[0]))], rows))
 
 

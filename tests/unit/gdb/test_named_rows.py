@@ -40,7 +40,7 @@ def one(db: gdb.Database, text: str) -> gdb.Row:
 
 def test_a_row_is_a_tuple_with_names(db: gdb.Database) -> None:
     found = one(db, "RETURN 1 AS x, 'a' AS name")
-    assert found == (1, "a")
+    assert tuple(found) == (1, "a")
     assert (found[0], found["x"], found.x, found["name"], found.name) == (1, 1, 1, "a", "a")
     assert dict(found) == {"x": 1, "name": "a"}
     assert found[:1] == (1,)
