@@ -152,7 +152,8 @@ class LinesSkipped(UserWarning):
 
 
 class QueryWarning(UserWarning):
-    """Something in a query is probably a mistake: a label that no node has, a product of two patterns."""
+    """Something in a query is probably a mistake, as a label that no node has; or it ran otherwise than was to be
+    expected, as on the CPU after a GPU gave up. `Result.warnings` has the same texts."""
 
 
 # ---- errors with a place -------------------------------------------------------------------------
