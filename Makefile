@@ -84,6 +84,7 @@ bench: $(STAMP) ## measure; writes benchmarks/RESULTS.md (graphs are read from .
 	$(BIN)/python benchmarks/cold_start.py --save
 	$(BIN)/python benchmarks/query_graphs.py --save
 	$(BIN)/python benchmarks/rows.py --save
+	$(BIN)/python benchmarks/answers.py --save
 	$(BIN)/python benchmarks/vertex_counts.py --save
 	$(BIN)/python benchmarks/floors.py --save
 	$(BIN)/python benchmarks/parse.py --save

@@ -117,6 +117,11 @@ def pieces(table: Array, size: int) -> Iterator[Array]:
             yield struct_array(fields, some, stop - start)
 
 
+def part(array: Array, begin: int, end: int) -> Array:
+    """Rows of a one-chunk array, in its memory."""
+    return _array(na.c_array(array)[begin:end])
+
+
 def _bits(valid: Flags | None) -> npt.NDArray[np.uint8] | None:
     return None if valid is None else np.packbits(valid, bitorder="little")
 

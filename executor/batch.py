@@ -49,6 +49,12 @@ class Batch:
 
         return arrow.int64_values(column)
 
+    def pieces(self, size: int) -> Iterator[Batch]:
+        """The rows, at most `size` at a time."""
+        for begin in range(0, self._length, size):
+            end = min(begin + size, self._length)
+            yield Batch([_part(column, begin, end) for column in self._columns], end - begin)
+
     @property
     def array(self) -> Array:
         """The batch in Arrow."""
@@ -78,3 +84,11 @@ class Batch:
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
         return self.array.__arrow_c_stream__(requested_schema)
+
+
+def _part(column: Gathered, begin: int, end: int) -> Gathered:
+    if isinstance(column, Slice):
+        return Slice(column.column, column.begin + begin, column.begin + end)
+    from gdb.executor import arrow
+
+    return arrow.part(column, begin, end)

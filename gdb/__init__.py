@@ -12,14 +12,51 @@ Everything but the errors is loaded when first used, so that `import gdb` costs 
 from __future__ import annotations
 
 from importlib import import_module
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from gdb import errors
-from gdb.errors import GdbError
+from gdb.errors import (
+    ArgumentProblem,
+    ArithmeticProblem,
+    Cancelled,
+    ChangeRefused,
+    ClosedError,
+    CorruptStore,
+    CountOverflow,
+    DeletedProblem,
+    DeviceError,
+    FolderTaken,
+    GdbError,
+    ImportFailed,
+    InternalError,
+    LimitExceeded,
+    LinesSkipped,
+    NameProblem,
+    NoSuchColumn,
+    NotAStore,
+    NotOneRow,
+    NotSupported,
+    OutOfBudget,
+    QueryError,
+    QueryTimeout,
+    QueryWarning,
+    ReadOnlyError,
+    RunError,
+    StoreError,
+    StoreLocked,
+    StorePermissionError,
+    StoreVersionError,
+    SyntaxProblem,
+    TypeProblem,
+    WrongType,
+)
 
 if TYPE_CHECKING:
+    from gdb.answer.device_columns import DeviceColumns
+    from gdb.answer.drawing.drawing import Drawing
     from gdb.answer.entities import Node, Path, Relationship
-    from gdb.answer.result import DeviceColumns, Result
+    from gdb.answer.result import Result
+    from gdb.answer.row import Row
     from gdb.api.database import Database, connect
     from gdb.api.held import HeldSnapshot
     from gdb.base.values.duration import Duration
@@ -30,22 +67,56 @@ if TYPE_CHECKING:
     __version__: str
 
 __all__ = [
+    "ArgumentProblem",
+    "ArithmeticProblem",
+    "Cancelled",
+    "ChangeRefused",
+    "ClosedError",
+    "CorruptStore",
+    "CountOverflow",
     "Database",
     "Date",
     "DateTime",
+    "DeletedProblem",
     "DeviceColumns",
+    "DeviceError",
+    "Drawing",
     "Duration",
+    "FolderTaken",
     "GdbError",
     "HeldSnapshot",
+    "ImportFailed",
+    "InternalError",
+    "LimitExceeded",
+    "LinesSkipped",
     "LoadProgress",
     "LocalDateTime",
     "LocalTime",
+    "NameProblem",
+    "NoSuchColumn",
     "Node",
+    "NotAStore",
+    "NotOneRow",
+    "NotSupported",
+    "OutOfBudget",
     "Path",
+    "QueryError",
+    "QueryTimeout",
+    "QueryWarning",
+    "ReadOnlyError",
     "Relationship",
     "Result",
+    "Row",
+    "RunError",
+    "StoreError",
+    "StoreLocked",
+    "StorePermissionError",
+    "StoreVersionError",
     "Stream",
+    "SyntaxProblem",
     "Time",
+    "TypeProblem",
+    "WrongType",
     "__version__",
     "connect",
     "errors",
@@ -54,10 +125,12 @@ __all__ = [
 _HOMES = {
     "connect": "gdb.api.database",
     "Database": "gdb.api.database",
-    "DeviceColumns": "gdb.answer.result",
+    "DeviceColumns": "gdb.answer.device_columns",
+    "Drawing": "gdb.answer.drawing.drawing",
     "HeldSnapshot": "gdb.api.held",
     "LoadProgress": "gdb.storage.importer.meter",
     "Result": "gdb.answer.result",
+    "Row": "gdb.answer.row",
     "Stream": "gdb.run.stream",
     "Node": "gdb.answer.entities",
     "Path": "gdb.answer.entities",
@@ -91,3 +164,10 @@ def _version() -> str:
         return metadata.version("gdb-embedded")
     except metadata.PackageNotFoundError:  # a source tree that was not installed
         return "0+unknown"
+
+
+def load_ipython_extension(ipython: Any) -> None:
+    """What `%load_ext gdb` calls: gives a notebook `%gdb` and `%%cypher` (`gdb.notebook`)."""
+    from gdb import notebook
+
+    notebook.load(ipython)

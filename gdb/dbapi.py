@@ -26,13 +26,14 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager
-from typing import TYPE_CHECKING, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 from gdb import errors
 from gdb.base.closing import Closing
 
 if TYPE_CHECKING:
-    from gdb.answer.result import Result, Row
+    from gdb.answer.result import Result
+    from gdb.answer.row import Row
     from gdb.api.database import Database
 
 apilevel = "2.0"
@@ -126,8 +127,8 @@ class Cursor(Closing):
         """The next rows, `arraysize` where no size is given; fewer at the end."""
         return self.result.fetchmany(self.arraysize if size is None else size)
 
-    def fetchall(self) -> list[Row]:
-        """All rows that are left."""
+    def fetchall(self) -> list[tuple[Any, ...]]:
+        """All rows that are left, as tuples without names."""
         return self.result.fetchall()
 
     def __iter__(self) -> Iterator[Row]:

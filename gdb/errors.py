@@ -16,15 +16,27 @@ class GdbError(Exception):
     Parameters
     ----------
     message : what happened and where, in one sentence.
-    cure : what the user can do about it; appended to the message.
+    cure : what the user can do about it; appended to the message, and also called `hint`.
+
+    Attributes
+    ----------
+    line, column : 1-based, of the query (of an import: `line` of the file) where the error has a place; else None.
+    code : a short name of the class, for programs.
     """
 
     code = "GDB"
+    line: int | None = None
+    column: int | None = None
 
     def __init__(self, message: str, cure: str = "") -> None:
         self.message = message
         self.cure = cure
         super().__init__(f"{message} {cure}".strip())
+
+    @property
+    def hint(self) -> str:
+        """The cure; "" where there is none."""
+        return self.cure
 
 
 class InternalError(GdbError):
@@ -137,6 +149,11 @@ class ImportFailed(GdbError, ValueError):
 
 class LinesSkipped(UserWarning):
     """More than 1 % of a file was skipped (`on_error="skip"`)."""
+
+
+class QueryWarning(UserWarning):
+    """Something in a query is probably a mistake, as a label that no node has; or it ran otherwise than was to be
+    expected, as on the CPU after a GPU gave up. `Result.warnings` has the same texts."""
 
 
 # ---- errors with a place -------------------------------------------------------------------------
@@ -330,3 +347,18 @@ class NotOneRow(RunError, ValueError):
     """An answer was asked for its only row, and has none or several."""
 
     code = "ROWS"
+
+
+class NoSuchColumn(RunError, KeyError):
+    """A value of a row was read by a name that no column of the answer has."""
+
+    code = "COLUMN"
+
+    def __str__(self) -> str:  # of a KeyError it is the repr of the text
+        return str(self.args[0])
+
+
+class WrongType(RunError, TypeError):
+    """A value of an answer is not of the type that `Result.scalar` was called with."""
+
+    code = "WRONG_TYPE"

@@ -7,8 +7,8 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from gdb.answer.table import table
 from gdb.errors import Fault
-from gdb.repl.format import table
 from gdb.run.interrupt import Cancel, run_beside
 from gdb.run.progress import shown
 

@@ -5,10 +5,12 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from typing import TypeAlias
 
-from gdb.errors import CorruptStore, NameProblem
+from gdb.answer.drawing.drawing import checked_path
+from gdb.errors import ArgumentProblem, CorruptStore, NameProblem, QueryWarning
 from gdb.language.suggest import did_you_mean
 from gdb.records import dataclass
 from gdb.repl.format import Format
@@ -110,7 +112,7 @@ def _schema(session: Session, argument: str) -> None:
 
 @command(".stats", "Show the size of the store and of each of its partitions.")
 def _stats(session: Session, argument: str) -> None:
-    from gdb.repl.format import table
+    from gdb.answer.table import table
 
     stats = session.db.stats()
     session.say(
@@ -156,6 +158,25 @@ def _load(session: Session, argument: str) -> None:
         session.say(parser.format_help().rstrip())
     else:
         session.say(str(loading.load(session.db, given)))
+
+
+@command(
+    ".draw",
+    "Draw the nodes and relationships of the last answer, into an .svg or .html file.",
+    argument="FILE",
+)
+def _draw(session: Session, argument: str) -> None:
+    if not argument:
+        raise ArgumentProblem("there is no file.", "Write it: `.draw answer.svg`.")
+    checked_path(argument)
+    if not session.last:
+        raise ArgumentProblem(
+            "there is no answer to draw.",
+            "Run a query first that reads: MATCH (a)-[r]->(b) RETURN a, r, b;",
+        )
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", QueryWarning)  # they were printed with the answer
+        session.say(f"{argument}: {session.db.execute(session.last).draw(argument)}")
 
 
 @command(".timer", "Tell how long each query took.", argument="on|off", choices=("on", "off"))

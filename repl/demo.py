@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import TextIO
 
 import gdb
+from gdb.answer.table import table
 from gdb.repl import codegraph
-from gdb.repl.format import table
 
 WIDTH = 110
 SHOWN = 8

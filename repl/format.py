@@ -1,4 +1,4 @@
-"""Rows of an answer as text: a table for people, CSV and JSON for programs.
+"""Rows of an answer as text: a table for people (`gdb.answer.table`), CSV and JSON for programs.
 
 Pure: values in, lines out.
 """
@@ -9,22 +9,17 @@ import csv
 import io
 import json
 import math
-import unicodedata
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import date, time, timedelta
 from enum import StrEnum
-from itertools import islice
 from typing import TypeAlias
 
 from gdb.answer.entities import Node, Path, Relationship, literal
+from gdb.answer.table import table
 from gdb.storage.formulas import guarded
 from gdb.storage.temporal import text_of
 
 Json: TypeAlias = "bool | int | float | str | list[Json] | dict[str, Json] | None"
-
-_BLOCK = 1000  # rows aligned with one another; a longer answer is written block by block, not held
-_LEAST = 6  # a column is not cut below this many places
-_GAP = "  "
 
 
 class Format(StrEnum):
@@ -61,119 +56,6 @@ def lines(
             return json_lines(columns, rows)
         case Format.JSONL:
             return records(columns, rows)
-
-
-# ---- table ---------------------------------------------------------------------------------------
-
-
-def table(
-    columns: Sequence[str], rows: Iterable[Sequence[object]], width: int | None = None
-) -> Iterator[str]:
-    """Aligned columns under their names; numbers to the right; cut cells end in an ellipsis."""
-    source = iter(rows)
-    block = [*islice(source, _BLOCK)]
-    names = [_printable(name) for name in columns]
-    right = [_is_numeric([row[place] for row in block]) for place in range(len(names))]
-    natural = [places(name) for name in names]
-    first = True
-    while first or block:
-        cells = [[cell(value) for value in row] for row in block]
-        for row in cells:
-            natural = [max(most, places(text)) for most, text in zip(natural, row, strict=True)]
-        widths = natural if width is None else fitted(natural, width)
-        if first:
-            yield _line(names, widths, right, width)
-            yield cut(_GAP.join("-" * most for most in widths), width)
-            first = False
-        for row in cells:
-            yield _line(row, widths, right, width)
-        block = [*islice(source, _BLOCK)]
-
-
-def fitted(natural: Sequence[int], width: int) -> list[int]:
-    """Widths that fit in `width` with the gaps; the widest columns give first, to the least."""
-    room = width - len(_GAP) * (len(natural) - 1)
-    if sum(natural) <= room:
-        return list(natural)
-    low, high = _LEAST, max(natural)
-    while low < high:  # the largest cap that still fits
-        middle = (low + high + 1) // 2
-        low, high = (
-            (middle, high)
-            if sum(min(most, middle) for most in natural) <= room
-            else (low, middle - 1)
-        )
-    widths = [min(most, low) for most in natural]
-    spare = room - sum(widths)
-    for place, most in enumerate(natural):
-        if spare > 0 and widths[place] < most:
-            widths[place] += 1
-            spare -= 1
-    return widths
-
-
-def cell(value: object) -> str:
-    """A value as one line of text, as Cypher writes it; only strings stand without quotes."""
-    return _printable(value if isinstance(value, str) else literal(value))
-
-
-def places(text: str) -> int:
-    """How many places of a terminal the text takes: wide characters two, combining ones none."""
-    if text.isascii():
-        return len(text)
-    return sum(map(_places, text))
-
-
-def cut(text: str, width: int | None) -> str:
-    """The text in at most `width` places; what was cut ends in an ellipsis."""
-    if width is None or places(text) <= width:
-        return text
-    kept: list[str] = []
-    room = width - 1
-    for character in text:
-        room -= _places(character)
-        if room < 0:
-            break
-        kept.append(character)
-    return "".join(kept) + "…"
-
-
-def _places(character: str) -> int:
-    if unicodedata.combining(character) or unicodedata.category(character) in ("Mn", "Me", "Cf"):
-        return 0
-    return 2 if unicodedata.east_asian_width(character) in "WF" else 1
-
-
-def _line(
-    cells: Sequence[str], widths: Sequence[int], right: Sequence[bool], width: int | None
-) -> str:
-    padded = []
-    for text, most, to_right in zip(cells, widths, right, strict=True):
-        shown = cut(text, most)
-        fill = " " * (most - places(shown))
-        padded.append(fill + shown if to_right else shown + fill)
-    return cut(_GAP.join(padded).rstrip(), width)
-
-
-def _is_numeric(values: Sequence[object]) -> bool:
-    kinds = {type(value) for value in values} - {type(None)}
-    return bool(kinds) and kinds <= {int, float}
-
-
-def _printable(text: str) -> str:
-    """Line breaks and other control characters escaped: data must not steer the terminal."""
-    if text.isprintable():
-        return text
-    return "".join(
-        character
-        if unicodedata.category(character) not in ("Cc", "Cs", "Zl", "Zp")
-        and character not in _STEERING
-        else character.encode("unicode_escape").decode("ascii")
-        for character in text
-    )
-
-
-_STEERING = frozenset("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")  # turn text around
 
 
 # ---- CSV and JSON --------------------------------------------------------------------------------

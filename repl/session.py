@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import shutil
 import time
+import warnings
 from typing import TYPE_CHECKING, TextIO
 
 from gdb.answer.summary import sentence
-from gdb.errors import InternalError
+from gdb.errors import InternalError, QueryWarning
 from gdb.records import dataclass
 from gdb.repl.format import Format, lines
 
 if TYPE_CHECKING:
     from gdb.answer.summary import Summary
     from gdb.api.database import Database
+    from gdb.run.stream import Stream
 
 
 @dataclass(slots=True)
@@ -23,6 +25,7 @@ class Session:
     guard_formulas : CSV has an apostrophe before texts that would be formulas in a spreadsheet.
     interactive : a person reads along, so the number of rows is told.
     leaving : set by `.exit`.
+    last : the last query that has only read, "" where there is none, or the last one wrote.
     """
 
     db: Database
@@ -33,6 +36,7 @@ class Session:
     timer: bool = False
     interactive: bool = False
     leaving: bool = False
+    last: str = ""
 
     def query(self, text: str) -> None:
         """Run a query and print its rows as they are found; warnings and the time go to `err`.
@@ -42,8 +46,8 @@ class Session:
         GdbError : the query cannot be understood or finished.
         BrokenPipeError : nobody reads `out` any more.
         """
-        begun = time.perf_counter()
-        with self.db.stream(text) as rows:
+        begun, self.last = time.perf_counter(), ""
+        with self._stream(text) as rows:
             for warning in rows.warnings:
                 self.warn(warning)
             try:
@@ -56,12 +60,19 @@ class Session:
             summary = rows.summary
         if summary is None:
             raise InternalError("a query ended without a summary.", "Please report it.")
+        self.last = text if summary.effects is None else ""
         if rows.columns and self.interactive and self.format is Format.TABLE:
             self.out.write(f"({summary.rows:,} {'row' if summary.rows == 1 else 'rows'})\n")
         self._tell_changes(summary)
         self.out.flush()
         if self.timer:
             self.err.write(_timing(summary, time.perf_counter() - begun) + "\n")
+
+    def _stream(self, text: str) -> Stream:
+        """The answer of a query; its warnings are printed here, and not by Python as well."""
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", QueryWarning)
+            return self.db.stream(text)
 
     def _tell_changes(self, summary: Summary) -> None:
         """What a query that writes did: to people, for in the other formats `out` is for a program."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import date, timedelta
 from itertools import pairwise
-from typing import TYPE_CHECKING, Literal, TypeGuard, Union
+from typing import TYPE_CHECKING, Literal, TypeGuard, Union, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -160,7 +160,7 @@ class Column:
         elif self.kind == "any":
             return _decoded(self)
         elif self.offsets is not None:
-            found = list(_strings(self.values.tobytes(), self.offsets))
+            found = cast("list[PropertyValue]", _strings(self.values.view(np.uint8), self.offsets))
         elif self.kind == "bool":
             found = self.values.astype(np.bool_).tolist()
         elif self.kind in _TIMES:
@@ -350,7 +350,7 @@ def _decoded(column: Column) -> list[PropertyValue]:
     from gdb.storage.coded import value_of
 
     assert column.offsets is not None
-    texts = _strings(column.values.tobytes(), column.offsets)
+    texts = _strings(column.values.view(np.uint8), column.offsets)
     if column.valid is None:
         return [value_of(text) for text in texts]
     pairs = zip(texts, column.valid.tolist(), strict=True)
@@ -361,12 +361,32 @@ def _is_item(value: PropertyValue) -> TypeGuard[Item]:
     return value is not None and not isinstance(value, list)
 
 
-def _strings(data: bytes, offsets: I64) -> list[str]:
-    bounds = offsets.tolist()
-    if data.isascii():
-        text = data.decode("ascii")
+_MANY = 64  # strings that are worth one decoding of all
+_SHORT = 64  # bytes: longer strings are cut one by one in no more time
+
+
+def _strings(data: npt.NDArray[np.uint8], offsets: I64) -> list[str]:
+    """The strings between the offsets, i64[n + 1]."""
+    count = len(offsets) - 1
+    if count >= _MANY and offsets[-1] - offsets[0] <= _SHORT * count:
+        body = data[offsets[0] : offsets[-1]]
+        if not (body == 0).any():
+            return _split(body, offsets)
+    held, bounds = data.tobytes(), offsets.tolist()
+    if held.isascii():
+        text = held.decode("ascii")
         return [text[a:b] for a, b in pairwise(bounds)]
-    return [data[a:b].decode("utf-8") for a, b in pairwise(bounds)]
+    return [held[a:b].decode("utf-8") for a, b in pairwise(bounds)]
+
+
+def _split(body: npt.NDArray[np.uint8], offsets: I64) -> list[str]:
+    """The strings of bytes without a zero: decoded at once, and split at zeros that are put between them."""
+    zeros = offsets[1:-1] - offsets[0] + np.arange(len(offsets) - 2)
+    kept = np.ones(len(body) + len(zeros), np.bool_)
+    kept[zeros] = False
+    joined = np.zeros(len(kept), np.uint8)
+    joined[kept] = body
+    return joined.tobytes().decode("utf-8").split("\0")
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -27,7 +27,7 @@ from typing import Literal, TypeAlias, cast
 
 import numpy as np
 
-from gdb.answer.entities import Node, Path, Relationship, literal
+from gdb.answer.entities import Element, Node, Path, Relationship, literal
 from gdb.errors import ImportFailed
 from gdb.executor import arrow
 from gdb.executor.arrow import Array, Flags
@@ -184,7 +184,7 @@ def _items(lists: Cells) -> list[object]:
 def _column(cells: Cells, name: str) -> list[object]:
     """One field of each; all are maps, or all elements."""
     first = next((cell for cell in cells if cell is not None), None)
-    if isinstance(first, Mapping):
+    if isinstance(first, Mapping) and not isinstance(first, Element):
         maps = cast("Sequence[Mapping[str, object] | None]", cells)
         return [None if map_ is None else map_.get(name) for map_ in maps]
     return [None if cell is None else getattr(cell, name) for cell in cells]

@@ -6,9 +6,9 @@ they are the same element of the graph, whatever their properties.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import date, time, timedelta
-from typing import TYPE_CHECKING, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, TypeAlias, cast, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -34,27 +34,57 @@ Cell: TypeAlias = "Scalar | Node | Relationship | Path | Sequence[Cell] | Mappin
 UserId: TypeAlias = int | str
 
 
+class Element(Mapping[str, Any]):
+    """What nodes and relationships have in common: each is a mapping of its properties.
+
+    `element["name"]` is the property, and so is `element.name` where the class has nothing of that name. An element is
+    true also without properties, so that `if row.n:` tells whether there is one.
+    """
+
+    __slots__ = ()
+    properties: Mapping[str, Any]
+
+    def __getitem__(self, key: str) -> Any:
+        return self.properties[key]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.properties)
+
+    def __len__(self) -> int:
+        """How many properties it has."""
+        return len(self.properties)
+
+    def __bool__(self) -> bool:
+        return True
+
+    def __getattr__(self, name: str) -> Any:
+        if not name.startswith("_") and name != "properties" and name in self.properties:
+            return self.properties[name]
+        raise AttributeError(f"{type(self).__name__} has no attribute or property {name!r}")
+
+
 @dataclass(frozen=True, slots=True)
-class Node:
-    """A vertex of the graph.
+class Node(Element):
+    """A vertex of the graph, a mapping of its properties.
 
     id : the user's id, unique within `id_space`.
     labels : sorted.
     properties : key -> value; a null property is absent.
     id_space : "" unless the import named one.
+
+    Examples
+    --------
+    >>> ada = Node(1, ("Person",), {"name": "Ada", "id": "x"})
+    >>> ada["name"], ada.name, ada.labels, dict(ada)
+    ('Ada', 'Ada', ('Person',), {'name': 'Ada', 'id': 'x'})
+    >>> ada.id, ada["id"]
+    (1, 'x')
     """
 
     id: UserId
     labels: tuple[str, ...] = field(default=(), compare=False)
-    properties: Mapping[str, PropertyValue] = field(default_factory=dict, compare=False)
+    properties: Mapping[str, Any] = field(default_factory=dict, compare=False)
     id_space: str = ""
-
-    def __getitem__(self, key: str) -> PropertyValue:
-        return self.properties[key]
-
-    def get(self, key: str, default: PropertyValue | None = None) -> PropertyValue | None:
-        """The property, or `default` where the node has none."""
-        return self.properties.get(key, default)
 
     def __repr__(self) -> str:
         return f"<Node {self}>"
@@ -66,8 +96,8 @@ class Node:
 
 
 @dataclass(frozen=True, slots=True)
-class Relationship:
-    """An edge of the graph.
+class Relationship(Element):
+    """An edge of the graph, a mapping of its properties.
 
     id : number of the edge, unique in the version of the store that was read; not kept by a later one.
     type : its type.
@@ -79,16 +109,9 @@ class Relationship:
     type: str
     start: UserId
     end: UserId
-    properties: Mapping[str, PropertyValue] = field(default_factory=dict, compare=False)
+    properties: Mapping[str, Any] = field(default_factory=dict, compare=False)
     directed: bool = field(default=True, compare=False)
     id_spaces: tuple[str, str] = field(default=("", ""), compare=False)
-
-    def __getitem__(self, key: str) -> PropertyValue:
-        return self.properties[key]
-
-    def get(self, key: str, default: PropertyValue | None = None) -> PropertyValue | None:
-        """The property, or `default` where the relationship has none."""
-        return self.properties.get(key, default)
 
     def __repr__(self) -> str:
         return f"<Relationship {self.id} {self}>"
@@ -101,8 +124,8 @@ class Relationship:
 
 
 @dataclass(frozen=True, slots=True)
-class Path:
-    """Nodes, and the relationships between each and the next: one fewer."""
+class Path(Sequence[Relationship]):
+    """Nodes, and the relationships between each and the next: one fewer. It is the sequence of these relationships."""
 
     nodes: tuple[Node, ...]
     relationships: tuple[Relationship, ...]
@@ -110,6 +133,16 @@ class Path:
     def __len__(self) -> int:
         """How many relationships it has."""
         return len(self.relationships)
+
+    def __bool__(self) -> bool:
+        return True
+
+    @overload
+    def __getitem__(self, place: int) -> Relationship: ...
+    @overload
+    def __getitem__(self, place: slice) -> tuple[Relationship, ...]: ...
+    def __getitem__(self, place: int | slice) -> Relationship | tuple[Relationship, ...]:
+        return self.relationships[place]
 
     @property
     def start(self) -> Node:
@@ -146,6 +179,8 @@ def literal(value: object) -> str:
             return f"'{escaped}'"
         case list() | tuple():
             return f"[{', '.join(map(literal, value))}]"
+        case Element() | Path():
+            return str(value)
         case Mapping():
             return f"{{{', '.join(f'{_name(key)}: {literal(v)}' for key, v in value.items())}}}"
         case date() | time() | timedelta():

@@ -1,172 +1,42 @@
-"""What a query gives back: rows as tuples, or columns as Arrow.
+"""What a query gives back: rows, which are tuples with names, or columns as Arrow.
 
-The answer is kept as Arrow, the way DuckDB made it; values become Python objects chunk by chunk, when
-rows are asked for. What stays on a GPU is kept as columns of ids there.
+The answer is kept as whatever ran the query left it; values become Python objects when rows are read.
 """
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Mapping, Sequence
-from datetime import datetime, timedelta
 from itertools import islice
-from typing import TYPE_CHECKING, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeVar, overload
 
-import numpy as np
-
+from gdb.answer.rows import ColumnAnswer, rows_of, tuples_of
 from gdb.answer.summary import Summary
-from gdb.errors import GdbError, NotOneRow, TypeProblem
-from gdb.executor.batch import Batch
+from gdb.base import garbage
+from gdb.errors import GdbError, NotOneRow, TypeProblem, WrongType
 from gdb.executor.tail import Output, TailResult
-from gdb.imports import deferred
 
 if TYPE_CHECKING:
     import networkx
+    import numpy.typing as npt
     import pandas
     import polars
     import pyarrow
 
-    from gdb.answer import entities
-    from gdb.answer.entities import Cell, Node, Relationship
+    from gdb.answer.drawing.drawing import Drawing
+    from gdb.answer.row import Row
+    from gdb.answer.rows import Answer
     from gdb.executor.arrow import Array
-    from gdb.storage.snapshot import Snapshot
-else:
-    entities = deferred("gdb.answer.entities")
 
-Row: TypeAlias = "tuple[Cell, ...]"
-
-
-_AT_ONCE = 1 << 16
-
-
-class Answer(Protocol):
-    """The columns of a result, however they are kept."""
-
-    @property
-    def names(self) -> list[str]: ...
-
-    def __len__(self) -> int: ...
-
-    def chunks(self) -> Iterator[list[list[Cell]]]:
-        """The columns, some rows at a time, as Python objects."""
-        ...
-
-    def exported(self) -> Array:
-        """The columns as Arrow, entities as structs."""
-        ...
-
-    def batches(self, size: int) -> Iterator[Array]:
-        """The same, at most `size` rows at a time."""
-        ...
-
-
-def rows_of(answer: Answer) -> Iterator[Row]:
-    """The rows of an answer, some at once: CPython looks for no signals in `yield from`."""
-    for chunk in answer.chunks():
-        rows = zip(*chunk, strict=True)
-        for _ in range(0, len(chunk[0]) if chunk else 0, _AT_ONCE):
-            yield from islice(rows, _AT_ONCE)
-
-
-class ColumnAnswer:
-    """An answer in Arrow, as DuckDB made it. snapshot : what vids and edge ids in it are looked up in; None where
-    there are none."""
-
-    def __init__(self, answer: TailResult, snapshot: Snapshot | None) -> None:
-        self._answer, self._snapshot = answer, snapshot
-        if snapshot is not None:
-            for output in answer.outputs:  # not `any` of a generator, which takes a microsecond
-                if output.kind != "value":
-                    entities.touch(snapshot)
-                    break
-
-    @property
-    def names(self) -> list[str]:
-        return [output.name for output in self._answer.outputs]
-
-    def __len__(self) -> int:
-        return len(self._answer)
-
-    def chunks(self) -> Iterator[list[list[Cell]]]:
-        if isinstance(self._answer.answer, int):
-            yield [[self._answer.answer]]
-            return
-        table = self._answer.table
-        for batch in (table,) if isinstance(table, Batch) else _batches(table):
-            yield [
-                self._column(output, batch, index)
-                for index, output in enumerate(self._answer.outputs)
-            ]
-
-    def exported(self) -> Array:
-        from gdb.answer.export import exported
-
-        return exported(self._answer.outputs, self._answer.table, self._snapshot)
-
-    def batches(self, size: int) -> Iterator[Array]:
-        from gdb.answer.export import exported
-        from gdb.executor import arrow
-
-        for chunk in self._answer.table.iter_chunks():
-            yield from arrow.pieces(exported(self._answer.outputs, chunk, self._snapshot), size)
-
-    def _column(self, output: Output, batch: Batch, index: int) -> list[Cell]:
-        if output.kind == "value" or self._snapshot is None:
-            return [*batch.values(index)]
-        numbers, valid = batch.numbers(index)
-        known = numbers if valid is None else numbers[valid]
-        made: Sequence[Node] | Sequence[Relationship]
-        if output.kind == "node":
-            made = entities.nodes(self._snapshot, known.astype(np.uint32))
-        else:
-            made = entities.relationships(self._snapshot, known)
-        if valid is None:
-            return [*made]
-        filled: Iterator[Node | Relationship] = iter(made)
-        return [next(filled) if there else None for there in valid.tolist()]
-
-
-def _batches(table: Array) -> Iterator[Batch]:
-    """The chunks of a struct array."""
-    from gdb.executor import arrow  # what has no Arrow needs none
-
-    for chunk in table.iter_chunks():
-        fields = range(len(arrow.names(table)))
-        yield Batch([arrow.child(chunk, index) for index in fields], len(chunk))
-
-
-class RowAnswer:
-    """An answer of Python objects, row by row."""
-
-    def __init__(self, names: Sequence[str], rows: Sequence[Row]) -> None:
-        self._names, self._rows = list(names), rows
-
-    @property
-    def names(self) -> list[str]:
-        return list(self._names)
-
-    def __len__(self) -> int:
-        return len(self._rows)
-
-    def chunks(self) -> Iterator[list[list[Cell]]]:
-        if self._rows:
-            yield [list(column) for column in zip(*self._rows, strict=True)] or [[]]
-
-    def exported(self) -> Array:
-        from gdb.answer.cells import table_of
-
-        return table_of(self._names, self._columns(), len(self._rows))
-
-    def batches(self, size: int) -> Iterator[Array]:
-        from gdb.answer.cells import batches_of
-
-        return batches_of(self._names, self._columns(), len(self._rows), size)
-
-    def _columns(self) -> list[list[Cell]]:
-        return [[row[k] for row in self._rows] for k in range(len(self._names))]
+T = TypeVar("T")
+SHOWN = 10
+"""Rows that are shown of a result."""
 
 
 class Result:
-    """The answer of one query: its rows as tuples, or as a whole as Arrow.
+    """The answer of one query: its rows, which are tuples with names (`Row`), or as a whole as Arrow.
+
+    Shown, by `print` or in a notebook, it is a table of its first rows.
 
     Iterating starts from the first row every time; `fetchone`, `fetchmany` and `fetchall` go on from where
     the one before stopped. A Result stays readable after its database is closed. One Result is not for
@@ -220,16 +90,64 @@ class Result:
             rows.append(row)
         return rows
 
-    def fetchall(self) -> list[Row]:
-        """All rows that are left."""
+    def fetchall(self) -> list[tuple[Any, ...]]:
+        """All rows that are left, as tuples without names: the quickest way to a million rows. `list(r)` gives all
+        rows with names, `r.dicts()` dicts."""
         if self._cursor is None:
-            self._cursor = iter(self)
-        return list(self._cursor)
+            self._cursor = iter(())
+            return tuples_of(self._answer)
+        return [*map(tuple, self._cursor)]
 
-    def scalar(self) -> Cell:
-        """The first column of the first row, None where there is no row."""
-        first = next(iter(self), None)
-        return None if first is None else first[0]
+    def dicts(self) -> list[dict[str, Any]]:
+        """All rows as dicts, by the names of the columns.
+
+        Examples
+        --------
+        >>> import gdb
+        >>> gdb.connect().execute("UNWIND [1, 2] AS x RETURN x, x * x AS square").dicts()
+        [{'x': 1, 'square': 1}, {'x': 2, 'square': 4}]
+        """
+        names = self.columns
+        with garbage.rarely():
+            return [
+                dict(zip(names, values, strict=True))
+                for records in self._answer.records()
+                for values in records
+            ]
+
+    @overload
+    def scalar(self) -> Any: ...
+    @overload
+    def scalar(self, kind: type[T]) -> T: ...
+    def scalar(self, kind: type[T] | None = None) -> T | Any:
+        """The first column of the first row; without `kind`, None where there is no row.
+
+        Parameters
+        ----------
+        kind : the type that the value must have, for type checkers and for whoever wants to be sure. An integer passes
+            for a float and becomes one; a boolean is no integer.
+
+        Raises
+        ------
+        WrongType : the value is of another type, or null. NotOneRow : with `kind`, there is no row.
+
+        Examples
+        --------
+        >>> import gdb
+        >>> db = gdb.connect()
+        >>> db.execute("RETURN 40 + 2").scalar(int)
+        42
+        """
+        size = None if len(self._answer) <= SHOWN else 1
+        for columns in self._answer.chunks(size):
+            if columns and columns[0]:
+                value = columns[0][0]
+                return value if kind is None else _checked(value, kind, self.columns[0])
+        if kind is not None:
+            raise NotOneRow(
+                "the answer has no row.", f"It was to be one value of type {_named(kind)}."
+            )
+        return None
 
     def single(self) -> Row:
         """The only row.
@@ -244,8 +162,53 @@ class Result:
             )
         return next(iter(self))
 
+    # ---- what is shown -----------------------------------------------------------------------------
+
+    def head(self, count: int = SHOWN) -> list[Row]:
+        """The first rows; it makes no others."""
+        return [*islice(rows_of(self._answer, count), count)]
+
     def __repr__(self) -> str:
-        return f"<gdb.Result: {len(self)} rows of {', '.join(self.columns)}>"
+        """The first rows as a table, with the types of their values, and how many there are."""
+        from gdb.answer.table import shown
+
+        return shown(self)
+
+    def draw(self, path: str | os.PathLike[str] | None = None) -> Drawing | Any:
+        """A drawing of all nodes and relationships in the answer, also of those in paths, lists and maps.
+
+        Nodes are laid out by forces, coloured by their labels, and have the property that tells them apart best as
+        caption (a name or title, else a text, else the id). A notebook shows the drawing; it needs no network. Up to
+        300 nodes and relationships are drawn so; more by ipysigma, whose widget is the result, where it is installed.
+
+        Parameters
+        ----------
+        path : a file that it is written to as well: `.svg`, or `.html`, a page in one file that can be moved and made
+            larger.
+
+        Raises
+        ------
+        GdbError : there is nothing to draw. LimitExceeded : there is too much, and ipysigma is not installed.
+        ArgumentProblem : the file is neither .svg nor .html.
+
+        Examples
+        --------
+        >>> import gdb
+        >>> db = gdb.connect()
+        >>> _ = db.execute("CREATE (:Person {name: 'Ada'})-[:KNOWS]->(:Person {name: 'Bob'})")
+        >>> db.execute("MATCH (a)-[r]->(b) RETURN a, r, b").draw()
+        <gdb.Drawing of 2 nodes and 1 relationship>
+        """
+        from gdb.answer.drawing.drawing import drawn
+        from gdb.answer.elements import elements_of
+
+        return drawn(elements_of(self), path)
+
+    def _repr_html_(self) -> str:
+        """The same for notebooks, with a drawing of the nodes and relationships beneath it, where these are few."""
+        from gdb.answer.html import shown
+
+        return shown(self)
 
     # ---- Arrow and data frames ---------------------------------------------------------------------
 
@@ -283,9 +246,10 @@ class Result:
             import networkx  # noqa: F401
         except ImportError:
             raise _missing("networkx", "networkx") from None
+        from gdb.answer.elements import elements_of
         from gdb.answer.networkx_graph import graph_of
 
-        return graph_of(cell for row in self for cell in row)
+        return graph_of(elements_of(self))
 
     def arrow(self) -> pyarrow.Table:
         """A pyarrow Table (needs pyarrow)."""
@@ -306,70 +270,29 @@ class Result:
     def df(self) -> pandas.DataFrame:
         """A pandas DataFrame (needs pandas); nodes stay objects, integers beside nulls are Int64."""
         try:
-            import pandas
+            import pandas  # noqa: F401
         except ImportError:
             raise _missing("df", "pandas") from None
-        columns: list[list[Cell]] = [[] for _ in self.columns]
-        for chunk in self._answer.chunks():
-            for column, cells in zip(columns, chunk, strict=True):
-                column.extend(cells)
-        series = [pandas.Series(cells, dtype=_pandas_dtype(cells)) for cells in columns]
-        frame = pandas.concat(series, axis=1) if series else pandas.DataFrame()
-        frame.columns = self.columns
-        return frame
+        from gdb.answer.frames import frame_of
 
+        return frame_of(self._answer)
 
-class DeviceColumn(Protocol):
-    """An array in the memory of a GPU: i64[rows]. In fact a `cupy.ndarray`; this is what others may rely on."""
+    def numpy(self) -> Mapping[str, npt.NDArray[Any]]:
+        """The columns as arrays of NumPy, by their names.
 
-    @property
-    def shape(self) -> tuple[int, ...]: ...
+        Booleans, integers, floats, dates, datetimes without a zone and timedeltas have the dtypes bool, int64, float64,
+        datetime64[D], datetime64[us] and timedelta64[us]; a column of these that has nulls is a masked array
+        (`numpy.ma.MaskedArray`). All others are arrays of objects, None where null.
 
-    @property
-    def __cuda_array_interface__(self) -> Mapping[str, object]: ...
+        Examples
+        --------
+        >>> import gdb
+        >>> gdb.connect().execute("UNWIND [3, 4] AS x RETURN x").numpy()["x"]
+        array([3, 4])
+        """
+        from gdb.answer.frames import arrays_of
 
-    def __dlpack__(self, *, stream: int | None = None) -> object: ...
-
-    def __dlpack_device__(self) -> tuple[int, int]: ...
-
-
-class DeviceColumns(Mapping[str, DeviceColumn]):
-    """The answer of `Database.device_columns`: the columns in the order of RETURN, by name, on one GPU.
-
-    Each is an int64 array of user's ids, one for each row, complete and in nobody else's use:
-    `cupy.asarray(found["a"])` and `torch.from_dlpack(found["a"])` take it without a copy. It lives as long as anybody
-    holds it, also after the database is closed. Rows are in no promised order, the same in all columns.
-    """
-
-    def __init__(
-        self, columns: Mapping[str, DeviceColumn], warnings: Sequence[str], summary: Summary
-    ) -> None:
-        self._columns = columns
-        self.warnings: tuple[str, ...] = tuple(warnings)
-        self.summary = summary
-
-    @property
-    def columns(self) -> list[str]:
-        """The names of the columns, as RETURN gives them."""
-        return [*self._columns]
-
-    @property
-    def rows(self) -> int:
-        """How many values each column has."""
-        return self.summary.rows
-
-    def __getitem__(self, name: str) -> DeviceColumn:
-        return self._columns[name]
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._columns)
-
-    def __len__(self) -> int:
-        return len(self._columns)
-
-    def __repr__(self) -> str:
-        where = self.summary.device
-        return f"<gdb.DeviceColumns: {self.rows} rows of {', '.join(self.columns)} on {where}>"
+        return arrays_of(self._answer)
 
 
 def batch_size(size: int) -> int:
@@ -384,24 +307,19 @@ def batch_size(size: int) -> int:
     return size
 
 
-def _pandas_dtype(cells: Sequence[Cell]) -> str | None:
-    """What a column is in pandas; None where pandas finds the same itself. "object" keeps the values as they are."""
-    kinds = {type(cell) for cell in cells} - {type(None)}
-    nulls = any(cell is None for cell in cells)
-    if kinds == {int}:
-        return ("Int64" if nulls else "int64") if all(map(_is_int64, cells)) else "object"
-    if kinds == {bool}:
-        return "boolean" if nulls else "bool"
-    if kinds == {datetime}:  # pandas would have nanoseconds, and of the year 1 none
-        zones = {cell.tzinfo for cell in cells if isinstance(cell, datetime)}
-        return "datetime64[us]" if zones == {None} else "object"
-    if kinds == {timedelta}:
-        return "timedelta64[us]"
-    return None if kinds in ({float}, {str}) else "object"
+def _checked(value: object, kind: type[T], column: str) -> T:
+    """A value of this type. WrongType : it is none."""
+    if kind is float and type(value) is int:
+        value = float(value)
+    if isinstance(value, kind) and (kind is not int or not isinstance(value, bool)):
+        return value
+    found = "null" if value is None else f"of type {type(value).__name__}"
+    cure = "Leave the type out, or convert the value in RETURN: toInteger(x), toFloat(x), coalesce(x, 0)."
+    raise WrongType(f"the value of column {column!r} is {found}, not of type {_named(kind)}.", cure)
 
 
-def _is_int64(cell: Cell) -> bool:
-    return cell is None or (isinstance(cell, int) and -(2**63) <= cell < 2**63)
+def _named(kind: type) -> str:
+    return getattr(kind, "__name__", str(kind))
 
 
 def _missing(method: str, package: str) -> GdbError:

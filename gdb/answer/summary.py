@@ -84,7 +84,7 @@ class Summary:
             changes = ", ".join(changed) or "nothing changed"
             done = f"{changes}, {done}" if self.rows else changes
         where = "the CPU" if self.device == "cpu" else self.device
-        return f"{done}; {_time(self.total_seconds)}" + (f" on {where}" if where else "")
+        return f"{done}; {duration_text(self.total_seconds)}" + (f" on {where}" if where else "")
 
 
 def spent_lines(summary: Summary) -> list[str]:
@@ -108,5 +108,6 @@ def _counts(effects: Effects) -> list[tuple[str, str]]:
     return [(verb, f"{n:,} {one if n == 1 else many}") for n, verb, one, many in numbers if n]
 
 
-def _time(seconds: float) -> str:
+def duration_text(seconds: float) -> str:
+    """As in: 12.3 ms."""
     return f"{seconds:.3g} s" if seconds >= 1 else f"{seconds * 1e3:.3g} ms"

@@ -10,6 +10,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, TypeVar
 
+from gdb.api.boundary import boundary
 from gdb.api.queries import PathLike, Queries
 from gdb.api.work import Work
 from gdb.errors import Cancelled, ChangeRefused, ReadOnlyError
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 
+@boundary
 def connect(
     path: str | os.PathLike[str] | None = None,
     *,
@@ -135,6 +137,7 @@ class Database(Queries):
 
     # ---- import ------------------------------------------------------------------------------------
 
+    @boundary
     def load(
         self,
         source: AnySource | Sequence[AnySource] | None = None,
@@ -258,6 +261,7 @@ class Database(Queries):
     def _snapshot(self) -> Snapshot:
         return self._store.snapshot()
 
+    @boundary
     def snapshot(self) -> HeldSnapshot:
         """The graph as it is now, for as long as it is held: any number of queries and streams of one version, in a
         `with` block or until it is closed; see `HeldSnapshot`.
@@ -363,6 +367,7 @@ class Database(Queries):
 
         return Transaction(self._store, run, begin, commit, cancel)
 
+    @boundary
     def compact(self, memory: int | str | None = None, packed: bool | None = None) -> StoreStats:
         """Write the graph anew with all that was changed since it was last written whole, which makes it smaller and
         quicker to read. It runs by itself when much has changed. Readers go on meanwhile. memory, packed : as of

@@ -12,8 +12,9 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, TypeAlias, TypeVar
 
+from gdb.api.boundary import boundary, warn
 from gdb.api.procedures import ALWAYS, registered
-from gdb.api.schema import Schema, schema_of
+from gdb.api.schema import Join, Schema, joins_of, schema_of
 from gdb.api.work import Work
 from gdb.base.closing import Closing
 from gdb.errors import ReadOnlyError
@@ -24,7 +25,8 @@ from gdb.run.outcome import Outcome
 from gdb.run.statements import Statements
 
 if TYPE_CHECKING:
-    from gdb.answer.result import DeviceColumns, Result
+    from gdb.answer.device_columns import DeviceColumns
+    from gdb.answer.result import Result
     from gdb.dbapi import Cursor
     from gdb.language.procedures import Procedure
     from gdb.query_graph import MatchMode
@@ -71,6 +73,7 @@ class Queries(Closing):
         ClosedError : nothing any more.
         """
 
+    @boundary
     def execute(
         self,
         text: str,
@@ -103,12 +106,20 @@ class Queries(Closing):
             `committed` is True: then Ctrl-C came when the commit had begun, which has been made.
         QueryTimeout, OutOfBudget, DeviceError, RunError : it cannot be finished; nothing was committed.
         ClosedError : the database is closed.
+
+        Warns
+        -----
+        QueryWarning : something is probably a mistake, as a label that no node has; `warnings` of the Result has it
+            too.
         """
         request = self._request(text, parameters, device, memory, timeout, match, threads)
         try:
-            return self._answered(request)
+            result = self._answered(request)
         except KeyboardInterrupt:  # it came when the answer was ready
             raise request.outcome.cancelled() from None
+        if result.warnings:
+            warn(result.warnings)
+        return result
 
     def _answered(self, request: Request) -> Result:
         from gdb.run.pipeline import answer  # here and below: who imports a graph asks nothing
@@ -118,6 +129,7 @@ class Queries(Closing):
             request.cancel,
         )
 
+    @boundary
     def stream(
         self,
         text: str,
@@ -156,11 +168,13 @@ class Queries(Closing):
         request = self._request(text, parameters, device, memory, timeout, match, threads)
         snapshot = self._work.do(self._snapshot)
         run = partial(streamed, request, snapshot, self._statements, self._change)
-        return Stream(
+        stream = Stream(
             Pipe(request.cancel),
             lambda pipe: self._work.do(lambda: run(pipe), request.cancel),
             request.outcome,
         )
+        warn(stream.warnings)
+        return stream
 
     def cursor(self) -> Cursor:
         """A cursor of PEP 249 (`gdb.dbapi`), which pandas.read_sql(query, db) and polars.read_database(query, db) ask
@@ -169,6 +183,7 @@ class Queries(Closing):
 
         return Cursor(self)
 
+    @boundary
     def device_columns(
         self,
         text: str,
@@ -205,10 +220,13 @@ class Queries(Closing):
         from gdb.run.pipeline import on_device
 
         request = self._request(text, parameters, device, memory, timeout, match, 0)
-        return self._work.do(
+        columns = self._work.do(
             lambda: on_device(request, self._snapshot(), self._statements), request.cancel
         )
+        warn(columns.warnings)
+        return columns
 
+    @boundary
     def explain(
         self,
         text: str,
@@ -226,6 +244,7 @@ class Queries(Closing):
         request = self._request(text, parameters, device, memory, timeout, match, threads)
         return self._work.do(lambda: explained(request, self._snapshot()), request.cancel)
 
+    @boundary
     def register_procedure(
         self, signature: str, function: Callable[..., Iterable[object]], help: str = ""
     ) -> None:
@@ -301,13 +320,17 @@ class Queries(Closing):
     # ---- about the graph ---------------------------------------------------------------------------
 
     def schema(self) -> Schema:
-        """Labels, relationship types and properties; `str()` of it is a table."""
-        return self._work.do(lambda: schema_of(self._snapshot()))
+        """Labels, relationship types and properties; `str()` of it is a table, `.draw()` a drawing."""
+        return self._work.do(lambda: schema_of(self._snapshot(), self._joins))
+
+    def _joins(self) -> list[Join]:
+        return self._work.do(lambda: joins_of(self._snapshot()))
 
     def stats(self) -> StoreStats:
         """Vertices, edges and bytes, and for each partition its rows, intervals, edges and bytes."""
         return self._work.do(lambda: self._snapshot().stats())
 
+    @boundary
     def check(self) -> Report:
         """Read every file of the store anew and compare every invariant; docs/FORMAT.md lists them, and what no check
         can tell. Takes the memory of the largest edge type, and shows a progress bar where stderr is a terminal.
@@ -331,6 +354,7 @@ class Queries(Closing):
 
     # ---- copies ------------------------------------------------------------------------------------
 
+    @boundary
     def backup(self, path: PathLike) -> StoreStats:
         """Copy the store to a new folder, which is a store: all of it, verified and synced, or nothing.
 
@@ -356,6 +380,7 @@ class Queries(Closing):
         target = options.folder(path)
         return self._written("backup", lambda steps: backup(self._snapshot(), target, steps))
 
+    @boundary
     def export(
         self,
         folder: PathLike,

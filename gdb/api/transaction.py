@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
+from gdb.api.boundary import boundary, warn
 from gdb.api.given import given_nodes, given_relationships, name_of, space_of
 from gdb.api.work import faults
 from gdb.base import forks
@@ -130,17 +131,22 @@ class Transaction:
 
         run_interruptibly(end, self._cancel)
 
+    @boundary
     def rollback(self) -> None:
         """Drop all changes and end the transaction."""
         self._open()
         self._end(keep=False)
 
+    @boundary
     def execute(self, text: str, parameters: Mapping[str, object] | None = None) -> Result:
         """Run a query on the graph with the changes; see `Database.execute`."""
-        return self._run(self._open(), text, parameters)
+        result = self._run(self._open(), text, parameters)
+        warn(result.warnings)
+        return result
 
     # ---- nodes -----------------------------------------------------------------------------------
 
+    @boundary
     def add_nodes(
         self,
         labels: str | Sequence[str],
@@ -172,6 +178,7 @@ class Transaction:
                     _names(labels), space_of(id_space), given.ids[0], given.properties
                 )
 
+    @boundary
     def set_nodes(self, ids: Ids, properties: Properties = None, *, id_space: str = "") -> None:
         """Set properties of nodes; None takes one away. `ids` may be a table, as for `add_nodes`, whose column of ids
         only tells the nodes. Raises as `add_nodes`, and where a node is not there."""
@@ -180,6 +187,7 @@ class Transaction:
                 changes.find(_wanted(given.ids[0]), space_of(id_space)), given.properties
             )
 
+    @boundary
     def set_labels(
         self,
         ids: Ids,
@@ -202,6 +210,7 @@ class Transaction:
             vids = changes.find(_wanted(given.ids[0]), space_of(id_space))
             changes.relabel(vids, frozenset(_names(add)), frozenset(_names(remove)))
 
+    @boundary
     def remove_nodes(self, ids: Ids, *, detach: bool = False, id_space: str = "") -> None:
         """Remove nodes; with `detach` their relationships as well. `ids` as for `set_labels`.
 
@@ -215,6 +224,7 @@ class Transaction:
 
     # ---- relationships -----------------------------------------------------------------------------
 
+    @boundary
     def add_relationships(
         self,
         type: str,
@@ -247,6 +257,7 @@ class Transaction:
                 directed = changes.directed(name) is not False
             changes.add_edges(name, directed, sources, targets, given.properties)
 
+    @boundary
     def set_relationships(
         self,
         type: str,
@@ -266,6 +277,7 @@ class Transaction:
                 name_of(type), *_ends(changes, given.ids, id_space), given.properties
             )
 
+    @boundary
     def remove_relationships(
         self,
         type: str,

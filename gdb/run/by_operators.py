@@ -11,7 +11,8 @@ from contextlib import AbstractContextManager, contextmanager
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from gdb import limits
-from gdb.answer.result import ColumnAnswer, Result, Row, RowAnswer
+from gdb.answer.result import Result
+from gdb.answer.rows import ColumnAnswer, RowAnswer, Values
 from gdb.answer.summary import Summary, sentence, spent_lines
 from gdb.base import garbage
 from gdb.base.allowance import Allowance, here
@@ -316,12 +317,12 @@ def _counted(context: Context, plan: Plan, counts: OptionalCounts) -> Answer:
     return rows_of(context, counts.rest, Batches(counts.names, iter([[row]])))
 
 
-def _given(found: Answer) -> list[Row]:
+def _given(found: Answer) -> list[Values]:
     """The rows for the user. Lists and maps are copied, so that what the result takes counts twice."""
     from gdb.physical.rows.values import Given
 
     given, turn = Given(), Growing(here(), "the result").turn
-    made: list[Row] = []
+    made: list[Values] = []
     for row in found.rows:
         made.append(tuple([given.cell(value) for value in row]))
         turn(made)

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, TypeAlias
 
-from gdb.answer.result import Result, RowAnswer
+from gdb.answer.result import Result
+from gdb.answer.rows import RowAnswer
 from gdb.answer.summary import Summary
 from gdb.errors import ChangeRefused, NameProblem, TypeProblem
 from gdb.language.report import problem

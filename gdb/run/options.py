@@ -256,7 +256,7 @@ def _checked_value(name: str, value: object) -> Value:
         return value
     if isinstance(value, (list, tuple)):
         return _checked_list(name, value)
-    if isinstance(value, (dict, Mapping)):
+    if isinstance(value, (dict, Mapping)) and not _is_element(value):
         return _checked_map(name, value)
     if value is None or isinstance(value, (bool, str)):
         return _checked_text(name, value) if isinstance(value, str) else value
@@ -280,6 +280,11 @@ def _checked_value(name: str, value: object) -> Value:
         f"parameter ${name} is a {type(value).__name__}.",
         "Parameters are numbers, booleans, strings, dates and times, None, and lists and dicts of these.",
     )
+
+
+def _is_element(value: object) -> bool:
+    """Whether it is a node or relationship of an answer, which is a mapping, but no map."""
+    return type(value).__module__ == "gdb.answer.entities"
 
 
 def _checked_list(name: str, values: Sequence[object]) -> list[Value]:

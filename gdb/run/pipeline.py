@@ -8,7 +8,9 @@ from functools import partial
 from typing import TYPE_CHECKING, TypeAlias
 
 from gdb import limits
-from gdb.answer.result import ColumnAnswer, DeviceColumns, Result
+from gdb.answer.device_columns import DeviceColumns
+from gdb.answer.result import Result
+from gdb.answer.rows import ColumnAnswer
 from gdb.answer.summary import Summary
 from gdb.errors import (
     DeviceError,

@@ -15,7 +15,8 @@ from functools import partial
 from typing import TYPE_CHECKING, TypeVar
 
 from gdb import limits
-from gdb.answer.result import Answer, ColumnAnswer, Result, RowAnswer, batch_size, rows_of
+from gdb.answer.result import Result, batch_size
+from gdb.answer.rows import Answer, ColumnAnswer, RowAnswer, rows_of
 from gdb.answer.summary import Summary
 from gdb.base import forks, waiting
 from gdb.base.closing import Closing
@@ -30,7 +31,7 @@ from gdb.run.outcome import Outcome
 from gdb.run.pipeline import answer, ran
 
 if TYPE_CHECKING:
-    from gdb.answer.result import Row
+    from gdb.answer.row import Row
     from gdb.executor.arrow import Array
     from gdb.executor.embeddings import Embeddings
     from gdb.run.by_operators import Change

@@ -15,7 +15,8 @@ import gdb
 from gdb import Database
 from gdb.answer.cells import table_of
 from gdb.answer.entities import Node, Path, Relationship
-from gdb.answer.result import Result, RowAnswer
+from gdb.answer.result import Result
+from gdb.answer.rows import RowAnswer
 from gdb.base.values.duration import Duration
 from gdb.base.values.temporal import Date, LocalTime
 

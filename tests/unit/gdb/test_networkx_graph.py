@@ -10,7 +10,8 @@ import pytest
 
 import gdb
 from gdb import Database, Node, Path, Relationship
-from gdb.answer.result import Result, RowAnswer
+from gdb.answer.result import Result
+from gdb.answer.rows import RowAnswer
 
 networkx = pytest.importorskip("networkx")
 

@@ -13,7 +13,8 @@ import pytest
 
 from gdb.answer import entities
 from gdb.answer.entities import Node, Path, Relationship
-from gdb.answer.result import ColumnAnswer, Result, RowAnswer
+from gdb.answer.result import Result
+from gdb.answer.rows import ColumnAnswer, RowAnswer
 from gdb.answer.summary import Summary
 from gdb.errors import GdbError, NotOneRow, TypeProblem
 from gdb.executor.embeddings import Embeddings

@@ -10,7 +10,7 @@ import pytest
 
 import gdb
 from gdb.api.database import Database
-from gdb.errors import CorruptStore, Fault, NameProblem
+from gdb.errors import CorruptStore, Fault, GdbError, NameProblem
 from gdb.repl.commands import COMMANDS, names, perform
 from gdb.repl.format import Format
 from gdb.repl.session import Session
@@ -94,6 +94,34 @@ def test_wrong_commands_say_what_is_right(session: Session, text: str, cure: str
     with pytest.raises(NameProblem) as raised:
         said(session, text)
     assert cure in raised.value.cure
+
+
+def test_the_last_answer_is_drawn(session: Session, tmp_path: Path) -> None:
+    session.db.execute("CREATE (:P {name: 'Ada'})-[:R]->(:P {name: 'Bob'})")
+    said(session, "MATCH (a)-[r]->(b) RETURN a, r, b")
+    assert "2 nodes and 1 relationship" in said(session, f".draw {tmp_path / 'a.svg'}")
+    assert "Ada" in (tmp_path / "a.svg").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    ("query", "draw", "cure"),
+    [
+        (None, ".draw a.svg", "Run a query first"),
+        ("CREATE (:P)", ".draw a.svg", "Run a query first"),
+        ("RETURN 1", ".draw", ".draw answer.svg"),
+        ("RETURN 1", ".draw a.png", ".svg or .html"),
+        ("RETURN 1", ".draw a.svg", "Return them"),
+    ],
+)
+def test_what_cannot_be_drawn_says_why(
+    session: Session, query: str | None, draw: str, cure: str
+) -> None:
+    if query is not None:
+        said(session, query)
+    with pytest.raises(GdbError) as raised:
+        said(session, draw)
+    assert cure in raised.value.cure
+    assert session.db.execute("MATCH (n) RETURN count(*)").scalar(int) <= 1
 
 
 def test_warnings_go_to_err(session: Session, tmp_path: Path) -> None:

@@ -11,9 +11,10 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from gdb.answer.entities import Node, Path, Relationship
+from gdb.answer.table import cell, fitted, places, table
 from gdb.base.values.duration import Duration
 from gdb.base.values.temporal import Date
-from gdb.repl.format import Format, cell, csv_lines, fitted, json_lines, lines, places, table
+from gdb.repl.format import Format, csv_lines, json_lines, lines
 
 ADA = Node(1, ("Person",), {"name": "Ada"})
 TIMES = [date.min, datetime(2000, 1, 1, 10), -timedelta(hours=1)]

@@ -1,0 +1,200 @@
+"""The rows of an answer, however they are kept: columns in Arrow, as DuckDB made them, or Python objects."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain, islice
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, cast
+
+import numpy as np
+
+from gdb.answer.row import Row, row_maker
+from gdb.base import garbage
+from gdb.executor.batch import Batch
+from gdb.executor.tail import Output, TailResult
+from gdb.imports import deferred
+
+if TYPE_CHECKING:
+    from gdb.answer import entities
+    from gdb.answer.entities import Cell, Node, Relationship
+    from gdb.executor.arrow import Array
+    from gdb.storage.snapshot import Snapshot
+else:
+    entities = deferred("gdb.answer.entities")
+
+Values: TypeAlias = "tuple[Cell, ...]"
+"""A row without the names of its columns."""
+
+_AT_ONCE = 1 << 14
+"""Rows that are made at once, with the collector of cycles at rest: it goes through rows, as it does not through plain
+tuples."""
+_FIRST = 1 << 6
+
+
+class Answer(Protocol):
+    """The columns of a result, however they are kept."""
+
+    @property
+    def names(self) -> list[str]: ...
+
+    def __len__(self) -> int: ...
+
+    def chunks(self, size: int | None = None) -> Iterator[list[list[Cell]]]:
+        """The columns as Python objects, some rows at a time, at most `size` where it is given."""
+        ...
+
+    def records(self, size: int | None = None) -> Iterator[Iterable[tuple[Any, ...]]]:
+        """The same as rows."""
+        ...
+
+    def exported(self) -> Array:
+        """The columns as Arrow, entities as structs."""
+        ...
+
+    def batches(self, size: int) -> Iterator[Array]:
+        """The same, at most `size` rows at a time."""
+        ...
+
+
+def rows_of(answer: Answer, size: int | None = None) -> Iterator[Row]:
+    """The rows of an answer. size : how many are turned into Python objects at a time; None for whole chunks."""
+    if len(answer) <= _FIRST:
+        made = row_maker(tuple(answer.names))
+        return chain.from_iterable(map(made, records) for records in answer.records(size))
+    return chain.from_iterable(_blocks(answer, size))
+
+
+def tuples_of(answer: Answer) -> list[tuple[Any, ...]]:
+    """All rows of an answer, without names: these are made in half of the time."""
+    rows: list[tuple[Any, ...]] = []
+    with garbage.rarely():
+        for records in answer.records():
+            waiting = iter(records)
+            while block := [*islice(waiting, _AT_ONCE)]:  # a signal is seen between two blocks
+                rows += block
+    return rows
+
+
+def _blocks(answer: Answer, size: int | None) -> Iterator[list[Row]]:
+    made, most = row_maker(tuple(answer.names)), _FIRST
+    for records in answer.records(size):
+        waiting = map(made, records)
+        while block := _block(waiting, most):
+            yield block
+            most = min(most * 8, _AT_ONCE)
+
+
+def _block(rows: Iterator[Row], most: int) -> list[Row]:
+    if most == _FIRST:
+        return [*islice(rows, most)]
+    with garbage.rarely():
+        return [*islice(rows, most)]
+
+
+class ColumnAnswer:
+    """An answer in Arrow, as DuckDB made it. snapshot : what vids and edge ids in it are looked up in; None where
+    there are none."""
+
+    def __init__(self, answer: TailResult, snapshot: Snapshot | None) -> None:
+        self._answer, self._snapshot = answer, snapshot
+        if snapshot is not None:
+            for output in answer.outputs:  # not `any` of a generator, which takes a microsecond
+                if output.kind != "value":
+                    entities.touch(snapshot)
+                    break
+
+    @property
+    def names(self) -> list[str]:
+        return [output.name for output in self._answer.outputs]
+
+    def __len__(self) -> int:
+        return len(self._answer)
+
+    def chunks(self, size: int | None = None) -> Iterator[list[list[Cell]]]:
+        if isinstance(self._answer.answer, int):
+            yield [[self._answer.answer]]
+            return
+        for batch in _batches(self._answer.table, size):
+            yield [
+                self._column(output, batch, index)
+                for index, output in enumerate(self._answer.outputs)
+            ]
+
+    def records(self, size: int | None = None) -> Iterator[Iterable[tuple[Any, ...]]]:
+        for columns in self.chunks(size):
+            yield zip(*columns, strict=True)
+
+    def exported(self) -> Array:
+        from gdb.answer.export import exported
+
+        return exported(self._answer.outputs, self._answer.table, self._snapshot)
+
+    def batches(self, size: int) -> Iterator[Array]:
+        from gdb.answer.export import exported
+        from gdb.executor import arrow
+
+        for chunk in self._answer.table.iter_chunks():
+            yield from arrow.pieces(exported(self._answer.outputs, chunk, self._snapshot), size)
+
+    def _column(self, output: Output, batch: Batch, index: int) -> list[Cell]:
+        if output.kind == "value" or self._snapshot is None:
+            return cast("list[Cell]", batch.values(index))
+        numbers, valid = batch.numbers(index)
+        known = numbers if valid is None else numbers[valid]
+        made: Sequence[Node] | Sequence[Relationship]
+        if output.kind == "node":
+            made = entities.nodes(self._snapshot, known.astype(np.uint32))
+        else:
+            made = entities.relationships(self._snapshot, known)
+        if valid is None:
+            return [*made]
+        filled: Iterator[Node | Relationship] = iter(made)
+        return [next(filled) if there else None for there in valid.tolist()]
+
+
+def _batches(table: Array, size: int | None) -> Iterator[Batch]:
+    """The chunks of a struct array, of at most `size` rows where it is given."""
+    if isinstance(table, Batch):
+        yield from (table,) if size is None else table.pieces(size)
+        return
+    from gdb.executor import arrow  # what has no Arrow needs none
+
+    for chunk in table.iter_chunks() if size is None else arrow.pieces(table, size):
+        fields = range(len(arrow.names(table)))
+        yield Batch([arrow.child(chunk, index) for index in fields], len(chunk))
+
+
+class RowAnswer:
+    """An answer of Python objects, row by row."""
+
+    def __init__(self, names: Sequence[str], rows: Sequence[Values]) -> None:
+        self._names, self._rows = list(names), rows
+
+    @property
+    def names(self) -> list[str]:
+        return list(self._names)
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    def chunks(self, size: int | None = None) -> Iterator[list[list[Cell]]]:
+        for records in self.records(size):
+            yield [[*column] for column in zip(*records, strict=True)]
+
+    def records(self, size: int | None = None) -> Iterator[Sequence[Values]]:
+        step = size or max(len(self._rows), 1)
+        for start in range(0, len(self._rows), step):
+            yield self._rows[start : start + step] if size else self._rows
+
+    def exported(self) -> Array:
+        from gdb.answer.cells import table_of
+
+        return table_of(self._names, self._columns(), len(self._rows))
+
+    def batches(self, size: int) -> Iterator[Array]:
+        from gdb.answer.cells import batches_of
+
+        return batches_of(self._names, self._columns(), len(self._rows), size)
+
+    def _columns(self) -> list[list[Cell]]:
+        return [[row[k] for row in self._rows] for k in range(len(self._names))]

@@ -1,0 +1,201 @@
+"""An answer as a table for people: aligned columns under their names, for a terminal and for `print`."""
+
+from __future__ import annotations
+
+import shutil
+import unicodedata
+from collections.abc import Iterable, Iterator, Sequence
+from datetime import date, datetime, time, timedelta
+from itertools import islice
+from typing import TYPE_CHECKING
+
+from gdb.answer.entities import literal
+from gdb.answer.summary import duration_text
+
+if TYPE_CHECKING:
+    from gdb.answer.result import Result
+
+_BLOCK = 1000  # rows aligned with one another; a longer answer is written block by block, not held
+_LEAST = 6  # a column is not cut below this many places
+_GAP = "  "
+
+
+def shown(result: Result) -> str:
+    """The first rows of a result, the types of their values, and how many rows it has."""
+    if not result.columns:
+        return str(result.summary)
+    rows = result.head()
+    width = shutil.get_terminal_size().columns
+    types = types_of(len(result.columns), rows) if rows else None
+    lines = table(result.columns, rows, width, types)
+    return "\n".join([*lines, f"({footer(result, len(rows))})", *map(warning, result.warnings)])
+
+
+def footer(result: Result, count: int) -> str:
+    """How many rows there are, and how long they took. count : of rows that are shown."""
+    spent = result.summary.total_seconds
+    text = f"{len(result):,} {'row' if len(result) == 1 else 'rows'}"
+    text += f" in {duration_text(spent)}" if spent else ""
+    return text if count == len(result) else f"{text}, the first {count} shown"
+
+
+def warning(text: str) -> str:
+    return f"warning: {text}"
+
+
+# ---- types ---------------------------------------------------------------------------------------
+
+_TYPES: dict[type, str] = {
+    bool: "boolean",
+    int: "integer",
+    str: "string",
+    dict: "map",
+    tuple: "list",
+    timedelta: "duration",
+    type(None): "null",
+}
+
+
+def types_of(count: int, rows: Sequence[Sequence[object]]) -> list[str]:
+    """The types of the values in each of `count` columns, as Cypher calls them; "any" where they differ."""
+    return [_type_of([row[place] for row in rows]) for place in range(count)]
+
+
+def _type_of(values: Iterable[object]) -> str:
+    found = {_type_name(value) for value in values if value is not None}
+    if found == {"integer", "float"}:
+        return "number"
+    return found.pop() if len(found) == 1 else "any" if found else "null"
+
+
+def _type_name(value: object) -> str:
+    match value:
+        case datetime():
+            return "local datetime" if value.tzinfo is None else "datetime"
+        case time():
+            return "local time" if value.tzinfo is None else "time"
+        case date():
+            return "date"
+        case _:
+            return _TYPES.get(type(value), type(value).__name__.lower())
+
+
+# ---- lines ---------------------------------------------------------------------------------------
+
+
+def table(
+    columns: Sequence[str],
+    rows: Iterable[Sequence[object]],
+    width: int | None = None,
+    types: Sequence[str] | None = None,
+) -> Iterator[str]:
+    """Aligned columns under their names; numbers to the right; cut cells end in an ellipsis.
+
+    width : places, to which the lines are cut; None cuts nothing. types : what is written under the names.
+    """
+    source = iter(rows)
+    block = [*islice(source, _BLOCK)]
+    names = [printable(name) for name in columns]
+    right = [is_numeric([row[place] for row in block]) for place in range(len(names))]
+    head = [names] if types is None else [names, types]
+    natural = [max(map(places, texts)) for texts in zip(*head, strict=True)]
+    first = True
+    while first or block:
+        cells = [[cell(value) for value in row] for row in block]
+        for row in cells:
+            natural = [max(most, places(text)) for most, text in zip(natural, row, strict=True)]
+        widths = natural if width is None else fitted(natural, width)
+        if first:
+            for texts in head:
+                yield _line(texts, widths, right, width)
+            yield cut(_GAP.join("-" * most for most in widths), width)
+            first = False
+        for row in cells:
+            yield _line(row, widths, right, width)
+        block = [*islice(source, _BLOCK)]
+
+
+def fitted(natural: Sequence[int], width: int) -> list[int]:
+    """Widths that fit in `width` with the gaps; the widest columns give first, to the least."""
+    room = width - len(_GAP) * (len(natural) - 1)
+    if sum(natural) <= room:
+        return list(natural)
+    low, high = _LEAST, max(natural)
+    while low < high:  # the largest cap that still fits
+        middle = (low + high + 1) // 2
+        low, high = (
+            (middle, high)
+            if sum(min(most, middle) for most in natural) <= room
+            else (low, middle - 1)
+        )
+    widths = [min(most, low) for most in natural]
+    spare = room - sum(widths)
+    for place, most in enumerate(natural):
+        if spare > 0 and widths[place] < most:
+            widths[place] += 1
+            spare -= 1
+    return widths
+
+
+def cell(value: object) -> str:
+    """A value as one line of text, as Cypher writes it; only strings stand without quotes."""
+    return printable(value if isinstance(value, str) else literal(value))
+
+
+def places(text: str) -> int:
+    """How many places of a terminal the text takes: wide characters two, combining ones none."""
+    if text.isascii():
+        return len(text)
+    return sum(map(_places, text))
+
+
+def cut(text: str, width: int | None) -> str:
+    """The text in at most `width` places; what was cut ends in an ellipsis."""
+    if width is None or places(text) <= width:
+        return text
+    kept: list[str] = []
+    room = width - 1
+    for character in text:
+        room -= _places(character)
+        if room < 0:
+            break
+        kept.append(character)
+    return "".join(kept) + "…"
+
+
+def _places(character: str) -> int:
+    if unicodedata.combining(character) or unicodedata.category(character) in ("Mn", "Me", "Cf"):
+        return 0
+    return 2 if unicodedata.east_asian_width(character) in "WF" else 1
+
+
+def _line(
+    cells: Sequence[str], widths: Sequence[int], right: Sequence[bool], width: int | None
+) -> str:
+    padded = []
+    for text, most, to_right in zip(cells, widths, right, strict=True):
+        shown = cut(text, most)
+        fill = " " * (most - places(shown))
+        padded.append(fill + shown if to_right else shown + fill)
+    return cut(_GAP.join(padded).rstrip(), width)
+
+
+def is_numeric(values: Sequence[object]) -> bool:
+    kinds = {type(value) for value in values} - {type(None)}
+    return bool(kinds) and kinds <= {int, float}
+
+
+def printable(text: str) -> str:
+    """Line breaks and other control characters escaped: data must not steer the terminal."""
+    if text.isprintable():
+        return text
+    return "".join(
+        character
+        if unicodedata.category(character) not in ("Cc", "Cs", "Zl", "Zp")
+        and character not in _STEERING
+        else character.encode("unicode_escape").decode("ascii")
+        for character in text
+    )
+
+
+_STEERING = frozenset("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")  # turn text around

@@ -1,0 +1,116 @@
+"""Queries in cells of a notebook: `%load_ext gdb`, then `%%cypher`.
+
+    %gdb social.gdb
+    %%cypher -o friends
+    MATCH (a:Person)-[r:KNOWS]->(b) WHERE a.born > $year RETURN a, r, b
+
+`%gdb` opens a store (a graph in memory without a name) and is its Database. `%%cypher` runs its cell in it, or in the
+Database of a variable that is named, as in `%%cypher db`. `$year` is the variable `year` of the notebook. The cell
+shows the Result; `-o friends` puts it in a variable instead. `%cypher MATCH ...` is the same in one line.
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+from typing import TYPE_CHECKING, Any, Protocol
+
+from gdb.errors import ArgumentProblem, NameProblem
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from gdb.answer.result import Result
+    from gdb.api.queries import Queries
+
+_PARAMETER = re.compile(r"\$([A-Za-z_]\w*)")
+_USAGE = "Write `%%cypher [DATABASE] [-o NAME]` above the query, DATABASE being a variable."
+
+
+class Shell(Protocol):
+    """The part of IPython's InteractiveShell that is needed."""
+
+    user_ns: dict[str, Any]
+
+    def register_magic_function(
+        self, func: Callable[..., object], magic_kind: str, magic_name: str
+    ) -> None: ...
+
+
+def load(shell: Shell) -> None:
+    """Register the magics with a shell of IPython."""
+    magics = Magics(shell)
+    shell.register_magic_function(magics.gdb, "line", "gdb")
+    shell.register_magic_function(magics.cypher, "line_cell", "cypher")
+
+
+class Magics:
+    """The magics of one shell."""
+
+    def __init__(self, shell: Shell) -> None:
+        self._shell = shell
+        self._database: Queries | None = None
+
+    def gdb(self, line: str) -> Queries:
+        """%gdb [STORE]: open a store, or a graph in memory, for the cells that follow."""
+        from gdb.api.database import connect
+
+        words = shlex.split(line)
+        if len(words) > 1:
+            raise ArgumentProblem(f"{line!r} is not one store.", "Write `%gdb social.gdb`.")
+        self._database = connect(*words)
+        return self._database
+
+    def cypher(self, line: str, cell: str | None = None) -> Result | None:
+        """%%cypher [DATABASE] [-o NAME]: run the cell; `%cypher QUERY` runs the line."""
+        if cell is None:
+            return self._run(self._open(None), line)
+        database, name = _arguments(line)
+        result = self._run(self._open(database), cell)
+        if name is None:
+            return result
+        self._shell.user_ns[name] = result
+        return None
+
+    def _run(self, database: Queries, text: str) -> Result:
+        known = self._shell.user_ns
+        given = {name: known[name] for name in _PARAMETER.findall(text) if name in known}
+        return database.execute(text, given)
+
+    def _open(self, name: str | None) -> Queries:
+        """The Database of a variable; without a name that of `%gdb`, or the only one that any variable is.
+
+        Raises
+        ------
+        NameProblem : there is none, or several.
+        """
+        from gdb.api.queries import Queries
+
+        if name is not None:
+            found = self._shell.user_ns.get(name)
+            if isinstance(found, Queries):
+                return found
+            raise NameProblem(
+                f"the variable {name} is no Database.", "Make one: db = gdb.connect(...)."
+            )
+        if self._database is not None:
+            return self._database
+        held = {id(one): one for one in self._shell.user_ns.values() if isinstance(one, Queries)}
+        if len(held) == 1:
+            return held.popitem()[1]
+        what = "no variable is a Database" if not held else "several variables are Databases"
+        raise NameProblem(f"{what}.", "Open one by `%gdb social.gdb`, or name it: `%%cypher db`.")
+
+
+def _arguments(line: str) -> tuple[str | None, str | None]:
+    """The Database and the variable for the Result that a line names."""
+    words, database, name = shlex.split(line), None, None
+    while words:
+        word = words.pop(0)
+        if word in ("-o", "--out") and words and words[0].isidentifier() and name is None:
+            name = words.pop(0)
+        elif word.isidentifier() and database is None:
+            database = word
+        else:
+            raise ArgumentProblem(f"%%cypher does not take {word!r}.", _USAGE)
+    return database, name

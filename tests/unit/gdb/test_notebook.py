@@ -1,0 +1,98 @@
+"""`%load_ext gdb`: queries in the cells of a notebook, with a stand-in for IPython's shell."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import gdb
+from gdb.answer.result import Result
+
+
+class Shell:
+    """What the magics are registered with, as IPython's InteractiveShell has it."""
+
+    def __init__(self) -> None:
+        self.user_ns: dict[str, Any] = {}
+        self.magics: dict[tuple[str, str], Callable[..., object]] = {}
+
+    def register_magic_function(
+        self, func: Callable[..., object], magic_kind: str = "line", magic_name: str | None = None
+    ) -> None:
+        assert magic_kind in ("line", "cell", "line_cell")
+        assert magic_name is not None
+        for kind in magic_kind.split("_"):
+            self.magics[kind, magic_name] = func
+
+    def cell(self, line: str, cell: str) -> Any:
+        return self.magics["cell", "cypher"](line, cell)
+
+    def line(self, name: str, line: str) -> Any:
+        return self.magics["line", name](line)
+
+
+@pytest.fixture
+def shell() -> Shell:
+    made = Shell()
+    gdb.load_ipython_extension(made)
+    return made
+
+
+def test_a_cell_is_a_query_of_the_only_database(shell: Shell) -> None:
+    shell.user_ns["db"] = shell.user_ns["_"] = gdb.connect()
+    assert shell.cell("", "RETURN 1 AS x,\n 2 AS y").fetchall() == [(1, 2)]
+    assert shell.line("cypher", "RETURN 3").scalar() == 3
+
+
+def test_a_result_goes_into_a_variable(shell: Shell) -> None:
+    shell.user_ns["db"] = gdb.connect()
+    assert shell.cell("-o found", "RETURN 1") is None
+    assert isinstance(shell.user_ns["found"], Result)
+    assert shell.cell("db --out again", "RETURN 2") is None
+    assert shell.user_ns["again"].scalar() == 2
+
+
+def test_parameters_are_variables_of_the_notebook(shell: Shell) -> None:
+    shell.user_ns |= {"db": gdb.connect(), "year": 1815, "unused": object()}
+    assert shell.cell("", "RETURN $year + 1").scalar() == 1816
+    with pytest.raises(gdb.NameProblem, match=r"\$month"):
+        shell.cell("", "RETURN $month")
+
+
+def test_a_database_is_named_or_opened(shell: Shell, tmp_path: Path) -> None:
+    shell.user_ns |= {"one": gdb.connect(), "two": gdb.connect(), "three": 3}
+    shell.user_ns["two"].execute("CREATE (:P)")
+    assert shell.cell("two", "MATCH (n) RETURN count(*)").scalar() == 1
+    with pytest.raises(gdb.NameProblem, match="several variables are Databases"):
+        shell.cell("", "RETURN 1")
+    with pytest.raises(gdb.NameProblem, match="three is no Database"):
+        shell.cell("three", "RETURN 1")
+    opened = shell.line("gdb", f"'{tmp_path / 'a b.gdb'}'")
+    assert opened.path == tmp_path / "a b.gdb"
+    shell.cell("", "CREATE (:Q)")
+    assert opened.execute("MATCH (n:Q) RETURN count(*)").scalar() == 1
+    opened.close()
+
+
+def test_no_database_is_told_with_the_cure(shell: Shell) -> None:
+    with pytest.raises(gdb.NameProblem, match="%gdb"):
+        shell.cell("", "RETURN 1")
+    assert shell.line("gdb", "").path is None
+    assert shell.cell("", "RETURN 1").scalar() == 1
+
+
+@pytest.mark.parametrize("line", ["one two", "-o", "-o 1x", "--what", "-o a -o b"])
+def test_other_arguments_are_refused(shell: Shell, line: str) -> None:
+    with pytest.raises(gdb.ArgumentProblem):
+        shell.cell(line, "RETURN 1")
+
+
+def test_ipython_takes_the_extension() -> None:
+    testing = pytest.importorskip("IPython.testing.globalipapp")
+    shell = testing.start_ipython()
+    shell.run_line_magic("load_ext", "gdb")
+    shell.user_ns["db"] = gdb.connect()
+    assert shell.run_cell_magic("cypher", "db", "RETURN 5").scalar() == 5
