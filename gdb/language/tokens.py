@@ -145,7 +145,7 @@ def _token(piece: str) -> Token | None:
     if first in "123456789" and len(piece) < 19 and piece.isdecimal():
         return Token(Kind.INTEGER, piece, "", "", int(piece))
     if first in "'\"":
-        value = _unescaped(piece) if len(piece) > 1 and piece[-1] == first else None
+        value = unescaped(piece) if len(piece) > 1 and piece[-1] == first else None
         return _WRONG if value is None else Token(Kind.STRING, value)
     if first in "0123456789.":
         return _number(piece)
@@ -227,7 +227,7 @@ def _no_number(text: str, place: Place) -> SyntaxProblem:
 # ---- strings -------------------------------------------------------------------------------------
 
 
-def _unescaped(piece: str) -> str | None:
+def unescaped(piece: str) -> str | None:
     """The value of a string in its quotes; None where it has an escape that there is not."""
     if "\\" not in piece:
         return piece[1:-1]

@@ -1,0 +1,126 @@
+"""Statements that differ only in their literals are understood once, and mean what they mean."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+import gdb
+from gdb.errors import GdbError
+from gdb.language import shapes
+from gdb.language.parser import parse
+from gdb.run import pipeline
+
+
+def shape_of(text: str) -> str | None:
+    found = shapes.cut(text)
+    return None if found is None else shapes.shape(text, *found, parse)
+
+
+@pytest.mark.parametrize(
+    ("text", "shape"),
+    [
+        (
+            "CREATE (:P {id: 1, name: 'it''s', born: 1.5, on: true})",
+            None,  # two strings side by side are no value
+        ),
+        (
+            "CREATE (:P {id: -1, name: 'it\\'s', born: 1.5, on: true})",
+            "CREATE (:P {id: $0 , name: $1 , born: $2 , on: $3 })",
+        ),
+        (
+            'MATCH (a:P {id: 1}) WHERE a.x = "//" SET a.x = 2, a.l = [1,2]',
+            "MATCH (a:P {id: $0 }) WHERE a.x = $1  SET a.x = $2 , a.l = [$3 ,$4 ]",
+        ),
+        ("CREATE (:P {id: 1}) RETURN 2 AS x", None),
+        ("MATCH (a:P {id: 1}) RETURN a", None),
+        ("MATCH (a {id: 1})-[*2..3]->(b) DELETE b", "MATCH (a {id: $0 })-[*2..3]->(b) DELETE b"),
+        ("MATCH (a {id: 1})-->{1,3}(b) DELETE b", None),
+        ("CREATE (:P {id: 1}) // it's", None),
+        ("CREATE (:P {id: 1, `it's`: 'x'})", None),
+        ("CREATE (:P {id: 1, x: $x})", None),
+        ("PROFILE CREATE (:P {id: 1})", None),
+        ("CREATE (:P {id: 1 + 2})", "CREATE (:P {id: $0  + 2})"),
+        ("CREATE (:P {id: 1_000, f: 1e3, h: 0x10})", None),
+        ("UNWIND [1, 2] AS x MERGE (:P {id: x})", "UNWIND [$0 , $1 ] AS x MERGE (:P {id: x})"),
+    ],
+)
+def test_the_shape_of_a_statement(text: str, shape: str | None) -> None:
+    try:
+        assert shape_of(text) == shape
+    except gdb.errors.SyntaxProblem:
+        assert shape is None
+
+
+def test_kinds_are_part_of_the_key() -> None:
+    texts = ["CREATE ({x: 1})", "CREATE ({x: 1.0})", "CREATE ({x: '1'})", "CREATE ({x: true})"]
+    keys = {found[0] for text in texts if (found := shapes.cut(text)) is not None}
+    assert len(keys) == len(texts)
+
+
+@pytest.fixture
+def db() -> Iterator[gdb.Database]:
+    with gdb.connect() as db:
+        yield db
+
+
+def ran(db: gdb.Database, texts: list[str], monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The texts that were run in the end."""
+    seen: list[str] = []
+    answer = pipeline._answer
+
+    def noted(request: pipeline.Request, *rest: object) -> object:
+        seen.append(request.text)
+        return answer(request, *rest)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(pipeline, "_answer", noted)
+    for text in texts:
+        db.execute(text)
+    monkeypatch.setattr(pipeline, "_answer", answer)
+    return seen
+
+
+def test_the_second_of_a_shape_is_the_first_that_is_run_as_one(
+    db: gdb.Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    texts = [f"CREATE (:P {{id: {k}, name: 'n{k}'}})" for k in range(4)]
+    one = "CREATE (:P {id: $0 , name: $1 })"
+    assert ran(db, texts, monkeypatch) == [texts[0], one, one, one]
+    assert db.execute("MATCH (p:P) RETURN p.id, p.name ORDER BY p.id").fetchall() == [
+        (k, f"n{k}") for k in range(4)
+    ]
+
+
+def test_an_error_shows_the_place_in_the_text_as_it_is_written(db: gdb.Database) -> None:
+    for k in range(3):
+        db.execute(f"CREATE (:P {{id: {k}, x: 10}})")
+    for k in range(2):
+        db.execute(f"MATCH (p:P {{id: {k}}}) SET p.x = 1 / (p.x - {k})")
+    with pytest.raises(GdbError) as raised:
+        db.execute("MATCH (p:P {id: 2}) SET p.x = 1 / (p.x - 10)")
+    text = str(raised.value)
+    assert "1 / (p.x - 10)" in text
+    assert "$" not in text
+    assert db.execute("MATCH (p:P {id: 2}) RETURN p.x").scalar() == 10
+
+
+def test_what_fails_in_a_transaction_leaves_nothing_and_the_rest_is_committed(
+    db: gdb.Database,
+) -> None:
+    with db.transaction() as tx:
+        for k in (1, 2, 4, 5):
+            tx.execute(f"UNWIND [{k}, {k}] AS x CREATE (:P {{x: x, y: 12 / {k}}})")
+        with pytest.raises(GdbError):
+            tx.execute("UNWIND [7, 0] AS x CREATE (:P {x: x, y: 12 / 0})")
+        with pytest.raises(GdbError):
+            tx.execute("UNWIND [0, 0] AS x CREATE (:P {x: x, y: 12 / 0})")
+    assert db.execute("MATCH (p:P) RETURN count(*), sum(p.x)").fetchall() == [(8, 24)]
+
+
+def test_the_limit_of_characters_holds_for_the_text_as_it_is_written(db: gdb.Database) -> None:
+    with gdb.connect(limits={"MAX_QUERY_CHARACTERS": 40}) as short:
+        for k in range(3):
+            short.execute(f"CREATE (:P {{name: '{k}'}})")
+        with pytest.raises(gdb.errors.LimitExceeded):
+            short.execute(f"CREATE (:P {{name: '{'x' * 40}'}})")
