@@ -43,7 +43,7 @@ LONGEST = 10_000
 _MOST = 64  # literals of it
 _CLAUSES = (Match, Unwind, Create, Merge, Set, Remove, Delete)
 # A number that is certain to be a literal by itself, but perhaps no value. Strings are values wherever they stand.
-_LITERAL = re.compile(
+LITERAL = re.compile(
     r"""
     ( '[^'\\]*(?:\\.[^'\\]*)*'
     | "[^"\\]*(?:\\.[^"\\]*)*"
@@ -62,7 +62,7 @@ def cut(text: str) -> tuple[Key, list[Constant]] | None:
     """What stands between the literals of a text, and their values; None of a text that has no shape."""
     if len(text) > LONGEST:
         return None
-    pieces = _LITERAL.split(text)
+    pieces = LITERAL.split(text)
     written = pieces[1::2]
     if not 0 < len(written) <= _MOST:
         return None
@@ -101,7 +101,7 @@ def shape(text: str, key: Key, values: list[Constant], parse: Callable[[str], Qu
         return None
     slots = (f"${k} " for k in range(len(values)))
     made = "".join(chain.from_iterable(zip_longest(pieces, slots, fillvalue="")))
-    return made if _filled(parse(made), named(values)) == query else None
+    return made if _with_values(parse(made), named(values)) == query else None
 
 
 def _writes(query: Query) -> bool:
@@ -112,16 +112,23 @@ def _writes(query: Query) -> bool:
     return isinstance(clauses[-1], WRITING) and all(isinstance(one, _CLAUSES) for one in clauses)
 
 
-def _filled(tree: T, values: Mapping[str, Constant]) -> T:
+def _with_values(tree: T, values: Mapping[str, Constant]) -> T:
     """The tree with literals in the places of parameters."""
-    made: object = tree
-    if isinstance(tree, Parameter):
-        made = Literal(values[tree.name], tree.place)
-    elif isinstance(tree, tuple):
-        made = tuple([_filled(part, values) for part in tree])
-    elif hasattr(type(tree), "__declared__"):
+
+    def literal(part: object) -> object | None:
+        return Literal(values[part.name], part.place) if isinstance(part, Parameter) else None
+
+    return filled(tree, literal)
+
+
+def filled(tree: T, given: Callable[[object], object | None]) -> T:
+    """The tree with other parts wherever `given` has one for a part."""
+    made = given(tree)
+    if made is None and isinstance(tree, tuple):
+        made = tuple([filled(part, given) for part in tree])
+    elif made is None and hasattr(type(tree), "__declared__"):
         parts = {name: getattr(tree, name) for name in type(tree).__slots__}  # type: ignore[attr-defined]
-        others = {name: _filled(part, values) for name, part in parts.items()}
+        others = {name: filled(part, given) for name, part in parts.items()}
         changed = {name: part for name, part in others.items() if part is not parts[name]}
         made = replace(tree, **changed) if changed else tree  # type: ignore[type-var]
-    return made  # type: ignore[return-value]
+    return tree if made is None else made  # type: ignore[return-value]
