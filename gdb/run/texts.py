@@ -72,6 +72,16 @@ class Texts:
             known = self._shape(text, key, values)
         return None if known is None else (known, shapes.named(values))
 
+    def has_shape(self, text: str) -> bool:
+        """Whether the shape of a text is kept: then it writes, and gives nothing back."""
+        from gdb.language import shapes
+
+        found = shapes.cut(text)
+        if found is None:
+            return False
+        with self._lock:
+            return self._shapes.get(found[0]) is not None
+
     def _shape(self, text: str, key: Key, values: list[Constant]) -> str | None:
         """Find the shape of a text, and keep it."""
         from gdb.language import shapes

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import os
+import signal
+import threading
 from collections.abc import Iterator
 
 import pytest
 
 import gdb
-from gdb.errors import GdbError
+from gdb.errors import Cancelled, GdbError
 from gdb.language import shapes
 from gdb.language.parser import parse
 from gdb.run import pipeline
@@ -124,3 +127,60 @@ def test_the_limit_of_characters_holds_for_the_text_as_it_is_written(db: gdb.Dat
             short.execute(f"CREATE (:P {{name: '{k}'}})")
         with pytest.raises(gdb.errors.LimitExceeded):
             short.execute(f"CREATE (:P {{name: '{'x' * 40}'}})")
+
+
+# ---- streams -------------------------------------------------------------------------------------
+
+
+def _thrice(db: gdb.Database) -> None:
+    for k in range(3):
+        db.execute(f"CREATE (:P {{id: {k}}})")
+
+
+def test_a_stream_of_a_known_shape_runs_on_the_thread_of_its_reader(
+    db: gdb.Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    answer, threads = pipeline._answer, []
+
+    def noted(*given: object) -> object:
+        threads.append(threading.current_thread())
+        return answer(*given)  # type: ignore[arg-type]
+
+    _thrice(db)
+    monkeypatch.setattr(pipeline, "_answer", noted)
+    with db.stream("CREATE (:P {id: 3})") as rows:
+        assert list(rows) == []
+        assert rows.summary is not None
+        assert rows.summary.effects.nodes_created == 1
+    with db.stream("CREATE (:Q {id: 3})") as rows:
+        assert list(rows) == []
+    assert [one is threading.main_thread() for one in threads] == [True, False]
+    assert db.execute("MATCH (p:P) RETURN count(*)").scalar() == 4
+
+
+def test_ctrl_c_in_such_a_stream_leaves_nothing(
+    db: gdb.Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    answer = pipeline._answer
+
+    def pressed(*given: object) -> object:
+        os.kill(os.getpid(), signal.SIGINT)
+        return answer(*given)  # type: ignore[arg-type]
+
+    _thrice(db)
+    monkeypatch.setattr(pipeline, "_answer", pressed)
+    with pytest.raises(Cancelled) as raised:
+        db.stream("CREATE (:P {id: 3})")
+    assert not raised.value.committed
+    monkeypatch.setattr(pipeline, "_answer", answer)
+    assert db.execute("MATCH (p:P) RETURN count(*)").scalar() == 3
+    with db.stream("CREATE (:P {id: 3})") as rows:
+        assert list(rows) == []
+
+
+def test_such_a_stream_raises_the_error_with_its_place(db: gdb.Database) -> None:
+    for k in range(1, 4):
+        db.execute(f"CREATE (:P {{x: 6 / {k}}})")
+    with pytest.raises(GdbError, match="divided by zero") as raised:
+        db.stream("CREATE (:P {x: 6 / 0})")
+    assert "6 / 0" in str(raised.value)
