@@ -41,15 +41,21 @@ T = TypeVar("T")
 LONGEST = 10_000
 """Characters of a statement that is looked at."""
 _MOST = 64  # literals of it
+_NAMES = tuple(map(str, range(_MOST)))
+_NONE = type(None)
 _CLAUSES = (Match, Unwind, Create, Merge, Set, Remove, Delete)
-# A number that is certain to be a literal by itself, but perhaps no value. Strings are values wherever they stand.
+# A number that is certain to be a literal by itself, but perhaps no value. Strings are values wherever they stand. The
+# class of first characters is what `re` looks for before it tries the rest.
 LITERAL = re.compile(
     r"""
-    ( '[^'\\]*(?:\\.[^'\\]*)*'
-    | "[^"\\]*(?:\\.[^"\\]*)*"
-    | (?: (?<=[:=,\[(]) | (?<=[:=,\[(][ ]) )
-      (?: -?(?:0|[1-9][0-9]{0,17}) (?:\.[0-9]{1,15})? | true | false )
-      (?= [\s,}\])] | \Z )
+    ( ['"tf0-9-]
+      (?: (?<=') [^'\\]*(?:\\.[^'\\]*)*'
+      | (?<=") [^"\\]*(?:\\.[^"\\]*)*"
+      | (?: (?<=[:=,\[(].) | (?<=[:=,\[(][ ].) )
+        (?: (?: (?<=0) | (?<=[1-9])[0-9]{0,17} | (?<=-)(?:0|[1-9][0-9]{0,17}) ) (?:\.[0-9]{1,15})?
+        | (?<=t)rue | (?<=f)alse )
+        (?= [\s,}\])] | \Z )
+      )
     )
     """,
     re.DOTALL | re.VERBOSE,
@@ -67,17 +73,17 @@ def cut(text: str) -> tuple[Key, list[Constant]] | None:
     if not 0 < len(written) <= _MOST:
         return None
     values = list(map(constant, written))
-    if None in values:
+    kinds = tuple(map(type, values))
+    if _NONE in kinds:
         return None
-    found = [value for value in values if value is not None]
-    return (tuple(pieces[::2]), tuple(map(type, found))), found
+    return (tuple(pieces[::2]), kinds), values  # type: ignore[return-value]  # without None
 
 
 def constant(written: str) -> Constant | None:
     """The value of a literal; None of a string with an escape that there is not."""
     first = written[0]
     if first in "'\"":
-        return unescaped(written)
+        return unescaped(written) if "\\" in written else written[1:-1]
     if first in "tf":
         return written == "true"
     return float(written) if "." in written else int(written)
@@ -85,7 +91,7 @@ def constant(written: str) -> Constant | None:
 
 def named(values: list[Constant]) -> dict[str, Constant]:
     """The values as parameters of the shape."""
-    return {str(k): value for k, value in enumerate(values)}
+    return dict(zip(_NAMES, values, strict=False))
 
 
 def shape(text: str, key: Key, values: list[Constant], parse: Callable[[str], Query]) -> str | None:
