@@ -6,6 +6,7 @@ import os
 import signal
 import threading
 from collections.abc import Iterator
+from random import Random
 
 import pytest
 
@@ -184,3 +185,59 @@ def test_such_a_stream_raises_the_error_with_its_place(db: gdb.Database) -> None
     with pytest.raises(GdbError, match="divided by zero") as raised:
         db.stream("CREATE (:P {x: 6 / 0})")
     assert "6 / 0" in str(raised.value)
+
+
+# ---- the same as without -------------------------------------------------------------------------
+
+_TEMPLATES = [
+    "CREATE (:P {{id: {}, x: {}}})",
+    "CREATE (:P {{id: {}, x: -{}}})-[:T {{y: {}}}]->(:Q {{x: [{}, {}]}})",
+    "MATCH (a:P {{id: {}}}), (b:P {{id: {}}}) CREATE (a)-[:T {{y: {}}}]->(b)",
+    "MATCH (a:P) WHERE a.x = {} AND a.id > {} SET a.x = {}",
+    "MATCH (a:P) WHERE a.x IN [{}, {}] SET a.y = a.id + {}",
+    "MATCH (a:P) WHERE a.x STARTS WITH {} SET a.y = {}",
+    "MATCH (a:P)-[*1..2]->(b) WHERE a.id < {} SET b.z = {}",
+    "MATCH (a:P)-[:T]->{{1,2}}(b {{x: {}}}) SET b.z = 7 / {}",
+    "MERGE (a:P {{id: {}}}) ON CREATE SET a.x = {} ON MATCH SET a.x = {}",
+    "MATCH (a:P {{id: {}}}) DETACH DELETE a",
+    "MATCH (a:P {{id: {}}}) REMOVE a.x SET a:R, a += {{w: {}}}",
+    "UNWIND [{}, {}] AS v CREATE (:U {{x: v, y: toString({})}})",
+    "MATCH (a:P) SET a.x = CASE WHEN a.id = {} THEN {} ELSE a.x END",
+    "CREATE (:P {{id: {}, d: date({})}})",
+    "CREATE (:P {{id: {}}} WHERE {})",
+    "FOREACH (v IN [{}, {}] | CREATE (:F {{x: v}}))",
+    "MATCH (a:P {{id: {}}}) WHERE EXISTS {{ (a)-->(b) WHERE b.x = {} }} SET a.seen = {}",
+]
+_LITERALS = ["0", "1", "2", "3", "7", "1.5", "-1", "'a'", '"b"', "'it\\'s'", "'2020-01-01'", "true"]
+_LITERALS += ["'\\q'", "null", "01", "1e3", "999999999999999999", "9223372036854775808"]
+
+
+def _texts(chance: Random) -> list[str]:
+    found = []
+    for template in chance.sample(_TEMPLATES, 5) * 4:
+        common = _LITERALS[: 5 if chance.random() < 0.7 else None]
+        found.append(template.format(*(chance.choice(common) for _ in range(5))))
+    return found
+
+
+def _outcomes(texts: list[str]) -> list[str]:
+    """What each statement does or raises, and the graph in the end."""
+    found = []
+    with gdb.connect() as db:
+        db.execute("UNWIND range(0, 5) AS k CREATE (:P {id: k, x: k % 3})-[:T]->(:Q {x: k})")
+        for text in texts:
+            try:
+                found.append(str(db.execute(text).summary.effects))
+            except GdbError as error:
+                found.append(f"{type(error).__name__} {error}")
+        found += sorted(map(str, db.execute("MATCH (n) RETURN labels(n), properties(n)")))
+        ends = "MATCH (a)-[r]->(b) RETURN a.id, a.x, type(r), properties(r), b.id, b.x"
+        return found + sorted(map(str, db.execute(ends)))
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_with_and_without_shapes(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    texts = _texts(Random(seed))
+    with_shapes = _outcomes(texts)
+    monkeypatch.setattr(shapes, "LONGEST", 0)
+    assert with_shapes == _outcomes(texts)
