@@ -1,7 +1,8 @@
 """Rows of a query as they are found: an answer larger than memory, taken piece by piece.
 
 The query runs on a thread of its own and waits while `_MOST` pieces wait to be taken, so that a stream holds a bounded
-number of rows however many there are, and so long as it is not read, nothing works.
+number of rows however many there are, and so long as it is not read, nothing works. A statement that is known to give
+no rows (its shape is: `gdb.run.texts`) runs on the thread of its reader.
 """
 
 from __future__ import annotations
