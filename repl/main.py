@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import gdb
-from gdb.errors import Cancelled, FolderTaken, GdbError, NotAStore
+from gdb.errors import Cancelled, FolderTaken, GdbError, NotAStore, PlacedError
 from gdb.language.suggest import did_you_mean
 from gdb.repl.format import Format
 
@@ -162,13 +162,21 @@ def _run(session: Session, statements: Iterable[Statement]) -> int:
             if not isinstance(error, Cancelled):
                 session.fail(error)
             if number or next(waiting, None) is not None:
-                session.err.write(f"(in the statement at line {statement.line}; stopped there)\n")
+                session.err.write(f"({_where(statement, error)}; stopped there)\n")
             if isinstance(error, Cancelled):
                 raise
             return FAILED
         if session.leaving:
             break
     return 0
+
+
+def _where(statement: Statement, error: GdbError) -> str:
+    """The line of a statement, and that of its error where it is another one."""
+    where = f"in the statement at line {statement.line}"
+    if isinstance(error, PlacedError) and error.line is not None and error.line > 1:
+        where += f", the error at line {statement.line + error.line - 1}"
+    return where
 
 
 # ---- gdbsh create, load, check, compact, backup, export, demo --------------------------------------------------------

@@ -18,6 +18,12 @@ _PIECE = re.compile(
     r"""'(?:[^'\\]|\\.)*'?|"(?:[^"\\]|\\.)*"?|`[^`]*`?|//[^\r\n]*|/\*.*?(?:\*/|\Z)|;""",
     re.DOTALL,
 )
+# A whole statement in one match. Nothing of it is tried again in another way (*+), so that a `;` in quotes or a comment
+# ends none; what is not closed does not match.
+_WHOLE = re.compile(
+    r"""[^'"`/;]*(?:(?:'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|`[^`]*`|//[^\r\n]*|/\*.*?\*/|/(?![/*]))[^'"`/;]*)*+;""",
+    re.DOTALL,
+)
 _BLANK = re.compile(r"(?:\s|//[^\r\n]*|/\*.*?\*/)*", re.DOTALL)
 # A `;` in quotes is part of a command's argument: .load a.csv --delimiter ';'
 _COMMAND = re.compile(r"""[.:](?:'[^'\r\n]*'|"[^"\r\n]*"|[^;\r\n])*""")
@@ -52,10 +58,10 @@ def split(text: str) -> tuple[list[Statement], str]:
     return statements, text[begin:].strip()
 
 
-def _cut(text: str) -> tuple[list[Statement], int]:
-    """The closed statements of a text, and where the next one begins."""
+def _cut(text: str, line: int = 1) -> tuple[list[Statement], int]:
+    """The closed statements of a text, and where the next one begins. line : where the text begins."""
     statements: list[Statement] = []
-    line, counted, begin = 1, 0, _after_blank(text, 0)
+    counted, begin = 0, _after_blank(text, 0)
     while begin < len(text):
         end, closed = _end(text, begin)
         if not closed:
@@ -78,20 +84,24 @@ def streamed(lines: Iterable[str]) -> Iterator[Statement]:
         0,
     )  # line where what waits begins; its characters, and how many were cut in vain
     for text in lines:
-        begins = _COMMAND.match(text.lstrip()) or _WORD.match(text.lstrip())
         waiting.append(text)
         size += len(text)
-        if size < 2 * in_vain or not (";" in text or (begins and size == len(text))):
+        if size < 2 * in_vain or not (";" in text or (size == len(text) and _begins(text))):
             continue
         whole = "".join(waiting)
-        statements, begin = _cut(whole)
-        for one in statements:
-            yield Statement(one.text, first + one.line - 1)
+        statements, begin = _cut(whole, first)
+        yield from statements
         first += whole.count("\n", 0, begin)
         waiting, size = [whole[begin:]] if begin < len(whole) else [], len(whole) - begin
         in_vain = 0 if statements else size
     for one in all_of("".join(waiting)):
         yield Statement(one.text, first + one.line - 1)
+
+
+def _begins(text: str) -> bool:
+    """Whether a text begins with a command, which its line ends."""
+    begin = text.lstrip()
+    return (_COMMAND.match(begin) or _WORD.match(begin)) is not None
 
 
 def all_of(text: str) -> list[Statement]:
@@ -118,6 +128,9 @@ def _end(text: str, begin: int) -> tuple[int, bool]:
     command = _COMMAND.match(text, begin) or _WORD.match(text, begin)
     if command:
         return command.end(), True
+    whole = _WHOLE.match(text, begin)
+    if whole:
+        return whole.end() - 1, True
     for piece in _PIECE.finditer(text, begin):
         if piece.group() == ";":
             return piece.start(), True

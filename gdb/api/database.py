@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, TypeVar
@@ -346,15 +346,13 @@ class Database(Queries):
                 return self._work.do(
                     lambda: answer(
                         *(request, changes.view, Statements(self._statements.texts)),
-                        lambda *_: nullcontext(changes),
+                        lambda *_: _all_or_nothing(changes),
                     ),
                     request.cancel,
                 )
-            except BaseException as error:
+            except KeyboardInterrupt:  # it came when the answer was ready
                 changes.delta = before
-                if isinstance(error, KeyboardInterrupt):  # it came when the answer was ready
-                    raise request.outcome.cancelled() from None
-                raise
+                raise request.outcome.cancelled() from None
 
         def begin() -> None:
             self._refuse_inside()
@@ -387,6 +385,17 @@ class Database(Queries):
         return self._written(
             "compaction", lambda steps: compact(self._store, steps.part, budget, packed).stats()
         )
+
+
+@contextmanager
+def _all_or_nothing(changes: Changes) -> Iterator[Changes]:
+    """Drop what a statement has changed where it raises."""
+    before = changes.delta
+    try:
+        yield changes
+    except BaseException:
+        changes.delta = before
+        raise
 
 
 @contextmanager

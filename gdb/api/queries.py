@@ -20,7 +20,7 @@ from gdb.base.closing import Closing
 from gdb.errors import ReadOnlyError
 from gdb.limits import NONE
 from gdb.run import options
-from gdb.run.interrupt import Cancel, run_beside
+from gdb.run.interrupt import Cancel, held_back, run_beside, run_interruptibly
 from gdb.run.outcome import Outcome
 from gdb.run.statements import Statements
 
@@ -168,10 +168,13 @@ class Queries(Closing):
         request = self._request(text, parameters, device, memory, timeout, match, threads)
         snapshot = self._work.do(self._snapshot)
         run = partial(streamed, request, snapshot, self._statements, self._change)
+        at_once = not parameters and self._statements.texts.has_shape(text)
+        answers = held_back if at_once else run_interruptibly  # Ctrl-C: Stream does that itself
         stream = Stream(
             Pipe(request.cancel),
-            lambda pipe: self._work.do(lambda: run(pipe), request.cancel),
+            lambda pipe: self._work.do(lambda: run(pipe), request.cancel, answers),
             request.outcome,
+            at_once,
         )
         warn(stream.warnings)
         return stream

@@ -11,7 +11,17 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from gdb.errors import LimitExceeded, SyntaxProblem
-from gdb.functions.kinds import BOOLEAN, INTEGER, MAP, STRING, Kind, Known, list_of
+from gdb.functions.kinds import (
+    BOOLEAN,
+    INTEGER,
+    MAP,
+    NODE,
+    RELATIONSHIP,
+    STRING,
+    Kind,
+    Known,
+    list_of,
+)
 from gdb.imports import deferred
 from gdb.language import checks_patterns
 from gdb.language.checks_expressions import check_patterns, condition, known
@@ -24,6 +34,7 @@ from gdb.language.checks_projection import (
 )
 from gdb.language.clauses import (
     WRITING,
+    BulkCreate,
     CallProcedure,
     CallSubquery,
     Clause,
@@ -205,6 +216,9 @@ def _clause(clause: Clause, frame: Frame) -> Frame:
             _bring(variable, MAP if headers else list_of(STRING), frame)
         case Create(patterns=patterns):
             checks_writing.create(patterns, frame)
+        case BulkCreate():  # its patterns were checked when they were read
+            frame.names.update(dict.fromkeys(clause.nodes, NODE))
+            frame.names.update(dict.fromkeys(clause.relationships, RELATIONSHIP))
         case Merge():
             checks_writing.merge(clause, frame)
         case Set():

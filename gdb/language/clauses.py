@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Sequence
 from typing import Literal, TypeAlias, TypeVar
 
 from gdb.language.named_by import HasNamed
@@ -153,6 +154,36 @@ class Create:
 
 
 @dataclass(frozen=True, slots=True)
+class BulkPattern:
+    """A pattern in which variables stand for names and literals.
+
+    known : the numbers of the names that are those of nodes that are there, and their variables. new : of what it
+    makes. values : the variables of the literals.
+    """
+
+    path: PathPattern
+    known: tuple[tuple[int, str], ...]
+    new: tuple[tuple[int, str], ...]
+    values: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class BulkCreate:
+    """CREATE pattern, pattern, ... of very many patterns that are literals (`gdb.language.bulk`).
+
+    shapes : of the patterns. rows : for each pattern the number of its shape, its names and its literals. nodes,
+    relationships : the names that they bring, in their order. text : as it is written.
+    """
+
+    shapes: tuple[BulkPattern, ...]
+    rows: Sequence[tuple[int, tuple[str, ...], tuple[int | float | bool | str, ...]]]
+    nodes: Collection[str]
+    relationships: Collection[str]
+    text: str
+    place: Place = field(compare=False)
+
+
+@dataclass(frozen=True, slots=True)
 class SetProperty:
     """subject.key = value, or subject[key] = value"""
 
@@ -239,13 +270,14 @@ Clause: TypeAlias = (
     | CallProcedure
     | LoadCsv
     | Create
+    | BulkCreate
     | Set
     | Remove
     | Delete
     | Merge
     | Foreach
 )
-WRITING = (Create, Set, Remove, Delete, Merge, Foreach)
+WRITING = (Create, BulkCreate, Set, Remove, Delete, Merge, Foreach)
 
 
 # ---- the whole -----------------------------------------------------------------------------------

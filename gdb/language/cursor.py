@@ -49,12 +49,15 @@ class Brackets:
 class Cursor:
     """The tokens of one query and how far they are read.
 
-    pulse : called now and then while a long text is read; what it raises ends the reading.
+    pulse : called now and then while a long text is read; what it raises ends the reading. start : the first character
+    to read.
     """
 
-    def __init__(self, text: str, pulse: Callable[[], object] | None = None) -> None:
+    def __init__(
+        self, text: str, pulse: Callable[[], object] | None = None, start: int = 0
+    ) -> None:
         self.text = text
-        cut = tokenize(text)
+        cut = tokenize(text, start)
         self.tokens, self.starts, self.ends = cut.tokens, cut.starts, cut.ends
         self.at = 0  # never behind END
         self.floats_named: set[str] = set()  # names like Inf that are used as names, so no floats

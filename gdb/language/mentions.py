@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gdb.language.clauses import (
+    BulkCreate,
     CallProcedure,
     CallSubquery,
     Clause,
@@ -97,6 +98,8 @@ def of_clause(clause: Clause) -> Iterator[str]:
     for expression in expressions(clause):
         yield from _of_expression(expression)
     match clause:
+        case BulkCreate(nodes=nodes, relationships=relationships):
+            yield from (*nodes, *relationships)
         case CallSubquery(query=query):
             yield from _of_query(query)
         case Foreach(clauses=clauses):

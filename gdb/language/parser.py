@@ -16,6 +16,7 @@ from gdb.errors import LimitExceeded, SyntaxProblem
 from gdb.language import dialects
 from gdb.language.clauses import (
     WRITING,
+    BulkCreate,
     CallProcedure,
     CallSubquery,
     Clause,
@@ -30,7 +31,7 @@ from gdb.language.cursor import Cursor
 from gdb.language.expressions import OPERATOR_WORDS
 from gdb.language.patterns import PATH_WORDS
 from gdb.language.syntax import Place
-from gdb.language.tokens import Kind
+from gdb.language.tokens import Kind, check_length
 
 CLAUSE_WORDS: tuple[str, ...] = (
     *("MATCH", "OPTIONAL MATCH", "UNWIND", "WITH", "RETURN", "CALL", "OPTIONAL CALL", "LOAD CSV"),
@@ -39,15 +40,18 @@ CLAUSE_WORDS: tuple[str, ...] = (
 )
 _FIRST_WORDS = frozenset(word.split()[0] for word in CLAUSE_WORDS)
 _STARTS = ("EXPLAIN", "PROFILE", "COPY", *CLAUSE_WORDS)
+_SHORT = 1_000
+"""Characters up to which no text begins with so many patterns that a table of them is worth it."""
 _LONG = 100_000
 """Characters from which on a text is a long one."""
 _ENDS_WITH_RETURN = "A query ends with RETURN: what to give back, as in RETURN count(*)."
 
 
-def parse(text: str, pulse: Callable[[], object] | None = None) -> Query:
+def parse(text: str, pulse: Callable[[], object] | None = None, *, tables: bool = True) -> Query:
     """Read a query.
 
-    pulse : called now and then while a long text is read; what it raises ends the reading.
+    pulse : called now and then while a long text is read; what it raises ends the reading. tables : whether a long text
+    may begin with a table of patterns (`gdb.language.bulk`).
 
     Raises
     ------
@@ -62,11 +66,21 @@ def parse(text: str, pulse: Callable[[], object] | None = None) -> Query:
     """
     try:
         with _collector_resting(len(text) > _LONG):
-            return _Parser(Cursor(text, pulse)).query()
+            begun = _begun(text, pulse) if tables and len(text) > _SHORT else None
+            start = 0 if begun is None else begun.place.end
+            return _Parser(Cursor(text, pulse, start), begun).query()
     except RecursionError:
         raise LimitExceeded(
             "the query is nested too deeply.", "Leave out parentheses, or split it."
         ) from None
+
+
+def _begun(text: str, pulse: Callable[[], object] | None) -> BulkCreate | None:
+    """What a long text begins with, where that is a graph of literals."""
+    from gdb.language.bulk import bulk
+
+    check_length(text)
+    return bulk(text, pulse)
 
 
 @contextmanager
@@ -84,8 +98,11 @@ def _collector_resting(rests: bool) -> Iterator[None]:
 
 
 class _Parser(CopyStatement):
-    def __init__(self, cursor: Cursor) -> None:
+    """begun : what the query begins with and the cursor is behind of."""
+
+    def __init__(self, cursor: Cursor, begun: BulkCreate | None = None) -> None:
         super().__init__(cursor)
+        self.begun = begun
         self.nexts: list[Place] = []  # of the words NEXT
 
     def query(self) -> Query:
@@ -98,7 +115,7 @@ class _Parser(CopyStatement):
                 "EXPLAIN and PROFILE stand together.",
                 "Write one of them: PROFILE shows the plan as well.",
             )
-        if cursor.peek().kind is Kind.END:
+        if cursor.peek().kind is Kind.END and self.begun is None:
             raise cursor.error(cursor.here, "the query is empty.", "Write MATCH ... RETURN ...")
         copying, start = None, cursor.at
         parts: tuple[tuple[Clause, ...], ...] = ()
@@ -145,7 +162,7 @@ class _Parser(CopyStatement):
         return tuple(parts), tuple(all_)
 
     def _clauses(self, must_return: bool) -> tuple[Clause, ...]:
-        found: list[Clause] = []
+        found: list[Clause] = list(self._rest_of_begun())
         while (clause := self._clause()) is not None:
             if isinstance(clause, Return) and self.cursor.accept_word("NEXT"):
                 clause = self.carried(clause)
@@ -157,6 +174,14 @@ class _Parser(CopyStatement):
         if not _may_end(last) and (must_return or not isinstance(last, Match)):
             raise self._unexpected(found)
         return tuple(found)
+
+    def _rest_of_begun(self) -> Iterator[Clause]:
+        """What the query begins with, and the patterns behind it that are no part of its table."""
+        if self.begun is not None:
+            yield self.begun
+            self.begun = None
+            if self.cursor.accept_sign(","):
+                yield self.create(self.cursor.at)
 
     # ---- clauses ---------------------------------------------------------------------------------
 

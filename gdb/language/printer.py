@@ -4,6 +4,7 @@ of what stands in its clauses."""
 from __future__ import annotations
 
 from gdb.language.clauses import (
+    BulkCreate,
     CallProcedure,
     CallSubquery,
     Clause,
@@ -154,6 +155,8 @@ def _writing(clause: Clause) -> str:
     match clause:
         case Create(patterns=patterns):
             return f"CREATE {patterns_text(patterns)}"
+        case BulkCreate(text=text):
+            return text
         case Merge(pattern=pattern, on_create=on_create, on_match=on_match):
             text = f"MERGE {path_text(pattern)}"
             text += f" ON CREATE SET {_set_items(on_create)}" if on_create else ""

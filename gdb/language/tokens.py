@@ -108,31 +108,37 @@ class _Known(dict[str, "Token | None"]):
         return found
 
 
-def tokenize(text: str) -> Tokens:
-    """The tokens of a query; the last one is END, just behind the last character that means something.
-
-    Raises
-    ------
-    LimitExceeded : the text is longer than gdb.limits.MAX_QUERY_CHARACTERS.
-    SyntaxProblem : an unclosed string, quoted name or comment; a character or number that the language does not have.
-    """
+def check_length(text: str) -> None:
+    """Raises LimitExceeded where the text is longer than gdb.limits.MAX_QUERY_CHARACTERS."""
     most = limits.size("MAX_QUERY_CHARACTERS")
     if len(text) > most:
         raise LimitExceeded(
             f"the query has {len(text)} characters, more than the limit of {most}.",
             limits.cure("Pass long lists as $parameters", "MAX_QUERY_CHARACTERS"),
         )
-    pieces = _PIECE.findall(text)
+
+
+def tokenize(text: str, start: int = 0) -> Tokens:
+    """The tokens of a query from a character on; the last one is END, just behind the last character that means
+    something.
+
+    Raises
+    ------
+    LimitExceeded : the text is longer than gdb.limits.MAX_QUERY_CHARACTERS.
+    SyntaxProblem : an unclosed string, quoted name or comment; a character or number that the language does not have.
+    """
+    check_length(text)
+    pieces = _PIECE.findall(text, start)
     found = list(map(_Known(_COMMON).__getitem__, pieces))
-    ends = list(accumulate(map(len, pieces)))
+    ends = list(accumulate(map(len, pieces), initial=start))[1:]
     tokens = Tokens(
         list(compress(found, found)),  # type: ignore[arg-type]  # without None
-        list(compress(chain((0,), ends), found)),
+        list(compress(chain((start,), ends), found)),
         list(compress(ends, found)),
     )
     if _WRONG in tokens.tokens:
         _refuse(text, tokens.starts[tokens.tokens.index(_WRONG)])
-    end = tokens.ends[-1] if tokens.ends else 0
+    end = tokens.ends[-1] if tokens.ends else start
     tokens.tokens.append(_END)
     tokens.starts.append(end)
     tokens.ends.append(end)
@@ -145,7 +151,7 @@ def _token(piece: str) -> Token | None:
     if first in "123456789" and len(piece) < 19 and piece.isdecimal():
         return Token(Kind.INTEGER, piece, "", "", int(piece))
     if first in "'\"":
-        value = _unescaped(piece) if len(piece) > 1 and piece[-1] == first else None
+        value = unescaped(piece) if len(piece) > 1 and piece[-1] == first else None
         return _WRONG if value is None else Token(Kind.STRING, value)
     if first in "0123456789.":
         return _number(piece)
@@ -227,7 +233,7 @@ def _no_number(text: str, place: Place) -> SyntaxProblem:
 # ---- strings -------------------------------------------------------------------------------------
 
 
-def _unescaped(piece: str) -> str | None:
+def unescaped(piece: str) -> str | None:
     """The value of a string in its quotes; None where it has an escape that there is not."""
     if "\\" not in piece:
         return piece[1:-1]

@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from typing import TypeAlias
 
 from gdb.language.clauses import (
+    BulkCreate,
     CallProcedure,
     Create,
     Delete,
@@ -158,6 +159,7 @@ Operator: TypeAlias = (
     | LoadCsv
     | Finish
     | Create
+    | BulkCreate
     | Set
     | Remove
     | Delete
@@ -227,6 +229,8 @@ def names_after(operator: Operator, names: Names) -> Names:
             return _joined(names, [*_variables([*nodes, *between]), *groups, *paths])
         case Create(patterns=patterns):
             return _joined(names, [name for pattern in patterns for name in _named(pattern)])
+        case BulkCreate(nodes=nodes, relationships=relationships):
+            return _joined(names, [*nodes, *relationships])
         case Merge(pattern=pattern):
             return _joined(names, _named(pattern))
         case Unwind(variable=variable):

@@ -10,10 +10,15 @@ from collections.abc import Callable, Set
 
 from gdb.language.clauses import Query
 from gdb.logical.join_projections import join_projections
+from gdb.logical.merge_creates import merge_creates
 from gdb.logical.merge_matches import merge_matches
 from gdb.query_graph import MatchMode
 
-REWRITES: tuple[Callable[[Query, MatchMode], Query], ...] = (merge_matches, join_projections)
+REWRITES: tuple[Callable[[Query, MatchMode], Query], ...] = (
+    merge_creates,
+    merge_matches,
+    join_projections,
+)
 """In the order in which they run."""
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Hashable, Sequence
+from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -16,6 +17,7 @@ from gdb.errors import (
     DeviceError,
     LimitExceeded,
     NotSupported,
+    PlacedError,
     QueryError,
     TypeProblem,
 )
@@ -26,6 +28,7 @@ from gdb.records import replace
 from gdb.run.options import kind_of
 from gdb.run.request import Clock, Request
 from gdb.run.statements import Refusal, Statement, Statements
+from gdb.run.texts import by_shape
 
 if TYPE_CHECKING:
     from gdb.executor.arrow import Array
@@ -71,7 +74,11 @@ def answer(
     statements = Statements() if statements is None else statements
     snapshot.look()
     with clock:
-        return _answer(request, snapshot, statements, change, clock, run or ran)
+        known = snapshot, statements, change, clock, run or ran
+        with suppress(PlacedError):  # as it is written, so that its error shows the place there
+            if (shaped := by_shape(request, statements.texts)) is not None:
+                return _answer(shaped, *known)
+        return _answer(request, *known)
 
 
 def _answer(

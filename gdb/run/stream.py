@@ -1,7 +1,8 @@
 """Rows of a query as they are found: an answer larger than memory, taken piece by piece.
 
 The query runs on a thread of its own and waits while `_MOST` pieces wait to be taken, so that a stream holds a bounded
-number of rows however many there are, and so long as it is not read, nothing works.
+number of rows however many there are, and so long as it is not read, nothing works. A statement that is known to give
+no rows (its shape is: `gdb.run.texts`) runs on the thread of its reader.
 """
 
 from __future__ import annotations
@@ -166,20 +167,26 @@ class Stream(Closing):
     waiting for rows ends the query and raises Cancelled. A query that writes is committed before its first row.
     """
 
-    def __init__(self, pipe: Pipe, work: Callable[[Pipe], Summary], outcome: Outcome) -> None:
+    def __init__(
+        self, pipe: Pipe, work: Callable[[Pipe], Summary], outcome: Outcome, at_once: bool = False
+    ) -> None:
+        """at_once : do the work on this thread, since it gives no rows to wait for."""
         self._pipe, self._outcome = pipe, outcome
+        self._run = partial(pipe.run, work)
+        self._at_once = at_once
         self._closed = False
         self._end = weakref.finalize(self, pipe.stop)
         # a daemon: a program that ends does not wait for a query whose rows nobody reads
-        self._thread = threading.Thread(
-            target=pipe.run, args=(work,), name="gdb-stream", daemon=True
-        )
+        self._thread = threading.Thread(target=self._run, name="gdb-stream", daemon=True)
         begun = self._waited(self._begun)
         self.columns: list[str] = begun.columns
         self.warnings: tuple[str, ...] = begun.warnings
 
     def _begun(self) -> Begun:
-        self._thread.start()
+        if self._at_once:
+            self._run()
+        else:
+            self._thread.start()
         return self._pipe.started()
 
     @property

@@ -7,14 +7,18 @@ from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
+from gdb import limits
 from gdb.base import forks, waiting
+from gdb.records import replace
 
 if TYPE_CHECKING:
     from gdb.language.clauses import Query
     from gdb.language.procedures import Procedure
+    from gdb.language.shapes import Constant, Key
     from gdb.logical.operators import Plan
     from gdb.physical.rows.kept import KeptPatterns
     from gdb.query_graph import MatchMode
+    from gdb.run.request import Request
 
 MOST = 256
 """Texts of one database."""
@@ -36,10 +40,62 @@ class Texts:
         self._plans: dict[str, dict[MatchMode, Plan]] = {}
         self._patterns: dict[str, dict[MatchMode, KeptPatterns]] = {}
         self._length = 0
+        self._shapes: OrderedDict[Key, str | None] = OrderedDict()
+        self._once: set[Key] = set()  # what was seen once and has no shape yet
 
     def forked(self) -> None:
         if self._lock.torn:
             self._forget()
+
+    def shaped(self, text: str) -> tuple[str, dict[str, Constant]] | None:
+        """The shape of a text that came before with other literals, and its parameters (`gdb.language.shapes`). None
+        where it has none, or comes for the first time.
+
+        Raises
+        ------
+        QueryError : the text is none, or its shape is not.
+        """
+        from gdb.language import shapes
+
+        found = shapes.cut(text)
+        if found is None:
+            return None
+        key, values = found
+        with self._lock:
+            known = self._shapes.get(key)
+            if known is None and key not in self._shapes and key not in self._once:
+                if len(self._once) >= MOST:
+                    self._once.clear()
+                self._once.add(key)
+                return None
+        if known is None and key not in self._shapes:
+            known = self._shape(text, key, values)
+        return None if known is None else (known, shapes.named(values))
+
+    def has_shape(self, text: str) -> bool:
+        """Whether the shape of a text is kept: then it writes, and gives nothing back."""
+        from gdb.language import shapes
+
+        found = shapes.cut(text)
+        if found is None:
+            return False
+        with self._lock:
+            return self._shapes.get(found[0]) is not None
+
+    def _shape(self, text: str, key: Key, values: list[Constant]) -> str | None:
+        """Find the shape of a text, and keep it."""
+        from gdb.language import shapes
+        from gdb.language.checks import check
+
+        made = shapes.shape(text, key, values, self.parsed)
+        if made is not None and check(self.parsed(text), ()):
+            made = None  # a warning shows what is written
+        with self._lock:
+            self._once.discard(key)
+            self._shapes[key] = made
+            while len(self._shapes) > MOST:
+                self._shapes.popitem(last=False)
+        return made
 
     def parsed(self, text: str, pulse: Callable[[], object] = lambda: None) -> Query:
         """The query that a text is. pulse : called now and then while it is read. Raises as `gdb.language.parser`."""
@@ -114,3 +170,17 @@ class Texts:
     def _keeps(self, query: Query) -> bool:
         """Whether what is found of a query may be kept: not of a CALL, perhaps of a procedure, as these come and go."""
         return self._queries.get(query.text) is query and "call" not in query.text.lower()
+
+
+def by_shape(request: Request, texts: Texts) -> Request | None:
+    """The request with its literals as parameters, where a statement of its shape came before (`Texts.shaped`).
+
+    Raises
+    ------
+    QueryError : the text is no query.
+    """
+    text = request.text
+    if request.parameters or len(text) > limits.size("MAX_QUERY_CHARACTERS"):
+        return None
+    found = texts.shaped(text)
+    return None if found is None else replace(request, text=found[0], parameters=found[1])

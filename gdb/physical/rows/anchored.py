@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
-from gdb.language.clauses import Create, Delete, Match, Merge, Remove, Set, Unwind
+from gdb.language.clauses import BulkCreate, Create, Delete, Match, Merge, Remove, Set, Unwind
 from gdb.language.syntax import Expression, ListLiteral, Parameter, Subquery, walk
 from gdb.logical.operators import (
     Aggregate,
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 MOST_ITEMS = 512
 """Items of a list that UNWIND begins with."""
 _ROW_BY_ROW = (Project, Filter, Aggregate, Distinct, Sort, Limit)
-_CHANGES = (Create, Set, Remove, Delete, Merge)
+_CHANGES = (Create, BulkCreate, Set, Remove, Delete, Merge)
 
 
 def begins_with_few(context: Context, plan: Plan) -> bool:

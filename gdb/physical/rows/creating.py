@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from gdb.base.allowance import paced
 from gdb.base.values.elements import NodeValue, PathValue, RelationshipValue
 from gdb.errors import DeletedProblem, GdbError, TypeProblem
-from gdb.language.clauses import Create
+from gdb.language.clauses import BulkCreate, Create
 from gdb.language.report import problem
 from gdb.language.syntax import NodePattern, PathPattern, Place, RelationshipPattern
 from gdb.physical.rows.named_labels import names_of
@@ -30,6 +30,24 @@ def create(context: Context, clause: Create, rows: list[Row]) -> list[Row]:
         for maker in makers:
             maker.make(row)
     return rows
+
+
+def create_all(context: Context, clause: BulkCreate, rows: list[Row]) -> list[Row]:
+    """The rows with what a table of patterns made for each."""
+    shapes = [(Maker(context, one.path), one) for one in clause.shapes]
+    made: list[Row] = []
+    for row in rows:
+        found: Row = {}
+        for number, names, values in paced(clause.rows, len(clause.rows)):
+            maker, shape = shapes[number]
+            own: Row = dict(zip(shape.values, values, strict=True))
+            for k, variable in shape.known:
+                own[variable] = found[names[k]]
+            maker.make(own)
+            for k, variable in shape.new:
+                found[names[k]] = own[variable]
+        made.append({**row, **found})
+    return made
 
 
 class Maker:

@@ -21,6 +21,7 @@ from gdb.errors import InternalError
 from gdb.imports import deferred
 from gdb.language.clauses import (
     WRITING,
+    BulkCreate,
     CallProcedure,
     Clause,
     Create,
@@ -317,7 +318,7 @@ class Runner:
                 return iter(())
             case Apply():
                 return self._apply(operator, rows)
-            case Create() | Merge() | Set() | Remove() | Delete() | Foreach():
+            case Create() | BulkCreate() | Merge() | Set() | Remove() | Delete() | Foreach():
                 return self._write(operator, rows)
             case LoadCsv():
                 return self._load(operator, rows)
@@ -400,6 +401,8 @@ class Runner:
         match clause:
             case Create():
                 rows = creating.create(context, clause, rows)
+            case BulkCreate():
+                rows = creating.create_all(context, clause, rows)
             case Merge():
                 rows = merging.merge(context, clause, rows, before.names)
             case Set(items=items):

@@ -54,15 +54,28 @@ LEFT = [
 ]
 
 
-@pytest.mark.parametrize("text", [*MERGED, *JOINED, *LEFT])
+CREATED = {
+    "CREATE (a) CREATE (b {x: 1}) CREATE (a)-[:T]->(b)": "CREATE (a), (b {x: 1}), (a)-[:T]->(b)",
+    "CREATE (a) CREATE (b {x: a.x}) RETURN b": "CREATE (a), (b {x: a.x}) RETURN b",
+    "CREATE (a) CREATE (b) SET b.x = 1 CREATE (c) CREATE (d)": "CREATE (a), (b) SET b.x = 1 CREATE (c) CREATE (d)",
+}
+LEFT += [
+    "CREATE (a) CREATE (b {x: COUNT { MATCH (c) }})",  # sees a
+    "MATCH (a) CREATE (b) CREATE (c)",  # several rows
+    "CREATE (a {x: [(b)-->(c) | c.x]}) CREATE (d)",
+]
+
+
+@pytest.mark.parametrize("text", [*MERGED, *JOINED, *CREATED, *LEFT])
 def test_what_passes_make_of_a_query(text: str) -> None:
-    wanted = {**MERGED, **JOINED}.get(text, text)
+    wanted = {**MERGED, **JOINED, **CREATED}.get(text, text)
     assert printed(rewrites.improved(parse(text), DIFFERENT_EDGES)) == printed(parse(wanted))
 
 
-@pytest.mark.parametrize("text", [*MERGED, *JOINED])
+@pytest.mark.parametrize("text", [*MERGED, *JOINED, *CREATED])
 def test_a_pass_that_is_switched_off_does_nothing(text: str) -> None:
     off = "merge_matches" if text in MERGED else "join_projections"
+    off = "merge_creates" if text in CREATED else off
     assert off in planning.NAMES
     assert printed(rewrites.improved(parse(text), DIFFERENT_EDGES, {off})) == printed(parse(text))
 

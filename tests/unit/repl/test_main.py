@@ -379,3 +379,17 @@ def test_export_and_load(
     assert capsys.readouterr().out == f"{out}: 3 nodes and 3 relationships\n"
     assert main(["load", str(tmp_path / "g.gdb"), str(out)]) == 0
     assert "added 3 nodes and 3 relationships" in capsys.readouterr().out
+
+
+def test_an_error_in_a_script_tells_its_line(capsys: pytest.CaptureFixture[str]) -> None:
+    created = "".join(f"CREATE (:P {{id: {k}}});\n" for k in range(5))
+    assert main(["-c", f"{created}MATCH (p:P)\nSET p.x =\n  1 / 0;\nRETURN 1;"]) == 1
+    said = capsys.readouterr().err
+    assert "line 3, column 3" in said
+    assert "(in the statement at line 6, the error at line 8; stopped there)" in said
+    graph = ",\n".join(f"(p{k}:P {{id: {k}}})" for k in range(50))
+    assert main(["-c", f"RETURN 1;\nCREATE {graph},\n(p7:Q);"]) == 1
+    assert (
+        "(in the statement at line 2, the error at line 52; stopped there)"
+        in capsys.readouterr().err
+    )

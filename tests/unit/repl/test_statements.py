@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
+from random import Random
 
 import pytest
 
@@ -116,7 +118,35 @@ def test_a_long_statement_is_looked_through_a_few_times(monkeypatch: pytest.Monk
     monkeypatch.setattr(
         statements,
         "_cut",
-        lambda text: cuts.append(len(text)) or ([], 0),  # type: ignore[func-returns-value]
+        lambda text, line=1: cuts.append(len(text)) or ([], 0),  # type: ignore[func-returns-value]
     )
     list(streamed(["';\n"] * 10_000))
     assert sum(cuts) < 4 * 30_000
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_a_statement_ends_where_its_pieces_say(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One match finds the end of a statement that is closed; else it is looked for piece by piece."""
+    chance = Random(seed)
+    signs = [
+        "'",
+        '"',
+        "`",
+        "//",
+        "/*",
+        "*/",
+        "/",
+        "\\",
+        ";",
+        "\n",
+        "a",
+        " ",
+        "*",
+        ".",
+        "\\'",
+        "'x'",
+    ]
+    texts = ["".join(chance.choices(signs, k=chance.randrange(40))) for _ in range(200)]
+    found = [all_of(text) for text in texts]
+    monkeypatch.setattr(statements, "_WHOLE", re.compile(r"(?!)"))
+    assert found == [all_of(text) for text in texts]
