@@ -17,6 +17,7 @@ from gdb.executor.cpu.address import (
     DEPTH,
     DONE,
     ENTERING,
+    F_AHEAD,
     F_BITS,
     F_CHECKS,
     F_DIFFERS,
@@ -51,6 +52,7 @@ from gdb.executor.cpu.address import (
     Pointers,
 )
 from gdb.executor.cpu.levels import accepts, element, enter, is_repeat, passes
+from gdb.executor.cpu.look_ahead import leads_on
 from gdb.executor.cpu.sets import compute_sets, has_bit, level, lower_bound
 from gdb.executor.cpu.tail import count_tail
 
@@ -249,7 +251,7 @@ def _run(
             x = load_u32(list_at, at)
         if d == once and has_bit(seen, x) != 0:
             continue
-        if flags & ~F_SETS != 0:
+        if flags & ~(F_SETS | F_AHEAD) != 0:
             if flags & F_REPEATS != 0 and is_repeat(p, d, list_at, load_i64(start, d), at):
                 continue
             if not accepts(p, d, x):
@@ -260,6 +262,10 @@ def _run(
         stamp += 1
         store_i64(load_i64(p, P_STAMPS), d, stamp)
         count_bound(p, d, 1)
+        if flags & F_AHEAD != 0:
+            spent += 1
+            if not leads_on(p, loops, d, x):
+                continue
         if flags & F_SETS != 0:
             work = compute_sets(p, d)
             if work < 0:

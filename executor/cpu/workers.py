@@ -9,10 +9,11 @@ import numpy.typing as npt
 
 from gdb.base.once import MadeOnce
 from gdb.executor.cpu import address, kernel
+from gdb.executor.cpu.look_ahead import rows_ahead, table_of
 from gdb.executor.cpu.turns import KEPT, ROWS, Place, Unit
 from gdb.executor.embeddings import NO_COLUMNS, Embeddings, Wanted
 from gdb.executor.prepare import Prepared
-from gdb.executor.tables import NodeField, Role, ValueField
+from gdb.executor.tables import LevelField, NodeField, Role, ValueField
 from gdb.storage.adjacency import I64, U32, Adjacency
 
 _LINE = 64  # bytes of a line of the processor's cache
@@ -72,6 +73,7 @@ class Worker:
         views, simple, self.lists, self.bits = self._graph()
         self.values = self._values()
         marks, states = self._scratch()
+        ahead = self._ahead(written.levels)
         arrays = (
             *(written.levels, tables.sets, tables.refs, tables.checks, tables.nodes),
             *(views, simple, self.lists, self.bits),
@@ -81,7 +83,7 @@ class Worker:
             np.zeros(n, np.int64),
             *(marks, states, self.bound),
             *(self.values, self._orders()),
-            *(sums, products),
+            *(sums, products, ahead),
         )
         self.kept += arrays
         self.pointers = np.array([_address(x) for x in arrays], np.int64)
@@ -145,6 +147,15 @@ class Worker:
             table[k, : ValueField.LEAST] = [_address(side) for side in sides]
             table[k, ValueField.LEAST :] = prepared.bounds[k]
         return table
+
+    def _ahead(self, levels: I64) -> I64:
+        """The table of the rows that are looked ahead at; the loops that have some are flagged in the table of
+        levels."""
+        rows = rows_ahead(self.prepared)
+        for k, of_level in enumerate(rows):
+            if of_level:
+                levels[k, LevelField.FLAGS] |= address.F_AHEAD
+        return table_of(rows)
 
     def _orders(self) -> I64:
         """The table of orders."""

@@ -13,7 +13,17 @@ from hypothesis import strategies as st
 
 from gdb import planner
 from gdb.base.machine import memory
-from gdb.executor.cpu import kernel, launch, levels, nodes, sets, tail, trees, workers
+from gdb.executor.cpu import (
+    kernel,
+    launch,
+    levels,
+    look_ahead,
+    nodes,
+    sets,
+    tail,
+    trees,
+    workers,
+)
 from gdb.executor.cpu.turns import Place
 from gdb.executor.prepare import Prepared, prepare
 from gdb.executor.scheduler import Budget, Watch
@@ -23,7 +33,7 @@ from tests.backends import rows_on_cpu
 from tests.small_graph import SmallGraph
 from tests.strategies import cases
 
-MODULES: tuple[ModuleType, ...] = (kernel, levels, nodes, sets, tail, trees)
+MODULES: tuple[ModuleType, ...] = (kernel, levels, look_ahead, nodes, sets, tail, trees)
 Access = Callable[..., int | None]
 
 
