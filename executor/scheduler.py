@@ -55,14 +55,20 @@ class Budget:
 
     def take(self, size: int, what: str) -> None:
         """Account `size` bytes for `what`, or raise OutOfBudget."""
+        if not self.fits(size):
+            raise OutOfBudget(
+                f"The query needs {self.used + size:,} bytes for {what}, over its budget of "
+                f"{self.limit:,}.",
+                "Raise memory=, add a LIMIT, or ask for count(*).",
+            )
+
+    def fits(self, size: int) -> bool:
+        """Account `size` bytes where they fit; whether they do."""
         with self.lock:
             if self.limit is not None and self.used + size > self.limit:
-                raise OutOfBudget(
-                    f"The query needs {self.used + size:,} bytes for {what}, over its budget of "
-                    f"{self.limit:,}.",
-                    "Raise memory=, add a LIMIT, or ask for count(*).",
-                )
+                return False
             self.used += size
+            return True
 
 
 class Flag:

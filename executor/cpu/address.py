@@ -70,6 +70,7 @@ LONE, SLICE, MARK, INNER, PUSHED = (int(r) for r in Role)
 POWER, FALLING, BINOMIAL, PAIR = (int(f) for f in Formula)
 BELOW, ABOVE = int(Order.BELOW), int(Order.ABOVE)
 F_EDGE, F_DIFFERS, F_BITS, F_CHECKS, F_REPEATS, F_SETS = (int(f) for f in Flag)
+F_AHEAD = 64  # rows are looked ahead at; in a worker's own table of levels
 # a node's state: its list; whether its scratch is in use; the scratch (a byte for each vid of a MARK,
 # an i64 for the others); the list of vids that a PUSHED node touched; of a node that spreads, what it has
 # added at each vid, and whether it did
@@ -81,7 +82,7 @@ N_MARK = 5
 # the table of addresses whose own address every function gets
 P_LEVELS, P_SETS, P_REFS, P_CHECKS, P_NODES, P_VIEWS, P_SIMPLE, P_LISTS, P_BITS = range(9)
 P_V, P_SET_LENGTH, P_BUFFER, P_STAMPS, P_MARKS, P_STATES, P_BOUND, P_VALUES, P_ORDERS = range(9, 18)
-P_SUMS, P_PRODUCTS, P_CACHES, P_STRANGERS = 18, 19, 20, 21
+P_SUMS, P_PRODUCTS, P_AHEAD, P_CACHES, P_STRANGERS = 18, 19, 20, 21, 22
 # a cache's state: what its row in the table says; its slots, a power of 2, less one, and where they are; how many it
 # may have, less one, and where more than the first few are; the run whose counts hold; how often it was asked and knew,
 # the steps that the others took; 1 where that does not pay; the slot that is being counted (0: none), and the total and

@@ -17,6 +17,7 @@ from gdb.executor.cpu.address import (
     DEPTH,
     DONE,
     ENTERING,
+    F_AHEAD,
     F_BITS,
     F_CHECKS,
     F_DIFFERS,
@@ -54,6 +55,7 @@ from gdb.executor.cpu.address import (
 )
 from gdb.executor.cpu.caches import keep, recall
 from gdb.executor.cpu.levels import accepts, element, enter, is_repeat, passes
+from gdb.executor.cpu.look_ahead import leads_on
 from gdb.executor.cpu.sets import compute_sets, has_bit, level, lower_bound
 from gdb.executor.cpu.tail import count_tail
 
@@ -269,7 +271,7 @@ def _run(
             x = load_u32(list_at, at)
         if d == once and has_bit(seen, x) != 0:
             continue
-        if flags & ~F_SETS != 0:
+        if flags & ~(F_SETS | F_AHEAD) != 0:
             if flags & F_REPEATS != 0 and is_repeat(p, d, list_at, load_i64(start, d), at):
                 continue
             if not accepts(p, d, x):
@@ -280,6 +282,10 @@ def _run(
         stamp += 1
         store_i64(load_i64(p, P_STAMPS), d, stamp)
         count_bound(p, d, 1)
+        if flags & F_AHEAD != 0:
+            spent += 1
+            if not leads_on(p, loops, d, x):
+                continue
         if flags & F_SETS != 0:
             work = compute_sets(p, d)
             if work < 0:
@@ -326,12 +332,16 @@ def _run(
             count_bound(p, d, -1)
             status = FULL
             break
-        else:
+        elif once < 0:
             write_prefix(p, loops, rows, 1, out_vids, out_eids, capacity)
             rows += 1
-            if once >= 0:
-                set_bit(seen, load_i64(load_i64(p, P_V), once))
-                d = once
+        else:
+            value = load_i64(load_i64(p, P_V), once)
+            if has_bit(seen, value) == 0:  # not found elsewhere while this state was put aside
+                write_prefix(p, loops, rows, 1, out_vids, out_eids, capacity)
+                rows += 1
+                set_bit(seen, value)
+            d = once
     store_i64(control, DEPTH, d)
     store_i64(control, ENTERING, 1 if entering else 0)
     store_i64(control, TOTAL, total)
@@ -340,6 +350,31 @@ def _run(
     store_i64(control, JOINED, joined)
     store_i64(control, STATUS, status)
     store_i64(control, SPENT, load_i64(control, SPENT) + spent)
+
+
+def _rebind(p: Pointers, control: int, address: int, start: int) -> None:
+    """Bind again what the state that was put into a worker says is bound.
+
+    The values bound, positions and ends of the level at DEPTH and of those around it are there, and what level 0 loops
+    over; this finds the lists of the others, i64[loops] `address` and `start`, and runs the set operations in between.
+    """
+    d = load_i64(control, DEPTH)
+    stamp = load_i64(control, STAMP)
+    k = 0
+    while k < d:
+        stamp += 1
+        store_i64(load_i64(p, P_STAMPS), k, stamp)
+        if level(p, k, L_FLAGS) & F_SETS != 0:
+            compute_sets(p, k)
+        inner = d
+        while level(p, inner, L_AROUND) != k:
+            inner = level(p, inner, L_AROUND)
+        k = inner
+        if k < d or load_i64(control, ENTERING) == 0:
+            list_at, first, _ = enter(p, k)
+            store_i64(address, k, list_at)
+            store_i64(start, k, first)
+    store_i64(control, STAMP, stamp)
 
 
 def _fill_split(
@@ -353,4 +388,4 @@ def _fill_split(
             store_i64(out, at + i, lower_bound(near, start, end, vid + i))
 
 
-run, fill_split = together(_run, _fill_split)
+run, rebind, fill_split = together(_run, _rebind, _fill_split)

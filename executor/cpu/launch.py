@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import threading
-from collections import deque
 from collections.abc import Callable
 from concurrent.futures import Future
 
@@ -14,6 +13,7 @@ from gdb.base import usage, waiting
 from gdb.base.machine.cores import cores
 from gdb.errors import CountOverflow
 from gdb.executor.cpu import address
+from gdb.executor.cpu.turns import KEPT, NEVER, Turns, Unit
 from gdb.executor.cpu.workers import CACHES_BYTES, Worker, scratch_bytes, slots_within
 from gdb.executor.embeddings import NO_COLUMNS, Deliver, Wanted
 from gdb.executor.prepare import Prepared
@@ -26,6 +26,7 @@ STEPS = 500_000
 # a run that may stop early begins with launches of 0.1 ms, and goes no further than a millisecond: then
 # helpers are worth calling, and nobody waits longer for one that works on
 FIRST_STEPS, EARLY_STEPS = 20_000, 160_000
+TURN = EARLY_STEPS  # steps of the first turn of a unit of such a run
 ROWS = 1 << 16  # rows of a worker's output buffer
 MOST_IDLE = 2 * (os.cpu_count() or 1)  # workers that wait with a stage
 CACHES_SHARE = 16  # caches of counts take at most one part in so many of a budget
@@ -46,7 +47,7 @@ class _Run:
     prepared: Prepared
     watch: Watch
     budget: Budget
-    queue: deque[tuple[int, int]]
+    turns: Turns
     capacity: int
     wanted: Wanted
     deliver: Deliver | None = None
@@ -59,11 +60,19 @@ class _Run:
     lock: threading.Lock = field(default_factory=threading.Lock)
 
     @property
+    def early(self) -> bool:
+        """Whether it may stop before its end."""
+        return self.watch.limit is not None
+
+    @property
     def due(self) -> int:
         """Rows that a worker gathers before it hands them over: a buffer, or its share of what is missing."""
         if self.watch.limit is None:
             return self.capacity
-        return min(self.capacity, max((self.watch.limit - self.watch.found) // self.threads, 1))
+        shares = self.threads * max(
+            len(self.prepared.plan.twins), 1
+        )  # a row is handed on once for each twin
+        return min(self.capacity, max((self.watch.limit - self.watch.found) // shares, 1))
 
 
 def count(prepared: Prepared, watch: Watch, budget: Budget, threads: int = 0) -> int:
@@ -150,33 +159,38 @@ def _run(
     counts: bool = False,
     tallies: I64 | None = None,
 ) -> _Run:
+    early = watch.limit is not None
     if watch.limit is not None:
         capacity = max(1, min(capacity, watch.limit))
-    if prepared.work < WORTH_A_THREAD:
+    elif prepared.work < WORTH_A_THREAD:
         threads = 1
     threads = threads or cores()
-    queue = deque([(0, 0)] if prepared.tables.loops == 0 else prepared.cut(threads))
-    threads = max(1, min(threads, len(queue)))
-    slots = slots_within(prepared, CACHES_BYTES)
+    ranges = [(0, 0)] if prepared.tables.loops == 0 else prepared.cut(threads)
+    if not early:  # where units are cut, there may be more of them
+        threads = max(1, min(threads, len(ranges)))
+    scratch, slots = 0, slots_within(prepared, CACHES_BYTES)
     if budget.limit is not None:
         share = budget.limit // (CACHES_SHARE * threads)
         slots = slots_within(prepared, min(CACHES_BYTES, share))
-        scratch = scratch_bytes(prepared, slots) + (
-            prepared.vids // 8 if wanted.once is not None else 0
-        )
-        budget.take(threads * scratch, "the candidate sets of its workers")
+        scratch = scratch_bytes(prepared, slots)
+        scratch += prepared.vids // 8 if wanted.once is not None else 0
+        budget.take((1 if early else threads) * scratch, "the candidate sets of its workers")
+    turns = Turns.of(ranges, TURN if early else NEVER, budget)
     run = _Run(
-        *(prepared, watch, budget, queue, capacity, wanted, deliver, counts, tallies),
+        *(prepared, watch, budget, turns, capacity, wanted, deliver, counts, tallies),
         threads=threads,
         slots=slots,
     )
     helpers: list[Future[None]] = []
 
     def call_helpers() -> None:
-        while len(helpers) < threads - 1:
+        while len(helpers) < run.threads - 1:
+            if early and not budget.fits(scratch):
+                run.threads = 1 + len(helpers)
+                return
             helpers.append(helpers_of_all().submit(usage.carried(_work), run))
 
-    if watch.limit is None:
+    if not early:
         call_helpers()
     try:
         _work(run, call_helpers)
@@ -194,27 +208,16 @@ def _run(
 
 
 def _work(run: _Run, call_helpers: Callable[[], None] | None = None) -> None:
-    """One worker: take units until none is left. Where the run may stop early, launches begin small, and
-    helpers are called in by the first one that did not end it."""
+    """One worker: take units until none is left."""
     worker = _idle(run)
-    early = run.watch.limit is not None
-    steps, most = (FIRST_STEPS, EARLY_STEPS) if early else (STEPS, STEPS)
     once: list[U32] = []
     try:
-        while run.watch.going():
-            try:
-                start, end = run.queue.popleft()
-            except IndexError:
-                break
-            worker.begin(start, end)
-            done = False
-            while not done and run.watch.going():
-                done = _launch(worker, steps)
-                if worker.rows >= run.due:
-                    _drain(run, worker, once)
-                steps = min(2 * steps, most)
-                if early and steps == most and call_helpers is not None:
-                    call_helpers()
+        while (unit := run.turns.take(run.watch.going)) is not None:
+            worker.stand_at(unit)
+            if _turn(run, worker, unit, once, call_helpers):
+                run.turns.end()
+            else:
+                run.turns.put_back(unit, worker.put_aside())
         if run.wanted.once is None:
             _drain(run, worker, once)
         else:
@@ -223,7 +226,7 @@ def _work(run: _Run, call_helpers: Callable[[], None] | None = None) -> None:
         run.watch.stopped.set()
         raise
     with run.lock:
-        run.total += int(worker.control[address.TOTAL])
+        run.total += worker.total
         if run.watch.bound is not None:
             run.watch.bound += worker.bound[: len(run.watch.bound)]
     idle = run.prepared.idle["cpu"]
@@ -231,10 +234,37 @@ def _work(run: _Run, call_helpers: Callable[[], None] | None = None) -> None:
         idle.append(worker)
 
 
+def _turn(
+    run: _Run,
+    worker: Worker,
+    unit: Unit,
+    once: list[U32],
+    call_helpers: Callable[[], None] | None,
+) -> bool:
+    """Go on with a unit for its turn; whether it has come to its end. Where the run may stop early, launches begin
+    small, and helpers are called in by the first one that did not end it."""
+    turn = worker.spent + unit.steps
+    while run.watch.going():
+        steps = STEPS
+        if run.early:
+            steps = max(FIRST_STEPS, min(worker.spent, EARLY_STEPS))
+        done = _launch(worker, steps)
+        if worker.rows >= run.due:
+            _drain(run, worker, once)
+        if done:
+            return True
+        if run.early and steps == EARLY_STEPS and call_helpers is not None:
+            call_helpers()
+        if worker.spent > turn and run.turns.room(8 * KEPT * run.prepared.tables.loops):
+            return False
+    return True
+
+
 def _idle(run: _Run) -> Worker:
     """A worker of an earlier run of this stage, or a new one."""
     capacity = 1 if run.prepared.tables.counting else run.capacity
     worker = _waiting(run, capacity) or Worker(run.prepared, capacity, run.wanted, run.slots)
+    worker.control[address.SPENT] = 0
     worker.count_into(run.tallies)
     return worker
 

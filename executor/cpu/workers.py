@@ -10,12 +10,22 @@ import numpy.typing as npt
 from gdb.base.once import MadeOnce
 from gdb.executor.cpu import address, kernel
 from gdb.executor.cpu.caches import FIRST_SLOTS
+from gdb.executor.cpu.look_ahead import rows_ahead, table_of
+from gdb.executor.cpu.turns import KEPT, ROWS, Place, Unit
 from gdb.executor.embeddings import NO_COLUMNS, Embeddings, Wanted
 from gdb.executor.prepare import Prepared
-from gdb.executor.tables import CacheField, NodeField, Role, StrangerField, ValueField
+from gdb.executor.tables import (
+    CacheField,
+    LevelField,
+    NodeField,
+    Role,
+    StrangerField,
+    ValueField,
+)
 from gdb.storage.adjacency import I64, U32, Adjacency
 
 _LINE = 64  # bytes of a line of the processor's cache
+_PLACE = [address.DEPTH, address.ENTERING, address.JOINED, address.TOTAL]
 CACHES_BYTES = 1 << 25  # that the caches of counts of one worker may grow to
 MOST_SLOTS = 1 << 16  # of one
 _WIPED = 256  # bytes that are wiped in the time in which one bit is found and cleared
@@ -72,13 +82,16 @@ class Worker:
         self.capacity = 1 if tables.counting else capacity
         self.kept: list[npt.NDArray[np.generic]] = []
         self.control = np.zeros(address.CONTROL, np.int64)
-        self.v, self.address, self.position, self.end, self.start = np.zeros((5, n), np.int64)
+        self.counted = 0  # before what is in `control`
+        self.loops = np.zeros((ROWS, n), np.int64)
+        self.v, self.position, self.end, sums, products, self.address, self.start = self.loops
         self.bound = np.zeros(n, np.int64)  # how often each level was bound
         written = tables.written(wanted)
         self.columns, self.once = written.columns, written.once
         views, simple, self.lists, self.bits = self._graph()
         self.values = self._values()
         marks, states = self._scratch()
+        ahead = self._ahead(written.levels)
         arrays = (
             *(written.levels, tables.sets, tables.refs, tables.checks, tables.nodes),
             *(views, simple, self.lists, self.bits),
@@ -88,7 +101,7 @@ class Worker:
             np.zeros(n, np.int64),
             *(marks, states, self.bound),
             *(self.values, self._orders()),
-            *np.zeros((2, n), np.int64),  # sums and products of loops that join
+            *(sums, products, ahead),
             *self._caches(),
         )
         self.kept += arrays
@@ -156,6 +169,15 @@ class Worker:
             table[k, ValueField.LEAST :] = prepared.bounds[k]
         return table
 
+    def _ahead(self, levels: I64) -> I64:
+        """The table of the rows that are looked ahead at; the loops that have some are flagged in the table of
+        levels."""
+        rows = rows_ahead(self.prepared)
+        for k, of_level in enumerate(rows):
+            if of_level:
+                levels[k, LevelField.FLAGS] |= address.F_AHEAD
+        return table_of(rows)
+
     def _orders(self) -> I64:
         """The table of orders."""
         rows = [[_address(a) for a in (x.values, x.eids, x.source)] for x in self.prepared.orders]
@@ -211,6 +233,7 @@ class Worker:
 
     def reset(self) -> None:
         """Forget what was counted and found. Marks stay: stamps tell whether they hold."""
+        self.counted = 0
         self.control[address.TOTAL] = self.control[address.ROWS] = 0
         self.bound.fill(0)
         self.caches[:, address.K_RUN] += 1
@@ -231,10 +254,42 @@ class Worker:
         self.position[0] = self.start[0] = start
         self.end[0] = end
 
+    def stand_at(self, unit: Unit) -> None:
+        """Stand where a unit begins."""
+        if unit.place is None:
+            self.begin(unit.start, unit.end)
+        else:
+            self.go_on(unit.place)
+
+    def put_aside(self) -> Place:
+        """Where it stands, with what it counted there; its rows stay in its buffer."""
+        depth, entering, joined, total = self.control[_PLACE].tolist()
+        self.control[address.TOTAL] = 0
+        return Place(self.loops[:KEPT].copy(), depth, entering, joined, total)
+
+    def go_on(self, place: Place) -> None:
+        """Stand where a worker of this stage was put aside."""
+        self.counted += int(self.control[address.TOTAL])
+        self.control[_PLACE] = place.depth, place.entering, place.joined, place.total
+        self.loops[:KEPT] = place.loops
+        self.address[0] = self.root_address
+        self.caches[:, address.K_SLOT] = 0  # loops that are open were entered elsewhere
+        kernel.rebind(*self.fixed[:1], *self.state[:2], self.start.ctypes.data)
+
     def run(self, budget: int) -> int:
         """Launch for a step budget; the status."""
         kernel.run(*self.fixed, *self.state, *self.out, budget, *self.distinct)
         return int(self.control[address.STATUS])
+
+    @property
+    def spent(self) -> int:
+        """Steps, of all its launches."""
+        return int(self.control[address.SPENT])
+
+    @property
+    def total(self) -> int:
+        """What it counted."""
+        return self.counted + int(self.control[address.TOTAL])
 
     @property
     def rows(self) -> int:

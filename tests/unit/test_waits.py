@@ -36,6 +36,7 @@ STEPS = "waited for in steps"
 OTHER = "no wait: another thing of that name"
 ALLOWED = {
     ("executor/cpu/launch.py", "Lock"): SHORT,
+    ("executor/cpu/turns.py", "Lock"): SHORT,
     ("executor/cpu/walkers.py", "Lock"): SHORT,
     ("executor/gpu/rows.py", "Condition"): STEPS,
     ("executor/gpu/rows.py", "wait_for"): "the device's stream waits, not the host",

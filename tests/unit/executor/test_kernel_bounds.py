@@ -13,7 +13,18 @@ from hypothesis import strategies as st
 
 from gdb import planner
 from gdb.base.machine import memory
-from gdb.executor.cpu import kernel, launch, levels, nodes, sets, tail, trees, workers
+from gdb.executor.cpu import (
+    kernel,
+    launch,
+    levels,
+    look_ahead,
+    nodes,
+    sets,
+    tail,
+    trees,
+    workers,
+)
+from gdb.executor.cpu.turns import Place
 from gdb.executor.prepare import Prepared, prepare
 from gdb.executor.scheduler import Budget, Watch
 from gdb.query_graph import REPEATABLE_ELEMENTS, QueryEdge, QueryGraph, QueryVertex
@@ -22,7 +33,7 @@ from tests.backends import rows_on_cpu
 from tests.small_graph import SmallGraph
 from tests.strategies import cases
 
-MODULES: tuple[ModuleType, ...] = (kernel, levels, nodes, sets, tail, trees)
+MODULES: tuple[ModuleType, ...] = (kernel, levels, look_ahead, nodes, sets, tail, trees)
 Access = Callable[..., int | None]
 
 
@@ -32,6 +43,15 @@ class Watched(workers.Worker):
     held: tuple[tuple[int, int], ...] = ()
 
     def run(self, budget: int) -> int:
+        self.hold()
+        return super().run(budget)
+
+    def go_on(self, place: Place) -> None:
+        self.hold()
+        super().go_on(place)
+
+    def hold(self) -> None:
+        """The arrays that the kernel may use now are its own and those of its stage."""
         prepared = self.prepared
         arrays = [x for x in vars(self).values() if isinstance(x, np.ndarray)]
         arrays += [*self.kept, *prepared.lists, *prepared.bit_sets, prepared.roots]
@@ -42,7 +62,6 @@ class Watched(workers.Worker):
             arrays += [view.first, view.length, view.row, view.offsets, view.neighbours]
             arrays.append(workers.split(view))
         Watched.held = tuple({(x.ctypes.data, x.ctypes.data + x.nbytes) for x in arrays})
-        return super().run(budget)
 
 
 def watched(access: Access, width: int) -> Access:
@@ -63,6 +82,7 @@ def seen_accesses() -> Iterator[None]:
     )  # which is compiled, of what is patched below
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(kernel, "run", kernel._run)
+        patch.setattr(kernel, "rebind", kernel._rebind)
         patch.setattr(launch, "Worker", Watched)
         for access, bits in (*memory.LOADS.items(), *memory.STORES.items()):
             for module in MODULES:
@@ -85,6 +105,17 @@ def test_nothing_is_read_or_written_outside(
     rows = prepare(planner.plan(query, graph, counting=False), graph, windows=True)
     rows_on_cpu(rows, Watch(None, None, None), Budget(), 1, capacity)
     launch.distinct(rows, Watch(None, None, None), Budget(), 0, 1, capacity)
+
+
+@settings(max_examples=100)
+@given(case=cases(), capacity=st.sampled_from([1, 3, 100]))
+def test_nor_where_units_take_turns(case: tuple[SmallGraph, QueryGraph], capacity: int) -> None:
+    graph, query = case
+    prepared = prepare(planner.plan(query, graph, counting=False), graph, windows=True)
+    with pytest.MonkeyPatch.context() as patch:
+        for name in ("FIRST_STEPS", "EARLY_STEPS", "TURN"):
+            patch.setattr(launch, name, 0)
+        rows_on_cpu(prepared, Watch(None, None, 1 << 40), Budget(), 1, capacity)
 
 
 def parallel_edges() -> Prepared:

@@ -1,0 +1,74 @@
+"""Rows that a binding must have: they are tested for emptiness at once, not where they are read.
+
+A set that comes out empty ends a binding where it is computed. A vertex with one bound neighbour has no set: that its
+list is empty would be seen only where its loop begins, which may be below loops that have nothing to do with it.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from gdb.base.machine.compile import compiled
+from gdb.base.machine.memory import load_i64
+from gdb.executor.cpu.address import P_AHEAD, Pointers
+from gdb.executor.cpu.sets import row_slice
+from gdb.executor.nest import Kind, LoopNest, Op, Operand, Slice, VertexLevel
+from gdb.executor.prepare import Prepared
+from gdb.storage.adjacency import I64
+
+Row = tuple[int, int, int]  # a view, and the vids [lo, hi) that count
+# columns of the table's first part: for each loop where its rows begin and end in the second part; columns of that
+N_LIMIT, N_ROW = 2, 3
+
+
+def rows_ahead(prepared: Prepared) -> list[list[Row]]:
+    """Of each loop the rows of its vertex that are read in later loops only, and may be empty."""
+    nest = prepared.nest
+    near: list[set[Row]] = [set() for _ in range(nest.loops)]
+    later: list[set[Row]] = [set() for _ in range(nest.loops)]
+    for operand, cut, around in _read(nest):
+        if operand.kind is Kind.ROW:
+            found = near if operand.b == around else later
+            found[operand.b].add((operand.a, cut.lo, cut.hi))
+    return [
+        sorted(row for row in rows - here if _may_be_empty(prepared, *row))
+        for rows, here in zip(later, near, strict=True)
+    ]
+
+
+def _read(nest: LoopNest) -> list[tuple[Operand, Slice, int]]:
+    """What levels and sets read of which nothing may be empty, how it is cut, and in which loop."""
+    found = [
+        (level.base, level.cut, around)
+        for level, around in zip(nest.levels, nest.arounds, strict=True)
+        if isinstance(level, VertexLevel)
+    ]
+    found += [(op.left, op.cut, op.depth) for op in nest.sets]
+    return found + [(op.right, op.cut, op.depth) for op in nest.sets if op.op is Op.INTERSECT]
+
+
+def _may_be_empty(prepared: Prepared, view: int, low: int, high: int) -> bool:
+    """Whether a row is cut, or not every vertex has one."""
+    whole = low == 0 and high >= prepared.vids
+    return not whole or prepared.views[view].rows < prepared.vids
+
+
+def table_of(rows: list[list[Row]]) -> I64:
+    """As the kernel reads it: i64[loops, N_LIMIT], then i64[rows, N_ROW]."""
+    sizes = np.array([len(of_level) for of_level in rows], np.int64)
+    ends = np.cumsum(sizes)
+    limits = np.stack([ends - sizes, ends], axis=1)
+    flat = [x for of_level in rows for row in of_level for x in row]
+    return np.concatenate([limits.ravel(), np.array(flat, np.int64)])
+
+
+@compiled
+def leads_on(p: Pointers, loops: int, d: int, x: int) -> bool:
+    """Whether x, to which loop d is bound, has all rows that are read later."""
+    table = load_i64(p, P_AHEAD)
+    for r in range(load_i64(table, N_LIMIT * d), load_i64(table, N_LIMIT * d + 1)):
+        row = table + 8 * (N_LIMIT * loops + N_ROW * r)
+        start, end = row_slice(p, load_i64(row, 0), x, load_i64(row, 1), load_i64(row, 2))
+        if start == end:
+            return False
+    return True

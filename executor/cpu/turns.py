@@ -1,0 +1,131 @@
+"""Work units in turn: a run that ends at its LIMIT does not finish a barren unit before it tries the others.
+
+A unit gets a turn of so many steps. One that does not end by then is cut: the elements that are left of the outermost
+loop that has any left become a unit of their own, which comes next, and the element under way is put aside behind all
+others, for a turn of twice as many steps. So each root gets one turn before any gets its second (a restart strategy
+that loses nothing: what is put aside goes on where it stood).
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Iterable
+
+from gdb.executor.scheduler import Budget
+from gdb.records import dataclass, field, replace
+from gdb.storage.adjacency import I64
+
+# rows of a worker's table of its loops, i64[ROWS, loops]: what each is bound to; the position and the end in its list;
+# sums and products of loops that join; what can be found again from these: where the list lies, and where it starts
+BOUND, POSITION, END, SUM, PRODUCT, ADDRESS, START = range(7)
+ROWS, KEPT = 7, 5
+NEVER = 1 << 62  # steps of a turn that does not end before its unit
+MOST_ASIDE = 4096  # units that wait; when there are more, turns do not end before their units
+TRIES = 16  # cuts of a unit below its roots after which the others have their turns
+_PAUSE = 0.001  # seconds between two looks for work
+
+
+@dataclass(slots=True, eq=False)
+class Place:
+    """Where a search stands: any worker of the stage can go on from here.
+
+    loops : i64[KEPT, loops]. depth, entering, joined, total : as in a worker's control array.
+    """
+
+    loops: I64
+    depth: int
+    entering: int
+    joined: int
+    total: int
+
+    def cut(self) -> Place | None:
+        """Take off what is left of the outermost loop, around the one at `depth`, that has anything left; None where
+        none has. For a nest whose loops do not branch."""
+        for k in range(self.depth):
+            if self.loops[POSITION, k] < self.loops[END, k]:
+                rest = replace(self, loops=self.loops.copy(), depth=k, entering=0)
+                self.loops[END, k] = self.loops[POSITION, k]
+                return rest
+        return None
+
+
+@dataclass(slots=True, eq=False)
+class Unit:
+    """The roots [start, end), or what is left of them from `place` on.
+
+    steps : of its next turn. cuts : how often it was cut below its roots.
+    """
+
+    start: int
+    end: int
+    steps: int
+    place: Place | None = None
+    cuts: int = 0
+
+
+@dataclass(slots=True, eq=False)
+class Turns:
+    """The units of a run in the order of their turns.
+
+    steps : of the first turn of each, `NEVER` where turns are not limited.
+    busy : workers that have a unit, of which something may come back. most : units that waited at once and are
+        accounted for in `budget`.
+    """
+
+    waiting: deque[Unit]
+    steps: int
+    budget: Budget
+    busy: int = 0
+    most: int = 0
+    lock: threading.Lock = field(default_factory=threading.Lock)
+
+    @classmethod
+    def of(cls, ranges: Iterable[tuple[int, int]], steps: int, budget: Budget) -> Turns:
+        """The first turns of ranges of roots."""
+        return cls(deque(Unit(start, end, steps) for start, end in ranges), steps, budget)
+
+    def take(self, going: Callable[[], bool]) -> Unit | None:
+        """The next unit, None when there will be none. While other workers may put something back, this waits for it
+        as long as the run is `going`."""
+        while going():
+            with self.lock:
+                if self.waiting:
+                    self.busy += 1
+                    return self.waiting.popleft()
+                if self.busy == 0 or self.steps == NEVER:
+                    return None
+            time.sleep(_PAUSE)
+        return None
+
+    def end(self) -> None:
+        """A unit that was taken has come to its end."""
+        with self.lock:
+            self.busy -= 1
+
+    def room(self, size: int) -> bool:
+        """Whether what comes back from the units that are worked on, two of `size` bytes each, may wait."""
+        with self.lock:
+            wait = len(self.waiting) + 2 * self.busy
+            more = wait - self.most
+            if more > 0 and (wait > MOST_ASIDE or not self.budget.fits(more * size)):
+                return False
+            self.most = max(self.most, wait)
+            return True
+
+    def put_back(self, unit: Unit, place: Place) -> None:
+        """Let others have their turns before a unit that was taken, and stands at `place` now."""
+        rest = place.cut()
+        aside = replace(unit, steps=2 * unit.steps, place=place)
+        with self.lock:
+            self.busy -= 1
+            self.waiting.append(aside)
+            if rest is None:
+                return
+            cuts = unit.cuts + (rest.depth > 0)
+            others = replace(unit, place=rest, cuts=cuts)
+            if rest.depth > 0 and cuts % TRIES == 0:
+                self.waiting.append(others)
+            else:
+                self.waiting.appendleft(others)
