@@ -8,6 +8,7 @@ c1, ... and o0, o1, ..., values travel as prepared parameters.
 
 from __future__ import annotations
 
+import re
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from datetime import date, time, timedelta
@@ -25,11 +26,13 @@ from gdb.storage.model import I64, Column, Kind, offsets_of_lengths
 from gdb.storage.slices import Slice
 
 if TYPE_CHECKING:
+    from gdb.base.sql import Statement
     from gdb.base.values.duration import Duration
     from gdb.base.values.temporal import Temporal
     from gdb.executor.arrow import Array
     from gdb.storage.snapshot import Snapshot
 
+_PARAMETER = re.compile(r"\$(p\d+)\b")  # a text of the user never stands in SQL
 NUMBER = "n"  # the column of how many embeddings a row stands for
 
 Value: TypeAlias = (
@@ -87,7 +90,7 @@ class Tail:
     columns : what the relation `embeddings` holds, one row per embedding.
     sql : one DuckDB SELECT over `embeddings` giving o0, o1, ...; `$p0`, `$p1`, ... are prepared parameters. "" where
         none is ever run.
-    parameters : their values, keys without the dollar sign ("p0").
+    parameters : their values, keys without the dollar sign ("p0"), and those of parameters that it does not mention.
     outputs : the columns of the answer.
     count_only : the answer is the number of embeddings, or where `once` is given of its distinct values: `finish`
         gets that number instead of columns and `sql` is not run.
@@ -106,7 +109,7 @@ class Tail:
     """
 
     columns: tuple[ColumnRef, ...]
-    sql: str
+    sql: str | Statement
     parameters: dict[str, Value] = field(default_factory=dict, compare=False)
     outputs: tuple[Output, ...] = ()
     count_only: bool = False
@@ -114,7 +117,7 @@ class Tail:
     once: int | None = None
     direct: tuple[int, ...] | None = None
     tally: tuple[bool, ...] | None = None
-    numbered: Callable[[], str] | None = field(default=None, compare=False)
+    numbered: Callable[[], Statement] | None = field(default=None, compare=False)
     by_part: bool = False
 
     @property
@@ -122,6 +125,13 @@ class Tail:
         """The query vertex for each of whose data vertices the number of embeddings is all that is asked; None where
         more is."""
         return None if self.numbered is None else self.columns[0].index
+
+    def statement(self, *, numbered: bool = False) -> tuple[str, dict[str, Value]]:
+        """The text of the SELECT, and the parameters that it mentions. numbered : it is that of `numbered`."""
+        asked = self.numbered() if numbered and self.numbered is not None else self.sql
+        text = str(asked)
+        named = sorted(set(_PARAMETER.findall(text))) if self.parameters else []
+        return text, {name: self.parameters[name] for name in named}
 
     @property
     def wanted(self) -> Wanted:
@@ -225,14 +235,14 @@ def finish(
         return TailResult(tail.outputs, _tallied(parts, tail.tally, numbers))
     from gdb.executor.relational import query
 
-    sql = tail.sql
-    if numbers is not None and tail.numbered is not None:
-        sql = tail.numbered()
+    counted = numbers is not None and tail.numbered is not None
+    sql, parameters = tail.statement(numbered=counted)
+    if numbers is not None and counted:
         relation = numbered(tail.columns, relation, numbers)
     table = query(
         {"embeddings": relation},
         sql,
-        tail.parameters,
+        parameters,
         memory=memory,
         cancel=cancel,
         deadline=deadline,

@@ -43,6 +43,21 @@ def listed(parts: Sequence[Part]) -> str:
     return ", ".join(written(part_of(one)) for one in parts)
 
 
+class Statement:
+    """A tree that is written when its text is first asked for: what is answered in another way never is."""
+
+    __slots__ = ("_text", "_tree")
+
+    def __init__(self, tree: exp.Expr) -> None:
+        self._tree = tree
+        self._text: str | None = None
+
+    def __str__(self) -> str:
+        if self._text is None:
+            self._text = written(self._tree)
+        return self._text
+
+
 # ---- names and values ----------------------------------------------------------------------------
 
 

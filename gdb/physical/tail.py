@@ -34,6 +34,7 @@ from gdb.logical.operators import (
 from gdb.records import dataclass, replace
 
 if TYPE_CHECKING:
+    from gdb.base.sql import Statement
     from gdb.functions.types import Type
     from gdb.language.scope import Scope
     from gdb.physical.columns.relation import Builder, Relation
@@ -109,7 +110,7 @@ class _Tail:
         found = Tail(
             refs,
             sql,
-            builder.used(sql),
+            builder.parameters.values,
             made,
             self._counts_values(once),
             self._row_limit(once, direct),
@@ -143,10 +144,10 @@ class _Tail:
 
     # ---- SQL -------------------------------------------------------------------------------------
 
-    def _compiled(self, weight: str | None) -> tuple[Builder, str, tuple[Output, ...]]:
+    def _compiled(self, weight: str | None) -> tuple[Builder, Statement, tuple[Output, ...]]:
         """The SELECT. weight : the column of how many embeddings each row stands for."""
         # here and below: a number alone takes no SQL, and its first answer need not wait for what writes it
-        from gdb.base.sql import written
+        from gdb.base.sql import Statement
         from gdb.functions.types import Kind
         from gdb.physical.columns.compile import answer, over
         from gdb.physical.columns.looked_columns import settled
@@ -161,7 +162,7 @@ class _Tail:
         query, types = answer(relation, self.names)
         if any(type_.item in (Kind.NODE, Kind.RELATIONSHIP) for type_ in types):
             raise NotSupported("a list of nodes is not covered over columns.")
-        return builder, written(query), outputs(self.names, types)
+        return builder, Statement(query), outputs(self.names, types)
 
     def by_operator(
         self, pattern: Operator, weight: str | None

@@ -182,3 +182,17 @@ def test_a_long_chain_is_written() -> None:
     assert answer(binary(exp.Add, *ones)) == (900,)
     assert answer(binary(exp.Sub, value_of(9), value_of(3), value_of(2))) == (4,)
     assert answer(binary(exp.Sub, value_of(9), binary(exp.Sub, value_of(3), value_of(2)))) == (8,)
+
+
+def test_a_statement_is_written_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    texts: list[str] = []
+
+    def noted(tree: exp.Expr) -> str:
+        texts.append(written(tree))
+        return texts[-1]
+
+    monkeypatch.setattr(sql, "written", noted)
+    statement = sql.Statement(select(["c0"], "r1"))
+    assert texts == []
+    assert [str(statement), str(statement)] == ["SELECT c0 FROM r1"] * 2
+    assert len(texts) == 1

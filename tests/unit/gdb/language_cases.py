@@ -250,8 +250,9 @@ def bound(query: BoundQuery) -> str:
         key = f" {ref.key}:{ref.kind}" if ref.key else ""
         lines.append(f"{ref.name} = {ref.what}{key} of {ref.element[0]}{ref.index}")
     direct = ", ".join(f"c{k}" for k in tail.direct or ())
-    lines.append("count" if tail.count_only else tail.sql or f"the columns {direct}")
-    lines += [f"${name} = {value!r}" for name, value in tail.parameters.items()]
+    sql, parameters = tail.statement()
+    lines.append("count" if tail.count_only else sql or f"the columns {direct}")
+    lines += [f"${name} = {value!r}" for name, value in parameters.items()]
     lines += [f"{output.kind} {output.name!r}" for output in tail.outputs]
     if tail.row_limit is not None:
         lines.append(f"rows at most {tail.row_limit}")
