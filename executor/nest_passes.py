@@ -118,6 +118,7 @@ PASSES: tuple[str, ...] = (
     "trees",
     "branches",
     "motion",
+    "local",  # not a pass over the nest: a backend counts the end of it in bits (`demands`)
 )
 
 

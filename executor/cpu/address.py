@@ -80,7 +80,7 @@ N_MARK = 5
 # the table of addresses whose own address every function gets
 P_LEVELS, P_SETS, P_REFS, P_CHECKS, P_NODES, P_VIEWS, P_SIMPLE, P_LISTS, P_BITS = range(9)
 P_V, P_SET_LENGTH, P_BUFFER, P_STAMPS, P_MARKS, P_STATES, P_BOUND, P_VALUES, P_ORDERS = range(9, 18)
-P_SUMS, P_PRODUCTS = 18, 19
+P_SUMS, P_PRODUCTS, P_LOCAL = 18, 19, 20
 END, WINDOW = int(Kind.END), int(Kind.WINDOW)
 O_VALUES, O_EIDS, O_SOURCE, N_ORDER = (
     0,
@@ -88,9 +88,30 @@ O_VALUES, O_EIDS, O_SOURCE, N_ORDER = (
     2,
     3,
 )  # the table of orders: addresses of `Ordered`'s arrays
+# what a worker counts in bits (`neighbourhood.Neighbourhood`, whose tables these are): its frame, the view and order of
+# the positions, first and last loop over bits, loops of the nest
+G_FRAME, G_VIEW, G_ORDER, G_FIRST, G_LAST, G_LOOPS = range(6)
+G_RELATIONS, G_RELATION_COUNT, G_OPERATIONS, G_LEVELS, G_ENDS, G_END_COUNT = range(6, 12)
+G_STARTS, G_START_COUNT, G_SETS, G_COUNTS, G_SKIP = range(12, 17)
+# under the bound frame: whether it is counted in bits; the row that gives the positions, how many, and the words of a
+# set; the level that stands next; places in use, and how many there can be
+G_ON, G_LIST, G_SIZE, G_WORDS, G_DEPTH, G_USED, G_PLACES = range(17, 24)
+# rows of bits, for each place one of each relation; whether each is made; the place of each vid, + 1; the vid of each
+# place: the positions, then others whose rows are asked for; words of all rows, most places
+G_ROWS, G_MADE, G_PLACE, G_VIDS, G_ROOM, G_MOST = range(24, 30)
+N_GRAPH = 30
+R_VIEW, R_ANTI, R_ORDER, R_DIFFERS, N_RELATION = range(5)
+K_OUT, K_LEFT, K_RELATION, K_LEVEL, N_OPERATION = range(5)
+# of a loop over bits: its set, operations [K, K_END); the word that it is in, the bits left of it, its position
+B_SET, B_K, B_K_END, B_WORD, B_LEFT, B_AT, N_LOCAL = range(7)
+E_SET, E_RELATION, E_DIFFERS, E_MINUS, E_SIZE, E_FORMULA, E_PAIR, N_END = range(8)
+I_SET, I_LO, I_HI, I_BITS, N_START = range(5)
 MISSING = -(1 << 63)  # `gdb.executor.plan.MISSING`
 LARGEST = 4.0e18  # floats above this may stand for counts over 2^63
 GALLOP = 16  # one list this much longer than the other: search it instead of merging
 LOOK_UP = 64  # a list up to this much longer than a marked one: look all of it up, do not search
+# a neighbourhood is counted in bits where a row of bits has at most so many words for each element of a list that it
+# stands for, in the mean: many short lists, of vertices that a hub has, are not worth it
+WORDS_AN_ELEMENT = 4
 MOST = 1 << 62
 TOO_MANY = -1  # a product that does not fit; a later factor may be zero

@@ -8,12 +8,14 @@ import numpy as np
 import numpy.typing as npt
 
 from gdb.base.once import MadeOnce
-from gdb.executor.cpu import address, kernel
+from gdb.executor.cpu import address, kernel, neighbourhood
+from gdb.executor.cpu.neighbourhood import Neighbourhood
 from gdb.executor.embeddings import NO_COLUMNS, Embeddings, Wanted
 from gdb.executor.prepare import Prepared
 from gdb.executor.tables import NodeField, Role, ValueField
 from gdb.storage.adjacency import I64, U32, Adjacency
 
+ROOM = 1 << 18  # i64 for rows of bits: what fits the cache that a core has for itself (2 MiB)
 _LINE = 64  # bytes of a line of the processor's cache
 _WIPED = 256  # bytes that are wiped in the time in which one bit is found and cleared
 
@@ -52,9 +54,17 @@ class Worker:
     ----------
     capacity : rows that its output buffer holds.
     wanted : the columns that are written, or the vertex whose distinct values are.
+    local : count the end of the nest in bits where it can be.
     """
 
-    def __init__(self, prepared: Prepared, capacity: int, wanted: Wanted = NO_COLUMNS) -> None:
+    def __init__(
+        self,
+        prepared: Prepared,
+        capacity: int,
+        wanted: Wanted = NO_COLUMNS,
+        *,
+        local: bool = True,
+    ) -> None:
         tables = prepared.tables
         n = max(len(tables.levels), 1)
         self.prepared, self.wanted = prepared, wanted
@@ -80,7 +90,8 @@ class Worker:
             *np.zeros((2, n), np.int64),  # sums and products of loops that join
         )
         self.kept += arrays
-        self.pointers = np.array([_address(x) for x in arrays], np.int64)
+        in_bits = self._local(neighbourhood.find(prepared) if local else None)
+        self.pointers = np.array([*(_address(x) for x in arrays), in_bits], np.int64)
         self.seen = np.zeros(prepared.vids // 8 + 1 if self.once >= 0 else 0, np.uint8)
         self.out_vids = np.empty((len(self.columns.vertices), self.capacity), np.uint32)
         self.out_eids = np.empty((len(self.columns.edges), self.capacity), np.int64)
@@ -172,6 +183,34 @@ class Worker:
             at += size
         return own, states
 
+    def _local(self, found: Neighbourhood | None) -> int:
+        """The address of the table of what is counted in bits, 0 where nothing is."""
+        if found is None:
+            return 0
+        size = self.prepared.views[found.view].max_degree
+        words = -(-size // 64)
+        most = self.prepared.vids
+        room = room_of(self.prepared, found)
+        places = min(most + 1, room // len(found.relations) + 1)
+        rows, sets = np.empty(room, np.int64), np.empty(found.sets * words + 1, np.int64)
+        made = np.zeros(places * len(found.relations), np.uint8)
+        place, vids = np.zeros(most, np.uint32), np.empty(places, np.uint32)
+        counts = np.zeros(found.sets, np.int64)
+        levels = found.levels.copy()
+        table = np.zeros(address.N_GRAPH, np.int64)
+        tables = (found.relations, found.operations, levels, found.ends, found.starts, found.skip)
+        arrays = (*tables, rows, made, place, vids, sets, counts)
+        self.kept += (*arrays, table)
+        at = [_address(x) for x in arrays]
+        relations, operations, loops, ends, starts, skip, *scratch = at
+        table[: address.G_ON] = (
+            *(found.frame, found.view, found.order, found.first, len(levels) - 1, found.loops),
+            *(relations, len(found.relations), operations, loops, ends, len(found.ends)),
+            *(starts, len(found.starts), *scratch[4:], skip),
+        )
+        table[address.G_ROWS :] = (*scratch[:4], room, places)
+        return _address(table)
+
     def reset(self) -> None:
         """Forget what was counted and found. Marks stay: stamps tell whether they hold."""
         self.control[address.TOTAL] = self.control[address.ROWS] = 0
@@ -221,13 +260,21 @@ def _address(array: npt.NDArray[np.generic]) -> int:
     return at
 
 
+def room_of(prepared: Prepared, found: Neighbourhood) -> int:
+    """i64 for the rows of bits of one worker: as many as are ever used, at most `ROOM`."""
+    words = -(-prepared.views[found.view].max_degree // 64)
+    return min(ROOM, len(found.relations) * (prepared.vids + 1) * words) + 1
+
+
 def scratch_bytes(prepared: Prepared) -> int:
     """Bytes that one worker needs besides its row buffer."""
     roles = prepared.tables.nodes[:, NodeField.ROLE].tolist()
     each = {Role.MARK: 1, Role.INNER: 8, Role.PUSHED: 12}
     vids = len(prepared.tables.marks) + sum(each.get(Role(r), 0) for r in roles)
     vids += 8 * int(prepared.tables.nodes[:, NodeField.SPREADS].sum())
-    return 4 * prepared.tables.buffer + prepared.vids * vids
+    own = 4 * prepared.tables.buffer + prepared.vids * vids
+    found = neighbourhood.find(prepared)
+    return own if found is None else own + 8 * room_of(prepared, found) + 4 * prepared.vids
 
 
 def view_row(view: Adjacency, eids: I64 | None, *, restricted: bool) -> list[int]:
