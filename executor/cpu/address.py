@@ -97,9 +97,10 @@ G_STARTS, G_START_COUNT, G_SETS, G_COUNTS, G_SKIP = range(12, 17)
 # set; the level that stands next; places in use, and how many there can be
 G_ON, G_LIST, G_SIZE, G_WORDS, G_DEPTH, G_USED, G_PLACES = range(17, 24)
 # rows of bits, for each place one of each relation; whether each is made; the place of each vid, + 1; the vid of each
-# place: the positions, then others whose rows are asked for; words of all rows, most places
-G_ROWS, G_MADE, G_PLACE, G_VIDS, G_ROOM, G_MOST = range(24, 30)
-N_GRAPH = 30
+# place: the positions, then others whose rows are asked for; words of all rows, most places, and words of a row that an
+# element of a list is worth
+G_ROWS, G_MADE, G_PLACE, G_VIDS, G_ROOM, G_MOST, G_WORTH = range(24, 31)
+N_GRAPH = 31
 R_VIEW, R_ANTI, R_ORDER, R_DIFFERS, N_RELATION = range(5)
 K_OUT, K_LEFT, K_RELATION, K_LEVEL, N_OPERATION = range(5)
 # of a loop over bits: its set, operations [K, K_END); the word that it is in, the bits left of it, its position
@@ -110,8 +111,5 @@ MISSING = -(1 << 63)  # `gdb.executor.plan.MISSING`
 LARGEST = 4.0e18  # floats above this may stand for counts over 2^63
 GALLOP = 16  # one list this much longer than the other: search it instead of merging
 LOOK_UP = 64  # a list up to this much longer than a marked one: look all of it up, do not search
-# a neighbourhood is counted in bits where a row of bits has at most so many words for each element of a list that it
-# stands for, in the mean: many short lists, of vertices that a hub has, are not worth it
-WORDS_AN_ELEMENT = 4
 MOST = 1 << 62
 TOO_MANY = -1  # a product that does not fit; a later factor may be zero

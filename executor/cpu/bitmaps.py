@@ -38,6 +38,7 @@ from gdb.executor.cpu.address import (
     G_VIDS,
     G_VIEW,
     G_WORDS,
+    G_WORTH,
     I_BITS,
     I_HI,
     I_LO,
@@ -57,7 +58,6 @@ from gdb.executor.cpu.address import (
     R_DIFFERS,
     R_ORDER,
     R_VIEW,
-    WORDS_AN_ELEMENT,
     Pointers,
 )
 from gdb.executor.cpu.sets import find_row, has_bit, lower_bound, neighbours, row_slice
@@ -109,14 +109,14 @@ def forget_places(g: Graph, first: int) -> None:
 
 
 @compiled
-def pays(p: Pointers, view: int, near: int, start: int, end: int, words: int) -> bool:
-    """Whether rows of so many words for each of some neighbours are worth what their lists hold."""
+def pays(p: Pointers, view: int, near: int, start: int, end: int, words: int, worth: int) -> bool:
+    """Whether rows of so many words for each of some neighbours are worth the elements that their lists hold."""
     least = (end - start) * words
     held = 0
     for at in range(start, end):
         first, after = find_row(p, view, load_u32(near, at))
         held += after - first
-        if held * WORDS_AN_ELEMENT >= least:
+        if held * worth >= least:
             return True
     return least == 0
 
@@ -139,7 +139,7 @@ def open_frame(p: Pointers, g: Graph, x: int) -> int:
     if words > 0:
         places = min(places, load_i64(g, G_ROOM) // (words * load_i64(g, G_RELATION_COUNT)))
     # one more place than positions: an outer vertex whose row is asked for takes it
-    if places <= size or not pays(p, view, near, start, end, words):
+    if places <= size or not pays(p, view, near, start, end, words, load_i64(g, G_WORTH)):
         store_i64(g, G_ON, 0)
         return 8
     place, vids = load_i64(g, G_PLACE), load_i64(g, G_VIDS)

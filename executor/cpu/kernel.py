@@ -302,7 +302,10 @@ def _run(
                 spent += 8
                 continue
             spent += 4 + (work >> 2)
-        if counting:
+        if d + 1 == local and load_i64(g, G_ON) == 1:
+            d += 1
+            entering = True
+        elif counting:
             n, shadow = 1, 1.0
             first, after = level(p, d, L_NODE), level(p, d, L_NODE_END)
             if first < after:

@@ -6,7 +6,7 @@ The state of the loops lies in the worker's table, so that counting may stop at 
 
 from __future__ import annotations
 
-from gdb.base.machine.bits import trailing_zeros
+from gdb.base.machine.bits import ones, trailing_zeros
 from gdb.base.machine.compile import compiled
 from gdb.base.machine.memory import load_i64, store_i64
 from gdb.executor.cpu.address import (
@@ -73,6 +73,30 @@ def count_end(p: Pointers, g: Graph, end: int, at: int) -> int:
 
 
 @compiled
+def bits_of(p: Pointers, g: Graph, end: int, at: int) -> tuple[int, int]:
+    """(set, row) of a leaf, whose common positions it can be bound to, but for the last loop's own."""
+    held, relation = set_of(g, load_i64(end, E_SET)), load_i64(end, E_RELATION)
+    if relation < 0:
+        return held, held
+    return held, row_of(p, g, relation, at)
+
+
+@compiled
+def count_both(p: Pointers, g: Graph, one: int, other: int, at: int) -> int:
+    """How many positions either of two leaves can be bound to with the last loop at position `at`."""
+    a, b = bits_of(p, g, one, at)
+    c, d = bits_of(p, g, other, at)
+    n = 0
+    for w in range(load_i64(g, G_WORDS)):
+        n += ones(load_i64(a, w) & load_i64(b, w) & load_i64(c, w) & load_i64(d, w))
+    if load_i64(one, E_DIFFERS) | load_i64(other, E_DIFFERS) != 0:
+        w = at >> 6
+        own = load_i64(a, w) & load_i64(b, w) & load_i64(c, w) & load_i64(d, w)
+        n -= (own >> (at & 63)) & 1
+    return n
+
+
+@compiled
 def count_ends(p: Pointers, g: Graph, at: int) -> tuple[int, float]:
     """(what the leaves count with the last loop at position `at`, about the same to see an overflow)."""
     total, shadow = 1, 1.0
@@ -81,10 +105,10 @@ def count_ends(p: Pointers, g: Graph, at: int) -> tuple[int, float]:
         n = count_end(p, g, end, at)
         approx = float(n)
         if load_i64(end, E_PAIR) != 0:
-            both = count_end(p, g, end + 2 * N_END * 8, at)
-            n = n * count_end(p, g, end + N_END * 8, at) - both
+            other = end + N_END * 8
+            n = n * count_end(p, g, other, at) - count_both(p, g, end, other, at)
             approx = float(n)
-            end += 2 * N_END * 8
+            end = other
         elif load_i64(end, E_SIZE) > 1:
             n, approx = ways(n, approx, load_i64(end, E_SIZE), load_i64(end, E_FORMULA))
         shadow = shadow * approx

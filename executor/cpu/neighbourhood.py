@@ -15,13 +15,13 @@ from typing import NamedTuple
 import numpy as np
 
 from gdb.executor.cpu.address import N_END, N_LOCAL, N_OPERATION, N_RELATION, N_START
-from gdb.executor.demands import Chain, Demand, Row, chain
+from gdb.executor.demands import Chain, Demand, chain
 from gdb.executor.nest import Formula, Kind, LoopNest, Operand, Order, VertexLevel
 from gdb.executor.prepare import Prepared
 from gdb.records import dataclass, field, replace
 from gdb.storage.adjacency import I64
 
-LEAST = 3  # levels in a neighbourhood, leaves included: with fewer a row of bits is made to be read once
+LEAST = 2  # loops below the frame: with fewer a row of bits would be made to be read once
 
 
 class Relation(NamedTuple):
@@ -45,8 +45,8 @@ class Operation(NamedTuple):
 
 class End(NamedTuple):
     """A leaf: as many of set `set` as stand in `relation` to the last loop's vertex (-1: all of them), but for that
-    vertex where `differs`, less `minus`; counted as in a `Demand`. pair : what this and the next one count is
-    multiplied, less what the one after that counts."""
+    vertex where `differs`, less `minus`; counted as in a `Demand`. pair : this vertex and the next leaf's only have to
+    differ: what they count is multiplied, less what both count."""
 
     set: int
     relation: int
@@ -71,8 +71,8 @@ class Neighbourhood:
     """Where the local part of a nest begins, and its tables.
 
     frame, view, order : positions are those of the row of level `frame` in `view`, cut to what lies in this order to
-        the frame's own vertex. first : the first loop over bits. loops : how many loops of the nest are bound one by one;
-        there may be one more, a node of the tail.
+        the frame's own vertex. first : the first loop over bits. loops : how many loops the nest has; there may be one
+        more, a node of the tail.
     levels : i64[levels, ...], the set that each level loops over and its operations. skip : of each set of the nest 1
         where nothing reads it when the rest is counted in bits.
     """
@@ -111,7 +111,7 @@ def find(prepared: Prepared) -> Neighbourhood | None:
 
 
 def _first(known: Chain, frame: int, view: int) -> int | None:
-    """The first loop from which on all levels lie in a neighbourhood; None where they are too few."""
+    """The first loop from which on all levels lie in a neighbourhood; None where there are too few below the frame."""
     levels = (*known.loops, *known.path)
 
     def inside(demand: Demand | None) -> bool:
@@ -122,8 +122,7 @@ def _first(known: Chain, frame: int, view: int) -> int | None:
     first = len(known.loops)
     while first - 1 > frame and inside(known.loops[first - 1]):
         first -= 1
-    count = len(levels) - first + len(known.ends)
-    return first if first < len(levels) and count >= LEAST else None
+    return first if first < len(levels) and len(levels) - frame > LEAST else None
 
 
 @dataclass(slots=True)
@@ -202,8 +201,7 @@ class _Builder:
             elif self.holds(b, a):
                 found += [self.end(a, minus=1), self.end(b)]
             else:
-                both = _both(a, b)
-                found += [self.end(a, pair=True), self.end(b), self.end(both)]
+                found += [self.end(a, pair=True), self.end(b)]
         return found
 
     def end(self, demand: Demand, *, minus: int = 0, pair: bool = False) -> End:
@@ -291,22 +289,6 @@ class _Builder:
                 waiting += [nest.sets[operand.a].left, nest.sets[operand.a].right]
         unread = [op.slot not in read and op.depth >= self.frame for op in nest.sets]
         return np.array([*unread, False], np.int64)
-
-
-def _both(a: Demand, b: Demand) -> Demand:
-    """What meets two demands at once."""
-    rows: frozenset[Row] = a.rows | b.rows
-    return replace(
-        a,
-        rows=rows,
-        anti=a.anti | b.anti,
-        lo=max(a.lo, b.lo),
-        hi=min(a.hi, b.hi),
-        bits=max(a.bits, b.bits),
-        below=a.below | b.below,
-        above=a.above | b.above,
-        differs=a.differs | b.differs,
-    )
 
 
 def _base(nest: LoopNest, k: int) -> Operand:

@@ -4,6 +4,8 @@ the graph. Workers wait with their stage and are used again, so that a small que
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import numpy.typing as npt
 
@@ -15,7 +17,11 @@ from gdb.executor.prepare import Prepared
 from gdb.executor.tables import NodeField, Role, ValueField
 from gdb.storage.adjacency import I64, U32, Adjacency
 
-ROOM = 1 << 18  # i64 for rows of bits: what fits the cache that a core has for itself (2 MiB)
+# A neighbourhood is counted in bits where its rows fit the cache that a core has for itself: so many i64 (2 MiB); and
+# where a row has at most so many words for each element of a list that it stands for, in the mean: many short lists, of
+# the vertices that a hub has, are not worth it.
+ROOM = 1 << 18
+WORDS_AN_ELEMENT = 4
 _LINE = 64  # bytes of a line of the processor's cache
 _WIPED = 256  # bytes that are wiped in the time in which one bit is found and cleared
 
@@ -187,9 +193,7 @@ class Worker:
         """The address of the table of what is counted in bits, 0 where nothing is."""
         if found is None:
             return 0
-        size = self.prepared.views[found.view].max_degree
-        words = -(-size // 64)
-        most = self.prepared.vids
+        most, words = self.prepared.vids, words_of(self.prepared, found)
         room = room_of(self.prepared, found)
         places = min(most + 1, room // len(found.relations) + 1)
         rows, sets = np.empty(room, np.int64), np.empty(found.sets * words + 1, np.int64)
@@ -208,7 +212,7 @@ class Worker:
             *(relations, len(found.relations), operations, loops, ends, len(found.ends)),
             *(starts, len(found.starts), *scratch[4:], skip),
         )
-        table[address.G_ROWS :] = (*scratch[:4], room, places)
+        table[address.G_ROWS :] = (*scratch[:4], room, places, WORDS_AN_ELEMENT)
         return _address(table)
 
     def reset(self) -> None:
@@ -260,10 +264,16 @@ def _address(array: npt.NDArray[np.generic]) -> int:
     return at
 
 
+def words_of(prepared: Prepared, found: Neighbourhood) -> int:
+    """Words of the longest set of positions that is ever counted in bits: one row for each position fits `ROOM`."""
+    longest = min(prepared.views[found.view].max_degree, math.isqrt(64 * ROOM))
+    return longest // 64 + 1
+
+
 def room_of(prepared: Prepared, found: Neighbourhood) -> int:
     """i64 for the rows of bits of one worker: as many as are ever used, at most `ROOM`."""
-    words = -(-prepared.views[found.view].max_degree // 64)
-    return min(ROOM, len(found.relations) * (prepared.vids + 1) * words) + 1
+    rows = len(found.relations) * (prepared.vids + 1)
+    return min(ROOM, rows * words_of(prepared, found)) + 1
 
 
 def scratch_bytes(prepared: Prepared) -> int:
