@@ -58,6 +58,7 @@ from gdb.executor.cpu.address import (
     R_DIFFERS,
     R_ORDER,
     R_VIEW,
+    R_WHOLE,
     Pointers,
 )
 from gdb.executor.cpu.sets import find_row, has_bit, lower_bound, neighbours, row_slice
@@ -208,58 +209,89 @@ def place_of(g: Graph, x: int) -> int:
 
 
 @compiled
-def mark_neighbours(p: Pointers, g: Graph, view: int, x: int, out: int, anti: bool) -> int:
-    """Set the positions of a vid's neighbours in a row of zeros; with `anti` all others; the elements looked at."""
-    place, size = load_i64(g, G_PLACE), load_i64(g, G_SIZE)
-    start, end = find_row(p, view, x)
-    near = neighbours(p, view)
+def mark_neighbours(p: Pointers, g: Graph, view: int, x: int, out: int, order: int) -> None:
+    """Set the positions of a vid's neighbours that are in this order to it in a row of zeros. Of what lies to the side
+    of a hub there is little, however many neighbours it has."""
+    place, size, near = load_i64(g, G_PLACE), load_i64(g, G_SIZE), load_i64(g, G_LIST)
+    low, high = load_u32(near, 0), load_u32(near, size - 1) + 1
+    if order == BELOW:
+        high = min(high, x)
+    elif order == ABOVE:
+        low = max(low, x + 1)
+    start, end = row_slice(p, view, x, low, high)
+    others = neighbours(p, view)
     for at in range(start, end):
-        found = load_u32(place, load_u32(near, at)) - 1
+        found = load_u32(place, load_u32(others, at)) - 1
         if found >= 0 and found < size:
             set_position(out, found)
-    if anti:
-        for w in range(load_i64(g, G_WORDS)):
-            store_i64(out, w, ~load_i64(out, w))
-    return end - start
 
 
 @compiled
-def make_row(p: Pointers, g: Graph, relation: int, slot: int, out: int) -> int:
-    """Make a row; the elements looked at."""
-    row = load_i64(g, G_RELATIONS) + relation * N_RELATION * 8
+def keep_order(g: Graph, out: int, slot: int, x: int, order: int) -> None:
+    """Leave of a row the positions that are in this order to a vid, which stands at a place."""
     words, size = load_i64(g, G_WORDS), load_i64(g, G_SIZE)
-    x, view = load_u32(load_i64(g, G_VIDS), slot), load_i64(row, R_VIEW)
-    work = words
-    if view >= 0:
-        fill_words(out, words, 0)
-        work += mark_neighbours(p, g, view, x, out, load_i64(row, R_ANTI) != 0)
-    else:
-        fill_words(out, words, -1)
     below, above = slot, slot + 1
     if slot >= size:
         below = lower_bound(load_i64(g, G_LIST), 0, size, x)
         above = below
-    order = load_i64(row, R_ORDER)
-    start, end = 0, size
     if order == BELOW:
-        end = below
+        keep_range(out, words, 0, below)
     elif order == ABOVE:
-        start = above
-    keep_range(out, words, start, end)
-    if load_i64(row, R_DIFFERS) != 0 and slot < size:
+        keep_range(out, words, above, size)
+    else:
+        keep_range(out, words, 0, size)
+
+
+@compiled
+def make_row(p: Pointers, g: Graph, relation: int, slot: int, out: int) -> None:
+    """Make the row that a place has in a relation; there is at least one position."""
+    row = load_i64(g, G_RELATIONS) + relation * N_RELATION * 8
+    words, x = load_i64(g, G_WORDS), load_u32(load_i64(g, G_VIDS), slot)
+    view, order = load_i64(row, R_VIEW), load_i64(row, R_ORDER)
+    if view < 0:
+        fill_words(out, words, -1)
+        keep_order(g, out, slot, x, order)
+    else:
+        fill_words(out, words, 0)
+        mark_neighbours(p, g, view, x, out, order)
+        if load_i64(row, R_ANTI) != 0:
+            for w in range(words):
+                store_i64(out, w, ~load_i64(out, w))
+            keep_order(g, out, slot, x, order)
+    if load_i64(row, R_DIFFERS) != 0 and slot < load_i64(g, G_SIZE):
         clear_position(out, slot)
-    return work
+
+
+@compiled
+def place_of_row(g: Graph, relation: int, slot: int) -> tuple[int, int]:
+    """(where it is told whether it is made, address) of the row that a place has in a relation."""
+    at = slot * load_i64(g, G_RELATION_COUNT) + relation
+    return load_i64(g, G_MADE) + at, load_i64(g, G_ROWS) + at * load_i64(g, G_WORDS) * 8
+
+
+@compiled
+def take_part(p: Pointers, g: Graph, whole: int, slot: int, order: int, out: int) -> None:
+    """Make the row that is a part of what a place has in relation `whole`, of the neighbours on both sides."""
+    made, row = place_of_row(g, whole, slot)
+    if load_u8(made, 0) == 0:
+        store_u8(made, 0, 1)
+        make_row(p, g, whole, slot, row)
+    for w in range(load_i64(g, G_WORDS)):
+        store_i64(out, w, load_i64(row, w))
+    keep_order(g, out, slot, load_u32(load_i64(g, G_VIDS), slot), order)
 
 
 @compiled
 def row_of(p: Pointers, g: Graph, relation: int, slot: int) -> int:
     """The address of the row that a place has in a relation."""
-    at = slot * load_i64(g, G_RELATION_COUNT) + relation
-    out = load_i64(g, G_ROWS) + at * load_i64(g, G_WORDS) * 8
-    made = load_i64(g, G_MADE)
-    if load_u8(made, at) == 0:
-        store_u8(made, at, 1)
-        make_row(p, g, relation, slot, out)
+    made, out = place_of_row(g, relation, slot)
+    if load_u8(made, 0) == 0:
+        store_u8(made, 0, 1)
+        row = load_i64(g, G_RELATIONS) + relation * N_RELATION * 8
+        if load_i64(row, R_WHOLE) >= 0:
+            take_part(p, g, load_i64(row, R_WHOLE), slot, load_i64(row, R_ORDER), out)
+        else:
+            make_row(p, g, relation, slot, out)
     return out
 
 
@@ -291,6 +323,8 @@ def compute_bits(p: Pointers, g: Graph, d: int) -> int:
     """Run the operations that hang on level d; -1 if a set came out empty, else about the elements looked at."""
     here = load_i64(g, G_LEVELS) + d * N_LOCAL * 8
     words, counts = load_i64(g, G_WORDS), load_i64(g, G_COUNTS)
+    if words == 0:
+        return -1
     first, last = load_i64(here, B_K), load_i64(here, B_K_END)
     for k in range(first, last):
         op = load_i64(g, G_OPERATIONS) + k * N_OPERATION * 8

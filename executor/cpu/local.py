@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from gdb.base.machine.bits import ones, trailing_zeros
 from gdb.base.machine.compile import compiled
-from gdb.base.machine.memory import load_i64, store_i64
+from gdb.base.machine.memory import load_i64, load_u8, store_i64
 from gdb.executor.cpu.address import (
     B_AT,
     B_K,
@@ -31,6 +31,7 @@ from gdb.executor.cpu.address import (
     G_LAST,
     G_LEVELS,
     G_LOOPS,
+    G_RELATION_COUNT,
     G_WORDS,
     LARGEST,
     N_END,
@@ -38,7 +39,7 @@ from gdb.executor.cpu.address import (
     P_BOUND,
     Pointers,
 )
-from gdb.executor.cpu.bitmaps import Graph, compute_bits, count_meet, row_of, set_of
+from gdb.executor.cpu.bitmaps import Graph, compute_bits, count_meet, place_of_row, row_of, set_of
 from gdb.executor.cpu.nodes import ways
 
 
@@ -120,21 +121,70 @@ def count_ends(p: Pointers, g: Graph, at: int) -> tuple[int, float]:
 
 
 @compiled
+def count_rows(p: Pointers, g: Graph, held: int, end: int, other: int) -> tuple[int, float]:
+    """As `count_last` where one leaf depends on the last loop's row, and another on no more than whether its vertex is
+    in a set (0: there is none)."""
+    words, relation = load_i64(g, G_WORDS), load_i64(end, E_RELATION)
+    size, formula = load_i64(end, E_SIZE), load_i64(end, E_FORMULA)
+    wanted = set_of(g, load_i64(end, E_SET))
+    others, times, differs = wanted, 1, 0
+    if other != 0:
+        others, differs = set_of(g, load_i64(other, E_SET)), load_i64(other, E_DIFFERS)
+        times = load_i64(load_i64(g, G_COUNTS), load_i64(other, E_SET)) - load_i64(other, E_MINUS)
+    minus, step = load_i64(end, E_MINUS), load_i64(g, G_RELATION_COUNT)
+    made, rows = place_of_row(g, relation, 0)
+    total, shadow = 0, 0.0
+    for w in range(words):
+        left, beside = load_i64(held, w), load_i64(others, w)
+        while left != 0:
+            bit = trailing_zeros(left)
+            left = left & (left - 1)
+            at = ((w << 6) + bit) * step
+            if load_u8(made, at) == 0:
+                row_of(p, g, relation, (w << 6) + bit)
+            n = count_meet(wanted, rows + at * words * 8, words)
+            if size > 1:
+                n, approx = ways(n, float(n), size, formula)
+                shadow += approx * times
+            elif n > 0:
+                n -= minus
+            total += n * (times - (differs & (beside >> bit)))
+    return total, max(shadow, float(total))
+
+
+@compiled
 def count_last(p: Pointers, g: Graph) -> tuple[int, float]:
     """What the last loop counts, and about the same."""
     k = load_i64(g, G_LAST)
-    here, words = loop_of(g, k), load_i64(g, G_WORDS)
+    here = loop_of(g, k)
     held = set_of(g, load_i64(here, B_SET))
+    end, other = load_i64(g, G_ENDS), 0
+    if load_i64(here, B_K) < load_i64(here, B_K_END):
+        return count_each(p, g, here, held)
+    if load_i64(g, G_END_COUNT) == 2:
+        other = end + N_END * 8
+        if load_i64(end, E_RELATION) < 0:
+            end, other = other, end
+    plain = other == 0 or (load_i64(other, E_RELATION) < 0 and load_i64(other, E_SIZE) == 1)
+    alone = load_i64(g, G_END_COUNT) <= 2 and load_i64(end, E_RELATION) >= 0
+    if alone and plain and load_i64(load_i64(g, G_ENDS), E_PAIR) == 0:
+        return count_rows(p, g, held, end, other)
+    return count_each(p, g, here, held)
+
+
+@compiled
+def count_each(p: Pointers, g: Graph, here: int, held: int) -> tuple[int, float]:
+    """As `count_last`, whatever the leaves are, for a loop (its table row) over a set."""
     computes = load_i64(here, B_K) < load_i64(here, B_K_END)
     total, shadow = 0, 0.0
-    for w in range(words):
+    for w in range(load_i64(g, G_WORDS)):
         left = load_i64(held, w)
         while left != 0:
             at = (w << 6) + trailing_zeros(left)
             left = left & (left - 1)
             if computes:
                 store_i64(here, B_AT, at)
-                if compute_bits(p, g, k) < 0:
+                if compute_bits(p, g, load_i64(g, G_LAST)) < 0:
                     continue
             n, approx = count_ends(p, g, at)
             total += n

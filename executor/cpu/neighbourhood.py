@@ -174,7 +174,7 @@ class _Builder:
         return Neighbourhood(
             *(self.frame, self.view, self.order, self.first),
             len(self.known.loops),
-            _table(self.relations, N_RELATION),
+            _table(map(self.with_whole, self.relations), N_RELATION),
             _table(operations, N_OPERATION),
             _table(levels, N_LOCAL),
             _table(ends, N_END),
@@ -237,6 +237,13 @@ class _Builder:
         if relation not in self.relations:
             self.relations.append(relation)
         return self.relations.index(relation)
+
+    def with_whole(self, relation: Relation) -> tuple[int, ...]:
+        """The table row of a relation: with it goes the one of which its rows are parts, -1 for none."""
+        whole = Relation(relation.view)
+        part = relation == whole._replace(order=relation.order) != whole and relation.view >= 0
+        known = part and whole in self.relations
+        return *relation, self.relations.index(whole) if known else -1
 
     def related(self, demand: Demand) -> list[tuple[int, Relation]]:
         """The relations that a demand asks for, by their levels; not those that every position is in."""
