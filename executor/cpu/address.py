@@ -101,7 +101,8 @@ G_ON, G_LIST, G_SIZE, G_WORDS, G_DEPTH, G_USED, G_PLACES = range(17, 24)
 # element of a list is worth
 G_ROWS, G_MADE, G_PLACE, G_VIDS, G_ROOM, G_MOST, G_WORTH = range(24, 31)
 N_GRAPH = 31
-R_VIEW, R_ANTI, R_ORDER, R_DIFFERS, R_WHOLE, N_RELATION = range(6)  # of a part of `whole`
+# R_WHOLE: the relation of which this one's rows are parts, -1 for none
+R_VIEW, R_ANTI, R_ORDER, R_DIFFERS, R_WHOLE, N_RELATION = range(6)
 K_OUT, K_LEFT, K_RELATION, K_LEVEL, N_OPERATION = range(5)
 # of a loop over bits: its set, operations [K, K_END); the word that it is in, the bits left of it, its position
 B_SET, B_K, B_K_END, B_WORD, B_LEFT, B_AT, N_LOCAL = range(7)

@@ -39,6 +39,7 @@ from gdb.executor.cpu.address import (
     G_VIEW,
     G_WORDS,
     G_WORTH,
+    GALLOP,
     I_BITS,
     I_HI,
     I_LO,
@@ -210,8 +211,8 @@ def place_of(g: Graph, x: int) -> int:
 
 @compiled
 def mark_neighbours(p: Pointers, g: Graph, view: int, x: int, out: int, order: int) -> None:
-    """Set the positions of a vid's neighbours that are in this order to it in a row of zeros. Of what lies to the side
-    of a hub there is little, however many neighbours it has."""
+    """Set the positions of a vid's neighbours that are in this order to it in a row of zeros. A hub has few neighbours
+    of a lower number; where it has very many for so few positions, these are searched among them."""
     place, size, near = load_i64(g, G_PLACE), load_i64(g, G_SIZE), load_i64(g, G_LIST)
     low, high = load_u32(near, 0), load_u32(near, size - 1) + 1
     if order == BELOW:
@@ -220,6 +221,13 @@ def mark_neighbours(p: Pointers, g: Graph, view: int, x: int, out: int, order: i
         low = max(low, x + 1)
     start, end = row_slice(p, view, x, low, high)
     others = neighbours(p, view)
+    if end - start > GALLOP * size:
+        for at in range(size):
+            x = load_u32(near, at)
+            start = lower_bound(others, start, end, x)
+            if start < end and load_u32(others, start) == x:
+                set_position(out, at)
+        return
     for at in range(start, end):
         found = load_u32(place, load_u32(others, at)) - 1
         if found >= 0 and found < size:

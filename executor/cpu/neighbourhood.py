@@ -14,13 +14,16 @@ from typing import NamedTuple
 
 import numpy as np
 
+from gdb.base.once import MadeOnce
 from gdb.executor.cpu.address import N_END, N_LOCAL, N_OPERATION, N_RELATION, N_START
 from gdb.executor.demands import Chain, Demand, chain
 from gdb.executor.nest import Formula, Kind, LoopNest, Operand, Order, VertexLevel
 from gdb.executor.prepare import Prepared
 from gdb.records import dataclass, field, replace
-from gdb.storage.adjacency import I64
+from gdb.storage.adjacency import I64, Adjacency
 
+COMMON = 4.0  # neighbours that two adjacent vertices have in common, in the mean: with fewer, rows are read too seldom
+_SAMPLE = 256  # edges from which that is told
 LEAST = 2  # loops below the frame: with fewer a row of bits would be made to be read once
 
 
@@ -103,11 +106,30 @@ def find(prepared: Prepared) -> Neighbourhood | None:
         best: tuple[int, int] | None = None
         for view in {view for end in known.ends for view, level in end.rows if level == frame}:
             first = _first(known, frame, view)
-            if first is not None and prepared.views[view].simple:
+            adjacency = prepared.views[view]
+            if first is not None and adjacency.simple and _common.of(adjacency) >= COMMON:
                 best = min(best or (first, view), (first, view))
         if best is not None:
             return _Builder(prepared, known, frame, best[1], best[0]).build()
     return None
+
+
+def _mean_common(view: Adjacency) -> float:
+    """About how many neighbours the ends of an edge of a view have in common, in the mean; computed once for each
+    view."""
+    if not len(view.neighbours):
+        return 0.0
+    drawn = np.random.default_rng(0).integers(len(view.neighbours), size=_SAMPLE)
+    vids = view.vids()[np.searchsorted(view.offsets, drawn, side="right") - 1]
+    pairs = zip(vids.tolist(), view.neighbours[drawn].tolist(), strict=True)
+    both = [
+        len(np.intersect1d(view.neighbours_of(x), view.neighbours_of(y), assume_unique=True))
+        for x, y in pairs
+    ]
+    return sum(both) / _SAMPLE
+
+
+_common = MadeOnce(_mean_common)
 
 
 def _first(known: Chain, frame: int, view: int) -> int | None:

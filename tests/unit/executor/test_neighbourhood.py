@@ -42,7 +42,7 @@ from tests.strategies import MODES
 Pairs = tuple[tuple[int, int], ...]
 LISTS = frozenset({"local"})
 HUGE = 1 << 40
-# words of rows, words that an element is worth, least loops
+# words of rows, words that an element is worth, least loops; all but the first also where few vertices are adjacent
 WAYS = {
     "chosen": (workers.ROOM, workers.WORDS_AN_ELEMENT, neighbourhood.LEAST),
     "always": (workers.ROOM, HUGE, 1),
@@ -59,6 +59,7 @@ def forced(way: str) -> Iterator[None]:
         patch.object(workers, "ROOM", room),
         patch.object(workers, "WORDS_AN_ELEMENT", worth),
         patch.object(neighbourhood, "LEAST", least),
+        patch.object(neighbourhood, "COMMON", neighbourhood.COMMON if way == "chosen" else 0.0),
     ):
         yield
 
@@ -149,6 +150,14 @@ def test_other_nests_are_not() -> None:
     assert found(question(clique(4)), graph, "count_last") is None
     parallel = SmallGraph(graph.labels, [*graph.edges, graph.edges[0]], graph.undirected)
     assert found(question(clique(4)), parallel) is None
+
+
+def test_a_sparse_graph_is_counted_over_lists() -> None:
+    """There the ends of an edge have few neighbours in common, and hardly any row would be read again."""
+    graph = dense(60, 0.1)
+    assert found(question(clique(5)), graph) is None
+    with forced("always"):
+        assert found(question(clique(5)), graph) is not None
 
 
 # ---- what they count ---------------------------------------------------------------------------------
