@@ -120,6 +120,7 @@ PASSES: tuple[str, ...] = (
     "branches",
     "caches",
     "motion",
+    "local",  # not a pass over the nest: a backend counts the end of it in bits (`demands`)
 )
 
 

@@ -25,6 +25,10 @@ from gdb.executor.cpu.address import (
     F_REPEATS,
     F_SETS,
     FULL,
+    G_FIRST,
+    G_FRAME,
+    G_ON,
+    G_SKIP,
     JOINED,
     L_AROUND,
     L_BESIDE,
@@ -40,6 +44,7 @@ from gdb.executor.cpu.address import (
     LARGEST,
     OVERFLOW,
     P_BOUND,
+    P_LOCAL,
     P_PRODUCTS,
     P_STAMPS,
     P_SUMS,
@@ -53,8 +58,10 @@ from gdb.executor.cpu.address import (
     YIELDED,
     Pointers,
 )
+from gdb.executor.cpu.bitmaps import compute_bits, open_frame
 from gdb.executor.cpu.caches import keep, recall
 from gdb.executor.cpu.levels import accepts, element, enter, is_repeat, passes
+from gdb.executor.cpu.local import count_local, enter_loop
 from gdb.executor.cpu.look_ahead import leads_on
 from gdb.executor.cpu.sets import compute_sets, has_bit, level, lower_bound
 from gdb.executor.cpu.tail import count_tail
@@ -166,6 +173,9 @@ def _run(
     if counting:
         tally, once = once, -1
     joined = load_i64(control, JOINED)
+    g, frame, local = load_i64(p, P_LOCAL), -1, -1
+    if g != 0:
+        frame, local = load_i64(g, G_FRAME), load_i64(g, G_FIRST)
     sums, products = load_i64(p, P_SUMS), load_i64(p, P_PRODUCTS)
     d = load_i64(control, DEPTH)
     entering = load_i64(control, ENTERING) == 1
@@ -178,6 +188,21 @@ def _run(
         if spent > budget:
             status = YIELDED
             break
+        if d == local and load_i64(g, G_ON) == 1:
+            if entering:
+                entering = False
+                enter_loop(g, d)
+            n, shadow, work, done = count_local(p, g, budget - spent)
+            spent += work
+            if shadow > LARGEST or total > 9223372036854775807 - n:
+                status = OVERFLOW
+                break
+            total += n
+            if tally >= 0:
+                count_for(p, tally, n, seen)
+            if done:
+                d -= 1
+            continue
         if entering:
             entering = False
             spent += 1
@@ -286,13 +311,27 @@ def _run(
             spent += 1
             if not leads_on(p, loops, d, x):
                 continue
+        skip = 0
+        if frame >= 0 and d >= frame:
+            if d == frame:
+                spent += open_frame(p, g, x)
+            if load_i64(g, G_ON) == 1:
+                skip = load_i64(g, G_SKIP)
+                work = compute_bits(p, g, d)
+                if work < 0:
+                    spent += 8
+                    continue
+                spent += work
         if flags & F_SETS != 0:
-            work = compute_sets(p, d)
+            work = compute_sets(p, d, skip)
             if work < 0:
                 spent += 8
                 continue
             spent += 4 + (work >> 2)
-        if counting:
+        if d + 1 == local and load_i64(g, G_ON) == 1:
+            d += 1
+            entering = True
+        elif counting:
             n, shadow = 1, 1.0
             first, after = level(p, d, L_NODE), level(p, d, L_NODE_END)
             if first < after:
@@ -365,7 +404,7 @@ def _rebind(p: Pointers, control: int, address: int, start: int) -> None:
         stamp += 1
         store_i64(load_i64(p, P_STAMPS), k, stamp)
         if level(p, k, L_FLAGS) & F_SETS != 0:
-            compute_sets(p, k)
+            compute_sets(p, k, 0)
         inner = d
         while level(p, inner, L_AROUND) != k:
             inner = level(p, inner, L_AROUND)

@@ -53,7 +53,7 @@ def estimate(prepared: Prepared, draws: int, most: int, seed: int = 0) -> Estima
     random = np.random.default_rng(seed)
     upto = np.cumsum(prepared.weights)
     drawn = np.searchsorted(upto, random.integers(upto[-1], size=draws), side="right")
-    worker = Worker(prepared, CAPACITY)
+    worker = Worker(prepared, CAPACITY, local=False)  # steps are those over lists
     steps: list[float] = []
     bound = np.zeros(loops)
     exact, walked = True, 0

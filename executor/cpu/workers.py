@@ -4,13 +4,17 @@ the graph. Workers wait with their stage and are used again, so that a small que
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import numpy.typing as npt
 
 from gdb.base.once import MadeOnce
-from gdb.executor.cpu import address, kernel
+from gdb.errors import InternalError
+from gdb.executor.cpu import address, kernel, neighbourhood
 from gdb.executor.cpu.caches import FIRST_SLOTS
 from gdb.executor.cpu.look_ahead import rows_ahead, table_of
+from gdb.executor.cpu.neighbourhood import Neighbourhood
 from gdb.executor.cpu.turns import KEPT, ROWS, Place, Unit
 from gdb.executor.embeddings import NO_COLUMNS, Embeddings, Wanted
 from gdb.executor.prepare import Prepared
@@ -24,6 +28,11 @@ from gdb.executor.tables import (
 )
 from gdb.storage.adjacency import I64, U32, Adjacency
 
+# A neighbourhood is counted in bits where its rows fit the cache that a core has for itself: so many i64 (2 MiB); and
+# where a row has at most so many words for each element of a list that it stands for, in the mean: many short lists, of
+# the vertices that a hub has, are not worth it.
+ROOM = 1 << 18
+WORDS_AN_ELEMENT = 4
 _LINE = 64  # bytes of a line of the processor's cache
 _PLACE = [address.DEPTH, address.ENTERING, address.JOINED, address.TOTAL]
 CACHES_BYTES = 1 << 25  # that the caches of counts of one worker may grow to
@@ -66,6 +75,7 @@ class Worker:
     capacity : rows that its output buffer holds.
     wanted : the columns that are written, or the vertex whose distinct values are.
     slots : that each cache of counts may grow to, a power of 2; None: as many as fit.
+    local : count the end of the nest in bits where it can be.
     """
 
     def __init__(
@@ -74,6 +84,8 @@ class Worker:
         capacity: int,
         wanted: Wanted = NO_COLUMNS,
         slots: int | None = None,
+        *,
+        local: bool = True,
     ) -> None:
         tables = prepared.tables
         n = max(len(tables.levels), 1)
@@ -105,7 +117,8 @@ class Worker:
             *self._caches(),
         )
         self.kept += arrays
-        self.pointers = np.array([_address(x) for x in arrays], np.int64)
+        in_bits = self._local(neighbourhood.find(prepared) if local else None)
+        self.pointers = np.array([*(_address(x) for x in arrays), in_bits], np.int64)
         self.seen = np.zeros(prepared.vids // 8 + 1 if self.once >= 0 else 0, np.uint8)
         self.out_vids = np.empty((len(self.columns.vertices), self.capacity), np.uint32)
         self.out_eids = np.empty((len(self.columns.edges), self.capacity), np.int64)
@@ -231,6 +244,32 @@ class Worker:
             at += size
         return own, states
 
+    def _local(self, found: Neighbourhood | None) -> int:
+        """The address of the table of what is counted in bits, 0 where nothing is."""
+        if found is None:
+            return 0
+        most, words = self.prepared.vids, words_of(self.prepared, found)
+        room = room_of(self.prepared, found)
+        places = min(most + 1, room // len(found.relations) + 1)
+        rows, sets = np.empty(room, np.int64), np.empty(found.sets * words + 1, np.int64)
+        made = np.zeros(places * len(found.relations), np.uint8)
+        place, vids = np.zeros(most, np.uint32), np.empty(places, np.uint32)
+        counts = np.zeros(found.sets, np.int64)
+        levels = found.levels.copy()
+        table = np.zeros(address.N_GRAPH, np.int64)
+        tables = (found.relations, found.operations, levels, found.ends, found.starts, found.skip)
+        arrays = (*tables, rows, made, place, vids, sets, counts)
+        self.kept += (*arrays, table)
+        at = [_address(x) for x in arrays]
+        relations, operations, loops, ends, starts, skip, *scratch = at
+        table[: address.G_ON] = (
+            *(found.frame, found.view, found.order, found.first, len(levels) - 1, found.loops),
+            *(relations, len(found.relations), operations, loops, ends, len(found.ends)),
+            *(starts, len(found.starts), *scratch[4:], skip),
+        )
+        table[address.G_ROWS :] = (*scratch[:4], room, places, WORDS_AN_ELEMENT)
+        return _address(table)
+
     def reset(self) -> None:
         """Forget what was counted and found. Marks stay: stamps tell whether they hold."""
         self.counted = 0
@@ -262,7 +301,10 @@ class Worker:
             self.go_on(unit.place)
 
     def put_aside(self) -> Place:
-        """Where it stands, with what it counted there; its rows stay in its buffer."""
+        """Where it stands, with what it counted there; its rows stay in its buffer. Not for a worker that counts in
+        bits, of which no other could find the rows again."""
+        if self.pointers[address.P_LOCAL]:
+            raise InternalError("A worker that counts in bits was put aside.", "Please report it.")
         depth, entering, joined, total = self.control[_PLACE].tolist()
         self.control[address.TOTAL] = 0
         return Place(self.loops[:KEPT].copy(), depth, entering, joined, total)
@@ -329,6 +371,18 @@ def slots_within(prepared: Prepared, most: int) -> int:
     return min(MOST_SLOTS, 1 << max(most // max(each, 1), 1).bit_length() - 1)
 
 
+def words_of(prepared: Prepared, found: Neighbourhood) -> int:
+    """Words of the longest set of positions that is ever counted in bits: one row for each position fits `ROOM`."""
+    longest = min(prepared.views[found.view].max_degree, math.isqrt(64 * ROOM))
+    return longest // 64 + 1
+
+
+def room_of(prepared: Prepared, found: Neighbourhood) -> int:
+    """i64 for the rows of bits of one worker: as many as are ever used, at most `ROOM`."""
+    rows = len(found.relations) * (prepared.vids + 1)
+    return min(ROOM, rows * words_of(prepared, found)) + 1
+
+
 def scratch_bytes(prepared: Prepared, slots: int) -> int:
     """Bytes that one worker needs besides its row buffer; slots : of each cache of counts."""
     roles = prepared.tables.nodes[:, NodeField.ROLE].tolist()
@@ -336,7 +390,9 @@ def scratch_bytes(prepared: Prepared, slots: int) -> int:
     vids = len(prepared.tables.marks) + sum(each.get(Role(r), 0) for r in roles)
     vids += 8 * int(prepared.tables.nodes[:, NodeField.SPREADS].sum())
     own = 8 * slots * int(_slot_widths(prepared).sum())
-    return own + 4 * prepared.tables.buffer + prepared.vids * vids
+    own += 4 * prepared.tables.buffer + prepared.vids * vids
+    found = neighbourhood.find(prepared)
+    return own if found is None else own + 8 * room_of(prepared, found) + 4 * prepared.vids
 
 
 def view_row(view: Adjacency, eids: I64 | None, *, restricted: bool) -> list[int]:

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from gdb.executor.demands import Demand, chain
 from gdb.executor.gpu.layout import Local
-from gdb.executor.nest import EdgeLevel, Formula, Kind, LoopNest, Op, Operand, Order, VertexLevel
+from gdb.executor.nest import Formula, LoopNest
 from gdb.executor.prepare import Prepared
 from gdb.records import dataclass
 from gdb.storage.adjacency import I64, Direction
@@ -63,15 +64,13 @@ class LocalGraph:
 def find(prepared: Prepared) -> LocalGraph | None:
     """The longest end of a counting nest that can be counted in a local graph; None where there is none."""
     nest = prepared.nest
-    if not nest.counting or nest.loops == 0 or nest.around:
+    if "local" in prepared.plan.notes.switched_off:
         return None
-    if any(isinstance(level, EdgeLevel) for level in nest.levels):
+    levels = _chain(nest)
+    if levels is None:
         return None
-    chain = _chain(nest)
-    if chain is None:
-        return None
-    for first in range(max(1, len(chain) - MOST), min(nest.loops, len(chain) - LEAST + 1)):
-        found = _from(nest, chain, first)
+    for first in range(max(1, len(levels) - MOST), min(nest.loops, len(levels) - LEAST + 1)):
+        found = _from(levels, first)
         if found is not None:
             view = prepared.specs[found.view]
             adjacency = prepared.views[found.view]
@@ -80,89 +79,30 @@ def find(prepared: Prepared) -> LocalGraph | None:
     return None
 
 
-@dataclass(frozen=True, slots=True)
-class _Demand:
-    """What a level asks of its vertex: rows that it stands in as (view, level), the range and order of its vid."""
-
-    rows: frozenset[tuple[int, int]]
-    lo: int
-    hi: int
-    below: frozenset[int]
-    above: frozenset[int]
-    differs: frozenset[int]
-    size: int = 1
-    formula: Formula = Formula.POWER
-
-
-def _chain(nest: LoopNest) -> list[_Demand] | None:
-    """What each loop asks, then what the tail's levels ask, parents before children; None where something else is
-    asked. Alike levels stand as one, which must be the last."""
-    found: list[_Demand] = []
-    place: dict[int, int] = {}  # level -> where in the chain
-    for k in range(nest.loops):
-        demand = _demand(nest, k)
-        if demand is None:
-            return None
-        place[k] = k
-        found.append(demand)
-    nodes = list(reversed(nest.tail))
-    for node in nodes:
-        demand = _demand(nest, node.levels[0])
-        if demand is None or node.free or node.formula is Formula.PAIR or found[-1].size > 1:
-            return None
-        rows, below, above = demand.rows, demand.below, demand.above
-        if node.parent >= 0:
-            up = place[nest.tail[node.parent].levels[0]]
-            rows |= {(node.view, up)}
-            below |= {up} if node.order is Order.BELOW else set()
-            above |= {up} if node.order is Order.ABOVE else set()
-        place[node.levels[0]] = len(found)
-        more = (len(node.levels), node.formula)
-        found.append(_Demand(rows, demand.lo, demand.hi, below, above, demand.differs, *more))
-    return found
-
-
-def _demand(nest: LoopNest, k: int) -> _Demand | None:
-    level = nest.levels[k]
-    assert isinstance(level, VertexLevel)
-    rows = _rows(nest, level.base)
-    if k > 0 and (rows is None or level.checks or level.cut.bits >= 0):
+def _chain(nest: LoopNest) -> list[Demand] | None:
+    """What each loop demands, then what the tail's levels do, parents before children; None where something else is
+    demanded. Alike levels stand as one, which must be the last."""
+    found = chain(nest)
+    if found is None or any(end.formula is Formula.PAIR for end in found.ends):
         return None
-    cut = level.cut
-    return _Demand(
-        frozenset(rows or ()),
-        cut.lo,
-        cut.hi,
-        frozenset(cut.below),
-        frozenset(cut.above),
-        frozenset(level.differs),
-    )
-
-
-def _rows(nest: LoopNest, operand: Operand) -> set[tuple[int, int]] | None:
-    """The rows that an operand is the intersection of; None where it is more than that. What sets on the way are cut
-    to, the level that reads them is cut to as well."""
-    if operand.kind is Kind.ROW:
-        return {(operand.a, operand.b)}
-    if operand.kind is not Kind.SET:
+    # the first loop runs over candidates, and is never in a local graph
+    levels = (found.loops[0] or Demand(), *found.loops[1:], *found.path, *reversed(found.ends))
+    known = [level for level in levels if level is not None]
+    if len(known) < len(levels) or any(level.bits >= 0 or level.anti for level in known[1:]):
         return None
-    made = nest.sets[operand.a]
-    left, right = _rows(nest, made.left), _rows(nest, made.right)
-    if made.op is not Op.INTERSECT or made.cut.bits >= 0 or left is None or right is None:
-        return None
-    return left | right
+    return known if all(level.size == 1 for level in known[:-1]) else None
 
 
-def _from(nest: LoopNest, chain: list[_Demand], first: int) -> LocalGraph | None:
-    """The local graph of chain[first:]: its levels ask the same of what is bound before, and the rest of one
+def _from(levels: list[Demand], first: int) -> LocalGraph | None:
+    """The local graph of levels[first:]: its levels ask the same of what is bound before, and the rest of one
     another."""
 
-    def outside(demand: _Demand) -> object:
+    def outside(demand: Demand) -> object:
         rows = frozenset(row for row in demand.rows if row[1] < first)
         bounds = (demand.below, demand.above, demand.differs)
         return rows, demand.lo, demand.hi, *(frozenset(x for x in b if x < first) for b in bounds)
 
-    ends = chain[first:]
+    ends = levels[first:]
     if any(outside(demand) != outside(ends[0]) for demand in ends[1:]):
         return None
     inner = {row for demand in ends for row in demand.rows if row[1] >= first}
@@ -170,10 +110,10 @@ def _from(nest: LoopNest, chain: list[_Demand], first: int) -> LocalGraph | None
     if len(views) != 1 or (next(iter(views)), first) not in ends[1].rows:
         return None
 
-    def inside(levels: frozenset[int]) -> frozenset[int]:
-        return frozenset(k for k in levels if k >= first)
+    def inside(some: frozenset[int]) -> frozenset[int]:
+        return frozenset(k for k in some if k >= first)
 
-    levels = tuple(
+    made = tuple(
         LocalLevel(
             inside(frozenset(level for _, level in demand.rows)),
             inside(demand.below),
@@ -184,4 +124,4 @@ def _from(nest: LoopNest, chain: list[_Demand], first: int) -> LocalGraph | None
         )
         for demand in ends
     )
-    return LocalGraph(first, views.pop(), levels)
+    return LocalGraph(first, views.pop(), made)

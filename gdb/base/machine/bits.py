@@ -24,4 +24,9 @@ def shifted(value: int, by: int) -> int:
     return found - (1 << 64) if found >> 63 else found
 
 
-BITS: set[Callable[..., object]] = {trailing_zeros, bit_length, shifted}
+def ones(value: int) -> int:
+    """How many of its 64 bits are 1."""
+    return (value & _ALL).bit_count()
+
+
+BITS: set[Callable[..., object]] = {trailing_zeros, bit_length, shifted, ones}

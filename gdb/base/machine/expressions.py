@@ -8,7 +8,7 @@ from typing import Any, NoReturn, Protocol, get_args
 
 from llvmlite import ir
 
-from gdb.base.machine.bits import BITS, bit_length, shifted
+from gdb.base.machine.bits import BITS, bit_length, ones, shifted
 from gdb.base.machine.memory import FLOATS, LOADS, STORES
 from gdb.base.machine.parts import PARTS, Function
 from gdb.errors import InternalError
@@ -248,6 +248,8 @@ class Expressions:
         value, *by = (self.convert(a, I64, node) for a in arguments)
         if function is shifted:
             return self.builder.lshr(value, by[0])
+        if function is ones:
+            return self.builder.ctpop(value)
         if function is bit_length:  # that of 0 is told as well
             return self.builder.sub(I64(64), self.builder.ctlz(value, BOOL(0)))
         return self.builder.cttz(value, BOOL(0))
