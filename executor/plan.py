@@ -224,6 +224,7 @@ class Notes:
     steps : expected steps of the CPU's kernel for the plan and its terms, from sampled walks or embeddings; None where
         the stage is too small to be worth it. bound : from such walks, how often each loop is bound.
     several : there are query edges of different MATCH that may be the same data edge.
+    too_many : there are surely more than 2^63 - 1 embeddings (`gdb.planner.magnitude`).
     """
 
     core: tuple[int, ...] = ()
@@ -238,6 +239,7 @@ class Notes:
     warnings: tuple[str, ...] = ()
     switched_off: frozenset[str] = frozenset()
     several: bool = False
+    too_many: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -32,6 +32,7 @@ Part = TypeVar("Part")
 
 # Below this many expected partial embeddings a query ends on the CPU before a GPU has its data: the
 # link gives 10 GB/s from pageable memory, a launch with its synchronisations takes about 0.1 ms.
+LARGEST_COUNT = 2**63 - 1
 WORTH_A_GPU = 50_000_000.0
 
 
@@ -174,8 +175,27 @@ def count(plan: Plan, graph: GraphSource, options: Options, given: Given | None 
 
     Raises
     ------
-    Cancelled, QueryTimeout, OutOfBudget, DeviceError, CountOverflow (2^63 or more in one work unit).
+    Cancelled, QueryTimeout, OutOfBudget, DeviceError, CountOverflow (2^63 or more in one work unit, or surely in all).
     """
+    if plan.notes.too_many and given is None:
+        raise _too_many(plan)
+    try:
+        return _counted(plan, graph, options, given)
+    except CountOverflow:
+        raise _too_many(plan) from None
+
+
+def _too_many(plan: Plan) -> CountOverflow:
+    """Of more embeddings than a count holds: about how many."""
+    expected = plan.notes.estimates[-1] if plan.notes.estimates else 0.0
+    about = f": about {expected:.2g}" if expected > LARGEST_COUNT else ""
+    return CountOverflow(
+        f"There are more embeddings than a count holds (2^63 - 1){about}.",
+        "Ask for a smaller pattern or part of it, or take rows with a LIMIT.",
+    )
+
+
+def _counted(plan: Plan, graph: GraphSource, options: Options, given: Given | None) -> int:
     choice = choose(plan, options.device, graph)
     watch, budget = Watch(options.timeout, options.cancel, None), Budget(options.memory)
     _begun(plan, graph, options, budget)

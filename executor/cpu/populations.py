@@ -332,14 +332,15 @@ def _along(
     other: int,
     scratch: int,
     most: int,
+    firsts: int,
     out: int,
 ) -> int:
     """Put the expected numbers of embeddings after each vertex of `order`, i64[n], into `out`, f64[n]. one : the
-    population of no vertex, which is used again, as is `other`. Whether all embeddings are in the last population."""
+    population of no vertex, which is used again, as is `other`. firsts : f64[n], for each vertex a random number within
+    [0, 1). Whether all embeddings are in the last population."""
     exact = 1
     for k in range(n):
-        first = float(k + 1) * GOLDEN
-        first -= float(int(first))
+        first = load_f64(firsts, k)
         v = load_i64(order, k)
         total = _grown(vertices, arcs, n, one, v, other, scratch, most, first)
         store_f64(out, k, total)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from gdb.base import usage
 from gdb.errors import LimitExceeded
 from gdb.executor import nest_passes
-from gdb.executor.plan import Notes, Plan, Twin, verify
+from gdb.executor.plan import Eliminate, Extend, Notes, Plan, Scan, Twin, verify
 from gdb.language.hidden import is_hidden
 from gdb.planner import cost
 from gdb.planner.decompose import Decomposition, decompose
@@ -116,7 +116,8 @@ def plan(
     multiplicity = broken.multiplicity if counting and not graph.mode.distinct else 1
     found = verify(replace(found, multiplicity=multiplicity, twins=copies))
     if sampled is not None:
-        found = replace(found, notes=replace(found.notes, steps=sampled.steps))
+        too_many = sampled.too_many and not graph.mode.distinct and _is_plain(found)
+        found = replace(found, notes=replace(found.notes, steps=sampled.steps, too_many=too_many))
     if root is not None:
         return replace(found, ranked=False)  # its vertices are shown
     if sampled is not None:
@@ -148,6 +149,11 @@ def plan(
             divisor=broken.multiplicity if graph.mode.distinct else 1,
         )
     return found
+
+
+def _is_plain(plan: Plan) -> bool:
+    """Whether embeddings are what edges, candidates and differing vertices say: nothing else leaves any out."""
+    return all(isinstance(phase, Scan | Extend | Eliminate) for phase in plan.phases)
 
 
 @usage.unread

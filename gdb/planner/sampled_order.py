@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from gdb.executor.plan import Candidates
 from gdb.planner.decompose import Decomposition
+from gdb.planner.magnitude import surely_too_many
 from gdb.planner.moments import bits
 from gdb.planner.order import independent_last, joined, matching_order
 from gdb.planner.resolve import Resolved
@@ -53,12 +54,14 @@ class Sampled:
     """An order, the expected number of partial embeddings after each vertex of it, and the candidates to match.
 
     steps : to bind the loops and count the rest, None where embeddings are listed.
+    too_many : there are surely more than 2^63 - 1 embeddings, as far as edges and candidates say.
     """
 
     order: tuple[int, ...]
     estimates: tuple[float, ...]
     candidates: tuple[Candidates, ...]
     steps: float | None
+    too_many: bool = False
 
 
 def sampled_order(
@@ -129,7 +132,13 @@ def sampled_order(
                 found = *again[:-1], again[-1] or total
                 looped, order, tail = steps, whole, frozenset(whole) - set(loops)
     candidates = _candidates(query, statistics, order, tail)
-    return Sampled(order, found, candidates, looped if counting else None)
+    too_many = (
+        counting
+        and root is None
+        and _lasting(query)
+        and surely_too_many(statistics, order, found[-1], MOST_MEMBERS // 2)
+    )
+    return Sampled(order, found, candidates, looped if counting else None, too_many)
 
 
 def _nothing(query: Resolved, statistics: Statistics, root: int | None) -> Sampled:

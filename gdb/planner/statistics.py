@@ -254,14 +254,24 @@ class Statistics:
         empty.expected, empty.exact = 1.0, True
         return empty
 
-    def along(self, order: tuple[int, ...], most: int) -> tuple[tuple[float, ...], bool]:
-        """The expected number of embeddings after each vertex of an order, from one sample; whether it was of all."""
+    def along(
+        self,
+        order: tuple[int, ...],
+        most: int,
+        firsts: npt.NDArray[np.float64] | None = None,
+    ) -> tuple[tuple[float, ...], bool]:
+        """The expected number of embeddings after each vertex of an order, from one sample; whether it was of all.
+
+        firsts : f64[n], random numbers within [0, 1) of the sample; None: those that every process takes.
+        """
+        own = np.arange(1, self.n + 1) * populations.GOLDEN % 1.0 if firsts is None else firsts
         empty, other = self.begin(most, room=most + 8), self._population(most + 8)
         found = np.empty(self.n)
         places = np.array(order, np.int64)
         exact = populations.along(
             *(self._vertices_at, self._arcs_at, self.n, int(places.ctypes.data)),
-            *(empty.address, other.address, self._scratch_at, most, int(found.ctypes.data)),
+            *(empty.address, other.address, self._scratch_at, most),
+            *(int(own.ctypes.data), int(found.ctypes.data)),
         )
         return tuple(found.tolist()), bool(exact)
 
