@@ -58,6 +58,8 @@ class Answer(Protocol):
 
 def rows_of(answer: Answer, size: int | None = None) -> Iterator[Row]:
     """The rows of an answer. size : how many are turned into Python objects at a time; None for whole chunks."""
+    if not answer.names:  # a procedure that gives nothing
+        return iter(())
     if len(answer) <= _FIRST:
         made = row_maker(tuple(answer.names))
         return chain.from_iterable(map(made, records) for records in answer.records(size))
@@ -67,6 +69,8 @@ def rows_of(answer: Answer, size: int | None = None) -> Iterator[Row]:
 def tuples_of(answer: Answer) -> list[tuple[Any, ...]]:
     """All rows of an answer, without names: these are made in half of the time."""
     rows: list[tuple[Any, ...]] = []
+    if not answer.names:
+        return rows
     with garbage.rarely():
         for records in answer.records():
             waiting = iter(records)

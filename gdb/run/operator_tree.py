@@ -1,8 +1,8 @@
 """The one form of EXPLAIN and PROFILE: the operators of a query, the first one first.
 
 Behind each stand how it runs, the rows that are expected (`~`), and under PROFILE what it did: its rows (`=`), its own
-milliseconds and the most bytes that were metered while it worked. `-` is what is not known or not counted. Below it, by
-two columns, stands what else is known of it: the plan of a pattern, the plan of CALL { }.
+milliseconds and the most bytes that were metered while it worked, as far as each is known. Below it, by two columns,
+stands what else is known of it: the plan of a pattern, the plan of CALL { }.
 """
 
 from __future__ import annotations
@@ -34,6 +34,7 @@ class Shown:
 
 DUCKDB, ROWS = "DuckDB on cpu", "rows on cpu"
 """How operators run that match nothing."""
+MANY = 1e9  # rows, above which two digits tell enough
 Show: TypeAlias = "Callable[[Operator], Shown]"
 
 
@@ -42,7 +43,10 @@ def tree_lines(plan: Plan, show: Show, expected: Mapping[int, float | None]) -> 
 
     def note(operator: Operator) -> tuple[str, Iterable[str]]:
         shown = show(operator)
-        parts = [f"[{shown.how}]", f"~{_estimate(expected.get(id(operator)))} rows"]
+        parts = [f"[{shown.how}]"]
+        rows = expected.get(id(operator))
+        if rows is not None:
+            parts.append(f"~{_estimate(rows)} rows")
         if shown.merged:
             parts.append("as one with the next")
         elif shown.figures is not None:
@@ -54,11 +58,15 @@ def tree_lines(plan: Plan, show: Show, expected: Mapping[int, float | None]) -> 
 
 def figures_text(figures: Figures) -> str:
     """As in: =412 rows, 1.2 ms, 3,296 bytes."""
-    rows = "-" if figures.rows is None else f"{figures.rows:,}"
-    spent = "-" if figures.seconds is None else f"{figures.seconds * 1e3:.1f}"
-    held = "-" if figures.peak is None else f"{figures.peak:,}"
-    return f"={rows} rows, {spent} ms, {held} bytes"
+    parts = []
+    if figures.rows is not None:
+        parts.append(f"={figures.rows:,} rows")
+    if figures.seconds is not None:
+        parts.append(f"{figures.seconds * 1e3:.1f} ms")
+    if figures.peak is not None:
+        parts.append(f"{figures.peak:,} bytes")
+    return ", ".join(parts)
 
 
-def _estimate(rows: float | None) -> str:
-    return "-" if rows is None else f"{rows:,.0f}" if rows >= 10 else f"{rows:.2g}"
+def _estimate(rows: float) -> str:
+    return f"{rows:,.0f}" if 10 <= rows < MANY else f"{rows:.2g}"

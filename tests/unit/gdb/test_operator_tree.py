@@ -18,8 +18,8 @@ from tests.counting_queries import Counts
 from tests.ways import WAYS, Way, forced
 
 LINE = re.compile(
-    r"^ *(?P<text>.*?)   \[(?P<how>[^\]]*)\]   ~(?P<expected>[^ ]*) rows"
-    r"(?:   (?P<merged>as one with the next)|   =(?P<rows>[\d,-]+) rows, (?P<ms>[\d.-]+) ms, (?P<held>[\d,-]+) bytes)?$"
+    r"^ *(?P<text>.*?)   \[(?P<how>[^\]]*)\](?:   ~(?P<expected>[^ ]*) rows)?"
+    r"(?:   (?P<merged>as one with the next)|   =(?P<rows>[\d,]+) rows(?:, (?P<ms>[\d.]+) ms)?(?:, (?P<held>[\d,]+) bytes)?)?$"
 )
 PATTERNS = {
     "triangle": "MATCH (a)-[:K]->(b)-[:K]->(c), (a)-[:K]->(c)",
@@ -80,11 +80,11 @@ def operators(shown: list[str]) -> list[Line]:
         Line(
             one["text"],
             one["how"],
-            int(one["rows"].replace(",", "")) if one["rows"] not in (None, "-") else None,
+            int(one["rows"].replace(",", "")) if one["rows"] is not None else None,
             one["merged"] is not None,
         )
         for one in found
-        if one is not None
+        if one is not None and one["text"] != "Result"
     ]
 
 
@@ -135,7 +135,7 @@ def measured(line: str) -> str:
     """A line without times and sizes."""
     if line.startswith(("milliseconds: ", "bytes read: ")):
         return line.partition(": ")[0]
-    return re.sub(r"[\d.-]+ ms, [\d,-]+ bytes", "", line)
+    return re.sub(r"(, [\d.]+ ms)?(, [\d,]+ bytes)?$", "", line)
 
 
 # ---- the operators -------------------------------------------------------------------------------
