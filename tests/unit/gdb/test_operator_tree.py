@@ -19,7 +19,8 @@ from tests.ways import WAYS, Way, forced
 
 LINE = re.compile(
     r"^ *(?P<text>.*?)   \[(?P<how>[^\]]*)\](?:   ~(?P<expected>[^ ]*) rows)?"
-    r"(?:   (?P<merged>as one with the next)|   =(?P<rows>[\d,]+) rows(?:, (?P<ms>[\d.]+) ms)?(?:, (?P<held>[\d,]+) bytes)?)?$"
+    r"(?:   (?P<merged>as one with the next)"
+    r"|   =(?P<rows>[\d,]+) rows(?:, (?P<ms>[\d.]+) ms)?(?:, (?P<held>[\d,]+) bytes)?)?$"
 )
 PATTERNS = {
     "triangle": "MATCH (a)-[:K]->(b)-[:K]->(c), (a)-[:K]->(c)",
