@@ -89,18 +89,25 @@ class Turns:
     def take(self, going: Callable[[], bool]) -> Unit | None:
         """The next unit, None when there will be none. While other workers may put something back, this waits for it
         as long as the run is `going`."""
+        if self.steps == NEVER:  # nothing is put back
+            try:
+                return self.waiting.popleft() if going() else None
+            except IndexError:
+                return None
         while going():
             with self.lock:
                 if self.waiting:
                     self.busy += 1
                     return self.waiting.popleft()
-                if self.busy == 0 or self.steps == NEVER:
+                if self.busy == 0:
                     return None
             time.sleep(_PAUSE)
         return None
 
     def end(self) -> None:
         """A unit that was taken has come to its end."""
+        if self.steps == NEVER:
+            return
         with self.lock:
             self.busy -= 1
 

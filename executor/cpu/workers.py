@@ -275,8 +275,9 @@ class Worker:
         self.counted = 0
         self.control[address.TOTAL] = self.control[address.ROWS] = 0
         self.bound.fill(0)
-        self.caches[:, address.K_RUN] += 1
-        self.caches[:, address.K_ASKED : address.K_TOTAL] = 0
+        if len(self.prepared.tables.caches):
+            self.caches[:, address.K_RUN] += 1
+            self.caches[:, address.K_ASKED : address.K_TOTAL] = 0
 
     def unsee(self, found: U32) -> None:
         """Forget the distinct values that were found, u32[n], which are all; where they are few, one by one."""
@@ -367,6 +368,8 @@ def _slot_widths(prepared: Prepared) -> I64:
 
 def slots_within(prepared: Prepared, most: int) -> int:
     """The most slots of each cache, a power of 2, that take at most so many bytes; at least one."""
+    if not len(prepared.tables.caches):
+        return 1
     each = 8 * int(_slot_widths(prepared).sum())
     return min(MOST_SLOTS, 1 << max(most // max(each, 1), 1).bit_length() - 1)
 
