@@ -28,6 +28,7 @@ _GRAVITY = 0.2
 _REACH = 2.5 * LENGTH  # of the push: without an end to it, many nodes drive each other far away
 _TURN = np.pi * (3 - np.sqrt(5))  # the golden angle: a spiral of it fills a disc evenly
 _PUSHES = 100
+_WIDER = 1.5  # how much wider all of it gets at most for long captions
 
 
 def layout(count: int, ends: Sequence[tuple[int, int]], widths: F64 | float = APART) -> F64:
@@ -44,9 +45,10 @@ def layout(count: int, ends: Sequence[tuple[int, int]], widths: F64 | float = AP
             joined[start, end] = joined[end, start] = 1
     for step in range(_STEPS):
         places += _move(places, joined, LENGTH * (1 - step / _STEPS) + 1)
-    return _apart(
-        _turned(places - places.mean(axis=0)), np.broadcast_to(np.maximum(widths, APART), count)
-    )
+    boxes = np.broadcast_to(np.maximum(widths, APART), count)
+    places = _turned(places - places.mean(axis=0))
+    places[:, 0] *= np.clip(boxes.mean() / HEIGHT, 1.0, _WIDER)
+    return _apart(places, boxes)
 
 
 def _spiral(count: int) -> F64:

@@ -14,7 +14,7 @@ svg { width: 100% !important; height: 100% !important; max-width: none !importan
   display: block; cursor: grab; touch-action: none; user-select: none; }
 .node { cursor: pointer; }
 .edge .reach { stroke-width: 10; stroke: transparent; }
-.faint { opacity: 0.12; }
+.faint { opacity: 0.2; }
 #about { position: fixed; left: 12px; top: 12px; max-width: min(420px, 45%); max-height: 60%; overflow: hidden;
   padding: 6px 10px; border: 1px solid #888888; border-radius: 4px; font: 13px sans-serif; white-space: pre-wrap;
   overflow-wrap: anywhere; background: var(--gdb-ground, #ffffff); color: var(--gdb-ink, #222222);

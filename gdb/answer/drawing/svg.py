@@ -66,7 +66,7 @@ def svg_of(scene: Scene) -> str:
         *_lines(scene.arrows, curves),
         f'</g>\n<g class="types" font-size="{_ARROW_SIZE:g}" {_HALO}>',
         *_types(scene.arrows, curves, points),
-        '</g>\n<g class="nodes" stroke="#444444">',
+        '</g>\n<g class="nodes" stroke="currentColor" stroke-opacity="0.7">',
         *_circles(scene, points),
         f'</g>\n<g class="captions" font-size="{_SIZE:g}" {_HALO}>',
         *_captions(scene, points),
