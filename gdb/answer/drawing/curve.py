@@ -22,7 +22,7 @@ Point = tuple[float, float]
 class Curve:
     """line, tip : paths; the tip's is "" where there is none. middle, angle : of the caption; in degrees.
 
-    outline : points that the line does not go beyond.
+    outline : points on the line, or beside it, beyond which it goes a pixel at most.
     """
 
     line: str
@@ -67,7 +67,8 @@ def loop(at: Point, number: int, turn: float, directed: bool = True) -> Curve:
     line = f"M{_text(first)}C{_text(one)} {_text(other)} {_text(last)}"
     top = _around(at, turn, 0.75 * far * math.cos(_OPEN + 0.15) + RADIUS * math.cos(_OPEN) / 4)
     middle = (top[0], top[1] + 9 * math.sin(turn))
-    return Curve(line, _tip(point, last) if directed else "", middle, 0.0, (one, other, middle))
+    sides = [_between((first, one, other, last), part) for part in (0.2, 0.35, 0.5, 0.65, 0.8)]
+    return Curve(line, _tip(point, last) if directed else "", middle, 0.0, (*sides, middle))
 
 
 def free_turn(at: Point, others: Iterable[Point]) -> float:
@@ -84,6 +85,16 @@ def free_turn(at: Point, others: Iterable[Point]) -> float:
     ]
     gap, turn = max(gaps)
     return turn + gap / 2
+
+
+def _between(controls: Sequence[Point], part: float) -> Point:
+    """A point of a Bézier curve of the third degree."""
+    shares = [math.comb(3, k) * part**k * (1 - part) ** (3 - k) for k in range(4)]
+    x, y = (
+        sum(share * point[axis] for share, point in zip(shares, controls, strict=True))
+        for axis in (0, 1)
+    )
+    return x, y
 
 
 def _moved(point: Point, way: Point, far: float) -> Point:

@@ -23,20 +23,14 @@ _COLOURS = (
     "#882255",
 )
 _NO_KIND = "#BBBBBB"
-_SIZE, _ARROW_SIZE, _BELOW = (
-    12.0,
-    9.0,
-    13.0,
-)  # of captions; pixels from a circle to the foot of its caption
+# Of captions; pixels from a circle to the foot of its caption.
+_SIZE, _ARROW_SIZE, _BELOW = 12.0, 9.0, 13.0
 _MARGIN, _LINE = 12.0, 20.0  # pixels around the drawing, and of a line of its legend
 _LEAST = 160.0  # pixels of a side
-_BEND, _WIDEST = (
-    26.0,
-    160.0,
-)  # pixels between two relationships of the same nodes, and between all of them
-_FEW = (
-    60  # relationships that all have captions; of more those have them whose lines are long enough
-)
+# Pixels between two relationships of the same nodes, and between all of them.
+_BEND, _WIDEST = 26.0, 160.0
+# Relationships that all have captions; of more those have them whose lines have room.
+_FEW = 60
 _STRETCH = 2.0  # how much longer lines get at most for captions
 _GROUND = "var(--gdb-ground, var(--jp-layout-color0, var(--vscode-editor-background, #ffffff)))"
 _INK = "var(--gdb-ink, var(--jp-content-font-color0, var(--vscode-editor-foreground, #222222)))"

@@ -33,7 +33,11 @@ SCENES = {
     "alone": scene(60, []),
     "parallel": scene(2, [(0, 1), (1, 0), (0, 1), (1, 0), (0, 0), (0, 0), (1, 1)]),
     "many parallel": scene(2, [(0, 1)] * 30),
-    "loops": scene(1, [(0, 0)] * 6),
+    "loops": scene(1, [(0, 0)] * 12),
+    "short captions": Scene(
+        (Circle("a", "", ""), Circle("b", "", "")),
+        tuple(Arrow(*pair, "R", "") for pair in [*[(0, 0)] * 12, *[(0, 1)] * 20]),
+    ),
     "star": scene(60, [(0, leaf) for leaf in range(1, 60)]),
     "tree": scene(60, [(child, (child - 1) // 2) for child in range(1, 60)]),
     "clique": scene(20, [*combinations(range(20), 2)]),

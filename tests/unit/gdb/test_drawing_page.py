@@ -44,8 +44,14 @@ def drawing() -> Drawing:
     return Drawing(scene_of(elements_of([[*nodes, *joins]])))
 
 
-def seen(script: str, folder: Path) -> dict[str, Any]:
-    read = looked_at(drawing().html, TOOLS + script, folder)
+def star() -> Drawing:
+    """As high as wide, so that it does not fit in a window by its width alone."""
+    joins = [Relationship(k, "KNOWS", 0, k + 1) for k in range(40)]
+    return Drawing(scene_of(elements_of([joins])))
+
+
+def seen(script: str, folder: Path, drawn: Drawing | None = None) -> dict[str, Any]:
+    read = looked_at((drawn or drawing()).html, TOOLS + script, folder)
     assert read["problems"] == []
     found: dict[str, Any] = read["found"]
     return found
@@ -56,7 +62,8 @@ def test_problems_are_noticed(tmp_path: Path) -> None:
     assert len(read["problems"]) == 2
 
 
-def test_all_of_it_is_seen_at_first_and_no_text_is_a_script(tmp_path: Path) -> None:
+@pytest.mark.parametrize("drawn", [drawing(), star()], ids=["five", "star"])
+def test_all_of_it_is_seen_at_first_and_no_text_is_a_script(drawn: Drawing, tmp_path: Path) -> None:
     found = seen(
         """
         found.boxes = [...document.querySelectorAll("svg circle, svg text, .line")].map((one) => {
@@ -67,6 +74,7 @@ def test_all_of_it_is_seen_at_first_and_no_text_is_a_script(tmp_path: Path) -> N
         found.stolen = window.stolen === undefined && !document.querySelector("svg script, svg b");
         """,
         tmp_path,
+        drawn,
     )
     assert found["stolen"]
     assert len(found["boxes"]) > 20
