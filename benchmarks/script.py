@@ -20,6 +20,7 @@ import tempfile
 import time
 import tracemalloc
 from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from pathlib import Path
 
 import gdb
@@ -176,7 +177,7 @@ def main(line: list[str] | None = None) -> int:
             cpu, clock, number, held = run(small, Path(folder) / "store")
         right = right and held == expected(small)
         cells = (
-            *(figures(seconds(lambda text=one: understood(text))) for one in (text, half)),
+            *(figures(seconds(partial(understood, one))) for one in (text, half)),
             figures(1e3 * longest_wait(text)),
             figures(peak(text)),
         )

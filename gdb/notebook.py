@@ -11,19 +11,21 @@ shows the Result; `-o friends` puts it in a variable instead. `%cypher MATCH ...
 
 from __future__ import annotations
 
+import functools
 import re
 import shlex
-from typing import TYPE_CHECKING, Any, Protocol
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, ParamSpec, Protocol, TypeVar
 
-from gdb.errors import ArgumentProblem, NameProblem
+from gdb.errors import ArgumentProblem, GdbError, NameProblem
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from gdb.answer.result import Result
     from gdb.api.queries import Queries
 
 _PARAMETER = re.compile(r"\$([A-Za-z_]\w*)")
+P = ParamSpec("P")
+T = TypeVar("T")
 _USAGE = "Write `%%cypher [DATABASE] [-o NAME]` above the query, DATABASE being a variable."
 
 
@@ -40,8 +42,29 @@ class Shell(Protocol):
 def load(shell: Shell) -> None:
     """Register the magics with a shell of IPython."""
     magics = Magics(shell)
-    shell.register_magic_function(magics.gdb, "line", "gdb")
-    shell.register_magic_function(magics.cypher, "line_cell", "cypher")
+    cypher = _without_frames(magics.cypher)
+    # `$name` is a parameter, whose value must never become text of the query: IPython leaves it alone.
+    cypher._ipython_magic_no_var_expand = True  # type: ignore[attr-defined]
+    shell.register_magic_function(_without_frames(magics.gdb), "line", "gdb")
+    shell.register_magic_function(cypher, "line_cell", "cypher")
+
+
+def _without_frames(magic: Callable[P, T]) -> Callable[P, T]:
+    """The magic; a mistake in its cell is shown without a traceback, which has no line of the user's."""
+
+    @functools.wraps(magic)
+    def called(*args: P.args, **kwargs: P.kwargs) -> T:
+        from gdb.api.boundary import keeps_frames
+
+        try:
+            return magic(*args, **kwargs)
+        except GdbError as error:
+            if not keeps_frames(error):  # IPython asks an exception for this
+                text = f"{type(error).__name__}: {error}"
+                error._render_traceback_ = text.splitlines  # type: ignore[attr-defined]
+            raise
+
+    return called
 
 
 class Magics:

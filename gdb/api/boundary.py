@@ -32,11 +32,16 @@ def boundary(method: Callable[P, T]) -> Callable[P, T]:
         try:
             return method(*args, **kwargs)
         except GdbError as error:
-            if isinstance(error, InternalError) or os.environ.get(WHOLE) == "whole":
+            if keeps_frames(error):
                 raise
             raise error.with_traceback(None) from error.__cause__
 
     return called
+
+
+def keeps_frames(error: GdbError) -> bool:
+    """Whether the frames inside the library are shown: it is a fault of ours, or the environment says so."""
+    return isinstance(error, InternalError) or os.environ.get(WHOLE) == "whole"
 
 
 def warn(texts: Iterable[str]) -> None:

@@ -23,7 +23,6 @@ from gdb.base.sql import (
     negated,
     operand,
 )
-from gdb.base.values.regex import compiled
 from gdb.errors import NotSupported, SyntaxProblem, TypeProblem
 from gdb.functions import columns as over_columns
 from gdb.functions.arithmetic import Operator, calculated, unrewritten
@@ -487,4 +486,6 @@ class Translator:
 
 
 def _matches(text: str, pattern: str) -> bool:
-    return compiled(pattern).fits(text)
+    from gdb.base.values import regex  # what asks for it is rare
+
+    return regex.compiled(pattern).fits(text)

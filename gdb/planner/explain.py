@@ -78,6 +78,8 @@ def explain(plan: Plan, graph: GraphSource, options: Options, bound: Bound | Non
         lines += [f"  {line}" for line in _nest(graph, term, bound, windows=windows)]
     if plan.divisor > 1:
         lines.append(f"divided by {plan.divisor}: the embeddings of one subgraph")
+    if notes.too_many:
+        lines.append("more embeddings than a count holds (2^63 - 1): it will be refused")
     lines.append(f"device: {choice.device} ({choice.why})")
     return "\n".join(lines)
 

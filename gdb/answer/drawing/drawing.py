@@ -46,6 +46,10 @@ class Drawing:
         text = self.svg if target.suffix.lower() == ".svg" else self.html
         target.write_text(text, encoding="utf-8")
 
+    def _repr_html_(self) -> str:
+        """The SVG as a part of the notebook: as a picture it would tell nothing of what is pointed at, and be white."""
+        return self.svg
+
     def _repr_svg_(self) -> str:
         return self.svg
 

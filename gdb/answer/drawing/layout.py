@@ -2,8 +2,9 @@
 
 Every two nodes push each other apart, a relationship pulls its ends together, and all are drawn a little to the middle;
 they move in steps that get smaller. After Fruchterman and Reingold, *Graph Drawing by Force-directed Placement*,
-Software: Practice and Experience 21 (1991), https://doi.org/10.1002/spe.4380211102. At the end, nodes that are too
-close are moved apart. The same graph always gets the same places.
+Software: Practice and Experience 21 (1991), https://doi.org/10.1002/spe.4380211102. At the end all is turned to be
+wider than high, and nodes that are too close, or whose captions are, are moved apart. The same graph always gets the
+same places.
 """
 
 from __future__ import annotations
@@ -19,16 +20,22 @@ LENGTH = 90.0
 """Pixels that a relationship has where nothing pushes."""
 APART = 46.0
 """Pixels that two nodes are apart at least."""
+HEIGHT = 52.0
+"""Pixels that two nodes one above the other are apart at least: a circle and the caption beneath it."""
 
 _STEPS = 100
 _GRAVITY = 0.2
-_REACH = 4 * LENGTH  # of the push: without an end to it, many nodes drive each other far away
+_REACH = 2.5 * LENGTH  # of the push: without an end to it, many nodes drive each other far away
 _TURN = np.pi * (3 - np.sqrt(5))  # the golden angle: a spiral of it fills a disc evenly
 _PUSHES = 100
+_WIDER = 1.5  # how much wider all of it gets at most for long captions
 
 
-def layout(count: int, ends: Sequence[tuple[int, int]]) -> F64:
-    """Places in pixels, f64[count, 2]. ends : of each relationship. O(count^2) a step, of which there are 100."""
+def layout(count: int, ends: Sequence[tuple[int, int]], widths: F64 | float = APART) -> F64:
+    """Places in pixels, f64[count, 2]. O(count^2) a step, of which there are 100.
+
+    ends : of each relationship. widths : of the nodes with their captions, f64[count], in pixels.
+    """
     places = _spiral(count)
     if count < 2:
         return places
@@ -38,7 +45,10 @@ def layout(count: int, ends: Sequence[tuple[int, int]]) -> F64:
             joined[start, end] = joined[end, start] = 1
     for step in range(_STEPS):
         places += _move(places, joined, LENGTH * (1 - step / _STEPS) + 1)
-    return _apart(places - places.mean(axis=0))
+    boxes = np.broadcast_to(np.maximum(widths, APART), count)
+    places = _turned(places - places.mean(axis=0))
+    places[:, 0] *= np.clip(boxes.mean() / HEIGHT, 1.0, _WIDER)
+    return _apart(places, boxes)
 
 
 def _spiral(count: int) -> F64:
@@ -59,21 +69,28 @@ def _move(places: F64, joined: F64, most: float) -> F64:
     return moves
 
 
-def _apart(places: F64) -> F64:
-    """The places, with nodes moved that are closer than `APART`."""
+def _turned(places: F64) -> F64:
+    """The places, turned so that they are wider than high, as screens are."""
+    _, ways = np.linalg.eigh(places.T @ places)
+    wide = ways[:, 1] * (1 if ways[0, 1] >= 0 else -1)
+    turned: F64 = places @ np.column_stack((wide, (-wide[1], wide[0])))
+    return turned
+
+
+def _apart(places: F64, widths: F64) -> F64:
+    """The places, with nodes moved whose boxes overlap: along the axis on which they overlap less."""
     rows, columns = np.triu_indices(len(places), 1)
+    sides = np.column_stack(((widths[rows] + widths[columns]) / 2, np.full(len(rows), HEIGHT)))
     for _ in range(_PUSHES):
         between = places[rows] - places[columns]
-        distances = np.hypot(*between.T)
-        close = np.flatnonzero(distances < APART - 0.5)
+        lacks = sides - np.abs(between)
+        close = np.flatnonzero((lacks > 0.5).all(axis=1))
         if not len(close):
             break
-        first, second, way = rows[close], columns[close], between[close]
-        same = distances[close] < 1e-6
-        way[same] = np.c_[np.cos(first[same] * _TURN), np.sin(first[same] * _TURN)]
-        length = np.maximum(distances[close], 1e-6)
-        length[same] = 1
-        push = way / length[:, None] * ((APART - distances[close]) / 2 + 0.5)[:, None]
-        np.add.at(places, first, push)
-        np.subtract.at(places, second, push)
+        axis = lacks[close].argmin(axis=1)
+        far = lacks[close, axis] / 2 + 0.5
+        push = np.zeros((len(close), 2))
+        push[np.arange(len(close)), axis] = np.where(between[close, axis] < 0, -far, far)
+        np.add.at(places, rows[close], push)
+        np.subtract.at(places, columns[close], push)
     return places

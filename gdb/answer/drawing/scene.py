@@ -9,8 +9,11 @@ from gdb.answer.elements import Elements, key
 from gdb.answer.entities import Node, Relationship
 from gdb.records import dataclass
 
-_TELLING = ("name", "title", "caption", "label", "fullname", "surname", "firstname", "username")
-"""Names of properties that say what a node is, the best first."""
+_TELLING = (
+    *("name", "fullname", "surname", "lastname", "last", "firstname", "first", "username"),
+    *("title", "caption", "label"),
+)
+"""Names of properties that say what a node is, the best first; the title of what has a name is its job."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,13 +8,17 @@ from __future__ import annotations
 from collections.abc import Hashable
 from typing import TYPE_CHECKING, TypeGuard
 
-from gdb.base.values import temporal_between, temporal_components
 from gdb.base.values.duration import Duration
 from gdb.base.values.problems import ValueProblem
 from gdb.base.values.temporal import TEMPORAL_TYPES, Temporal, sort_key
+from gdb.imports import deferred
 
 if TYPE_CHECKING:
+    from gdb.base.values import temporal_between, temporal_components
     from gdb.base.values.kinds import Value
+else:
+    temporal_between = deferred("gdb.base.values.temporal_between")
+    temporal_components = deferred("gdb.base.values.temporal_components")
 
 _KINDS = {
     "Date": "DATE",

@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
-import unicodedata
 from collections.abc import Callable
+from typing import TYPE_CHECKING, TypeAlias
 from typing import Literal as OneOf
-from typing import TypeAlias
 
 from gdb.base.values.kinds import Value
-from gdb.base.values.regex import compiled
+from gdb.imports import deferred
 from gdb.language.syntax import StringOperator
+
+if TYPE_CHECKING:
+    import unicodedata
+
+    from gdb.base.values import regex
+else:
+    unicodedata = deferred("unicodedata")
+    regex = deferred("gdb.base.values.regex")
 
 Test: TypeAlias = "Callable[[Value, Value], bool | None]"
 
@@ -24,7 +31,7 @@ def tester(operator: StringOperator) -> Test:
         case StringOperator.CONTAINS:
             return _strings(lambda left, right: right in left)
         case StringOperator.MATCHES:
-            return _strings(lambda left, right: compiled(right).fits(left))
+            return _strings(lambda left, right: regex.compiled(right).fits(left))
 
 
 def normalized(

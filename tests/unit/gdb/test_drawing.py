@@ -127,10 +127,10 @@ def test_several_relationships_between_two_nodes_are_apart() -> None:
     ]
     same += [Relationship(number, "R", 1, 1) for number in (3, 4)]
     tree = ElementTree.fromstring(drawing_of(result(tuple(same))).svg)
-    lines = {one.attrib["d"] for one in tree.findall(f".//{SVG}path[@fill='none']")}
+    lines = {one.attrib["d"] for one in tree.findall(f".//{SVG}path[@class='line']")}
     middles = {
         (one.attrib["x"], one.attrib["y"])
-        for one in tree.findall(f".//{SVG}g[@class='edge']/{SVG}text")
+        for one in tree.findall(f".//{SVG}g[@class='types']/{SVG}text")
     }
     assert len(lines) == len(middles) == 5
 

@@ -95,6 +95,8 @@ def test_a_ring_of_sixteen_is_refused_with_its_magnitude(clique: gdb.Database) -
     with pytest.raises(CountOverflow, match=r"about 5\.\de\+29") as told:
         clique.execute(f"MATCH DIFFERENT NODES {ring(16)} RETURN count(*)", timeout=20)
     assert "LIMIT" in str(told.value)
+    shown = clique.explain(f"MATCH DIFFERENT NODES {ring(16)} RETURN count(*)", device="cpu")
+    assert "more embeddings than a count holds" in shown
 
 
 def test_rows_and_what_is_left_out_by_others_are_not_refused(clique: gdb.Database) -> None:

@@ -90,9 +90,50 @@ def test_other_arguments_are_refused(shell: Shell, line: str) -> None:
         shell.cell(line, "RETURN 1")
 
 
-def test_ipython_takes_the_extension() -> None:
-    testing = pytest.importorskip("IPython.testing.globalipapp")
-    shell = testing.start_ipython()
+# ---- with IPython ----------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def ipython() -> Any:
+    shell = pytest.importorskip("IPython.core.interactiveshell").InteractiveShell.instance()
     shell.run_line_magic("load_ext", "gdb")
-    shell.user_ns["db"] = gdb.connect()
-    assert shell.run_cell_magic("cypher", "db", "RETURN 5").scalar() == 5
+    return shell
+
+
+def ran(ipython: Any, cell: str) -> Any:
+    done = ipython.run_cell(cell)
+    done.raise_error()
+    return done.result
+
+
+def test_ipython_takes_the_extension(ipython: Any) -> None:
+    ipython.user_ns["db"] = gdb.connect()
+    assert ran(ipython, "%%cypher db\nRETURN 5").scalar() == 5
+    assert ran(ipython, "%%cypher db -o found\nRETURN 6") is None
+    assert ran(ipython, "found.scalar()") == 6
+    assert ran(ipython, "again = %gdb\nagain.execute('RETURN 7').scalar()") == 7
+
+
+def test_parameters_of_a_line_are_values_and_no_text(ipython: Any) -> None:
+    ran(ipython, "%gdb")
+    ipython.user_ns["who"] = "Ada' RETURN 1 //"
+    assert ran(ipython, "%cypher RETURN $who AS who").scalar() == "Ada' RETURN 1 //"
+    assert ran(ipython, "%cypher RETURN {who: 1} AS held").scalar() == {"who": 1}
+    assert ran(ipython, "%%cypher\nRETURN {who: $who} AS held").scalar() == {
+        "who": "Ada' RETURN 1 //"
+    }
+
+
+def test_a_mistake_is_shown_without_frames(
+    ipython: Any, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ran(ipython, "%gdb")
+    capsys.readouterr()
+    ipython.run_cell("%%cypher\nMATCH (p)\nRETRUN p")
+    shown = "".join(capsys.readouterr())
+    assert shown.startswith("SyntaxProblem: line 2, column 1")
+    assert "^^^^^^" in shown
+    assert "Traceback" not in shown
+    monkeypatch.setenv("GDB_TRACEBACK", "whole")
+    ipython.run_cell("%cypher RETRUN 1")
+    assert "Traceback" in "".join(capsys.readouterr())
