@@ -29,7 +29,7 @@ from gdb.repl.loading import option_names
 from gdb.repl.session import Session
 from gdb.repl.statements import all_of, is_complete
 
-PROMPT, MORE = "gdb> ", "...> "
+PROMPT, INSIDE, MORE = "gdb> ", "gdb (transaction)> ", "...> "
 _STYLE = Style.from_dict(
     {
         "keyword": "ansiblue bold",
@@ -61,7 +61,9 @@ def run(session: Session, greeting: str) -> None:
     while not session.leaving:
         completer.forget()
         try:
-            text = prompt.prompt([("class:prompt", PROMPT)])
+            text = prompt.prompt(
+                [("class:prompt", PROMPT if session.transaction is None else INSIDE)]
+            )
         except KeyboardInterrupt:
             continue
         except EOFError:
@@ -76,7 +78,7 @@ def perform_all(session: Session, text: str) -> None:
             commands.perform(session, statement)
             if session.leaving:
                 break
-    except GdbError as error:
+    except (GdbError, OSError) as error:
         session.fail(error)
     except KeyboardInterrupt:  # while rows were printed
         session.say("\n(the rest was cancelled)")
