@@ -110,9 +110,26 @@ def _help(session: Session, argument: str) -> None:
     session.say("Everything else is a query; it ends with a semicolon.")
 
 
-@command(".schema", "Show node labels, relationship types and their properties.")
+@command(
+    ".schema", "Show node labels, relationship types, their properties, and what the types join."
+)
 def _schema(session: Session, argument: str) -> None:
-    session.say(str(session.db.schema()))
+    schema = session.db.schema()
+    joined = sorted(
+        (_end(one.start), f"-[:{one.type}]-{'>' if one.directed else ''}", _end(one.end), one.count)
+        for one in schema.joins()
+    )
+    session.say(str(schema))
+    if joined:
+        from gdb.answer.table import table
+
+        rows = [("".join(row[:3]), row[3]) for row in joined]
+        session.say("\n".join(["", *table(("joins", "count"), rows, session.places())]))
+
+
+def _end(kind: tuple[tuple[str, ...], str]) -> str:
+    """The nodes at an end of a relationship, as a pattern."""
+    return f"({''.join(f':{label}' for label in kind[0])})"
 
 
 @command(".stats", "Show the size of the store and of each of its partitions.")

@@ -10,6 +10,7 @@ import os
 import re
 from collections.abc import Callable, Iterable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from prompt_toolkit import PromptSession
 from prompt_toolkit.completion import CompleteEvent, Completer, Completion
@@ -28,6 +29,9 @@ from gdb.repl.complete import KEYWORDS, Names, complete
 from gdb.repl.loading import option_names
 from gdb.repl.session import Session
 from gdb.repl.statements import all_of, is_complete
+
+if TYPE_CHECKING:
+    from gdb.api.schema import Schema
 
 PROMPT, INSIDE, MORE = "gdb> ", "gdb (transaction)> ", "...> "
 _STYLE = Style.from_dict(
@@ -139,7 +143,21 @@ def _names(session: Session) -> Names:
     except GdbError:  # it is told when a query is run; completion stays silent
         return Names(commands=known, files=files, listed=_listed)
     called = tuple(text.partition("(")[0] for text in procedures)
-    return Names(schema.labels, schema.types, schema.keys, called, known, files, _listed)
+    return Names(
+        *(schema.labels, schema.types, schema.keys, _keys_of(schema)),
+        *(called, known, files, _listed),
+    )
+
+
+def _keys_of(schema: Schema) -> dict[str, tuple[str, ...]]:
+    """The property keys of each label and of each type."""
+    found: dict[str, dict[str, None]] = {}
+    for kind in schema.nodes:
+        for label in kind.labels:
+            found.setdefault(label, {}).update(dict.fromkeys(kind.properties))
+    for held in schema.relationships:
+        found.setdefault(held.type, {}).update(dict.fromkeys(held.properties))
+    return {name: tuple(keys) for name, keys in found.items()}
 
 
 def _listed(beginning: str) -> list[str]:

@@ -246,3 +246,15 @@ def test_edit(
     assert "failed" in said(capsys, "-c", "RETURN 1 AS x; .edit", code=1)[1]
     monkeypatch.setenv("EDITOR", "false")
     assert "failed" in said(capsys, "-c", "RETURN 1 AS x; .edit", code=1)[1]
+
+
+# ---- the schema ----------------------------------------------------------------------------------
+
+
+def test_schema_tells_what_a_type_joins(capsys: pytest.CaptureFixture[str]) -> None:
+    text = "CREATE (a:A)-[:R]->(:B), (a)-[:R]->(:B), (a)-[:R]->(); .schema"
+    shown = said(capsys, "-c", text)[0].splitlines()
+    assert [line.split() for line in shown[-2:]] == [
+        ["(:A)-[:R]->()", "1"],
+        ["(:A)-[:R]->(:B)", "2"],
+    ]
