@@ -8,7 +8,7 @@ import time
 import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from itertools import islice
+from itertools import chain, islice
 from typing import TYPE_CHECKING, TextIO
 
 from gdb.answer.summary import sentence
@@ -16,6 +16,7 @@ from gdb.answer.table import printable
 from gdb.errors import ArgumentProblem, InternalError, QueryWarning
 from gdb.records import dataclass, field
 from gdb.repl.format import Format, lines
+from gdb.repl.ticker import Ticker
 
 if TYPE_CHECKING:
     from gdb.answer.result import Result
@@ -82,11 +83,14 @@ class Session:
 
     def _query(self, text: str) -> None:
         begun, self.last, self.typed = time.perf_counter(), "", text
-        with self._answer(text) as rows:
+        ticker = Ticker(self.err if self.interactive and self.err.isatty() else None, begun)
+        with ticker:
+            answer = self._answer(text)
+        with answer as rows:
             for warning in rows.warnings:
                 self.warn(warning)
             try:
-                hidden = self._print(rows, text)
+                hidden = self._print(rows, text, ticker)
             except KeyboardInterrupt:  # while a row was printed
                 raise _cancelled(rows) from None
             summary = rows.summary
@@ -107,19 +111,21 @@ class Session:
             warnings.simplefilter("ignore", QueryWarning)
             return nullcontext(self.transaction.execute(text, self.parameters))
 
-    def _print(self, rows: Stream | Result, text: str) -> int:
+    def _print(self, rows: Stream | Result, text: str, ticker: Ticker) -> int:
         """Print an answer; how many of its rows are left out."""
         if not rows.columns:
             _drained(rows)
             return 0
         if self.format.for_people and rows.columns == ["plan"] and _PLAN.match(text):
-            self._write(printable(str(row[0])) for row in rows)
+            self._write((printable(str(row[0])) for row in rows), ticker)
             return 0
         most = self.rows if self._is_capped() else None
-        source: Iterator[Sequence[object]] = iter(rows)
+        source: Iterator[Sequence[object]] = _told_to(ticker, rows)
         how = (self.format, rows.columns, islice(source, most), self.places())
-        self._write(lines(*how, guard=self.guard_formulas))
-        return 0 if most is None else _drained(source)
+        self._write(lines(*how, guard=self.guard_formulas), ticker)
+        self.out.flush()
+        with ticker:
+            return 0 if most is None else _drained(source)
 
     def _is_capped(self) -> bool:
         return (
@@ -129,7 +135,9 @@ class Session:
             and self.out is (self.terminal or self.out)
         )
 
-    def _write(self, shown: Iterable[str]) -> None:
+    def _write(self, shown: Iterator[str], ticker: Ticker) -> None:
+        with ticker:
+            shown = chain([*islice(shown, 1)], shown)
         if self.pager and self.out.isatty():
             from gdb.repl.pager import paged
 
@@ -244,6 +252,12 @@ def _opened(path: str) -> TextIO:
         raise ArgumentProblem(
             f"{path} cannot be written: {error.strerror}.", "Name a file in a folder of yours."
         ) from None
+
+
+def _told_to(ticker: Ticker, rows: Iterable[Sequence[object]]) -> Iterator[Sequence[object]]:
+    for row in rows:
+        ticker.rows += 1
+        yield row
 
 
 def _drained(rows: Iterable[object]) -> int:

@@ -108,6 +108,7 @@ def test_ctrl_c_clears_what_was_typed_and_stops_what_runs(terminal: Terminal) ->
     pattern = "-->".join(f"(n{number})" for number in range(9)) + "-->(n0)"
     slow = f"MATCH {pattern}, (n0)-->(n4), (n2)-->(n6) RETURN count(*);"
     terminal.type(f"RETURN 5 + 5 AS ten; {slow}\r", "(1 row)")
+    terminal.until(" s; Ctrl-C stops the query")
     terminal.ask("\x03", "cancelled")
     terminal.ask("RETURN 'still here' AS it;\r", "(1 row)")
     assert terminal.leave("\x04") == 0
