@@ -19,6 +19,7 @@ from gdb.repl.format import pasted
 from gdb.repl.session import Session
 from gdb.repl.settings import SETTINGS, Setting
 from gdb.repl.statements import Statement, all_of
+from gdb.repl.wording import reworded
 
 Handler: TypeAlias = Callable[[Session, str], None]
 
@@ -179,7 +180,7 @@ def _load(session: Session, argument: str) -> None:
     if given.options.help:
         session.say(parser.format_help().rstrip())
     else:
-        session.say(str(loading.load(session.db, given)))
+        session.say(reworded(str(loading.load(session.db, given))))
 
 
 @command(

@@ -18,6 +18,7 @@ import gdb
 from gdb.errors import Cancelled, FolderTaken, GdbError, NotAStore
 from gdb.language.suggest import did_you_mean
 from gdb.repl.settings import SETTINGS, Setting
+from gdb.repl.wording import in_words, reworded
 
 if TYPE_CHECKING:
     from gdb.repl.session import Session
@@ -61,7 +62,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         print(f"cancelled: {error}" if late else "cancelled", file=sys.stderr)
         return INTERRUPTED
     except (GdbError, OSError) as error:
-        print(f"error: {error}", file=sys.stderr)
+        print(f"error: {in_words(error)}", file=sys.stderr)
         return FAILED
 
 
@@ -283,7 +284,7 @@ def _load(words: Sequence[str]) -> int:
     _add_import_root(parser)
     given = loading.parse(parser, words)
     with gdb.connect(given.options.store, import_root=given.options.import_root) as db:
-        print(loading.load(db, given))
+        print(reworded(str(loading.load(db, given))))
     return 0
 
 

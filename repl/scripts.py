@@ -24,7 +24,7 @@ def run(session: Session, statements: Iterable[Statement], source: str = "") -> 
         try:
             perform(session, statement)
         except GdbError as error:
-            if not isinstance(error, Cancelled):
+            if session.interactive or not isinstance(error, Cancelled):  # main tells it otherwise
                 session.fail(error)
             if source or number or next(waiting, None) is not None:
                 session.err.write(f"({_where(statement, error, source)}; stopped there)\n")

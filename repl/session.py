@@ -17,6 +17,7 @@ from gdb.errors import ArgumentProblem, InternalError, QueryWarning
 from gdb.records import dataclass, field
 from gdb.repl.format import Format, lines
 from gdb.repl.ticker import Ticker
+from gdb.repl.wording import in_words
 
 if TYPE_CHECKING:
     from gdb.answer.result import Result
@@ -175,7 +176,7 @@ class Session:
             return
         self.told = error
         self.out.flush()  # so that the two streams are in order on a terminal
-        self.err.write(f"error: {error}\n")
+        self.err.write(f"error: {in_words(error)}\n")
         self.err.flush()
 
     def places(self) -> int | None:

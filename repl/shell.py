@@ -82,7 +82,9 @@ def perform_all(session: Session, text: str) -> None:
             commands.perform(session, statement)
             if session.leaving:
                 break
-    except (GdbError, OSError) as error:
+    except BrokenPipeError:  # nobody reads what is printed
+        raise
+    except (GdbError, OSError) as error:  # OSError: the disk of `.output` is full
         session.fail(error)
     except KeyboardInterrupt:  # while rows were printed
         session.say("\n(the rest was cancelled)")

@@ -258,3 +258,31 @@ def test_schema_tells_what_a_type_joins(capsys: pytest.CaptureFixture[str]) -> N
         ["(:A)-[:R]->()", "1"],
         ["(:A)-[:R]->(:B)", "2"],
     ]
+
+
+# ---- errors --------------------------------------------------------------------------------------
+
+
+def test_errors_name_options_and_not_arguments_of_python(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    bare, twice = tmp_path / "bare.csv", tmp_path / "twice.csv"
+    bare.write_text("1,2\n3,4\n", encoding="utf-8")
+    twice.write_text(":ID,n\n1,2\n1,3\n", encoding="utf-8")
+    store = str(tmp_path / "s.gdb")
+    for words, option in (
+        (["load", store, "--edges", f"R={bare}"], "--columns A,B,... (and --no-header)"),
+        (["load", store, "--nodes", f"P={twice}"], "--id-space"),
+        (["-c", f".load --edges R={bare}"], "--columns"),
+        (["-c", "RETURN $x"], "`.param x VALUE` or --param x=VALUE"),
+    ):
+        _, err = said(capsys, *words, code=1)
+        assert option in err
+        assert "=[" not in err
+        assert "id_space=" not in err
+        assert "parameters=" not in err
+
+
+def test_what_the_user_wrote_is_not_reworded(capsys: pytest.CaptureFixture[str]) -> None:
+    _, err = said(capsys, "-c", "RETURN 'columns=[...]' AS type=", code=1)
+    assert "RETURN 'columns=[...]' AS type=" in err

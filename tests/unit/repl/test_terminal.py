@@ -160,3 +160,22 @@ def test_a_pager_shows_all(repository: Path, tmp_path: Path, store: str) -> None
     assert "2077" in seen
     assert "1001\n" not in seen
     assert terminal.leave("\x04") == 0
+
+
+def test_ctrl_c_in_a_script_and_in_a_transaction(terminal: Terminal, tmp_path: Path) -> None:
+    slow = "UNWIND range(1, 3000) AS a UNWIND range(1, 3000) AS b UNWIND range(1, 3000) AS c RETURN count(a + b + c);"
+    script = tmp_path / "slow.cypher"
+    script.write_text(f"RETURN 5 + 5 AS ten;\n{slow}\nRETURN 77;\n", encoding="utf-8")
+    terminal.until("gdb>")
+    terminal.type(f".read {script}\r", "(1 row)")
+    terminal.until(" s; Ctrl-C stops the query")
+    seen = terminal.ask("\x03", "stopped there)")
+    assert "cancelled" in seen
+    terminal.type("BEGIN;\r", "gdb (transaction)>")
+    terminal.type("CREATE (:A);\r", "Created 1 node")
+    terminal.type(f"{slow}\r", " s; Ctrl-C stops the query")
+    terminal.type("\x03", "cancelled")
+    terminal.until("gdb (transaction)>")
+    terminal.type("COMMIT;\r", "gdb>")
+    terminal.ask("MATCH (a:A) RETURN 100 + count(*) AS n;\r", "101")
+    assert terminal.leave("\x04") == 0
