@@ -199,7 +199,9 @@ def _draw(session: Session, argument: str) -> None:
         )
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", QueryWarning)  # they were printed with the answer
-        session.say(f"{argument}: {session.db.execute(session.last).draw(argument)}")
+        asked = session.transaction or session.db
+        answer = asked.execute(session.last, session.parameters)
+        session.say(f"{argument}: {answer.draw(argument)}")
 
 
 # ---- the options ---------------------------------------------------------------------------------

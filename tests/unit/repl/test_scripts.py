@@ -286,3 +286,11 @@ def test_errors_name_options_and_not_arguments_of_python(
 def test_what_the_user_wrote_is_not_reworded(capsys: pytest.CaptureFixture[str]) -> None:
     _, err = said(capsys, "-c", "RETURN 'columns=[...]' AS type=", code=1)
     assert "RETURN 'columns=[...]' AS type=" in err
+
+
+def test_a_drawing_sees_parameters_and_the_transaction(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = "BEGIN; CREATE (:P {id: 7}); MATCH (p:P {id: $x}) RETURN p"
+    shown, _ = said(capsys, "--param", "x=7", "-c", f"{text}; .draw {tmp_path / 'a.svg'}; COMMIT")
+    assert "1 node" in shown.splitlines()[-1]
