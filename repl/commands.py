@@ -5,17 +5,21 @@
 
 from __future__ import annotations
 
+import shlex
 import warnings
 from collections.abc import Callable
 from typing import TypeAlias
 
 from gdb.answer.drawing.drawing import checked_path
-from gdb.errors import ArgumentProblem, CorruptStore, NameProblem, QueryWarning
+from gdb.errors import ArgumentProblem, CorruptStore, GdbError, NameProblem, QueryWarning
 from gdb.language.suggest import did_you_mean
 from gdb.records import dataclass
-from gdb.repl.format import Format
+from gdb.repl import saved
+from gdb.repl.format import pasted
 from gdb.repl.session import Session
-from gdb.repl.statements import Statement
+from gdb.repl.settings import SETTINGS, Setting
+from gdb.repl.statements import Statement, all_of
+from gdb.repl.wording import reworded
 
 Handler: TypeAlias = Callable[[Session, str], None]
 
@@ -73,6 +77,8 @@ def perform(session: Session, statement: Statement) -> None:
     NameProblem : there is no such command, or its argument is none that it takes.
     GdbError : what the command or query raises.
     """
+    if session.echo:
+        session.say(statement.text if statement.is_command else f"{statement.text};")
     if not statement.is_command:
         session.query(statement.text)
         return
@@ -105,9 +111,26 @@ def _help(session: Session, argument: str) -> None:
     session.say("Everything else is a query; it ends with a semicolon.")
 
 
-@command(".schema", "Show node labels, relationship types and their properties.")
+@command(
+    ".schema", "Show node labels, relationship types, their properties, and what the types join."
+)
 def _schema(session: Session, argument: str) -> None:
-    session.say(str(session.db.schema()))
+    schema = session.db.schema()
+    joined = sorted(
+        (_end(one.start), f"-[:{one.type}]-{'>' if one.directed else ''}", _end(one.end), one.count)
+        for one in schema.joins()
+    )
+    session.say(str(schema))
+    if joined:
+        from gdb.answer.table import table
+
+        rows = [("".join(row[:3]), row[3]) for row in joined]
+        session.say("\n".join(["", *table(("joins", "count"), rows, session.places())]))
+
+
+def _end(kind: tuple[tuple[str, ...], str]) -> str:
+    """The nodes at an end of a relationship, as a pattern."""
+    return f"({''.join(f':{label}' for label in kind[0])})"
 
 
 @command(".stats", "Show the size of the store and of each of its partitions.")
@@ -128,7 +151,7 @@ def _stats(session: Session, argument: str) -> None:
             )
             for part in stats.parts
         ]
-        session.say("\n".join(["", *table(head, rows, session.width())]))
+        session.say("\n".join(["", *table(head, rows, session.places())]))
 
 
 @command(".check", "Read every file of the store and compare every invariant.")
@@ -140,7 +163,7 @@ def _check(session: Session, argument: str) -> None:
     except CorruptStore as error:
         session.say("\n".join(checking.faults(error.faults)))
         raise
-    session.say("\n".join(checking.lines(report, session.width())))
+    session.say("\n".join(checking.lines(report, session.places())))
 
 
 @command(
@@ -157,7 +180,7 @@ def _load(session: Session, argument: str) -> None:
     if given.options.help:
         session.say(parser.format_help().rstrip())
     else:
-        session.say(str(loading.load(session.db, given)))
+        session.say(reworded(str(loading.load(session.db, given))))
 
 
 @command(
@@ -176,28 +199,149 @@ def _draw(session: Session, argument: str) -> None:
         )
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", QueryWarning)  # they were printed with the answer
-        session.say(f"{argument}: {session.db.execute(session.last).draw(argument)}")
+        asked = session.transaction or session.db
+        answer = asked.execute(session.last, session.parameters)
+        session.say(f"{argument}: {answer.draw(argument)}")
 
 
-@command(".timer", "Tell how long each query took.", argument="on|off", choices=("on", "off"))
-def _timer(session: Session, argument: str) -> None:
-    if argument:
-        session.timer = argument == "on"
-    else:
-        session.say(f"timer {'on' if session.timer else 'off'}")
+# ---- the options ---------------------------------------------------------------------------------
+
+
+def _register(setting: Setting) -> None:
+    @command(f".{setting.name}", setting.help, argument=setting.usage, choices=setting.values)
+    def _(session: Session, argument: str) -> None:
+        if argument:
+            setting.set(session, argument)
+        else:
+            session.say(setting.shown(session))
+
+
+for _setting in SETTINGS.values():
+    _register(_setting)
+
+
+# ---- parameters ----------------------------------------------------------------------------------
 
 
 @command(
-    ".mode",
-    "Choose how answers look.",
-    argument="|".join(Format),
-    choices=tuple(map(str, Format)),
+    ".param",
+    "Give $NAME a value; without VALUE forget it, without NAME list all.",
+    argument="NAME VALUE",
 )
-def _mode(session: Session, argument: str) -> None:
-    if argument:
-        session.format = Format(argument)
-    else:
-        session.say(f"mode {session.format}")
+def _param(session: Session, argument: str) -> None:
+    name, _, value = argument.partition(" ")
+    name = name.removeprefix("$")
+    if not name:
+        for known, held in session.parameters.items():
+            session.say(f"${known} = {pasted(held)}")
+    elif value.strip():
+        give(session, name, value.strip())
+    elif session.parameters.pop(name, _ABSENT) is _ABSENT:
+        raise NameProblem(f"there is no parameter ${name}.", f"Give it a value: `.param {name} 1`.")
+
+
+_ABSENT = object()
+
+
+def give(session: Session, name: str, literal: str) -> None:
+    """Give a parameter the value of a Cypher literal, or of an expression without variables, as date('2020-01-31').
+
+    Raises
+    ------
+    ArgumentProblem : the text is none, or the name no name.
+    """
+    if not name.isidentifier():
+        raise ArgumentProblem(f"{name!r} is no name of a parameter.", "Write it: `.param age 30`.")
+    try:
+        found = session.db.execute(f"RETURN ({literal}\n) AS value").fetchall()
+    except GdbError as error:
+        cure = "Write it as Cypher does: 30, 'text', [1, 2], {a: 1}, date('2020-01-31')."
+        raise ArgumentProblem(f"{literal} is no value: {error.message}", cure) from None
+    session.parameters[name] = found[0][0]
+
+
+# ---- files ---------------------------------------------------------------------------------------
+
+
+def _one_file(argument: str, word: str) -> str:
+    """The one file that is named, in quotes or not."""
+    try:
+        files = shlex.split(argument)
+    except ValueError:
+        files = []
+    if len(files) != 1:
+        raise ArgumentProblem(f"{word} takes one file.", f"Write it: `{word} 'my file'`.")
+    return files[0]
+
+
+@command(".read", "Run the statements of a file.", argument="FILE", takes_files=True)
+def _read(session: Session, argument: str) -> None:
+    from gdb.repl import scripts
+
+    scripts.read(session, _one_file(argument, ".read"))
+
+
+@command(
+    ".output",
+    "Write answers into a file, which is made anew; without FILE to the terminal again.",
+    argument="FILE",
+    takes_files=True,
+)
+def _output(session: Session, argument: str) -> None:
+    session.send_to(_one_file(argument, ".output") if argument else None)
+
+
+@command(".once", "Write the next answer into a file.", argument="FILE", takes_files=True)
+def _once(session: Session, argument: str) -> None:
+    session.send_to(_one_file(argument, ".once"), once=True)
+
+
+# ---- saved queries -------------------------------------------------------------------------------
+
+
+@command(".save", "Keep the last query under a name.", argument="NAME")
+def _save(session: Session, argument: str) -> None:
+    if not session.typed:
+        raise ArgumentProblem("there is no query to save.", "Run one first.")
+    session.say(f"saved as {saved.save(argument, session.typed)}")
+
+
+@command(".queries", "List the saved queries.")
+def _queries(session: Session, argument: str) -> None:
+    for name, text in saved.listed():
+        session.say(f"{name}: {' '.join(text.split())}")
+
+
+@command(".run", "Run a saved query.", argument="NAME")
+def _run(session: Session, argument: str) -> None:
+    from gdb.repl import scripts
+
+    scripts.read(session, str(saved.file_of(argument)))
+
+
+@command(".edit", "Write a statement in $EDITOR, beginning with the last query, and run it.")
+def _edit(session: Session, argument: str) -> None:
+    from gdb.repl import scripts
+
+    scripts.run(session, all_of(saved.edited(session.typed)))
+
+
+# ---- transactions --------------------------------------------------------------------------------
+
+
+@command(".begin", "Open a transaction: what follows is kept by COMMIT, all or nothing.")
+def _begin(session: Session, argument: str) -> None:
+    session.begin()
+
+
+@command(".commit", "Keep what the transaction has changed.")
+def _commit(session: Session, argument: str) -> None:
+    session.commit()
+
+
+@command(".rollback", "Drop what the transaction has changed.")
+def _rollback(session: Session, argument: str) -> None:
+    session.rollback()
 
 
 @command(".exit", "Leave the shell (as Ctrl-D does).", aliases=(".quit",))

@@ -44,6 +44,7 @@ KEYWORDS = (
 class Names:
     """The names a graph has, and the dot-commands with what each can take.
 
+    keys_of : the property keys of each label and of each type.
     files : the dot-commands that take files, with their options.
     listed : the files and folders whose path begins so; a folder ends in a slash.
     """
@@ -51,6 +52,7 @@ class Names:
     labels: tuple[str, ...] = ()
     types: tuple[str, ...] = ()
     keys: tuple[str, ...] = ()
+    keys_of: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     procedures: tuple[str, ...] = ()
     commands: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     files: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
@@ -113,7 +115,7 @@ def _expected(before: str, word: str, names: Names) -> tuple[Iterable[str], str]
             return map(quoted, names.types), "type"
         return map(quoted, names.labels), "label"
     if re.search(r"[\w)`]\.\Z", before) or (bracket == "{" and tight.endswith(("{", ","))):
-        return map(quoted, names.keys), "property"
+        return map(quoted, _keys(before, bracket, names)), "property"
     if not word or bracket == "{":
         return (), ""
     from gdb.functions.library import (
@@ -122,6 +124,23 @@ def _expected(before: str, word: str, names: Names) -> tuple[Iterable[str], str]
 
     variables = {one or other for one, other in _VARIABLE.findall(before)}
     return [*sorted(variables), *KEYWORDS, *(name + "(" for name in functions())], ""
+
+
+_NAMED = re.compile(r"[(\[]\s*([^\W\d]\w*)?\s*:\s*([\w`|&:! ]+)")
+_OWNER = re.compile(r"([^\W\d]\w*)\.\Z")
+
+
+def _keys(before: str, bracket: str, names: Names) -> Iterable[str]:
+    """The property keys, those first that the labels or types of what stands before the cursor have."""
+    owner = _OWNER.search(before)
+    named = [*_NAMED.finditer(before)]
+    if owner is not None:
+        kinds = [found[2] for found in named if found[1] == owner[1]]
+    else:
+        kinds = [found[2] for found in named[-1:] if bracket == "{"]
+    words = {word.strip("` ") for kind in kinds for word in re.split("[|&:!]", kind)}
+    own = dict.fromkeys(key for word in sorted(words) for key in names.keys_of.get(word, ()))
+    return [*own, *(key for key in names.keys if key not in own)]
 
 
 def _matching(word: str, found: Iterable[str], kind: str) -> list[Candidate]:

@@ -1,4 +1,4 @@
-"""Rows of an answer as text: a table for people (`gdb.answer.table`), CSV and JSON for programs.
+"""Rows of an answer as text: tables for people (`gdb.answer.table`), CSV, JSON and others for programs.
 
 Pure: values in, lines out.
 """
@@ -6,56 +6,220 @@ Pure: values in, lines out.
 from __future__ import annotations
 
 import csv
+import html
 import io
 import json
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from datetime import date, time, timedelta
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from datetime import date, datetime, time, timedelta
 from enum import StrEnum
+from itertools import islice
 from typing import TypeAlias
 
 from gdb.answer.entities import Node, Path, Relationship, literal
-from gdb.answer.table import table
+from gdb.answer.table import cell, cut, fitted, is_numeric, places, printable, table
+from gdb.base.values.duration import Duration
+from gdb.base.values.temporal import Date, DateTime, LocalDateTime, LocalTime, Time
+from gdb.errors import NotSupported
+from gdb.records import dataclass
 from gdb.storage.formulas import guarded
 from gdb.storage.temporal import text_of
 
 Json: TypeAlias = "bool | int | float | str | list[Json] | dict[str, Json] | None"
 
 
+Rows: TypeAlias = Iterable[Sequence[object]]
+
+
 class Format(StrEnum):
     """What an answer looks like."""
 
     TABLE = "table"
+    BOX = "box"
+    MARKDOWN = "markdown"
+    LINE = "line"
     CSV = "csv"
     JSON = "json"
     JSONL = "jsonl"
+    HTML = "html"
+    INSERT = "insert"
+
+    @property
+    def for_people(self) -> bool:
+        """Whether a person reads it, who is told more than the rows."""
+        return self in (Format.TABLE, Format.BOX, Format.LINE)
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """width : places of the terminal, to which a table is cut; None cuts nothing.
+
+    guard : in CSV, an apostrophe before texts that spreadsheets would take for formulas.
+    """
+
+    width: int | None = None
+    guard: bool = False
 
 
 def lines(
     format: Format,
     columns: Sequence[str],
-    rows: Iterable[Sequence[object]],
+    rows: Rows,
     width: int | None,
     *,
     guard: bool = False,
 ) -> Iterator[str]:
-    """The answer as lines without their ends.
+    """The answer as lines without their ends; rows : each as long as `columns`. The others are those of `Look`."""
+    return _WRITERS[format](columns, rows, Look(width, guard))
 
-    Parameters
-    ----------
-    rows : each as long as `columns`.
-    width : places of the terminal, to which a table is cut; None cuts nothing.
-    guard : in CSV, an apostrophe before texts that spreadsheets would take for formulas.
+
+# ---- tables --------------------------------------------------------------------------------------
+
+_BLOCK = 1000  # rows in a box, which is as wide as they need; the next ones are in another box
+
+
+def box_lines(columns: Sequence[str], rows: Rows, width: int | None) -> Iterator[str]:
+    """As `table`, with lines around the cells."""
+    source, names, first = iter(rows), [printable(name) for name in columns], True
+    while (block := [*islice(source, _BLOCK)]) or first:
+        cells = [[cell(value) for value in row] for row in block]
+        natural = [max(map(places, texts)) for texts in zip(names, *cells, strict=True)]
+        room = None if width is None else width - len(names) - 3
+        widths = natural if room is None else fitted(natural, room)
+        right = [is_numeric([row[place] for row in block]) for place in range(len(names))]
+        yield cut(_rule(widths, "┌┬┐"), width)
+        yield cut(_boxed(names, widths, right), width)
+        yield cut(_rule(widths, "├┼┤"), width)
+        yield from (cut(_boxed(row, widths, right), width) for row in cells)
+        yield cut(_rule(widths, "└┴┘"), width)
+        first = False
+
+
+def _rule(widths: Sequence[int], corners: str) -> str:
+    return corners[0] + corners[1].join("─" * (most + 2) for most in widths) + corners[2]
+
+
+def _boxed(texts: Sequence[str], widths: Sequence[int], right: Sequence[bool]) -> str:
+    held = []
+    for text, most, to_right in zip(texts, widths, right, strict=True):
+        shown = cut(text, most)
+        fill = " " * (most - places(shown))
+        held.append(f" {fill}{shown} " if to_right else f" {shown}{fill} ")
+    return f"│{'│'.join(held)}│"
+
+
+def markdown_lines(columns: Sequence[str], rows: Rows) -> Iterator[str]:
+    """A table of GitHub Flavored Markdown."""
+    yield _markdown([printable(name) for name in columns])
+    yield _markdown(["---"] * len(columns), escape=False)
+    for row in rows:
+        yield _markdown([cell(value) for value in row])
+
+
+def _markdown(texts: Sequence[str], *, escape: bool = True) -> str:
+    if escape:
+        texts = [
+            html.escape(text.replace("\\", "\\\\").replace("|", "\\|"), False) for text in texts
+        ]
+    return f"| {' | '.join(texts)} |"
+
+
+def value_lines(columns: Sequence[str], rows: Rows) -> Iterator[str]:
+    """Each value on a line of its own behind its name, whole; a blank line between rows."""
+    names = [printable(name) for name in columns]
+    most = max(map(places, names), default=0)
+    for number, row in enumerate(rows):
+        if number:
+            yield ""
+        for name, value in zip(names, row, strict=True):
+            yield f"{' ' * (most - places(name))}{name} = {cell(value)}"
+
+
+def html_lines(columns: Sequence[str], rows: Rows) -> Iterator[str]:
+    """A table element; all texts are escaped."""
+    yield "<table>"
+    yield _html("th", [printable(name) for name in columns])
+    for row in rows:
+        yield _html("td", [cell(value) for value in row])
+    yield "</table>"
+
+
+def _html(tag: str, texts: Sequence[str]) -> str:
+    return f"<tr>{''.join(f'<{tag}>{html.escape(text)}</{tag}>' for text in texts)}</tr>"
+
+
+# ---- Cypher --------------------------------------------------------------------------------------
+
+
+def insert_lines(columns: Sequence[str], rows: Rows) -> Iterator[str]:
+    """A CREATE statement for each row: a node with its labels and properties, the other columns as properties of a node
+    `:Row`; nulls are left out.
+
+    Raises
+    ------
+    NotSupported : a value is, or holds, a relationship or a path.
     """
-    match format:
-        case Format.TABLE:
-            return table(columns, rows, width)
-        case Format.CSV:
-            return csv_lines(columns, rows, guard=guard)
-        case Format.JSON:
-            return json_lines(columns, rows)
-        case Format.JSONL:
-            return records(columns, rows)
+    for row in rows:
+        plain, nodes = {}, []
+        for name, value in zip(columns, row, strict=True):
+            if isinstance(value, Node):
+                nodes.append(pasted(value))
+            elif value is not None:
+                plain[name] = value
+        made = [f"(:Row {pasted(plain)})"] if plain or not nodes else []
+        yield f"CREATE {', '.join([*made, *nodes])};"
+
+
+_CONSTRUCTORS: tuple[tuple[type | tuple[type, ...], str], ...] = (
+    ((Duration, timedelta), "duration"),
+    (LocalDateTime, "localdatetime"),
+    (DateTime, "datetime"),
+    (LocalTime, "localtime"),
+    (Time, "time"),
+    (Date, "date"),
+)
+
+
+def pasted(value: object) -> str:
+    """A value as Cypher that makes it again: times by their functions, a node as a pattern without its id.
+
+    Raises
+    ------
+    NotSupported : a relationship or a path, whose ends no literal names.
+    """
+    match value:
+        case Relationship() | Path():
+            raise NotSupported(
+                "a relationship or a path cannot be written as CREATE of one row.",
+                "Return properties: RETURN a.name, r.since, b.name; or use `.mode json`.",
+            )
+        case Node():
+            labels = "".join(f":{_named(label)}" for label in value.labels)
+            properties = pasted(dict(value.properties)) if value.properties else ""
+            return f"({' '.join(filter(None, [labels, properties]))})"
+        case Mapping():
+            return "{" + ", ".join(f"{_named(k)}: {pasted(v)}" for k, v in value.items()) + "}"
+        case list() | tuple():
+            return f"[{', '.join(map(pasted, value))}]"
+        case float() if not math.isfinite(value):
+            return f"toFloat('{value}')"
+    function = _constructor(value)
+    return f"{function}('{literal(value)}')" if function else literal(value)
+
+
+def _constructor(value: object) -> str:
+    match value:
+        case datetime():
+            return "localdatetime" if value.tzinfo is None else "datetime"
+        case time():
+            return "localtime" if value.tzinfo is None else "time"
+        case date():
+            return "date"
+    return next((name for kinds, name in _CONSTRUCTORS if isinstance(value, kinds)), "")
+
+
+def _named(name: str) -> str:
+    return name if name.isidentifier() else f"`{name.replace('`', '``')}`"
 
 
 # ---- CSV and JSON --------------------------------------------------------------------------------
@@ -137,3 +301,16 @@ def as_json(value: object) -> Json:
 
 def _object(values: Mapping[str, object]) -> dict[str, Json]:
     return {key: as_json(value) for key, value in values.items()}
+
+
+_WRITERS: dict[Format, Callable[[Sequence[str], Rows, Look], Iterator[str]]] = {
+    Format.TABLE: lambda columns, rows, look: table(columns, rows, look.width),
+    Format.BOX: lambda columns, rows, look: box_lines(columns, rows, look.width),
+    Format.MARKDOWN: lambda columns, rows, look: markdown_lines(columns, rows),
+    Format.LINE: lambda columns, rows, look: value_lines(columns, rows),
+    Format.CSV: lambda columns, rows, look: csv_lines(columns, rows, guard=look.guard),
+    Format.JSON: lambda columns, rows, look: json_lines(columns, rows),
+    Format.JSONL: lambda columns, rows, look: records(columns, rows),
+    Format.HTML: lambda columns, rows, look: html_lines(columns, rows),
+    Format.INSERT: lambda columns, rows, look: insert_lines(columns, rows),
+}

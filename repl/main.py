@@ -8,18 +8,20 @@ import os
 import shlex
 import shutil
 import sys
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
+from itertools import groupby
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import gdb
-from gdb.errors import Cancelled, FolderTaken, GdbError, NotAStore, PlacedError
+from gdb.errors import Cancelled, FolderTaken, GdbError, NotAStore
 from gdb.language.suggest import did_you_mean
-from gdb.repl.format import Format
+from gdb.repl.settings import SETTINGS, Setting
+from gdb.repl.wording import in_words, reworded
 
 if TYPE_CHECKING:
     from gdb.repl.session import Session
-    from gdb.repl.statements import Statement
 
 _GUARD = "in CSV, an apostrophe before texts that spreadsheets would take for formulas"
 FAILED, USAGE, INTERRUPTED = 1, 2, 130  # exit codes; 0 is success
@@ -60,7 +62,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         print(f"cancelled: {error}" if late else "cancelled", file=sys.stderr)
         return INTERRUPTED
     except (GdbError, OSError) as error:
-        print(f"error: {error}", file=sys.stderr)
+        print(f"error: {in_words(error)}", file=sys.stderr)
         return FAILED
 
 
@@ -75,11 +77,8 @@ def _shell(words: Sequence[str]) -> int:
         nargs="?",
         help="folder of the store; without one, a graph in memory that is gone in the end",
     )
-    parser.add_argument(
-        "-c", dest="commands", metavar="TEXT", action="append", help="run this and leave"
-    )
-    parser.add_argument("--format", choices=[*map(str, Format)], help="default: table")
-    parser.add_argument("--guard-formulas", action="store_true", help=_GUARD)
+    _add_statements(parser)
+    _add_settings(parser)
     parser.add_argument(
         "--limit",
         metavar="NAME=NUMBER",
@@ -97,7 +96,6 @@ def _shell(words: Sequence[str]) -> int:
         parser.error(f"there is too much: {' '.join(others)}. {near}".strip())
 
     from gdb.repl.session import Session
-    from gdb.repl.statements import all_of, streamed
 
     store = given.store
     if store and _is_free(Path(store)):  # a mistyped name shall not make a store
@@ -113,26 +111,69 @@ def _shell(words: Sequence[str]) -> int:
         import_root=given.import_root,
         limits={"MAX_QUERY_CHARACTERS": CHARACTERS, **dict(given.limit)},
     ) as db:
-        session = Session(
-            db,
-            sys.stdout,
-            sys.stderr,
-            Format(given.format or Format.TABLE),
-            given.guard_formulas,
-        )
-        if given.commands is not None:
-            return _run(session, [held for text in given.commands for held in all_of(text)])
-        if not sys.stdin.isatty():
-            return _run(session, streamed(sys.stdin))
-        from gdb.repl import shell
+        session = Session(db, sys.stdout, sys.stderr)
+        try:
+            code = _use(session, given)
+        finally:
+            left_open = session.close()
+        return code or (FAILED if left_open and not session.interactive else 0)
 
-        session.interactive = True
-        shell.run(
-            session,
-            f"gdb {gdb.__version__}: {store or 'in memory'}, {_sizes(db)}.\nA query ends with a semicolon;"
-            " .help lists the commands, Ctrl-D leaves.",
-        )
-        return 0
+
+def _use(session: Session, given: argparse.Namespace) -> int:
+    """Run what the options say, or what a person types."""
+    from gdb.repl import scripts
+    from gdb.repl.commands import give
+    from gdb.repl.statements import streamed
+
+    people = given.sources is None and sys.stdin.isatty()
+    session.interactive = people
+    if people and not given.no_rc:
+        start = scripts.start_file()
+        if start is not None:
+            _run(session, lambda: scripts.read(session, str(start)))
+    for name, text in given.settings:
+        SETTINGS[name].set(session, text)
+    for name, text in given.params:
+        give(session, name, text)
+    if given.sources is not None:
+        return _run(session, lambda: _run_sources(session, given.sources))
+    if not people:
+        return _run(session, lambda: scripts.run(session, streamed(sys.stdin)))
+    from gdb.repl import shell
+
+    shell.run(
+        session,
+        f"gdb {gdb.__version__}: {given.store or 'in memory'}, {_sizes(session.db)}.\nA query ends with a semicolon;"
+        " .help lists the commands, Ctrl-D leaves.",
+    )
+    return 0
+
+
+def _run_sources(session: Session, sources: Sequence[tuple[str, str]]) -> None:
+    """Run texts of -c, which count as one, and files of -f, in their order."""
+    from gdb.repl import scripts
+    from gdb.repl.statements import all_of
+
+    for is_file, group in groupby(sources, lambda source: source[0] == "-f"):
+        held = [text for _, text in group]
+        if is_file:
+            for path in held:
+                if not session.leaving:
+                    scripts.read(session, path)
+        elif not session.leaving:
+            scripts.run(session, [one for text in held for one in all_of(text)])
+
+
+def _run(session: Session, work: Callable[[], None]) -> int:
+    """Do some work; an error is printed and becomes the exit code."""
+    try:
+        work()
+    except Cancelled:
+        raise
+    except GdbError as error:
+        session.fail(error)
+        return FAILED
+    return 0
 
 
 def _sizes(db: gdb.Database) -> str:
@@ -150,33 +191,66 @@ def _limit(text: str) -> tuple[str, float]:
         raise argparse.ArgumentTypeError(f"{text!r} is not NAME=NUMBER") from None
 
 
-def _run(session: Session, statements: Iterable[Statement]) -> int:
-    """Run statements up to the first that fails."""
-    from gdb.repl.commands import perform
+class _Append(argparse.Action):
+    """Keeps values with the option that gave them, in the order of the command line."""
 
-    waiting = iter(statements)
-    for number, statement in enumerate(waiting):
+    def __call__(
+        self,
+        parser: argparse.ArgumentParser,
+        namespace: argparse.Namespace,
+        values: object,
+        option_string: str | None = None,
+    ) -> None:
+        value = self.const if self.nargs == 0 else values
+        named = str(self.metavar).lower() if self.dest == "settings" else option_string
+        setattr(namespace, self.dest, [*(getattr(namespace, self.dest) or []), (named, value)])
+
+
+def _add_statements(parser: argparse.ArgumentParser) -> None:
+    adding = partial(parser.add_argument, dest="sources", action=_Append)
+    adding("-c", metavar="TEXT", help="run this and leave; may be repeated")
+    adding("-f", metavar="FILE", help="run the statements of this file and leave; may be repeated")
+    parser.add_argument(
+        "--param",
+        dest="params",
+        metavar="NAME=VALUE",
+        action="append",
+        default=[],
+        type=_parameter,
+        help="value of $NAME in queries, as Cypher writes it; may be repeated",
+    )
+    parser.add_argument("--no-rc", action="store_true", help="do not read the start-up file")
+
+
+def _add_settings(parser: argparse.ArgumentParser) -> None:
+    """An option for each of the shell's settings; those that are on or off stand alone."""
+    for setting in SETTINGS.values():
+        flags = [f"--{setting.name}", *(["--format"] if setting.name == "mode" else [])]
+        switch = setting.values == ("on", "off")
+        how: dict[str, Any] = {"nargs": 0, "const": "on"} if switch else {"type": _checked(setting)}
+        parser.add_argument(
+            *flags, dest="settings", action=_Append, default=[], metavar=setting.name.upper(),
+            help=setting.help + ("" if switch else f" {setting.usage}"), **how
+        )  # fmt: skip
+
+
+def _checked(setting: Setting) -> Callable[[str], str]:
+    def check(text: str) -> str:
         try:
-            perform(session, statement)
-        except GdbError as error:
-            if not isinstance(error, Cancelled):
-                session.fail(error)
-            if number or next(waiting, None) is not None:
-                session.err.write(f"({_where(statement, error)}; stopped there)\n")
-            if isinstance(error, Cancelled):
-                raise
-            return FAILED
-        if session.leaving:
-            break
-    return 0
+            setting.read(text)
+        except (ValueError, KeyError):
+            words = setting.usage.replace("|", ", ")
+            raise argparse.ArgumentTypeError(f"{text!r} is none of: {words}") from None
+        return text
+
+    return check
 
 
-def _where(statement: Statement, error: GdbError) -> str:
-    """The line of a statement, and that of its error where it is another one."""
-    where = f"in the statement at line {statement.line}"
-    if isinstance(error, PlacedError) and error.line is not None and error.line > 1:
-        where += f", the error at line {statement.line + error.line - 1}"
-    return where
+def _parameter(text: str) -> tuple[str, str]:
+    name, equals, value = text.partition("=")
+    if not equals or not value.strip():
+        raise argparse.ArgumentTypeError(f"{text!r} is not NAME=VALUE")
+    return name.strip().removeprefix("$"), value.strip()
 
 
 # ---- gdbsh create, load, check, compact, backup, export, demo --------------------------------------------------------
@@ -210,7 +284,7 @@ def _load(words: Sequence[str]) -> int:
     _add_import_root(parser)
     given = loading.parse(parser, words)
     with gdb.connect(given.options.store, import_root=given.options.import_root) as db:
-        print(loading.load(db, given))
+        print(reworded(str(loading.load(db, given))))
     return 0
 
 

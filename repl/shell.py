@@ -10,6 +10,7 @@ import os
 import re
 from collections.abc import Callable, Iterable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from prompt_toolkit import PromptSession
 from prompt_toolkit.completion import CompleteEvent, Completer, Completion
@@ -29,7 +30,10 @@ from gdb.repl.loading import option_names
 from gdb.repl.session import Session
 from gdb.repl.statements import all_of, is_complete
 
-PROMPT, MORE = "gdb> ", "...> "
+if TYPE_CHECKING:
+    from gdb.api.schema import Schema
+
+PROMPT, INSIDE, MORE = "gdb> ", "gdb (transaction)> ", "...> "
 _STYLE = Style.from_dict(
     {
         "keyword": "ansiblue bold",
@@ -61,7 +65,9 @@ def run(session: Session, greeting: str) -> None:
     while not session.leaving:
         completer.forget()
         try:
-            text = prompt.prompt([("class:prompt", PROMPT)])
+            text = prompt.prompt(
+                [("class:prompt", PROMPT if session.transaction is None else INSIDE)]
+            )
         except KeyboardInterrupt:
             continue
         except EOFError:
@@ -76,7 +82,9 @@ def perform_all(session: Session, text: str) -> None:
             commands.perform(session, statement)
             if session.leaving:
                 break
-    except GdbError as error:
+    except BrokenPipeError:  # nobody reads what is printed
+        raise
+    except (GdbError, OSError) as error:  # OSError: the disk of `.output` is full
         session.fail(error)
     except KeyboardInterrupt:  # while rows were printed
         session.say("\n(the rest was cancelled)")
@@ -137,7 +145,21 @@ def _names(session: Session) -> Names:
     except GdbError:  # it is told when a query is run; completion stays silent
         return Names(commands=known, files=files, listed=_listed)
     called = tuple(text.partition("(")[0] for text in procedures)
-    return Names(schema.labels, schema.types, schema.keys, called, known, files, _listed)
+    return Names(
+        *(schema.labels, schema.types, schema.keys, _keys_of(schema)),
+        *(called, known, files, _listed),
+    )
+
+
+def _keys_of(schema: Schema) -> dict[str, tuple[str, ...]]:
+    """The property keys of each label and of each type."""
+    found: dict[str, dict[str, None]] = {}
+    for kind in schema.nodes:
+        for label in kind.labels:
+            found.setdefault(label, {}).update(dict.fromkeys(kind.properties))
+    for held in schema.relationships:
+        found.setdefault(held.type, {}).update(dict.fromkeys(held.properties))
+    return {name: tuple(keys) for name, keys in found.items()}
 
 
 def _listed(beginning: str) -> list[str]:

@@ -1,7 +1,7 @@
 """Cuts what was typed or piped into statements: at `;` outside strings, quoted names and comments.
 
 A statement is a query, or a dot-command: a dot in first place, or a colon as in Neo4j's shell, up to
-the end of its line; `help`, `exit` and `quit` alone on a line are commands as well. Only
+the end of its line; `help`, `exit`, `quit`, `begin`, `commit` and `rollback` alone on a line are commands as well. Only
 quotes and comments are looked at here; what a query means is for gdb.language, which also tells
 what is wrong with an unclosed string.
 """
@@ -28,7 +28,7 @@ _BLANK = re.compile(r"(?:\s|//[^\r\n]*|/\*.*?\*/)*", re.DOTALL)
 # A `;` in quotes is part of a command's argument: .load a.csv --delimiter ';'
 _COMMAND = re.compile(r"""[.:](?:'[^'\r\n]*'|"[^"\r\n]*"|[^;\r\n])*""")
 # What people try first. No query is one of these words.
-_WORD = re.compile(r"(?:help|exit|quit)[ \t]*(?=[;\r\n]|\Z)", re.IGNORECASE)
+_WORD = re.compile(r"(?:help|exit|quit|begin|commit|rollback)[ \t]*(?=[;\r\n]|\Z)", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)

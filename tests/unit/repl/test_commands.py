@@ -83,7 +83,7 @@ def test_leaving(session: Session, name: str) -> None:
     ("text", "cure"),
     [
         (".shcema", ".schema"),
-        (":param x", ".help"),
+        (":param x", ".param x 1"),
         (":shcema", ".schema"),
         (".zzzzz", ".help"),
         (".mode xml", "csv"),

@@ -105,3 +105,22 @@ def test_every_function_is_completed() -> None:
             for one in complete(f"RETURN {name[: max(1, len(name) - 1)]}", Names())
         }
         assert found[f"{name}("] == "function"
+
+
+@pytest.mark.parametrize(
+    ("text", "first"),
+    [
+        ("MATCH (p:Person)-[r:KNOWS]->(c:City) WHERE p.", "name"),
+        ("MATCH (p:Person)-[r:KNOWS]->(c:City) WHERE c.", "area"),
+        ("MATCH (p:Person)-[r:KNOWS]->(c:City) WHERE r.", "since"),
+        ("MATCH (p:Person), (c:City {", "area"),
+        ("MATCH (p:Person|City) RETURN p.", "area"),
+        ("MATCH (q) RETURN q.", "aaa"),
+    ],
+)
+def test_properties_of_the_own_labels_come_first(text: str, first: str) -> None:
+    keys = {"Person": ("name",), "City": ("area",), "KNOWS": ("since",)}
+    held = Names(keys=("aaa", "area", "name", "since"), keys_of=keys)
+    found = [one.text for one in complete(text, held)]
+    assert found[0] == first
+    assert sorted(found) == ["aaa", "area", "name", "since"]

@@ -17,6 +17,7 @@ import pytest
 from gdb.repl.main import main
 
 _WAIT = 30.0  # seconds at most for something to be seen
+_FOLDERS = ("STATE", "CONFIG", "DATA")
 _CONTROL = re.compile(r"\x1b\[[0-9;?]*[a-zA-Z]|\x1b[=>]|\r")
 
 
@@ -27,7 +28,8 @@ class Terminal:
         self.process, self.side = pty.fork()
         if not self.process:
             os.chdir(repository)
-            os.environ.update(TERM="xterm", XDG_STATE_HOME=str(state), PYTHONUNBUFFERED="1")
+            os.environ.update(TERM="xterm", HOME=str(state.parent), PYTHONUNBUFFERED="1")
+            os.environ.update({f"XDG_{name}_HOME": str(state) for name in _FOLDERS})
             os.execv(sys.executable, [sys.executable, "-m", "gdb", *words])
         self.seen = ""
 
@@ -106,6 +108,74 @@ def test_ctrl_c_clears_what_was_typed_and_stops_what_runs(terminal: Terminal) ->
     pattern = "-->".join(f"(n{number})" for number in range(9)) + "-->(n0)"
     slow = f"MATCH {pattern}, (n0)-->(n4), (n2)-->(n6) RETURN count(*);"
     terminal.type(f"RETURN 5 + 5 AS ten; {slow}\r", "(1 row)")
+    terminal.until(" s; Ctrl-C stops the query")
     terminal.ask("\x03", "cancelled")
     terminal.ask("RETURN 'still here' AS it;\r", "(1 row)")
+    assert terminal.leave("\x04") == 0
+
+
+def test_long_answers_are_capped(terminal: Terminal) -> None:
+    terminal.until("gdb>")
+    seen = terminal.ask("UNWIND range(1001, 30000) AS x RETURN x;\r", "(29,000 rows; 28,960 more")
+    assert "1040" in seen
+    assert "1041" not in seen
+    terminal.ask(".rows 3\r", "rows")
+    terminal.ask("UNWIND range(1, 4) AS x RETURN x;\r", "(4 rows; 1 more") if False else None
+    assert terminal.leave("\x04") == 0
+
+
+def test_a_transaction_at_the_prompt(terminal: Terminal) -> None:
+    terminal.until("gdb>")
+    terminal.type("BEGIN;\r", "gdb (transaction)>")
+    terminal.type("CREATE (:A);\r", "Created 1 node")
+    terminal.until("gdb (transaction)>")
+    terminal.type("RETRUN 1;\r", "error: ")
+    terminal.until("gdb (transaction)>")
+    terminal.type("RETURN (\x03", "gdb (transaction)>")  # Ctrl-C clears the line, and ends nothing
+    terminal.type("MATCH (a:A) RETURN count(*) AS n;\r", "(1 row)")
+    terminal.until("gdb (transaction)>")
+    os.write(terminal.side, b"\x04")
+    terminal.until("rolled back")
+    assert terminal.leave("") == 0
+
+
+def test_the_start_up_file(repository: Path, tmp_path: Path, store: str) -> None:
+    (tmp_path / ".gdbshrc").write_text(".mode box\n.mode odd\n.rows 2\n", encoding="utf-8")
+    terminal = Terminal(repository, tmp_path / "state", store, "--rows", "3")
+    seen = terminal.until("gdb>")
+    assert ".gdbshrc; stopped there" in seen
+    terminal.ask("UNWIND range(1, 4) AS x RETURN x;\r", "(4 rows; 1 more")
+    terminal.ask(".mode\r", "mode box")
+    assert terminal.leave("\x04") == 0
+
+
+def test_a_pager_shows_all(repository: Path, tmp_path: Path, store: str) -> None:
+    os.environ["PAGER"] = "tail -n 1"
+    try:
+        terminal = Terminal(repository, tmp_path / "state", store, "--pager", "--rows", "3")
+    finally:
+        del os.environ["PAGER"]
+    terminal.until("gdb>")
+    seen = terminal.ask("UNWIND range(1001, 2077) AS x RETURN x;\r", "(1,077 rows)")
+    assert "2077" in seen
+    assert "1001\n" not in seen
+    assert terminal.leave("\x04") == 0
+
+
+def test_ctrl_c_in_a_script_and_in_a_transaction(terminal: Terminal, tmp_path: Path) -> None:
+    slow = "UNWIND range(1, 3000) AS a UNWIND range(1, 3000) AS b UNWIND range(1, 3000) AS c RETURN count(a + b + c);"
+    script = tmp_path / "slow.cypher"
+    script.write_text(f"RETURN 5 + 5 AS ten;\n{slow}\nRETURN 77;\n", encoding="utf-8")
+    terminal.until("gdb>")
+    terminal.type(f".read {script}\r", "(1 row)")
+    terminal.until(" s; Ctrl-C stops the query")
+    seen = terminal.ask("\x03", "stopped there)")
+    assert "cancelled" in seen
+    terminal.type("BEGIN;\r", "gdb (transaction)>")
+    terminal.type("CREATE (:A);\r", "Created 1 node")
+    terminal.type(f"{slow}\r", " s; Ctrl-C stops the query")
+    terminal.type("\x03", "cancelled")
+    terminal.until("gdb (transaction)>")
+    terminal.type("COMMIT;\r", "gdb>")
+    terminal.ask("MATCH (a:A) RETURN 100 + count(*) AS n;\r", "101")
     assert terminal.leave("\x04") == 0
