@@ -63,7 +63,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "files", metavar="FILE", nargs="*", help="edge lists, tables, .graph files or exports"
     )
-    for name, kind in (("--nodes", "LABEL"), ("--edges", "TYPE")):
+    for name, kind in (("--nodes", "LABEL"), ("--edges", "TYPE[:START:END]")):
         parser.add_argument(
             name,
             metavar=f"[{kind}=]FILE",

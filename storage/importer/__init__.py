@@ -92,8 +92,9 @@ def load(
         graphs of networkx (`labels` or `label` of a node are its labels, `type` of an edge, or a text that is its key
         in a multigraph, its type, other attributes properties), and tables as below.
     nodes, edges : CSV or Parquet files, or tables in memory: whatever has `__arrow_c_stream__` (pyarrow,
-        polars, pandas, DuckDB); a mapping gives the label or type of each; one of edges may be
-        (table, start space, end space).
+        polars, pandas, DuckDB); a mapping gives the label or type of each. A key "TYPE:START:END" of edges, or these
+        three as a tuple, names the labels of both ends: of files of nodes in the same call each such label is an id
+        space of its own. One of edges may be (table, start space, end space).
     type, label : relationship type and node label where files name none; the type is "EDGE" by
         default, `.graph` vertices get the label L<number>. "A:B" gives two labels, also as a key of
         `nodes`.
@@ -104,7 +105,8 @@ def load(
     id_space : id space of nodes, and of edge ends, where headers name none; ends : id spaces of
         both ends. A label of `nodes` that is named there is the id space of those nodes.
     missing_ends : what an edge does whose node does not exist; by default "refuse" where the nodes
-        of its id space were loaded from CSV files, else "create". A `.graph` file names all its
+        of its id space were loaded from CSV files, else "create"; nodes that are made have a label and their id as a
+        property where the labels of the ends are named. A `.graph` file names all its
         vertices; each row and column of a matrix is one.
     multi_edges, self_loops : "drop" leaves them out; both are counted in the report. An undirected
         list that holds every edge in both directions wants directed=False and multi_edges="drop".

@@ -16,7 +16,7 @@ from gdb.storage.importer.properties import Properties, Source, Spot
 from gdb.storage.importer.report import Fault, FileReport, Rejects
 from gdb.storage.importer.spaces import Ids, Space, join_ids
 from gdb.storage.loops import pack
-from gdb.storage.model import I64, Bools, Column, EdgeTable, VertexTable
+from gdb.storage.model import I64, Bools, Column, EdgeTable, VertexTable, from_strings
 from gdb.storage.runs import Room
 from gdb.storage.spool import Spool, without_repeats
 
@@ -28,6 +28,8 @@ class NewEdges:
     rows : i64[m], for each edge a number by which `place` finds its line and text in the file.
     create : whether ends that do not exist are made where the caller left it open.
     at : the numbers of the columns of both ends, from 1.
+    labels : of both ends; nodes that are made have these and their id as a property. None where only id spaces are
+        known.
     """
 
     type: str
@@ -41,6 +43,7 @@ class NewEdges:
     report: FileReport
     create: bool = False
     at: tuple[int, int] = (1, 2)
+    labels: tuple[str, str] | None = None
 
 
 @dataclass(slots=True)
@@ -166,20 +169,45 @@ class Assembly:
             )
 
     def _create_ends(self, new: NewEdges) -> None:
-        wanted = [(new.spaces[0], new.sources), (new.spaces[1], new.targets)]
-        if new.spaces[0] == new.spaces[1]:
-            wanted = [(new.spaces[0], join_ids(new.sources, new.targets))]
-        for name, ids in wanted:
-            self.create(name, ids, new.report)
+        first, second = new.labels or (None, None)
+        wanted = [(new.spaces[0], new.sources, first), (new.spaces[1], new.targets, second)]
+        if new.spaces[0] == new.spaces[1] and first == second:
+            wanted = [(new.spaces[0], join_ids(new.sources, new.targets), first)]
+        for name, ids, label in wanted:
+            self.create(name, ids, new.report, label)
 
-    def create(self, name: str, ids: Ids, report: FileReport) -> None:
-        """Make those vertices of an id space that do not exist."""
+    def create(self, name: str, ids: Ids, report: FileReport, label: str | None = None) -> None:
+        """Make those vertices of an id space that do not exist; label : theirs, and their id is a property as of the
+        other nodes of the space, or `id`. None for what the caller said of nodes without a label, and no property."""
         space = self.spaces.setdefault(name, Space(name, declared=False))
         absent = space.absent(ids, report)
-        if len(absent):
-            labels = names_of(self.options.label)
-            self._register([VertexTable(labels, name, absent, {})], report)
-            self.added_vertices += len(absent)
+        if not len(absent):
+            return
+        table = VertexTable(names_of(label or self.options.label), name, absent, {})
+        if label is not None:
+            own = from_strings(absent) if isinstance(absent, list) else Column("int64", absent)
+            table.columns[self._key(name)] = own
+            at = Source(
+                report.file, lambda row: row, lambda rows: [(None, str(absent[r])) for r in rows]
+            )
+            self.properties.add_vertices(table, at)
+        self._register([table], report)
+        self.added_vertices += len(absent)
+
+    def _key(self, space: str) -> str:
+        """The property that holds the ids of a space, `id` where none does."""
+        own = (table for table in self.vertices if table.id_space == space and len(table))
+        names = (name for t in own for name, c in t.columns.items() if _holds(c, t.ids))
+        return next(names, "id")
+
+    def space_of(self, label: str) -> str:
+        """The id space of the nodes of a label: the one of this name, else the one in which all of them are. Where
+        there are none yet, or they are in several, that of its name."""
+        if label in self.spaces:
+            return label
+        wanted = set(names_of(label))
+        found = {table.id_space for table in self.vertices if wanted <= set(table.labels)}
+        return found.pop() if len(found) == 1 else label
 
     def _resolve(self, new: NewEdges, ids: Ids, space: str) -> I64:
         if space not in self.spaces:
@@ -232,3 +260,12 @@ class Assembly:
         self._pool.shutdown()
         for edges in self.edges.values():
             edges.close()
+
+
+def _holds(column: Column, ids: Ids) -> bool:
+    """Whether a column is these ids."""
+    if column.valid is not None and not column.valid.all():
+        return False
+    if isinstance(ids, list):
+        return column.kind == "string" and column.to_list() == ids
+    return column.kind == "int64" and np.array_equal(column.values, ids)
