@@ -31,7 +31,8 @@ Given: TypeAlias = object
 
 OPTIONS: Mapping[str, tuple[type, ...]] = {
     **dict.fromkeys(("format", "type", "label", "delimiter", "id_space"), (str,)),
-    **dict.fromkeys(("missing_ends", "multi_edges", "self_loops", "on_error"), (str,)),
+    **dict.fromkeys(("missing_ends", "multi_edges", "self_loops"), (str,)),
+    **dict.fromkeys(("on_duplicate", "on_error"), (str,)),
     **dict.fromkeys(("directed", "header"), (bool,)),
     **dict.fromkeys(("columns", "ends"), (list,)),
     **dict.fromkeys(("max_unpacked", "memory"), (str, int)),

@@ -9,8 +9,9 @@ import numpy as np
 
 from gdb.base import waiting
 from gdb.errors import ImportFailed
-from gdb.records import dataclass, field
+from gdb.records import dataclass, field, replace
 from gdb.storage.build import check_text, spool_of, spool_table
+from gdb.storage.importer.duplicates import OnDuplicate, Update, sorted_out, updated
 from gdb.storage.importer.header import names_of
 from gdb.storage.importer.properties import Properties, Source, Spot
 from gdb.storage.importer.report import Fault, FileReport, Rejects
@@ -59,6 +60,7 @@ class Options:
     label: str | None
     rejects: Rejects
     max_unpacked: int
+    on_duplicate: OnDuplicate = "error"
 
 
 @dataclass(slots=True)
@@ -78,6 +80,7 @@ class Assembly:
     vertex_count: int = 0
     added_vertices: int = 0
     added_edges: int = 0
+    updated_vertices: int = 0
     multi_edges: int = 0
     self_loops: int = 0
     spaces: dict[str, Space] = field(default_factory=dict)
@@ -110,13 +113,31 @@ class Assembly:
         ImportFailed : an id stands twice, the space's ids are of the other type, or a property has
             another type elsewhere.
         """
+        space = self.spaces.setdefault(found[0][0].id_space, Space(found[0][0].id_space))
+        space.declared = True
+        if self.options.on_duplicate != "error":
+            found, updates = sorted_out(found, space, self.options.on_duplicate, report)
+            for update, source in updates:
+                self._update(update, source)
         tables = [table for table, _ in found]
         for table, source in found:
             self.properties.add_vertices(table, source)
-        space = self.spaces.setdefault(tables[0].id_space, Space(tables[0].id_space))
-        space.declared = True
         self._register(tables, report)
         self.added_vertices += sum(map(len, tables))
+
+    def _update(self, update: Update, source: Source) -> None:
+        """Write values over those of vertices that are there."""
+        begin = 0
+        for at, table in enumerate(self.vertices):
+            inside = np.flatnonzero((update.rows >= begin) & (update.rows < begin + len(table)))
+            if len(inside):
+                columns = {key: column.take(inside) for key, column in update.table.columns.items()}
+                # under the labels that they have, the values must go with those of others
+                values = replace(table, ids=table.ids[:0], columns=columns)
+                self.properties.add_vertices(values, source.taken(inside))
+                self.vertices[at] = updated(table, update.rows[inside] - begin, values)
+            begin += len(table)
+        self.updated_vertices += len(update.rows)
 
     def _register(self, tables: list[VertexTable], report: FileReport | None) -> None:
         ids = tables[0].ids

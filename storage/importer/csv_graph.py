@@ -29,7 +29,7 @@ from gdb.storage.importer.parquet import ParquetTable, parquet_layout
 from gdb.storage.importer.places import Places
 from gdb.storage.importer.properties import Source
 from gdb.storage.importer.report import FileReport, Rejects
-from gdb.storage.importer.spaces import Ids, Space
+from gdb.storage.importer.spaces import DUPLICATE, Ids, Space
 from gdb.storage.importer.tables import Table
 from gdb.storage.memory import MemoryFiles
 from gdb.storage.model import I64, Column, Kind, VertexTable, from_strings
@@ -204,9 +204,11 @@ def _finish(table: Table, warnings: list[str]) -> None:
 
 
 def _new_ids(table: Table, at: int, space: str, assembly: Assembly) -> Ids:
-    """The ids of new nodes; lines whose id exists already are rejected."""
+    """The ids of new nodes; lines whose id exists already are rejected, unless they update it."""
     ids = _ids_as(table, at, _kind_of_ids(table, at, space, assembly))
     known = assembly.spaces.get(space) or Space(space)
+    if assembly.options.on_duplicate != "error":
+        return ids
     again = known.repeated(ids)
     if not len(again):
         return ids
@@ -216,8 +218,7 @@ def _new_ids(table: Table, at: int, space: str, assembly: Assembly) -> Ids:
         f"node id {ids[k] if isinstance(ids, list) else int(ids[k])!r} stands twice{where}"
         for k in few
     ]
-    cure = "Ids are unique within an id space; give other nodes one of their own with id_space= or :ID(Space)."
-    table.reject_rows(again[: len(few)], reasons, cure, at)
+    table.reject_rows(again[: len(few)], reasons, DUPLICATE, at)
     return _some(ids, np.delete(np.arange(len(ids)), again))
 
 
