@@ -19,10 +19,11 @@ from gdb.storage.importer.header import names_of
 from gdb.storage.importer.layout import Layout
 from gdb.storage.importer.networkx_graph import NetworkxGraph, is_graph
 from gdb.storage.importer.parted import Group, expanded, grouped, parts_of
+from gdb.storage.importer.records import LazyRows, Records, is_records, tabled
 from gdb.storage.rooted import rooted
 
 AnyPath = str | PathLike[str]
-AnyTable = AnyPath | ArrowStream
+AnyTable = AnyPath | ArrowStream | Records | LazyRows
 AnySource = AnyTable | NetworkxGraph
 EdgeTable = AnyTable | tuple[AnyTable, str, str]
 Nodes = AnyTable | Sequence[AnyTable] | Mapping[str, AnyTable | Sequence[AnyTable]]
@@ -138,9 +139,9 @@ class Gathering:
         found: list[Input] = []
         for name, value in edges.items():
             how, plain = _relation(self.naming, name), list[object]()
-            for item in value if isinstance(value, list) else [value]:
+            for item in _tables_of(value):
                 if not isinstance(item, tuple):
-                    plain.append(item)
+                    plain.append(tabled(item))
                     continue
                 if len(item) != 3:
                     raise ImportFailed(
@@ -149,7 +150,7 @@ class Gathering:
                     )
                 ends = (str(item[1]), str(item[2]))
                 how_one = replace(how, ends=ends, labelled=False)
-                found += self._tables("edges", [item[0]], how_one)
+                found += self._tables("edges", [tabled(item[0])], how_one)
             found += self._tables("edges", plain, how)
         return found
 
@@ -233,13 +234,19 @@ def _relation(naming: Naming, key: object) -> Naming:
     )
 
 
+def _tables_of(given: object) -> list[object]:
+    """The items of a list of tables; a list of dicts is one table, as all else is."""
+    return given if isinstance(given, list) and not is_records(given) else [given]
+
+
 def _several(value: object) -> list[object]:
     """One thing, or a sequence of them."""
+    value = tabled(value)
     if isinstance(value, (str, bytes, PathLike)) or is_stream(value) or is_graph(value):
         return [value]
     if not isinstance(value, Iterable):
         return [value]  # it will be told that this is no path
-    return list(value)
+    return [tabled(each) for each in value]
 
 
 def _path(value: object) -> Path:
