@@ -93,7 +93,8 @@ class Sheet:
                 line=1,
             )
         found = replace(found, fields=assume_roles(found.fields, edges=edges))
-        double = repeated(found.fields)  # a file of relationships may name its ends alike
+        # files of relationships may name their ends alike; exports have names that no header can hold
+        double = repeated(found.fields) if self.naming.layout is None else None
         if double:
             raise named_twice(double, lambda *told: ImportFailed(*told, file=str(self.path)))
         warnings = [f"{self.path}: {warning}" for warning in found.warnings]
