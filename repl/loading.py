@@ -63,7 +63,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "files", metavar="FILE", nargs="*", help="edge lists, tables, .graph files or exports"
     )
-    for name, kind in (("--nodes", "LABEL"), ("--edges", "TYPE")):
+    for name, kind in (("--nodes", "LABEL"), ("--edges", "TYPE[:START:END]")):
         parser.add_argument(
             name,
             metavar=f"[{kind}=]FILE",
@@ -109,6 +109,12 @@ def _add_written(parser: argparse.ArgumentParser) -> None:
         "--header",
         action=argparse.BooleanOptionalAction,
         help="whether a CSV has a header, if not as it looks",
+    )
+    group.add_argument(
+        "--on-duplicate",
+        choices=["error", "skip", "update"],
+        default="error",
+        help="at a node whose id is there already (error)",
     )
     group.add_argument(
         "--on-error", choices=["raise", "skip"], default="raise", help="at a bad line (raise)"
@@ -211,6 +217,7 @@ def load(db: Database, given: Given) -> LoadReport:
             missing_ends=options.missing_ends,
             multi_edges=options.multi_edges,
             self_loops=options.self_loops,
+            on_duplicate=options.on_duplicate,
             on_error=options.on_error,
             max_errors=options.max_errors,
             rejects_file=options.rejects_file,

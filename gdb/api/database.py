@@ -156,6 +156,7 @@ class Database(Queries):
         missing_ends: Literal["create", "refuse"] | None = None,
         multi_edges: Literal["keep", "drop"] = "keep",
         self_loops: Literal["keep", "drop"] = "keep",
+        on_duplicate: Literal["error", "skip", "update"] = "error",
         on_error: Literal["raise", "skip"] = "raise",
         max_errors: int = 1000,
         rejects_file: PathLike | None = None,
@@ -174,12 +175,17 @@ class Database(Queries):
         source : edge lists, tables or graphs, their format found from their content unless `format` names it; folders
             that `export` wrote, which say all of the rest themselves; graphs of networkx; or tables as below.
         nodes, edges : CSV or Parquet files with neo4j-admin headers, or tables in memory that have
-            `__arrow_c_stream__` (of pyarrow, polars, pandas, DuckDB); or a mapping of label (type) to these. A table
+            `__arrow_c_stream__` (of pyarrow, polars, pandas, DuckDB); or a mapping of label (type) to these. The key
+            "KNOWS:Person:Person" of relationships names the labels of both ends as well, so that files between
+            different labels, whose ids overlap, are loaded in one call. A table
             may lie in several files, "header.csv,part1.csv,part2.csv", and names may be patterns: see docs/IMPORT.md.
         type, label : relationship type and node label where the files name none.
         directed : False stores each relationship once, for both directions.
-        missing_ends : "create" or "refuse" a node that a relationship names and no file holds.
+        missing_ends : "create" or "refuse" a node that a relationship names and no file holds. It is made with label
+            and id where the labels of the ends are named.
         multi_edges, self_loops : "drop" keeps one relationship between two nodes, or none from a node to itself.
+        on_duplicate : of a node whose id is there already, in the graph or the files: "skip" leaves it out, "update"
+            writes its properties over those of the node. So a second load of the same nodes is no error.
         on_error : "skip" leaves bad lines out, at most `max_errors`; the report lists them, and `rejects_file`, a new
             CSV file. More than 1 % of a file is worth a Python warning, `gdb.errors.LinesSkipped`.
         max_unpacked : bytes, or as in "8GB", that a compressed or Parquet file may unpack to if they are more than
@@ -207,7 +213,7 @@ class Database(Queries):
                 f"the store {self._store.path} was opened read-only.",
                 "Open it without read_only=True (gdbsh: without --read-only).",
             )
-        options.load_choices(format, missing_ends, multi_edges, self_loops, on_error)
+        options.load_choices(format, missing_ends, multi_edges, self_loops, on_duplicate, on_error)
         most = options.byte_count("max_unpacked", max_unpacked)
         budget = options.import_memory(memory)
         packed = options.choice_or_none("packed", packed)
@@ -238,6 +244,7 @@ class Database(Queries):
                 missing_ends=missing_ends,
                 multi_edges=multi_edges,
                 self_loops=self_loops,
+                on_duplicate=on_duplicate,
                 on_error=on_error,
                 max_errors=max_errors,
                 rejects_file=None if rejects_file is None else Path(rejects_file),

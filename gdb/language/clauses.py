@@ -289,6 +289,7 @@ class Copy:
 
     what : "nodes" of (:name), "relationships" of ()-[:name]->(), or the "graph" that the files tell of themselves.
     name : label or type, None where the files name them. directed : of relationships, whether an arrow stands.
+    ends : labels of both ends of relationships, None where they are not named.
     """
 
     what: Literal["nodes", "relationships", "graph"]
@@ -297,6 +298,7 @@ class Copy:
     sources: tuple[Expression, ...]
     options: Expression | None
     place: Place = field(compare=False)
+    ends: tuple[Name, Name] | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ from gdb.language.syntax import Name, NodePattern, PathPattern, RelationshipPatt
 from gdb.language.writing import WritingClauses
 from gdb.storage.adjacency import Direction
 
-_CURE = "Write (:Label), or ()-[:TYPE]->(), or FROM at once."
+_CURE = "Write (:Label), or ()-[:TYPE]->(), or (:Label)-[:TYPE]->(:Label), or FROM at once."
 
 
 class CopyStatement(WritingClauses):
@@ -34,7 +34,21 @@ class CopyStatement(WritingClauses):
         (relationship,) = pattern.relationships
         type_ = self._one(relationship.types, relationship, "type")
         directed = relationship.direction is not Direction.ANY
-        return Copy("relationships", type_, directed, *end)
+        return Copy("relationships", type_, directed, *end, self._ends(pattern))
+
+    def _ends(self, pattern: PathPattern) -> tuple[Name, Name] | None:
+        """The labels of both ends of a pattern of relationships, None where it has none."""
+        start, end = (
+            self._one([name for term in node.labels for name in term], node, "label")
+            for node in pattern.nodes
+        )
+        if start is not None and end is not None:
+            return start, end
+        if start is None and end is None:
+            return None
+        message = "one end of the relationships of COPY has a label, the other has none."
+        cure = "Write both, as in (:Person)-[:LIVES_IN]->(:City), or ()-[:LIVES_IN]->()."
+        raise self.cursor.error(pattern.nodes[start is not None].place, message, cure)
 
     def _check(self, pattern: PathPattern) -> None:
         """Refuse what says more than a label or a type."""
@@ -47,11 +61,6 @@ class CopyStatement(WritingClauses):
             if more or not bare or (isinstance(part, RelationshipPattern) and part.length):
                 message = "COPY takes a label or a type, and nothing else of a pattern."
                 raise self.cursor.error(part.place, message, _CURE)
-        for node in pattern.nodes:
-            if pattern.relationships and node.labels:
-                message = "the ends of the relationships of COPY have no labels."
-                cure = "Write (); id spaces are named by OPTIONS {ends: ['Person', 'City']}."
-                raise self.cursor.error(node.place, message, cure)
         if pattern.relationships and pattern.relationships[0].direction is Direction.IN:
             message = "the relationships of COPY go from the first to the second node."
             raise self.cursor.error(pattern.relationships[0].place, message, "Write -[:TYPE]->.")

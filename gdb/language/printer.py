@@ -67,7 +67,8 @@ def printed(query: Query) -> str:
 
 def _copy(copy: Copy) -> str:
     name = "" if copy.name is None else f":{name_text(copy.name.text)}"
-    arrow = f"()-[{name}]-{'>' * copy.directed}() "
+    start, end = (f":{name_text(one.text)}" for one in copy.ends) if copy.ends else ("", "")
+    arrow = f"({start})-[{name}]-{'>' * copy.directed}({end}) "
     target = {"nodes": f"({name}) ", "relationships": arrow, "graph": ""}[copy.what]
     options = "" if copy.options is None else f" OPTIONS {expression_text(copy.options)}"
     return f"COPY {target}FROM {', '.join(map(expression_text, copy.sources))}{options}"

@@ -31,7 +31,8 @@ Given: TypeAlias = object
 
 OPTIONS: Mapping[str, tuple[type, ...]] = {
     **dict.fromkeys(("format", "type", "label", "delimiter", "id_space"), (str,)),
-    **dict.fromkeys(("missing_ends", "multi_edges", "self_loops", "on_error"), (str,)),
+    **dict.fromkeys(("missing_ends", "multi_edges", "self_loops"), (str,)),
+    **dict.fromkeys(("on_duplicate", "on_error"), (str,)),
     **dict.fromkeys(("directed", "header"), (bool,)),
     **dict.fromkeys(("columns", "ends"), (list,)),
     **dict.fromkeys(("max_unpacked", "memory"), (str, int)),
@@ -92,6 +93,12 @@ def _arguments(request: Request, query: Query, copy: Copy) -> dict[str, Given]:
         message = f"the {twice} stands in the pattern and in OPTIONS."
         raise problem(TypeProblem, query.text, copy.place, message, "Write it once.")
     found[key] = sources if copy.name is None else {copy.name.text: sources}
+    if copy.ends is not None:
+        if "ends" in found:
+            message = "the ends stand in the pattern and in OPTIONS."
+            raise problem(TypeProblem, query.text, copy.place, message, "Write them once.")
+        ends = tuple(end.text for end in copy.ends)
+        found[key] = {("" if copy.name is None else copy.name.text, *ends): sources}
     if copy.what == "relationships":
         if "directed" in found:
             message, cure = "an arrow says whether they are directed.", "Write -[:T]-> or -[:T]-."

@@ -88,7 +88,12 @@ def one_of(name: str, value: object, choices: Collection[str]) -> None:
 
 
 def load_choices(
-    format: str, missing_ends: str | None, multi_edges: str, self_loops: str, on_error: str
+    format: str,
+    missing_ends: str | None,
+    multi_edges: str,
+    self_loops: str,
+    on_duplicate: str,
+    on_error: str,
 ) -> None:
     """Refuse an argument of `load` that is none of its choices. Raises NameProblem."""
     one_of("format", format, ("auto", "snap", "csv", "parquet", "graph", "mtx"))
@@ -96,6 +101,7 @@ def load_choices(
         one_of("missing_ends", missing_ends, ("create", "refuse"))
     for name, choice in (("multi_edges", multi_edges), ("self_loops", self_loops)):
         one_of(name, choice, ("keep", "drop"))
+    one_of("on_duplicate", on_duplicate, ("error", "skip", "update"))
     one_of("on_error", on_error, ("raise", "skip"))
 
 

@@ -19,6 +19,7 @@ from gdb.storage.importer import compressed, csv_graph, matrix_market, parquet, 
 from gdb.storage.importer.assemble import Assembly, NewEdges, Options
 from gdb.storage.importer.csv_graph import DEFAULT_TYPE, Naming, Sheet
 from gdb.storage.importer.detect import is_parquet, open_input
+from gdb.storage.importer.duplicates import OnDuplicate
 from gdb.storage.importer.frames import Frame
 from gdb.storage.importer.graph_format import read_graph
 from gdb.storage.importer.header import names_of
@@ -73,6 +74,7 @@ def load(
     missing_ends: Literal["create", "refuse"] | None = None,
     multi_edges: Literal["keep", "drop"] = "keep",
     self_loops: Literal["keep", "drop"] = "keep",
+    on_duplicate: OnDuplicate = "error",
     on_error: Literal["raise", "skip"] = "raise",
     max_errors: int = 1000,
     rejects_file: Path | None = None,
@@ -92,8 +94,9 @@ def load(
         graphs of networkx (`labels` or `label` of a node are its labels, `type` of an edge, or a text that is its key
         in a multigraph, its type, other attributes properties), and tables as below.
     nodes, edges : CSV or Parquet files, or tables in memory: whatever has `__arrow_c_stream__` (pyarrow,
-        polars, pandas, DuckDB); a mapping gives the label or type of each; one of edges may be
-        (table, start space, end space).
+        polars, pandas, DuckDB); a mapping gives the label or type of each. A key "TYPE:START:END" of edges, or these
+        three as a tuple, names the labels of both ends: of files of nodes in the same call each such label is an id
+        space of its own. One of edges may be (table, start space, end space).
     type, label : relationship type and node label where files name none; the type is "EDGE" by
         default, `.graph` vertices get the label L<number>. "A:B" gives two labels, also as a key of
         `nodes`.
@@ -104,10 +107,14 @@ def load(
     id_space : id space of nodes, and of edge ends, where headers name none; ends : id spaces of
         both ends. A label of `nodes` that is named there is the id space of those nodes.
     missing_ends : what an edge does whose node does not exist; by default "refuse" where the nodes
-        of its id space were loaded from CSV files, else "create". A `.graph` file names all its
+        of its id space were loaded from CSV files, else "create"; nodes that are made have a label and their id as a
+        property where the labels of the ends are named. A `.graph` file names all its
         vertices; each row and column of a matrix is one.
     multi_edges, self_loops : "drop" leaves them out; both are counted in the report. An undirected
         list that holds every edge in both directions wants directed=False and multi_edges="drop".
+    on_duplicate : what a node does whose id is there already, in the graph or earlier in the files: "skip" leaves it
+        out, "update" writes its properties over those of the node, nulls included, whose labels stay; the report
+        counts these.
     on_error : "skip" leaves bad lines out, at most `max_errors`, and lists them in the report. rejects_file : a new
         CSV file for them (file, line, column, reason, text), written also where the import fails.
     max_unpacked : bytes that a compressed or Parquet file may unpack to, if they are more than 200 times its size.
@@ -142,7 +149,9 @@ def load(
     inputs = Gathering(naming, format, check, import_root).inputs(source, nodes, edges)
     files = [x.path for x in inputs if x.held is None]
     meter.measure(files)
-    options = Options(missing_ends, multi_edges, self_loops, label, rejects, max_unpacked)
+    options = Options(
+        missing_ends, multi_edges, self_loops, label, rejects, max_unpacked, on_duplicate
+    )
     with (
         store.writer(meter.check),
         ScratchFolder(store.path) as scratch,
@@ -395,6 +404,7 @@ def _add_graph(
 
 def _totals(report: LoadReport, assembly: Assembly, options: Options) -> None:
     report.vertices, report.edges = assembly.added_vertices, assembly.added_edges
+    report.updated = assembly.updated_vertices
     report.multi_edges, report.self_loops = assembly.multi_edges, assembly.self_loops
     dropped = {"multi-edges": options.multi_edges, "self-loops": options.self_loops}
     report.dropped = frozenset(name for name, choice in dropped.items() if choice == "drop")

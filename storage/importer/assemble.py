@@ -9,14 +9,15 @@ import numpy as np
 
 from gdb.base import waiting
 from gdb.errors import ImportFailed
-from gdb.records import dataclass, field
+from gdb.records import dataclass, field, replace
 from gdb.storage.build import check_text, spool_of, spool_table
+from gdb.storage.importer.duplicates import OnDuplicate, Update, sorted_out, updated
 from gdb.storage.importer.header import names_of
 from gdb.storage.importer.properties import Properties, Source, Spot
 from gdb.storage.importer.report import Fault, FileReport, Rejects
 from gdb.storage.importer.spaces import Ids, Space, join_ids
 from gdb.storage.loops import pack
-from gdb.storage.model import I64, Bools, Column, EdgeTable, VertexTable
+from gdb.storage.model import I64, Bools, Column, EdgeTable, VertexTable, from_strings
 from gdb.storage.runs import Room
 from gdb.storage.spool import Spool, without_repeats
 
@@ -28,6 +29,8 @@ class NewEdges:
     rows : i64[m], for each edge a number by which `place` finds its line and text in the file.
     create : whether ends that do not exist are made where the caller left it open.
     at : the numbers of the columns of both ends, from 1.
+    labels : of both ends; nodes that are made have these and their id as a property. None where only id spaces are
+        known.
     """
 
     type: str
@@ -41,6 +44,7 @@ class NewEdges:
     report: FileReport
     create: bool = False
     at: tuple[int, int] = (1, 2)
+    labels: tuple[str, str] | None = None
 
 
 @dataclass(slots=True)
@@ -56,6 +60,7 @@ class Options:
     label: str | None
     rejects: Rejects
     max_unpacked: int
+    on_duplicate: OnDuplicate = "error"
 
 
 @dataclass(slots=True)
@@ -75,6 +80,7 @@ class Assembly:
     vertex_count: int = 0
     added_vertices: int = 0
     added_edges: int = 0
+    updated_vertices: int = 0
     multi_edges: int = 0
     self_loops: int = 0
     spaces: dict[str, Space] = field(default_factory=dict)
@@ -107,13 +113,31 @@ class Assembly:
         ImportFailed : an id stands twice, the space's ids are of the other type, or a property has
             another type elsewhere.
         """
+        space = self.spaces.setdefault(found[0][0].id_space, Space(found[0][0].id_space))
+        space.declared = True
+        if self.options.on_duplicate != "error":
+            found, updates = sorted_out(found, space, self.options.on_duplicate, report)
+            for update, source in updates:
+                self._update(update, source)
         tables = [table for table, _ in found]
         for table, source in found:
             self.properties.add_vertices(table, source)
-        space = self.spaces.setdefault(tables[0].id_space, Space(tables[0].id_space))
-        space.declared = True
         self._register(tables, report)
         self.added_vertices += sum(map(len, tables))
+
+    def _update(self, update: Update, source: Source) -> None:
+        """Write values over those of vertices that are there."""
+        begin = 0
+        for at, table in enumerate(self.vertices):
+            inside = np.flatnonzero((update.rows >= begin) & (update.rows < begin + len(table)))
+            if len(inside):
+                columns = {key: column.take(inside) for key, column in update.table.columns.items()}
+                # under the labels that they have, the values must go with those of others
+                values = replace(table, ids=table.ids[:0], columns=columns)
+                self.properties.add_vertices(values, source.taken(inside))
+                self.vertices[at] = updated(table, update.rows[inside] - begin, values)
+            begin += len(table)
+        self.updated_vertices += len(update.rows)
 
     def _register(self, tables: list[VertexTable], report: FileReport | None) -> None:
         ids = tables[0].ids
@@ -166,20 +190,45 @@ class Assembly:
             )
 
     def _create_ends(self, new: NewEdges) -> None:
-        wanted = [(new.spaces[0], new.sources), (new.spaces[1], new.targets)]
-        if new.spaces[0] == new.spaces[1]:
-            wanted = [(new.spaces[0], join_ids(new.sources, new.targets))]
-        for name, ids in wanted:
-            self.create(name, ids, new.report)
+        first, second = new.labels or (None, None)
+        wanted = [(new.spaces[0], new.sources, first), (new.spaces[1], new.targets, second)]
+        if new.spaces[0] == new.spaces[1] and first == second:
+            wanted = [(new.spaces[0], join_ids(new.sources, new.targets), first)]
+        for name, ids, label in wanted:
+            self.create(name, ids, new.report, label)
 
-    def create(self, name: str, ids: Ids, report: FileReport) -> None:
-        """Make those vertices of an id space that do not exist."""
+    def create(self, name: str, ids: Ids, report: FileReport, label: str | None = None) -> None:
+        """Make those vertices of an id space that do not exist; label : theirs, and their id is a property as of the
+        other nodes of the space, or `id`. None for what the caller said of nodes without a label, and no property."""
         space = self.spaces.setdefault(name, Space(name, declared=False))
         absent = space.absent(ids, report)
-        if len(absent):
-            labels = names_of(self.options.label)
-            self._register([VertexTable(labels, name, absent, {})], report)
-            self.added_vertices += len(absent)
+        if not len(absent):
+            return
+        table = VertexTable(names_of(label or self.options.label), name, absent, {})
+        if label is not None:
+            own = from_strings(absent) if isinstance(absent, list) else Column("int64", absent)
+            table.columns[self._key(name)] = own
+            at = Source(
+                report.file, lambda row: row, lambda rows: [(None, str(absent[r])) for r in rows]
+            )
+            self.properties.add_vertices(table, at)
+        self._register([table], report)
+        self.added_vertices += len(absent)
+
+    def _key(self, space: str) -> str:
+        """The property that holds the ids of a space, `id` where none does."""
+        own = (table for table in self.vertices if table.id_space == space and len(table))
+        names = (name for t in own for name, c in t.columns.items() if _holds(c, t.ids))
+        return next(names, "id")
+
+    def space_of(self, label: str) -> str:
+        """The id space of the nodes of a label: the one of this name, else the one in which all of them are. Where
+        there are none yet, or they are in several, that of its name."""
+        if label in self.spaces:
+            return label
+        wanted = set(names_of(label))
+        found = {table.id_space for table in self.vertices if wanted <= set(table.labels)}
+        return found.pop() if len(found) == 1 else label
 
     def _resolve(self, new: NewEdges, ids: Ids, space: str) -> I64:
         if space not in self.spaces:
@@ -232,3 +281,12 @@ class Assembly:
         self._pool.shutdown()
         for edges in self.edges.values():
             edges.close()
+
+
+def _holds(column: Column, ids: Ids) -> bool:
+    """Whether a column is these ids."""
+    if column.valid is not None and not column.valid.all():
+        return False
+    if isinstance(ids, list):
+        return column.kind == "string" and column.to_list() == ids
+    return column.kind == "int64" and np.array_equal(column.values, ids)

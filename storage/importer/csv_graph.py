@@ -15,14 +15,21 @@ from gdb.storage.engine import Engine
 from gdb.storage.importer.assemble import Assembly, NewEdges
 from gdb.storage.importer.detect import head, is_parquet
 from gdb.storage.importer.frames import Frame, FrameTable, frame_layout
-from gdb.storage.importer.header import Field, assume_roles, names_of
+from gdb.storage.importer.header import (
+    Field,
+    assume_roles,
+    ends_by_label,
+    named_twice,
+    names_of,
+    repeated,
+)
 from gdb.storage.importer.integer_table import IntegerTable, read_integers
 from gdb.storage.importer.layout import Layout, layout_of
 from gdb.storage.importer.parquet import ParquetTable, parquet_layout
 from gdb.storage.importer.places import Places
 from gdb.storage.importer.properties import Source
 from gdb.storage.importer.report import FileReport, Rejects
-from gdb.storage.importer.spaces import Ids, Space
+from gdb.storage.importer.spaces import DUPLICATE, Ids, Space
 from gdb.storage.importer.tables import Table
 from gdb.storage.memory import MemoryFiles
 from gdb.storage.model import I64, Column, Kind, VertexTable, from_strings
@@ -36,6 +43,8 @@ class Naming:
     """What is said about tables: names for what their headers leave open, and how they are written.
 
     labels : exactly these, whatever the file says. layout : instead of the file's own header.
+    labelled : whether `ends` are the labels of both ends; their nodes are in the id spaces of these names, or where the
+        nodes of that label are.
     """
 
     type: str | None = None
@@ -46,6 +55,7 @@ class Naming:
     header: bool | None = None
     id_space: str | None = None
     ends: tuple[str, str] | None = None
+    labelled: bool = False
     labels: tuple[str, ...] | None = None
     layout: Layout | None = None
 
@@ -83,6 +93,10 @@ class Sheet:
                 line=1,
             )
         found = replace(found, fields=assume_roles(found.fields, edges=edges))
+        # files of relationships may name their ends alike; exports have names that no header can hold
+        double = repeated(found.fields) if self.naming.layout is None else None
+        if double:
+            raise named_twice(double, lambda *told: ImportFailed(*told, file=str(self.path)))
         warnings = [f"{self.path}: {warning}" for warning in found.warnings]
         if edges and found.guessed and not all(f.known for f in found.fields):
             named = self.frame is not None or is_parquet(self.path)  # no line of it could be data
@@ -125,7 +139,7 @@ def holds_edges(found: Layout, naming: Naming) -> bool:
     if naming.label is not None or len(found.fields) < 2:
         return False
     names = {f.name.lower() for f in found.fields}
-    return "id" not in names
+    return "id" not in names or ends_by_label(found.fields) is not None
 
 
 def add_nodes(sheet: Sheet, assembly: Assembly) -> list[str]:
@@ -191,9 +205,11 @@ def _finish(table: Table, warnings: list[str]) -> None:
 
 
 def _new_ids(table: Table, at: int, space: str, assembly: Assembly) -> Ids:
-    """The ids of new nodes; lines whose id exists already are rejected."""
+    """The ids of new nodes; lines whose id exists already are rejected, unless they update it."""
     ids = _ids_as(table, at, _kind_of_ids(table, at, space, assembly))
     known = assembly.spaces.get(space) or Space(space)
+    if assembly.options.on_duplicate != "error":
+        return ids
     again = known.repeated(ids)
     if not len(again):
         return ids
@@ -203,8 +219,7 @@ def _new_ids(table: Table, at: int, space: str, assembly: Assembly) -> Ids:
         f"node id {ids[k] if isinstance(ids, list) else int(ids[k])!r} stands twice{where}"
         for k in few
     ]
-    cure = "Ids are unique within an id space; give other nodes one of their own with id_space= or :ID(Space)."
-    table.reject_rows(again[: len(few)], reasons, cure, at)
+    table.reject_rows(again[: len(few)], reasons, DUPLICATE, at)
     return _some(ids, np.delete(np.arange(len(ids)), again))
 
 
@@ -266,6 +281,8 @@ def add_edges(sheet: Sheet, assembly: Assembly) -> list[str]:
         table.reject_missing(start, "the start id")
         table.reject_missing(end, "the end id")
         ends = naming.ends or (naming.id_space or "", naming.id_space or "")
+        if naming.labelled:
+            ends = assembly.space_of(ends[0]), assembly.space_of(ends[1])
         chosen = fields[start].space, fields[end].space
         spaces = (
             ends[0] if chosen[0] is None else chosen[0],
@@ -291,6 +308,7 @@ def add_edges(sheet: Sheet, assembly: Assembly) -> list[str]:
                 place,
                 sheet.report,
                 at=(start + 1, end + 1),
+                labels=naming.ends if naming.labelled else None,
             )
             for name, rows in _types(table, naming.type):
                 assembly.add_edges(replace(_rows(some, rows), type=name))

@@ -18,6 +18,17 @@ MATRIX_MARKET = "%%matrixmarket"
 DELIMITERS = (",", "|", "\t", ";")
 HEAD = 1 << 16
 _ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:/")  # https://..., as a path
+_CLAUSES = "create|merge|(optional )?match|unwind|call|load csv|copy|return|with"
+_OTHERS = (
+    (r"<[?!a-z]", "XML", "Read GraphML and GEXF by networkx, and load its graph."),
+    (r"[{\[]", "JSON", "Read it by polars or pandas, and load the data frame."),
+    (r"graph\s*\[", "GML", "Read it by networkx, and load its graph."),
+    (
+        rf"//|/\*|({_CLAUSES}) +[^,|\t;]*[(\[{{$]",
+        "statements of Cypher",
+        "Run them: `gdbsh STORE < FILE`, or Database.execute.",
+    ),
+)
 _LOOKED_AT = 20  # lines that tell a format
 
 
@@ -117,6 +128,13 @@ def detect(path: Path, lines: list[str]) -> Format:
     commented = content[0].startswith("#") and not (data and any(d in data[0] for d in ",|;"))
     # most, not all: a file with a bad line is to be told so; the first line breaks a tie
     return "snap" if commented or 2 * sum(bare) + (bare[:1] == [True]) > len(data) else "csv"
+
+
+def other_kind(first: str) -> tuple[str, str] | None:
+    """What text is that is no graph file, by its first line, and how it is read; None where it may be a table."""
+    text = first.strip()
+    found = ((kind, cure) for sign, kind, cure in _OTHERS if re.match(sign, text, re.IGNORECASE))
+    return next(found, None)
 
 
 def _is_int(word: str) -> bool:

@@ -27,6 +27,7 @@ _KINDS: dict[str, Kind] = {
     "duration": "duration",
     "any": "any",  # texts that `gdb.storage.coded` writes
 }
+_LABELLED = re.compile(r"[^\W\d]\w*\.id", re.IGNORECASE)
 ROLES = ("ID", "LABEL", "START_ID", "END_ID", "TYPE")
 _STARTS = ("source", "src", "from", "start", "start_id", "source_id", "from_id")
 _ENDS = ("target", "dst", "to", "end", "dest", "destination", "end_id", "target_id", "to_id")
@@ -72,14 +73,28 @@ def parse_header(
             if kind is None:
                 warnings.append(f"column {found['name']!r}: type {field} is stored as string")
             fields.append(Field(found["name"], "", None, kind or "string"))
-    zone, double = _foreign_zone(names), _repeated(fields)
+    zone = _foreign_zone(names)
+    ends = ends_by_label(fields) or ()
+    double = repeated([field for i, field in enumerate(fields) if i not in ends])
     if zone is not None:
         raise wrong(
             f"names the time zone {zone!r}", "Write its times in UTC, or each with its offset."
         )
     if double:
-        raise wrong(f"names the column {double!r} twice", "Give each column its own name.")
+        raise named_twice(double, wrong)
     return fields, warnings
+
+
+def named_twice(name: str, wrong: Callable[[str, str], ImportFailed]) -> ImportFailed:
+    """The error of a name that stands twice."""
+    return wrong(f"names the column {name!r} twice", "Give each column its own name.")
+
+
+def ends_by_label(fields: list[Field]) -> tuple[int, int] | None:
+    """The columns of both ends as LDBC's files name them, by the labels of the ends: `Person.id|Comment.id`. None
+    where there are not two such columns."""
+    found = [i for i, f in enumerate(fields) if not f.role and _LABELLED.fullmatch(f.name)]
+    return (found[0], found[1]) if len(found) == 2 else None
 
 
 def _kind(field: str) -> Kind | None:
@@ -98,6 +113,8 @@ def assume_roles(fields: list[Field], *, edges: bool) -> list[Field]:
         names = [f.name.lower() for f in fields]
         start = next((i for i, n in enumerate(names) if n in _STARTS), None)
         end = next((i for i, n in enumerate(names) if n in _ENDS), None)
+        if start is None and end is None:
+            start, end = ends_by_label(fields) or (None, None)
         known = start is not None and end is not None
         if start is None or end is None:
             start, end = 0, 1
@@ -122,7 +139,7 @@ def looks_like_header(cells: list[str]) -> bool:
     )
 
 
-def _repeated(fields: list[Field]) -> str | None:
+def repeated(fields: list[Field]) -> str | None:
     """A property name or a role of one column (but IGNORE) that stands twice."""
     kept = [f for f in fields if f.role != "IGNORE"]
     names = [f.name for f in kept if f.name]

@@ -15,17 +15,25 @@ from gdb.storage.importer import csv_graph, exported
 from gdb.storage.importer.csv_graph import Naming
 from gdb.storage.importer.detect import detect, head, is_parquet
 from gdb.storage.importer.frames import Frame, frame_layout
+from gdb.storage.importer.header import names_of
 from gdb.storage.importer.layout import Layout
 from gdb.storage.importer.networkx_graph import NetworkxGraph, is_graph
 from gdb.storage.importer.parted import Group, expanded, grouped, parts_of
+from gdb.storage.importer.records import LazyRows, Records, is_records, tabled
 from gdb.storage.rooted import rooted
 
 AnyPath = str | PathLike[str]
-AnyTable = AnyPath | ArrowStream
+AnyTable = AnyPath | ArrowStream | Records | LazyRows
 AnySource = AnyTable | NetworkxGraph
 EdgeTable = AnyTable | tuple[AnyTable, str, str]
 Nodes = AnyTable | Sequence[AnyTable] | Mapping[str, AnyTable | Sequence[AnyTable]]
-Edges = AnyTable | Sequence[AnyTable] | Mapping[str, EdgeTable | Sequence[EdgeTable]]
+Edges = (
+    AnyTable
+    | Sequence[AnyTable]
+    | Mapping[str, EdgeTable | Sequence[EdgeTable]]
+    | Mapping[str | tuple[str, str, str], EdgeTable | Sequence[EdgeTable]]
+)
+"""A key is a type, or "TYPE:START:END" with the labels of both ends, or these three as a tuple."""
 
 
 class Input(NamedTuple):
@@ -117,8 +125,9 @@ class Gathering:
         found: list[Input] = []
         for label, value in nodes.items():
             how = replace(self.naming, label=label)
-            if how.id_space is None and label in spaces:
-                how = replace(how, id_space=label)
+            own = next((one for one in (label, *names_of(label)) if one in spaces), None)
+            if how.id_space is None and own is not None:
+                how = replace(how, id_space=own)
             found += self._tables("nodes", _several(value), how)
         return found
 
@@ -129,10 +138,10 @@ class Gathering:
             return self._tables("edges", _several(edges), self.naming)
         found: list[Input] = []
         for name, value in edges.items():
-            how, plain = replace(self.naming, type=name), list[object]()
-            for item in value if isinstance(value, list) else [value]:
+            how, plain = _relation(self.naming, name), list[object]()
+            for item in _tables_of(value):
                 if not isinstance(item, tuple):
-                    plain.append(item)
+                    plain.append(tabled(item))
                     continue
                 if len(item) != 3:
                     raise ImportFailed(
@@ -140,7 +149,8 @@ class Gathering:
                         "Give several files of one type as a list.",
                     )
                 ends = (str(item[1]), str(item[2]))
-                found += self._tables("edges", [item[0]], replace(how, ends=ends))
+                how_one = replace(how, ends=ends, labelled=False)
+                found += self._tables("edges", [tabled(item[0])], how_one)
             found += self._tables("edges", plain, how)
         return found
 
@@ -204,13 +214,39 @@ class Gathering:
         return "edges" if csv_graph.holds_edges(layout, self.naming) else "nodes"
 
 
+def _relation(naming: Naming, key: object) -> Naming:
+    """What a key of `edges` says: a type, or with it the labels of both ends.
+
+    Raises
+    ------
+    ImportFailed : it is neither.
+    """
+    parts = key.split(":") if isinstance(key, str) else key
+    if isinstance(parts, (list, tuple)) and all(isinstance(part, str) for part in parts):
+        if len(parts) == 1 and isinstance(key, str):
+            return replace(naming, type=key)
+        if len(parts) == 3 and all(names_of(label) for label in parts[1:]):
+            type, start, end = (part.strip() for part in parts)
+            return replace(naming, type=type or naming.type, ends=(start, end), labelled=True)
+    raise ImportFailed(
+        f"edges={{{key!r}: ...}} names no type and its two ends",
+        'Write "TYPE", or "TYPE:START:END" with the labels of both ends, as in "KNOWS:Person:Person".',
+    )
+
+
+def _tables_of(given: object) -> list[object]:
+    """The items of a list of tables; a list of dicts is one table, as all else is."""
+    return given if isinstance(given, list) and not is_records(given) else [given]
+
+
 def _several(value: object) -> list[object]:
     """One thing, or a sequence of them."""
+    value = tabled(value)
     if isinstance(value, (str, bytes, PathLike)) or is_stream(value) or is_graph(value):
         return [value]
     if not isinstance(value, Iterable):
         return [value]  # it will be told that this is no path
-    return list(value)
+    return [tabled(each) for each in value]
 
 
 def _path(value: object) -> Path:

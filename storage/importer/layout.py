@@ -8,7 +8,7 @@ from pathlib import Path
 
 from gdb.errors import ImportFailed
 from gdb.records import dataclass
-from gdb.storage.importer.detect import delimiter_of
+from gdb.storage.importer.detect import delimiter_of, other_kind
 from gdb.storage.importer.header import (
     Field,
     looks_like_header,
@@ -62,6 +62,12 @@ def layout_of(
     def wrong(reason: str, cure: str) -> ImportFailed:
         return ImportFailed(reason, cure, file=str(path), line=at + 1, text=first)
 
+    other = other_kind(first) if header is None and columns is None else None
+    if other is not None:
+        raise wrong(
+            f"looks like {other[0]}; expected is an edge list, a table (CSV, Parquet), .graph or Matrix Market",
+            f"{other[1]} If it is a table all the same, pass header=True, or columns=[...].",
+        )
     if delimiter is not None and (len(delimiter) != 1 or delimiter in '"\r\n'):
         raise wrong(f"delimiter={delimiter!r} is not one character", "Pass delimiter=',' or so.")
     delimiter = delimiter or delimiter_of(first)

@@ -10,7 +10,7 @@ from gdb.errors import ImportFailed
 from gdb.records import dataclass, field, replace
 from gdb.storage.importer.values import is_text_of
 from gdb.storage.kinds import ROUNDED, inexact, is_empty, joined
-from gdb.storage.model import WIDER, Column, Kind, VertexTable
+from gdb.storage.model import I64, WIDER, Column, Kind, VertexTable
 from gdb.storage.python_columns import shown
 
 Owner = str | tuple[tuple[str, ...], str]
@@ -33,6 +33,10 @@ class Source:
     number: Callable[[int], int]
     place: Callable[[list[int]], Sequence[Spot]]
     exported: bool = False
+
+    def taken(self, rows: I64) -> Source:
+        """Where some of the rows stand, of columns that are taken at these."""
+        return replace(self, number=lambda row: self.number(int(rows[row])))
 
 
 @dataclass(frozen=True, slots=True)

@@ -50,13 +50,15 @@ class FileReport:
 class LoadReport:
     """The result of `Database.load`.
 
-    vertices, edges : added to the graph. multi_edges : edges beyond the first between two vertices of one type;
+    vertices, edges : added to the graph. updated : vertices whose properties were written over.
+    multi_edges : edges beyond the first between two vertices of one type;
     self_loops : edges from a vertex to itself; both are counted whether kept or dropped.
     """
 
     files: list[FileReport] = field(default_factory=list)
     vertices: int = 0
     edges: int = 0
+    updated: int = 0
     multi_edges: int = 0
     self_loops: int = 0
     dropped: frozenset[str] = frozenset()
@@ -76,6 +78,8 @@ class LoadReport:
         lines.append(
             f"added {self.vertices:,} nodes and {self.edges:,} relationships in {self.seconds:.1f} s"
         )
+        if self.updated:
+            lines.append(f"updated {self.updated:,} nodes")
         for name, count in (("multi-edges", self.multi_edges), ("self-loops", self.self_loops)):
             if count:
                 fate = "dropped" if name in self.dropped else "kept"

@@ -11,6 +11,11 @@ from gdb.storage.loops import NONE, find_rows
 from gdb.storage.model import I64, U32, Bools
 
 Ids = I64 | list[str]
+DUPLICATE = (
+    'If it is the same node, pass on_duplicate="skip" or "update", or on_error="skip" to list such lines; '
+    "other nodes want an id space of their own: id_space=, or :ID(Space)."
+)
+"""The cure of an id that stands twice."""
 
 
 class Space:
@@ -148,6 +153,6 @@ def _twice(value: int | str, space: str, report: FileReport | None) -> ImportFai
     where = f" in id space {space!r}" if space else ""
     return ImportFailed(
         f"node id {value!r} stands twice{where}",
-        "Ids are unique within an id space; give other nodes one of their own with id_space= or :ID(Space).",
+        DUPLICATE,
         file=report.file if report else "",
     )

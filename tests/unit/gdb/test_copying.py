@@ -85,7 +85,7 @@ def test_all_or_nothing(folder: Path) -> None:
         ("COPY (:P {x: 1}) FROM 'x'", SyntaxProblem, "COPY takes a label or a type"),
         ("COPY ()-[:T*]->() FROM 'x'", SyntaxProblem, "COPY takes a label or a type"),
         ("COPY ()-->()-->() FROM 'x'", SyntaxProblem, "COPY takes a label or a type"),
-        ("COPY (:P)-[:T]->() FROM 'x'", SyntaxProblem, "have no labels"),
+        ("COPY (:P)-[:T]->() FROM 'x'", SyntaxProblem, "one end"),
         ("COPY ()<-[:T]-() FROM 'x'", SyntaxProblem, "from the first to the second"),
         ("COPY ()-[:T|U]->() FROM 'x'", SyntaxProblem, "COPY takes one type"),
         ("COPY (:A:B) FROM 'x'", SyntaxProblem, "COPY takes one label"),

@@ -1,0 +1,79 @@
+"""Rows in memory, as lists of dicts or a LazyFrame of polars, as the tables of Arrow that an import reads."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Protocol, TypeGuard
+
+from gdb.errors import ImportFailed
+from gdb.records import dataclass
+from gdb.storage.model import Column, PropertyValue
+from gdb.storage.python_columns import Misfit, shown
+
+Records = Sequence[Mapping[str, Any]]
+
+
+class LazyRows(Protocol):
+    """What polars will give as a frame."""
+
+    def collect_schema(self) -> object: ...
+
+    def sink_parquet(self, path: Any) -> object: ...
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RecordTable:
+    """Columns of equal length as a stream of Arrow."""
+
+    columns: dict[str, Column]
+    count: int
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        import nanoarrow as na
+        from nanoarrow.c_array_stream import CArrayStream
+
+        parts = {name: na.c_array(column) for name, column in self.columns.items()}
+        schema = na.struct({name: na.Schema(part.schema) for name, part in parts.items()})
+        whole = na.c_array_from_buffers(schema, self.count, [None], children=list(parts.values()))
+        stream = CArrayStream.from_c_arrays([whole], whole.schema)
+        capsule: object = stream.__arrow_c_stream__(requested_schema)
+        return capsule
+
+
+def tabled(given: object) -> object:
+    """A list of dicts as a table, a key that one has not as null; a LazyFrame of polars as the frame that it gives,
+    collected by its streaming engine; anything else as it is.
+
+    Raises
+    ------
+    ImportFailed : a key is no text, or a value cannot be stored beside the others of its key.
+    """
+    if is_records(given):
+        return _table(given)
+    collect: Callable[..., object] | None = getattr(given, "collect", None)
+    if collect is not None and hasattr(given, "collect_schema") and hasattr(given, "sink_parquet"):
+        return collect(engine="streaming")
+    return given
+
+
+def is_records(given: object) -> TypeGuard[Records]:
+    """Whether it is rows: a list of dicts, one at least."""
+    return isinstance(given, list) and bool(given) and all(isinstance(x, Mapping) for x in given)
+
+
+def _table(rows: Records) -> RecordTable:
+    keys = list(dict.fromkeys(key for row in rows for key in row))
+    for key in keys:
+        if not isinstance(key, str):
+            raise ImportFailed(f"{key!r} is a key of a dict, and no text", "Name columns by texts.")
+    return RecordTable(
+        {key: _column(key, [row.get(key) for row in rows]) for key in keys}, len(rows)
+    )
+
+
+def _column(key: str, values: Sequence[PropertyValue]) -> Column:
+    try:
+        return Column.from_list(values)
+    except Misfit as error:
+        reason = f"row {error.row + 1}: {key!r} is {shown(values[error.row])}, which {error.why}"
+        raise ImportFailed(reason, error.cure) from None

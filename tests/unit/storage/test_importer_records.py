@@ -1,0 +1,71 @@
+"""Lists of dicts and lazy frames, loaded as tables."""
+
+from __future__ import annotations
+
+from datetime import date, datetime, timedelta
+from typing import Any
+
+import polars as pl
+import pytest
+
+import gdb
+from gdb.errors import ImportFailed
+
+PEOPLE: list[dict[str, Any]] = [
+    {"id": 1, "name": "Ada", "born": date(1815, 12, 10), "tags": ["x", "y"], "ok": True},
+    {"id": 2, "name": None, "seen": datetime(2020, 1, 2, 3, 4, 5), "for": timedelta(hours=1)},
+    {"name": "Bob", "id": 3, "score": 1.5},
+]
+KNOWS = [{"from": 1, "to": 2, "since": 2000}, {"from": 2, "to": 3}]
+
+
+def test_lists_of_dicts() -> None:
+    with gdb.connect() as db:
+        report = db.load(nodes={"Person": PEOPLE}, edges={"KNOWS:Person:Person": KNOWS})
+        assert (report.vertices, report.edges) == (3, 2)
+        query = "MATCH (p:Person) RETURN properties(p) ORDER BY p.id"
+        found = [row[0] for row in db.execute(query)]
+        assert found == [{k: v for k, v in row.items() if v is not None} for row in PEOPLE]
+        rows = db.execute("MATCH (a)-[r:KNOWS]->(b) RETURN a.id, r.since, b.id ORDER BY a.id")
+        assert rows.fetchall() == [(1, 2000, 2), (2, None, 3)]
+
+
+@pytest.mark.parametrize("pack", [list, lambda rows: [rows], lambda rows: [(rows, "P", "P")]])
+def test_ways_to_give_relationships(pack: Any) -> None:
+    with gdb.connect() as db:
+        db.load(nodes={"P": PEOPLE}, id_space="P")
+        db.load(edges={"KNOWS": pack(KNOWS)}, id_space="P")
+        assert db.execute("MATCH (:P)-[r:KNOWS]->(:P) RETURN count(*)").scalar() == 2
+
+
+def test_a_list_of_dicts_tells_its_side_by_itself() -> None:
+    with gdb.connect() as db:
+        db.load(PEOPLE, label="P")
+        db.load(KNOWS, type="KNOWS")
+        assert db.execute("MATCH (:P)-[r:KNOWS]->(:P) RETURN count(*)").scalar() == 2
+
+
+def test_lazy_frames() -> None:
+    people = pl.LazyFrame({"id": [1, 2, 3], "v": ["a", "b", None]}).filter(pl.col("id") < 3)
+    knows = pl.LazyFrame({"source": [1], "target": [2]})
+    with gdb.connect() as db:
+        db.load(nodes={"P": people}, edges={"K": knows})
+        rows = db.execute("MATCH (a:P)-[:K]->(b:P) RETURN a.v, b.v").fetchall()
+        assert rows == [("a", "b")]
+
+
+@pytest.mark.parametrize(
+    ("rows", "reason"),
+    [
+        ([{"id": 1, "v": 1}, {"id": 2, "v": "x"}], "row 2: 'v'"),
+        ([{"id": 1, "v": {"a": 1}}], "row 1: 'v'"),
+        ([{"id": 1, 7: 1}], "7 is a key"),
+        ([{"id": 1}, {"id": 1}], "stands twice"),
+        ([{"id": 1}, {"v": 1}], "id"),
+    ],
+)
+def test_bad_rows_are_refused(rows: Any, reason: str) -> None:
+    with gdb.connect() as db:
+        with pytest.raises(ImportFailed, match=reason):
+            db.load(nodes={"P": rows})
+        assert db.execute("MATCH (n) RETURN count(*)").scalar() == 0
