@@ -8,6 +8,7 @@ import subprocess
 from collections.abc import Iterable
 from contextlib import suppress
 
+from gdb.base import waiting
 from gdb.errors import ArgumentProblem
 
 _DEFAULT = "less -FRSX"  # leaves at once where all fits, and does not fold lines
@@ -38,13 +39,8 @@ def paged(shown: Iterable[str]) -> None:
 
 
 def _close(pager: subprocess.Popen[str]) -> None:
-    """Wait until the pager is left; a Ctrl-C meanwhile is the pager's."""
+    """Wait until the pager is left."""
     assert pager.stdin is not None
     with suppress(BrokenPipeError):
         pager.stdin.close()
-    while True:
-        try:
-            pager.wait()
-            return
-        except KeyboardInterrupt:
-            continue
+    waiting.left(pager)

@@ -10,6 +10,7 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
+from gdb.base import waiting
 from gdb.errors import ArgumentProblem, NameProblem
 from gdb.language.suggest import did_you_mean
 
@@ -79,9 +80,11 @@ def edited(text: str) -> str:
     with tempfile.TemporaryDirectory() as made:
         path = Path(made) / "query.cypher"
         path.write_text(f"{text};\n" if text else "", encoding="utf-8")
+        cure = "Set EDITOR to a program that ends when the file is written."
         try:
-            subprocess.run([*shlex.split(editor), str(path)], check=True)
-        except (OSError, subprocess.CalledProcessError) as error:
-            cure = "Set EDITOR to a program that ends when the file is written."
+            code = waiting.left(subprocess.Popen([*shlex.split(editor), str(path)], text=True))
+        except OSError as error:
             raise ArgumentProblem(f"the editor {editor} failed: {error}.", cure) from None
+        if code:
+            raise ArgumentProblem(f"the editor {editor} failed with exit code {code}.", cure)
         return path.read_text(encoding="utf-8")

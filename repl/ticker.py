@@ -7,6 +7,8 @@ import time
 from types import TracebackType
 from typing import TextIO
 
+from gdb.base import waiting
+
 _AFTER, _EACH = 1.0, 0.5  # seconds until it is shown, and between two of them
 _CLEAR = "\r\x1b[K"
 
@@ -37,7 +39,7 @@ class Ticker:
     ) -> None:
         self._ended.set()
         if self._thread is not None:
-            self._thread.join()
+            waiting.joined(self._thread)
             self._thread = None
 
     def _run(self, err: TextIO) -> None:

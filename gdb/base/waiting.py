@@ -14,6 +14,7 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import suppress
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -275,3 +276,13 @@ def run(command: Sequence[str], given: bytes, longest: float) -> subprocess.Comp
             except BaseException:
                 process.kill()
                 raise
+
+
+def left(process: subprocess.Popen[str]) -> int:
+    """Wait until the user has left a program that has the terminal; its exit code. A Ctrl-C meanwhile is the
+    program's."""
+    while True:
+        with suppress(KeyboardInterrupt):
+            while (code := process.poll()) is None:
+                time.sleep(STEP)
+            return code

@@ -54,6 +54,8 @@ ALLOWED = {
     ("gdb/base/values/aggregates.py", "result"): OTHER,
     ("gdb/functions/aggregates.py", "result"): OTHER,
     ("gdb/api/work.py", "Condition"): STEPS,
+    ("repl/pager.py", "Popen"): "the user's own program, waited for by `gdb.base.waiting`",
+    ("repl/saved.py", "Popen"): "the user's own program, waited for by `gdb.base.waiting`",
     ("storage/memory.py", "Lock"): "held for a few instructions, or taken without waiting",
 }
 

@@ -295,11 +295,11 @@ def test_the_command_tells_where_it_stopped(
     gdb.connect(tmp_path / "s.gdb").close()
     asked, stream = list[str](), Database.stream
 
-    def streamed(db: Database, text: str) -> Any:
+    def streamed(db: Database, text: str, *parameters: Any) -> Any:
         asked.append(text)
         if len(asked) == 2:
             EARLY["before the rows"](monkeypatch, db, ctrl_c)
-        return stream(db, text)
+        return stream(db, text, *parameters)
 
     monkeypatch.setattr(Database, "stream", streamed)
     assert main([str(tmp_path / "s.gdb"), "-c", f"CREATE (:N);\n{CREATE};\nCREATE (:N)"]) == 130
