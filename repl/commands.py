@@ -235,7 +235,7 @@ def _param(session: Session, argument: str) -> None:
         for known, held in session.parameters.items():
             session.say(f"${known} = {pasted(held)}")
     elif value.strip():
-        give(session, name, value.strip())
+        give(session, name, value.strip().removeprefix("="))
     elif session.parameters.pop(name, _ABSENT) is _ABSENT:
         raise NameProblem(f"there is no parameter ${name}.", f"Give it a value: `.param {name} 1`.")
 

@@ -133,6 +133,7 @@ def test_parameters(capsys: pytest.CaptureFixture[str]) -> None:
     assert shown == "x = [1, 'a;b']\nd = 2020-01-31\n"
     shown, _ = said(capsys, *words, "-c", ".param y {k: 1}; .param x; .param; RETURN $y.k AS k")
     assert shown == "$d = date('2020-01-31')\n$y = {k: 1}\nk = 1\n"
+    assert said(capsys, "--mode", "line", "-c", ".param z = 5; RETURN $z AS z")[0] == "z = 5\n"
 
 
 @pytest.mark.parametrize(
