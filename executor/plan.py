@@ -242,6 +242,28 @@ class Notes:
     too_many: bool = False
 
 
+@dataclass(slots=True)
+class Runs:
+    """What runs of one plan took.
+
+    last : seconds of the last run, by the kind of device ("cpu", "cuda"). since : seconds of all runs on other devices
+    since then, or since the first run. latest : the device of the last run; None before the first.
+    """
+
+    last: dict[str, float] = field(default_factory=dict)
+    since: dict[str, float] = field(default_factory=dict)
+
+    latest: str | None = None
+
+    def add(self, device: str, seconds: float) -> None:
+        """Note a run."""
+        kind = device.partition(":")[0]
+        self.latest = device
+        self.last[kind] = seconds
+        for other in ("cpu", "cuda"):
+            self.since[other] = 0.0 if other == kind else self.since.get(other, 0.0) + seconds
+
+
 @dataclass(frozen=True, slots=True)
 class Plan:
     """Phases over a query graph of `vertices` vertices and `edges` edges.
@@ -256,7 +278,7 @@ class Plan:
     divisor : the sum of all counts is divided by it (SUBGRAPHS: the embeddings of one subgraph).
     terms : further plans whose counts, each times its coefficient, are added to this one's (conditions
         that this plan leaves out, by inclusion and exclusion).
-    stages : what `gdb.executor.run` prepared of this plan and keeps with it.
+    stages : what `gdb.executor.prepare` made of this plan and keeps with it. runs : what its runs took.
     """
 
     vertices: int
@@ -276,6 +298,7 @@ class Plan:
     stages: dict[tuple[int, bool], tuple[object, object]] = field(
         default_factory=dict, compare=False, repr=False
     )
+    runs: Runs = field(default_factory=Runs, compare=False, repr=False)
 
     @property
     def order(self) -> tuple[int, ...]:

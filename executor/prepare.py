@@ -23,6 +23,7 @@ from gdb.storage.ranked import ranked
 
 if TYPE_CHECKING:
     from gdb.executor import ordered as ordering
+    from gdb.executor.given import Given
     from gdb.executor.ordered import Ordered
 else:
     ordering = deferred("gdb.executor.ordered")
@@ -255,3 +256,18 @@ def _cuts(part: Level | SetOp | Node) -> bool:
             return order is not Order.NONE
         case _:
             return False
+
+
+def stage(
+    plan: Plan, graph: GraphSource, given: Given | None = None, *, windows: bool = False
+) -> Prepared:
+    """The plan's stage, prepared once for each plan and graph and kept as long as the plan; with other
+    candidates where they are given. windows : rows may be read in the order of a value."""
+    key = id(graph), windows and bool(plan.compares)
+    known = plan.stages.get(key)
+    if known is None or known[0] is not graph:
+        known = plan.stages[key] = (graph, usage.unread(prepare)(plan, graph, windows=windows))
+    prepared = known[1]
+    assert isinstance(prepared, Prepared)
+    usage.read(*prepared.read)
+    return prepared if given is None else given.stage(prepared, graph)

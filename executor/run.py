@@ -6,20 +6,22 @@ re-plans.
 
 from __future__ import annotations
 
-import re
+import logging
+import math
 import threading
+import time
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Generic, TypeVar
 
 import numpy as np
 
-from gdb.base import usage
-from gdb.errors import CountOverflow, DeviceError, InternalError
+from gdb.errors import CountOverflow, DeviceError, GdbError, InternalError, LimitExceeded
+from gdb.executor.choose_device import Choice, choose
 from gdb.executor.embeddings import Embeddings, Wanted, unbound_edges
 from gdb.executor.given import Given
 from gdb.executor.plan import Plan
-from gdb.executor.prepare import Prepared, prepare
-from gdb.executor.scheduler import Budget, Watch
+from gdb.executor.prepare import Prepared, stage
+from gdb.executor.scheduler import Budget, Elsewhere, Watch
 from gdb.executor.source import GraphSource
 from gdb.records import dataclass, field, replace
 from gdb.storage.adjacency import I64, U32
@@ -30,10 +32,8 @@ if TYPE_CHECKING:
 
 Part = TypeVar("Part")
 
-# Below this many expected partial embeddings a query ends on the CPU before a GPU has its data: the
-# link gives 10 GB/s from pageable memory, a launch with its synchronisations takes about 0.1 ms.
 LARGEST_COUNT = 2**63 - 1
-WORTH_A_GPU = 50_000_000.0
+_log = logging.getLogger("gdb")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -85,6 +85,8 @@ class Options:
         for candidate sets and rows,
     None for no bound. timeout : seconds. cancel : when set, the run stops within about 10 ms of
     work. profile : where to put what the run did, None to forget it.
+    ran : the device of the last run, once it began. lost : what became of GPUs that gave a run up, which then went on
+        on the CPU.
     """
 
     device: str = "auto"
@@ -93,6 +95,19 @@ class Options:
     timeout: float | None = None
     cancel: threading.Event | None = None
     profile: Profile | None = None
+    ran: str = "cpu"
+    lost: list[str] = field(default_factory=list)
+
+    def gave_up(self, plan: Plan, error: GdbError) -> bool:
+        """Whether a GPU that nobody asked for gave a run of a plan up: then this query goes on on the CPU, and the
+        plan does not come back to a GPU."""
+        if self.ran == "cpu" or self.device.lower() != "auto":
+            return False
+        plan.runs.add(self.ran, math.inf)
+        self.device = "cpu"
+        self.lost.append(f"{self.ran} gave up, so the query ran on the CPU: {error}")
+        _log.warning(self.lost[-1])
+        return True
 
 
 @dataclass(slots=True)
@@ -101,71 +116,6 @@ class Found(Generic[Part]):
 
     parts: list[Part] = field(default_factory=list)
     rows: int = 0
-
-
-@dataclass(frozen=True, slots=True)
-class Choice:
-    """The device that a plan runs on, and why."""
-
-    device: str
-    why: str
-
-    @property
-    def windows(self) -> bool:
-        """Whether the kernel there reads rows in the order of a value; elsewhere these comparisons are tested one by
-        one."""
-        return self.device == "cpu"
-
-    @property
-    def ordinals(self) -> tuple[int, ...]:
-        """The GPUs."""
-        return tuple(int(n) for n in (self.device.partition(":")[2] or "0").split(","))
-
-
-_CUDA = re.compile(r"cuda:\d{1,4}(,\d{1,4})*")
-_ASKED_FOR = Choice("cpu", "asked for")
-_BRANCHES = Choice("cpu", "loops branch, and the warps of a GPU do not share what is multiplied")
-_WINDOWS = Choice("cpu", "windows of values are cut out of rows on the CPU only")
-
-
-def choose(plan: Plan, device: str, graph: GraphSource | None = None) -> Choice:
-    """Where a plan runs. graph : which it runs over; None where that does not matter, the device having been chosen.
-
-    Raises
-    ------
-    DeviceError : the device asked for is unknown or absent.
-    """
-    name = device.lower()
-    if name == "cpu":
-        return _ASKED_FOR
-    if name in ("gpu", "cuda") or _CUDA.fullmatch(name):
-        from gdb.executor.gpu.device import require
-
-        choice = Choice(name if ":" in name else "cuda:0", "asked for")
-        for ordinal in choice.ordinals:
-            require(ordinal)
-        if len(set(choice.ordinals)) < len(choice.ordinals):
-            raise DeviceError(f"A GPU is named twice in {device!r}.", "Name each one once.")
-        return choice
-    if name != "auto":
-        raise DeviceError(
-            f"There is no device {device!r}.", "Use auto, cpu, cuda, cuda:N or cuda:0,1,..."
-        )
-    sampled = plan.notes.steps
-    expected = max(plan.notes.estimates, default=0.0) if sampled is None else sampled
-    what = "partial embeddings" if sampled is None else "steps, by sampled walks,"
-    if expected < WORTH_A_GPU:
-        return Choice("cpu", f"about {expected:.3g} {what} are not worth a transfer")
-    from gdb.executor.gpu.device import absence
-
-    missing = absence()
-    if missing is not None:
-        return Choice("cpu", missing)
-    if any(c.inside and (c.left_is_edge or c.right_is_edge) for c in plan.compares):
-        return _WINDOWS  # a GPU tests what such a window leaves out, which has been more than its speed makes up for
-    if graph is not None and plan.counting and stage(plan, graph).nest.around:
-        return _BRANCHES
-    return Choice("cuda:0", f"about {expected:.3g} {what} are worth a transfer")
 
 
 def count(plan: Plan, graph: GraphSource, options: Options, given: Given | None = None) -> int:
@@ -196,25 +146,57 @@ def _too_many(plan: Plan) -> CountOverflow:
 
 
 def _counted(plan: Plan, graph: GraphSource, options: Options, given: Given | None) -> int:
-    choice = choose(plan, options.device, graph)
-    watch, budget = Watch(options.timeout, options.cancel, None), Budget(options.memory)
-    _begun(plan, graph, options, budget)
-    total = 0
-    for factor, term in ((1, plan), *plan.terms):
-        prepared = stage(term, graph, given, windows=choice.windows)
-        if choice.device == "cpu":
-            import gdb.executor.cpu.launch as cpu
+    def run(choice: Choice, watch: Watch, budget: Budget) -> int:
+        total = 0
+        watch.parts = 1 + len(plan.terms)
+        for watch.part, (factor, term) in enumerate(((1, plan), *plan.terms)):
+            prepared = stage(term, graph, given, windows=choice.windows)
+            if choice.device == "cpu":
+                import gdb.executor.cpu.launch as cpu
 
-            _profile(term, prepared, options, watch)
-            found = cpu.count(prepared, watch, budget, options.threads)
-        else:
-            import gdb.executor.gpu.launch as gpu
+                _profile(term, prepared, options, watch)
+                found = cpu.count(prepared, watch, budget, options.threads)
+            else:
+                import gdb.executor.gpu.launch as gpu
 
-            found = gpu.count(prepared, watch, budget, choice.ordinals)
-        total += factor * term.multiplicity * found
+                found = gpu.count(prepared, watch, budget, choice.ordinals)
+            total += factor * term.multiplicity * found
+        return total // plan.divisor
+
+    return _on_device(plan, graph, options, run)
+
+
+def _on_device(
+    plan: Plan,
+    graph: GraphSource,
+    options: Options,
+    run: Callable[[Choice, Watch, Budget], Part],
+) -> Part:
+    """What `run` makes on the device that is chosen; where that is the CPU, and it turns out that a GPU would be done
+    sooner, on the GPU."""
+    choice, deadline = choose(plan, options.device, graph, runs=True), options.timeout
+    first = time.perf_counter()
+    while True:
+        begun = time.perf_counter()
+        left = None if deadline is None else max(deadline - (begun - first), 0.0)
+        watch, budget = Watch(left, options.cancel, None), Budget(options.memory)
+        watch.guard, options.ran = choice.guard, choice.device
+        _begun(plan, graph, options, budget)
+        try:
+            made = run(choice, watch, budget)
+            break
+        except (DeviceError, LimitExceeded) as error:
+            if not options.gave_up(plan, error):
+                raise
+            choice = choose(plan, options.device, graph)
+        except Elsewhere:
+            assert choice.guard is not None
+            plan.runs.add("cpu", choice.guard.whole)
+            choice = Choice("cuda:0", "the CPU would take longer")
+    plan.runs.add(choice.device, time.perf_counter() - begun)
     if options.profile is not None:
         options.profile.add(watch)
-    return total // plan.divisor
+    return made
 
 
 def tallies(
@@ -225,21 +207,19 @@ def tallies(
 
     Raises as `count`.
     """
-    choice = choose(plan, options.device, graph)
-    watch, budget = Watch(options.timeout, options.cancel, None), Budget(options.memory)
-    _begun(plan, graph, options, budget)
-    prepared = stage(plan, graph, given, windows=choice.windows)
-    if choice.device == "cpu":
-        import gdb.executor.cpu.launch as cpu
 
-        _profile(plan, prepared, options, watch)
-        found = cpu.tallies(prepared, watch, budget, options.threads)
-    else:
+    def run(choice: Choice, watch: Watch, budget: Budget) -> I64:
+        prepared = stage(plan, graph, given, windows=choice.windows)
+        if choice.device == "cpu":
+            import gdb.executor.cpu.launch as cpu
+
+            _profile(plan, prepared, options, watch)
+            return cpu.tallies(prepared, watch, budget, options.threads)
         import gdb.executor.gpu.launch as gpu
 
-        found = gpu.tallies(prepared, watch, budget, choice.ordinals)
-    if options.profile is not None:
-        options.profile.add(watch)
+        return gpu.tallies(prepared, watch, budget, choice.ordinals)
+
+    found = _on_device(plan, graph, options, run)
     vids = np.flatnonzero(found).astype(np.uint32)
     numbers = found[vids]
     if len(numbers) and int(numbers.max()) * plan.multiplicity >= 1 << 63:
@@ -248,21 +228,6 @@ def tallies(
         )
     columns = np.broadcast_to(vids[:, np.newaxis], (len(vids), plan.vertices))
     return Embeddings(columns, unbound_edges(len(vids), plan.edges)), numbers * plan.multiplicity
-
-
-def stage(
-    plan: Plan, graph: GraphSource, given: Given | None = None, *, windows: bool = False
-) -> Prepared:
-    """The plan's stage, prepared once for each plan and graph and kept as long as the plan; with other
-    candidates where they are given. windows : rows may be read in the order of a value."""
-    key = id(graph), windows and bool(plan.compares)
-    known = plan.stages.get(key)
-    if known is None or known[0] is not graph:
-        known = plan.stages[key] = (graph, usage.unread(prepare)(plan, graph, windows=windows))
-    prepared = known[1]
-    assert isinstance(prepared, Prepared)
-    usage.read(*prepared.read)
-    return prepared if given is None else given.stage(prepared, graph)
 
 
 def _begun(plan: Plan, graph: GraphSource, options: Options, budget: Budget) -> None:
@@ -312,7 +277,14 @@ def rows(
         with lock:
             found.parts.append(made)
 
-    found.rows = handed_over(plan, graph, options, wanted, keep, limit, given, budget)
+    begun = time.perf_counter()
+    try:
+        found.rows = handed_over(plan, graph, options, wanted, keep, limit, given, budget)
+    except (DeviceError, LimitExceeded) as error:
+        if not options.gave_up(plan, error):
+            raise
+        return rows(plan, graph, options, wanted, make, limit, given)
+    plan.runs.add(options.ran, time.perf_counter() - begun)
     if not found.parts:
         empty = np.zeros((0, plan.vertices), np.uint32)
         found.parts.append(make(Embeddings(empty, unbound_edges(0, plan.edges))))
@@ -357,7 +329,13 @@ def handed_over(
                     rows += len(part)
 
     if limit != 0:
-        _deliver(plan, graph, options, wanted, deliver, watch, budget, given)
+        try:
+            _deliver(plan, graph, options, wanted, deliver, watch, budget, given)
+        except (DeviceError, LimitExceeded) as error:
+            if rows or not options.gave_up(plan, error):
+                raise
+            watch = Watch(options.timeout, options.cancel, limit)
+            _deliver(plan, graph, options, wanted, deliver, watch, budget, given)
     if options.profile is not None:
         options.profile.add(watch)
     return rows
@@ -374,13 +352,15 @@ def _deliver(
     given: Given | None,
 ) -> None:
     """Hand over what a device finds, a part at a time."""
+    choice = choose(plan, options.device, graph, limit=watch.limit, runs=True)
+    options.ran = choice.device
     if wanted.once is not None:
-        vids = _distinct(plan, graph, options, wanted.once, watch, budget, given)
+        prepared = stage(_without_twins(plan), graph, given)
+        vids = _distinct(choice, prepared, plan, options, wanted.once, watch, budget)
         watch.found = 0  # rows are counted when they are delivered
         columns = np.broadcast_to(vids[:, np.newaxis], (len(vids), plan.vertices))
         deliver(Embeddings(columns, unbound_edges(len(vids), plan.edges)))
         return
-    choice = choose(plan, options.device, graph)
     prepared = stage(plan, graph, given, windows=choice.windows)
     if choice.device == "cpu":
         import gdb.executor.cpu.launch as cpu
@@ -432,29 +412,28 @@ def count_distinct(
 ) -> int:
     """The number of data vertices of one query vertex over all embeddings of a plan without twins.
     Raises as `rows`."""
-    watch, budget = Watch(options.timeout, options.cancel, None), Budget(options.memory)
-    _begun(plan, graph, options, budget)
-    choice = choose(plan, options.device, graph)
-    if choice.device != "cpu":
-        return len(_distinct(plan, graph, options, vertex, watch, budget, given))
-    import gdb.executor.cpu.launch as cpu
 
-    prepared = stage(_without_twins(plan), graph, given)
-    _profile(plan, prepared, options, watch)
-    return cpu.count_distinct(prepared, watch, budget, vertex, options.threads)
+    def run(choice: Choice, watch: Watch, budget: Budget) -> int:
+        prepared = stage(_without_twins(plan), graph, given)
+        if choice.device != "cpu":
+            return len(_distinct(choice, prepared, plan, options, vertex, watch, budget))
+        import gdb.executor.cpu.launch as cpu
+
+        _profile(plan, prepared, options, watch)
+        return cpu.count_distinct(prepared, watch, budget, vertex, options.threads)
+
+    return _on_device(plan, graph, options, run)
 
 
 def _distinct(
+    choice: Choice,
+    prepared: Prepared,
     plan: Plan,
-    graph: GraphSource,
     options: Options,
     vertex: int,
     watch: Watch,
     budget: Budget,
-    given: Given | None,
 ) -> U32:
-    choice = choose(plan, options.device, graph)
-    prepared = stage(_without_twins(plan), graph, given)
     if choice.device == "cpu":
         import gdb.executor.cpu.launch as cpu
 

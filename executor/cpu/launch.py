@@ -6,6 +6,7 @@ import os
 import threading
 from collections.abc import Callable
 from concurrent.futures import Future
+from functools import partial
 
 import numpy as np
 
@@ -147,6 +148,13 @@ def count_distinct(
     return _run(prepared, watch, budget, 1, capacity, wanted, counts=True).total
 
 
+def threads_of(prepared: Prepared, threads: int) -> int:
+    """Of so many threads those that a run to its end has work for."""
+    if prepared.work < WORTH_A_THREAD or prepared.tables.loops == 0:
+        return 1
+    return max(1, min(threads, len(prepared.cut(threads))))
+
+
 def _run(
     prepared: Prepared,
     watch: Watch,
@@ -176,6 +184,7 @@ def _run(
         scratch += prepared.vids // 8 if wanted.once is not None else 0
         budget.take((1 if early else threads) * scratch, "the candidate sets of its workers")
     turns = Turns.of(ranges, TURN if early else NEVER, budget)
+    watch.progress = partial(_share_done, turns, len(ranges), threads)
     run = _Run(
         *(prepared, watch, budget, turns, capacity, wanted, deliver, counts, tallies),
         threads=threads,
@@ -205,6 +214,12 @@ def _run(
         raise
     watch.check()
     return run
+
+
+def _share_done(turns: Turns, units: int, threads: int) -> float:
+    """Of the units of a run, those under way being half done."""
+    begun = units - len(turns.waiting)
+    return max(begun - min(threads, begun) / 2, 0.5) / max(units, 1)
 
 
 def _work(run: _Run, call_helpers: Callable[[], None] | None = None) -> None:

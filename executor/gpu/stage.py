@@ -101,6 +101,21 @@ class Share:
     of: int = 1
 
 
+def missing_bytes(prepared: Prepared, ordinal: int) -> int:
+    """Bytes of a stage's graph that do not lie on a device yet."""
+    there = sum(a.nbytes for a in lasting(prepared) if memory.RESIDENTS.has(a, ordinal))
+    return max(prepared.bytes - there, 0)
+
+
+def lasting(prepared: Prepared) -> list[HostArray]:
+    """Arrays of a stage that outlive the query: those of the snapshot's partitions, and values of its elements."""
+    found: list[HostArray] = [e for e in prepared.eids if e is not None]
+    for view in prepared.views:
+        found += [view.first, view.length, view.row, view.offsets, view.neighbours]
+    found += [side for sides in prepared.values for side in sides]
+    return list({id(a): a for a in found}.values())
+
+
 class Stage:
     """A prepared stage placed on the device of its share, which must be the current one.
 
@@ -181,7 +196,7 @@ class Stage:
         self.shape(each - RESERVED)
         before = budget.used
         budget.take(prepared.bytes, "its graph on the GPU")
-        memory.make_room(prepared.bytes, self._lasting(), self.ordinal)
+        memory.make_room(prepared.bytes, lasting(self.prepared), self.ordinal)
         views, lists, bits = self._place_graph()
         values = self._place_values()
         unit_roots, first_unit = work_units(prepared, self._list_sizes())
@@ -234,14 +249,6 @@ class Stage:
         if budget.limit is not None:
             room = min(room, (budget.limit - budget.used) // 2)
         return max(1, min(resident * _WARPS_IN_BLOCK, units, room // self._warp_bytes()))
-
-    def _lasting(self) -> list[HostArray]:
-        """Arrays that outlive the query: those of the snapshot's partitions, and values of its elements."""
-        found: list[HostArray] = [e for e in self.prepared.eids if e is not None]
-        for view in self.prepared.views:
-            found += [view.first, view.length, view.row, view.offsets, view.neighbours]
-        found += [side for sides in self.prepared.values for side in sides]
-        return list({id(a): a for a in found}.values())
 
     def _place_graph(self) -> tuple[I64, I64, I64]:
         """The tables of views, lists and bitsets, whose arrays are placed."""

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
+from gdb.executor.choose_device import shown
 from gdb.executor.nest import (
     Check,
     EdgeLevel,
@@ -35,7 +36,7 @@ from gdb.executor.plan import (
     ViewSpec,
 )
 from gdb.executor.prepare import both_ways, loop_nest
-from gdb.executor.run import Options, choose
+from gdb.executor.run import Options
 from gdb.executor.source import GraphSource
 from gdb.storage.adjacency import I64
 
@@ -53,8 +54,8 @@ def explain(plan: Plan, graph: GraphSource, options: Options, bound: Bound | Non
         marked by ~, what was counted by =.
     """
     notes, name = plan.notes, plan.names
+    choice = shown(plan, options.device, graph, ran=bound is not None)
     bound = bound or {}
-    choice = choose(plan, options.device, graph)
     lines = [
         f"core: {_names(notes.core, name)}   forest: {_names(notes.forest, name)}   "
         f"leaves: {_names(notes.leaves, name)}",

@@ -18,8 +18,7 @@ from typing import TYPE_CHECKING
 
 from gdb.errors import LimitExceeded
 from gdb.executor.plan import Plan, verify
-from gdb.executor.prepare import entangled
-from gdb.executor.run import stage
+from gdb.executor.prepare import entangled, stage
 from gdb.executor.source import GraphSource
 from gdb.planner.moments import MOST_VERTICES, Moments
 from gdb.planner.order import joined

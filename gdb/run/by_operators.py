@@ -124,7 +124,7 @@ def answered(
             # all that can fail comes before the commit
             made = run(changes.view, changes)
     context = made.context
-    warnings = (*asked.warnings, *made.warnings)
+    warnings = (*asked.warnings, *made.warnings, *made.context.options.lost)
     if context.handled > LARGE and not changes_graph:
         told = f"{context.handled:,} rows went through Python, which is slow: {made.why}"
         warnings = (*warnings, told)

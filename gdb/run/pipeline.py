@@ -15,7 +15,6 @@ from gdb.answer.rows import ColumnAnswer
 from gdb.answer.summary import Summary
 from gdb.errors import (
     DeviceError,
-    LimitExceeded,
     NotSupported,
     PlacedError,
     QueryError,
@@ -23,6 +22,7 @@ from gdb.errors import (
 )
 from gdb.executor import run as executor
 from gdb.executor import tail as tails
+from gdb.executor.choose_device import choose
 from gdb.physical import counting
 from gdb.records import replace
 from gdb.run.options import kind_of
@@ -160,7 +160,7 @@ def _on_device(
         statement = _with_values(request, known, snapshot, clock)
     plan, tail = statement.plan, statement.tail
     picks = _picks(statement, snapshot)
-    device = executor.choose(plan, request.device, snapshot).device
+    device = choose(plan, request.device, snapshot).device
     profile = executor.Profile()
     options = request.options(clock.left(), profile)
     found = clock.step(
@@ -382,10 +382,11 @@ def ran(
 ) -> Result:
     """The result of a statement. finish : makes it of what was gathered. Raises as `answer`."""
     plan, tail, given = statement.plan, statement.tail, statement.given
-    device = executor.choose(plan, request.device, snapshot).device
-    if profile is None and device != "cpu":
+    if request.device.lower() not in ("auto", "cpu"):
+        choose(plan, request.device)  # refuses what is not there, also where nothing runs
+    if profile is None and request.device != "cpu":
         profile = executor.Profile()
-    options = request.options(clock.left(), profile, device)
+    options = request.options(clock.left(), profile)
 
     numbers: I64 | None = None
 
@@ -405,17 +406,7 @@ def ran(
             return found.parts, found.rows
         return number, number
 
-    lost: tuple[str, ...] = ()
-    try:
-        parts, embeddings = clock.step("run", match)
-    except (DeviceError, LimitExceeded) as error:
-        if device == "cpu" or request.device.lower() != "auto":
-            raise
-        lost = (f"{device} gave up, so the query ran on the CPU: {error}",)
-        _log.warning(lost[0])
-        device = "cpu"
-        options = request.options(clock.left(), profile, device)
-        parts, embeddings = clock.step("run", match)
+    parts, embeddings = clock.step("run", match)
     if isinstance(parts, int):
         answer = tails.finish(tail, parts)
     else:
@@ -439,15 +430,15 @@ def ran(
             return _again(request, snapshot, clock, failed)
     limits.check_rows(len(answer))
     summary = Summary(
-        *(clock.seconds, device, len(answer), embeddings),
+        *(clock.seconds, options.ran, len(answer), embeddings),
         evaluator="duckdb",
         bytes_read=clock.usage.bytes_read,
     )
-    if profile is not None:
+    if profile is not None and options.ran != "cpu":
         summary = replace(
             summary, kernel_seconds=profile.kernel_seconds, moved_bytes=profile.moved_bytes
         )
-    warnings = (*_warnings(statement.bound, plan), *lost)
+    warnings = (*_warnings(statement.bound, plan), *options.lost)
     return Result(ColumnAnswer(answer, snapshot), warnings=warnings, summary=summary)
 
 

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, TypeAlias
 
 from gdb.executor import run as executor
+from gdb.executor.choose_device import shown
 from gdb.language.clauses import Match
 from gdb.language.hidden import is_hidden
 from gdb.logical.cardinality import cardinality
@@ -158,8 +159,8 @@ class _Tree:
 
     def _device(self, plans: Sequence[PlanOver]) -> str:
         """Where plans run. Raises DeviceError."""
-        device = self.options.device
-        found = [executor.choose(plan, device, graph).device for plan, graph in plans]
+        device, ran = self.options.device, self.meter is not None
+        found = [shown(plan, device, graph, ran=ran).device for plan, graph in plans]
         return " and ".join(dict.fromkeys(found)) or "cpu"
 
     # ---- what stands below them ------------------------------------------------------------------

@@ -1,0 +1,236 @@
+"""Which device runs a plan: the one that is expected to be done first, in seconds.
+
+What a run takes is first estimated from the expected steps of the kernel (`gdb.executor.cpu.sample`): on the CPU they
+are shared by as many threads as there are work units for, on a GPU by as many warps, and a GPU that does not hold the
+graph yet waits for the link. Of a plan that ran before, what it took is known, and better than any estimate; the other
+device is tried again when all runs since its last try have taken many times what it is expected to take, so that a
+wrong estimate costs a small share of the whole (the doubling argument of ski rental: Karlin et al., Competitive Snoopy
+Caching, 1988). A count that began on the CPU because of a wrong estimate is given up for a GPU by the same comparison,
+when the work units that are done by then say so (`Guard`).
+
+The figures were fitted to an H200 beside 16 cores (docs/performance.md, "The choice of a device").
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from typing import TYPE_CHECKING
+
+from gdb.base.machine.cores import cores
+from gdb.errors import DeviceError
+from gdb.executor.prepare import Prepared, stage
+from gdb.executor.scheduler import Guard
+from gdb.records import dataclass
+
+if TYPE_CHECKING:
+    from gdb.executor.plan import Plan
+    from gdb.executor.source import GraphSource
+
+STEP = 1.5e-8  # seconds of one step on one thread of a CPU
+CALL = 1e-4  # seconds that a run on the CPU takes besides, those of several threads
+LAUNCH = 3e-4  # seconds of a run on a GPU besides its steps: launches, and to wait for them
+PLACE = 1e-3  # seconds to place a stage that is not there
+LINK = 1e10  # bytes a second, from pageable memory
+WARP_STEP = 4e-6  # seconds of one step of a warp of the generic kernel
+OWN_STEP = 6e-7  # and of a kernel of its own
+COMPILED = 3.0  # seconds of a run after which it has one
+BEGIN = 0.8  # seconds until a process has CuPy, a context and the kernels
+SURE = 0.02  # seconds of a run before what is done of it says anything
+TRIED = 8.0  # times as long as a try of the other device is expected to take must have gone by
+CLEARLY = 1.2  # times as long a device that was not measured must be expected to take to be left
+WARPS = 32  # of a multiprocessor
+UNIT = 32  # neighbours of a root's list that make one work unit of a GPU
+
+_CUDA = re.compile(r"cuda:\d{1,4}(,\d{1,4})*")
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """The device that a plan runs on, and why. guard : gives a run on the CPU up for a GPU; None where none may."""
+
+    device: str
+    why: str
+    guard: Guard | None = None
+
+    @property
+    def windows(self) -> bool:
+        """Whether the kernel there reads rows in the order of a value; elsewhere these comparisons are tested one by
+        one."""
+        return self.device == "cpu"
+
+    @property
+    def ordinals(self) -> tuple[int, ...]:
+        """The GPUs."""
+        return tuple(int(n) for n in (self.device.partition(":")[2] or "0").split(","))
+
+
+_ASKED_FOR = Choice("cpu", "asked for")
+_WINDOWS = Choice("cpu", "windows of values are cut out of rows on the CPU only")
+_SOME_ROWS = Choice("cpu", "a LIMIT is soon reached")
+
+
+def choose(
+    plan: Plan,
+    device: str,
+    graph: GraphSource | None = None,
+    *,
+    limit: int | None = None,
+    runs: bool = False,
+) -> Choice:
+    """Where a plan runs.
+
+    graph : which it runs over; None where that does not matter, the device having been chosen. limit : of rows.
+    runs : it is to run now; else (EXPLAIN) no other device is tried to learn what it takes.
+
+    Raises
+    ------
+    DeviceError : the device asked for is unknown or absent.
+    """
+    name = device.lower()
+    if name == "cpu":
+        return _ASKED_FOR
+    if name in ("gpu", "cuda") or _CUDA.fullmatch(name):
+        return _named(device, name)
+    if name != "auto":
+        raise DeviceError(
+            f"There is no device {device!r}.", "Use auto, cpu, cuda, cuda:N or cuda:0,1,..."
+        )
+    if limit is not None and "cuda" not in plan.runs.last:
+        return _SOME_ROWS
+    if graph is None:
+        return Choice("cpu", "nothing is known of the graph")
+    return _quicker(plan, graph, runs=runs)
+
+
+def shown(plan: Plan, device: str, graph: GraphSource, *, ran: bool) -> Choice:
+    """As `choose`, for people; where a plan `ran`, the device of its last run."""
+    if ran and plan.runs.latest is not None:
+        return Choice(plan.runs.latest, "where it ran")
+    return choose(plan, device, graph)
+
+
+def _named(device: str, name: str) -> Choice:
+    from gdb.executor.gpu.device import require
+
+    choice = Choice(name if ":" in name else "cuda:0", "asked for")
+    for ordinal in choice.ordinals:
+        require(ordinal)
+    if len(set(choice.ordinals)) < len(choice.ordinals):
+        raise DeviceError(f"A GPU is named twice in {device!r}.", "Name each one once.")
+    return choice
+
+
+def _quicker(plan: Plan, graph: GraphSource, *, runs: bool) -> Choice:
+    """The device that "auto" means."""
+    prepared = stage(plan, graph, windows=True)
+    steps = expected_steps(plan, prepared)
+    known = plan.runs.last
+    cpu = known.get("cpu")
+    guard = None if cpu is not None else _guard(plan, graph, prepared)
+    if cpu is None:
+        cpu = cpu_seconds(prepared, steps)
+    late = 0.0 if cuda_begun() else BEGIN
+    if cpu < late:
+        return Choice(
+            "cpu",
+            "" if runs else f"{_words(cpu)} there, less than it takes to begin with a GPU",
+            guard,
+        )
+    from gdb.executor.gpu.device import absence
+
+    missing = absence()
+    if missing is not None:
+        return Choice("cpu", missing)
+    if _has_windows(plan):
+        return _WINDOWS  # a GPU tests what such a window leaves out, which has been more than its speed makes up for
+    gpu = late + _first_gpu(plan, graph, steps)
+    seconds = {"cpu": cpu, "cuda": gpu}
+    device, other = (
+        ("cuda", "cpu") if gpu * (1.0 if "cuda" in known else CLEARLY) < cpu else ("cpu", "cuda")
+    )
+    if runs and plan.runs.since.get(other, 0.0) > TRIED * seconds[other]:
+        device = other
+    why = "" if runs else f"{_words(cpu)} on the CPU, {_words(gpu)} on a GPU"
+    return Choice("cuda:0", why) if device == "cuda" else Choice("cpu", why, guard)
+
+
+def cuda_begun() -> bool:
+    """Whether this process has used a GPU: else to begin takes longer than most queries."""
+    if "gdb.executor.gpu.device" not in sys.modules:
+        return False
+    from gdb.executor.gpu.device import begun
+
+    return begun()
+
+
+def expected_steps(plan: Plan, prepared: Prepared) -> float:
+    """Steps of the kernel that a plan and its terms are expected to take."""
+    if plan.notes.steps is not None:
+        return plan.notes.steps
+    return max(sum(plan.notes.estimates), float(prepared.work))
+
+
+def cpu_seconds(prepared: Prepared, steps: float) -> float:
+    """Of a run of so many steps on the CPU."""
+    return CALL + steps * _cpu_step(prepared)
+
+
+def _cpu_step(prepared: Prepared) -> float:
+    from gdb.executor.cpu.launch import threads_of
+
+    return STEP / threads_of(prepared, cores())
+
+
+def gpu_seconds(prepared: Prepared, steps: float, most: int) -> float:
+    """Of a run of so many steps on a GPU with `most` warps that holds the graph."""
+    busy = most
+    if prepared.nest.around:  # warps do not share what is multiplied
+        busy = max(1, min(most, len(prepared.roots) + prepared.work // UNIT))
+    generic = WARP_STEP * steps / busy
+    if generic > COMPILED and not prepared.nest.around:
+        generic = COMPILED + (generic - COMPILED) * OWN_STEP / WARP_STEP
+    return LAUNCH + generic
+
+
+def _first_gpu(plan: Plan, graph: GraphSource, steps: float) -> float:
+    """Seconds of a run on it, with what it has to wait for before."""
+    from gdb.executor.gpu.device import multiprocessors
+    from gdb.executor.gpu.stage import missing_bytes
+
+    prepared = stage(plan, graph)
+    seconds = plan.runs.last.get("cuda")
+    if seconds is None:
+        seconds = gpu_seconds(prepared, steps, multiprocessors(0) * WARPS)
+    if not prepared.idle["gpu"]:
+        seconds += PLACE + missing_bytes(prepared, 0) / LINK
+    return seconds
+
+
+def _guard(plan: Plan, graph: GraphSource, prepared: Prepared) -> Guard | None:
+    """Of a run that begins on the CPU."""
+    if not plan.counting or _has_windows(plan):
+        return None
+    late = 0.0 if cuda_begun() else BEGIN
+
+    def there(whole: float) -> float | None:
+        from gdb.executor.gpu.device import absence
+
+        if absence() is not None:
+            return None
+        return late + _first_gpu(plan, graph, whole / _cpu_step(prepared))
+
+    return Guard(there, max(SURE, late))
+
+
+def _has_windows(plan: Plan) -> bool:
+    """Whether windows of values are cut out of rows."""
+    return any(c.inside and (c.left_is_edge or c.right_is_edge) for c in plan.compares)
+
+
+def _words(seconds: float) -> str:
+    if seconds < 1e-3:
+        return f"about {1e6 * seconds:.2g} us"
+    if seconds < 1.0:
+        return f"about {1e3 * seconds:.3g} ms"
+    return f"about {seconds:.3g} s"
