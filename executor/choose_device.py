@@ -28,12 +28,18 @@ if TYPE_CHECKING:
     from gdb.executor.source import GraphSource
 
 STEP = 1.5e-8  # seconds of one step on one thread of a CPU
-CALL = 1e-4  # seconds that a run on the CPU takes besides, those of several threads
-LAUNCH = 3e-4  # seconds of a run on a GPU besides its steps: launches, and to wait for them
+CALL, CALL_THREAD = (
+    1e-4,
+    4e-5,
+)  # seconds that a run on the CPU takes besides, and for each further thread
+LAUNCH = (
+    3e-4  # seconds of a run of one plan on a GPU besides its work: launches, and to wait for them
+)
 PLACE = 1e-3  # seconds to place a stage that is not there
 LINK = 1e10  # bytes a second, from pageable memory
-WARP_STEP = 4e-6  # seconds of one step of a warp of the generic kernel
-OWN_STEP = 6e-7  # and of a kernel of its own
+WARP_STEP = 6e-7  # seconds of one step of a warp, and
+WARP_BOUND = 7.5e-5  # of one binding of a loop by a warp of the generic kernel, whose set operations are short;
+OWN_BOUND = 1.7e-5  # by a kernel of its own
 COMPILED = 3.0  # seconds of a run after which it has one
 BEGIN = 0.8  # seconds until a process has CuPy, a context and the kernels
 SURE = 0.02  # seconds of a run before what is done of it says anything
@@ -124,12 +130,12 @@ def _named(device: str, name: str) -> Choice:
 def _quicker(plan: Plan, graph: GraphSource, *, runs: bool) -> Choice:
     """The device that "auto" means."""
     prepared = stage(plan, graph, windows=True)
-    steps = expected_steps(plan, prepared)
+    work = expected(plan, prepared)
     known = plan.runs.last
     cpu = known.get("cpu")
     guard = None if cpu is not None else _guard(plan, graph, prepared)
     if cpu is None:
-        cpu = cpu_seconds(prepared, steps)
+        cpu = cpu_seconds(plan, prepared, work)
     late = 0.0 if cuda_begun() else BEGIN
     if cpu < late:
         return Choice(
@@ -144,7 +150,7 @@ def _quicker(plan: Plan, graph: GraphSource, *, runs: bool) -> Choice:
         return Choice("cpu", missing)
     if _has_windows(plan):
         return _WINDOWS  # a GPU tests what such a window leaves out, which has been more than its speed makes up for
-    gpu = late + _first_gpu(plan, graph, steps)
+    gpu = late + _first_gpu(plan, graph, work)
     seconds = {"cpu": cpu, "cuda": gpu}
     device, other = (
         ("cuda", "cpu") if gpu * (1.0 if "cuda" in known else CLEARLY) < cpu else ("cpu", "cuda")
@@ -164,36 +170,53 @@ def cuda_begun() -> bool:
     return begun()
 
 
-def expected_steps(plan: Plan, prepared: Prepared) -> float:
-    """Steps of the kernel that a plan and its terms are expected to take."""
-    if plan.notes.steps is not None:
-        return plan.notes.steps
-    return max(sum(plan.notes.estimates), float(prepared.work))
+@dataclass(frozen=True, slots=True)
+class Work:
+    """What a plan and its terms are expected to take: steps of the kernel, and how often loops are bound."""
+
+    steps: float
+    bound: float
+
+    def times(self, factor: float) -> Work:
+        """So many times as much."""
+        return Work(factor * self.steps, factor * self.bound)
 
 
-def cpu_seconds(prepared: Prepared, steps: float) -> float:
-    """Of a run of so many steps on the CPU."""
-    return CALL + steps * _cpu_step(prepared)
+def expected(plan: Plan, prepared: Prepared) -> Work:
+    """By sampled walks where the plan was sampled, else by mean degrees."""
+    notes, loops = plan.notes, prepared.tables.loops
+    steps = notes.steps
+    if steps is None:
+        steps = max(sum(notes.estimates), float(prepared.work))
+    return Work(steps, sum(notes.bound or notes.estimates[:loops]))
 
 
-def _cpu_step(prepared: Prepared) -> float:
+def cpu_seconds(plan: Plan, prepared: Prepared, work: Work) -> float:
+    """Of a run on the CPU."""
+    threads = _threads(prepared)
+    calls = CALL + CALL_THREAD * (threads - 1)
+    return calls * (1 + len(plan.terms)) + STEP * work.steps / threads
+
+
+def _threads(prepared: Prepared) -> int:
     from gdb.executor.cpu.launch import threads_of
 
-    return STEP / threads_of(prepared, cores())
+    return threads_of(prepared, cores())
 
 
-def gpu_seconds(prepared: Prepared, steps: float, most: int) -> float:
-    """Of a run of so many steps on a GPU with `most` warps that holds the graph."""
+def gpu_seconds(plan: Plan, prepared: Prepared, work: Work, most: int) -> float:
+    """Of a run on a GPU with `most` warps that holds the graph."""
     busy = most
     if prepared.nest.around:  # warps do not share what is multiplied
         busy = max(1, min(most, len(prepared.roots) + prepared.work // UNIT))
-    generic = WARP_STEP * steps / busy
-    if generic > COMPILED and not prepared.nest.around:
-        generic = COMPILED + (generic - COMPILED) * OWN_STEP / WARP_STEP
-    return LAUNCH + generic
+    seconds = (WARP_STEP * work.steps + WARP_BOUND * work.bound) / busy
+    if seconds > COMPILED and not prepared.nest.around:
+        own = (WARP_STEP * work.steps + OWN_BOUND * work.bound) / busy
+        seconds = COMPILED + (1.0 - COMPILED / seconds) * own
+    return LAUNCH * (1 + len(plan.terms)) + seconds
 
 
-def _first_gpu(plan: Plan, graph: GraphSource, steps: float) -> float:
+def _first_gpu(plan: Plan, graph: GraphSource, work: Work) -> float:
     """Seconds of a run on it, with what it has to wait for before."""
     from gdb.executor.gpu.device import multiprocessors
     from gdb.executor.gpu.stage import missing_bytes
@@ -201,9 +224,9 @@ def _first_gpu(plan: Plan, graph: GraphSource, steps: float) -> float:
     prepared = stage(plan, graph)
     seconds = plan.runs.last.get("cuda")
     if seconds is None:
-        seconds = gpu_seconds(prepared, steps, multiprocessors(0) * WARPS)
+        seconds = gpu_seconds(plan, prepared, work, multiprocessors(0) * WARPS)
     if not prepared.idle["gpu"]:
-        seconds += PLACE + missing_bytes(prepared, 0) / LINK
+        seconds += PLACE * (1 + len(plan.terms)) + missing_bytes(prepared, 0) / LINK
     return seconds
 
 
@@ -218,7 +241,9 @@ def _guard(plan: Plan, graph: GraphSource, prepared: Prepared) -> Guard | None:
 
         if absence() is not None:
             return None
-        return late + _first_gpu(plan, graph, whole / _cpu_step(prepared))
+        work = expected(plan, prepared)
+        more = whole * _threads(prepared) / STEP / max(work.steps, 1.0)
+        return late + _first_gpu(plan, graph, work.times(more))
 
     return Guard(there, max(SURE, late))
 

@@ -19,6 +19,6 @@ def some_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 def quick_gpu(some_gpu: None, monkeypatch: pytest.MonkeyPatch) -> None:
     """One that is quicker with everything that it may do."""
-    for name in ("LAUNCH", "PLACE", "WARP_STEP"):
+    for name in ("LAUNCH", "PLACE", "WARP_STEP", "WARP_BOUND"):
         monkeypatch.setattr(choose_device, name, 0.0)
     monkeypatch.setattr(choose_device, "LINK", 1e30)

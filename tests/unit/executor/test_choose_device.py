@@ -11,7 +11,7 @@ import pytest
 from gdb import planner
 from gdb.errors import DeviceError, LimitExceeded, QueryTimeout
 from gdb.executor import choose_device, reference, run
-from gdb.executor.choose_device import choose, gpu_seconds, shown
+from gdb.executor.choose_device import Work, choose, gpu_seconds, shown
 from gdb.executor.cpu import launch
 from gdb.executor.gpu import device
 from gdb.executor.gpu import launch as gpu
@@ -81,11 +81,10 @@ def test_where_there_is_no_gpu_the_reason_is_told(monkeypatch: pytest.MonkeyPatc
 
 @pytest.mark.usefixtures("some_gpu")
 def test_the_expected_seconds_decide() -> None:
-    # one thread on the CPU: 30 roots are not worth more
     assert choose(counting(1e3), "auto", GRAPH).device == "cpu"
     choice = choose(counting(1e9), "auto", GRAPH)
     assert choice.device == "cuda:0"
-    assert "about 15 s on the CPU, about 9" in choice.why
+    assert "about 15 s on the CPU, about 1" in choice.why
 
 
 @pytest.mark.usefixtures("some_gpu")
@@ -105,7 +104,9 @@ def test_rows_with_a_limit_stay_on_the_cpu() -> None:
 
 def test_a_long_run_gets_a_kernel_of_its_own() -> None:
     prepared = stage(counting(None), GRAPH)
-    short, long = (gpu_seconds(prepared, steps, 4224) for steps in (1e8, 1e11))
+    short, long = (
+        gpu_seconds(counting(None), prepared, Work(10 * n, n), 4224) for n in (1e7, 1e10)
+    )
     assert long < 500 * short
 
 

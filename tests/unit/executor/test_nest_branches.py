@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from gdb import planner
 from gdb.errors import CountOverflow
 from gdb.executor import reference
-from gdb.executor.choose_device import gpu_seconds
+from gdb.executor.choose_device import Work, gpu_seconds
 from gdb.executor.cpu import launch
 from gdb.executor.nest import LoopNest, VertexLevel
 from gdb.executor.prepare import prepare
@@ -190,9 +190,8 @@ def test_counts_for_each_vertex_of_the_first_loop() -> None:
 
 def test_loops_that_branch_take_a_gpu_as_long_as_few_warps_do() -> None:
     graph = complete(8)
-    apart, one = (
-        prepare(planner.plan(query_of(pairs), graph, counting=True), graph)
-        for pairs in (glued((CLIQUE, 0), (CLIQUE, 0)), CLIQUE)
-    )
-    assert apart.nest.around
-    assert gpu_seconds(apart, 1e6, 4224) > 100 * gpu_seconds(one, 1e6, 4224)
+    seconds = []
+    for pairs in (glued((CLIQUE, 0), (CLIQUE, 0)), CLIQUE):
+        plan = planner.plan(query_of(pairs), graph, counting=True)
+        seconds.append(gpu_seconds(plan, prepare(plan, graph), Work(1e8, 1e7), 4224))
+    assert seconds[0] > 100 * seconds[1]
