@@ -271,3 +271,19 @@ def stage(
     assert isinstance(prepared, Prepared)
     usage.read(*prepared.read)
     return prepared if given is None else given.stage(prepared, graph)
+
+
+def between(prepared: Prepared, start: int, end: int) -> Prepared:
+    """The part of a stage whose roots are those from one place to another."""
+    if (start, end) == (0, len(prepared.roots)):
+        return prepared
+    roots, weights = prepared.roots[start:end], prepared.weights[start:end]
+    return replace(
+        prepared,
+        roots=roots,
+        weights=weights,
+        work=int(weights.sum()),
+        lists=tuple(roots if one is prepared.roots else one for one in prepared.lists),
+        idle={"cpu": prepared.idle["cpu"], "gpu": []},
+        units={},
+    )

@@ -7,18 +7,20 @@ re-plans.
 from __future__ import annotations
 
 import logging
-import math
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Generic, TypeVar
 
 import numpy as np
 
-from gdb.errors import CountOverflow, DeviceError, GdbError, InternalError, LimitExceeded
+from gdb.errors import CountOverflow, DeviceError, InternalError, LimitExceeded
 from gdb.executor.choose_device import Choice, choose
-from gdb.executor.embeddings import Embeddings, Wanted, unbound_edges
+from gdb.executor.embeddings import NO_COLUMNS, Embeddings, Wanted, unbound_edges
 from gdb.executor.given import Given
+from gdb.executor.options import Options as Options
+from gdb.executor.options import PlanRun as PlanRun
+from gdb.executor.options import Profile as Profile
 from gdb.executor.plan import Plan
 from gdb.executor.prepare import Prepared, stage
 from gdb.executor.scheduler import Budget, Elsewhere, Watch
@@ -27,6 +29,7 @@ from gdb.records import dataclass, field, replace
 from gdb.storage.adjacency import I64, U32
 
 if TYPE_CHECKING:
+    from gdb.executor.cluster import Answer
     from gdb.executor.gpu.memory import DeviceArray
     from gdb.executor.gpu.rows import Pick
 
@@ -34,80 +37,6 @@ Part = TypeVar("Part")
 
 LARGEST_COUNT = 2**63 - 1
 _log = logging.getLogger("gdb")
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class PlanRun:
-    """A run of a plan over a graph. budget : what it accounted for."""
-
-    plan: Plan
-    graph: GraphSource
-    budget: Budget
-
-
-MOST_PLANS = 16
-"""Runs of plans that a profile keeps: a pattern may be matched for each row anew."""
-
-
-@dataclass(slots=True)
-class Profile:
-    """What a run did.
-
-    loops : whether it is to count how often each loop is bound, and to keep its plans. bound : for each plan that ran
-        on the CPU, by its `id`, those numbers, i64[loops of its nest].
-    plans : the first `MOST_PLANS` runs, in their order; who profiles several parts of a query sets another list.
-    kernel_seconds, moved_bytes : on a GPU, the time in its kernels, and what was copied to it.
-    """
-
-    loops: bool = False
-    bound: dict[int, I64] = field(default_factory=dict)
-    plans: list[PlanRun] = field(default_factory=list)
-    kernel_seconds: float = 0.0
-    moved_bytes: int = 0
-
-    def begun(self, plan: Plan, graph: GraphSource, budget: Budget) -> None:
-        """Note that a plan runs."""
-        if self.loops and len(self.plans) < MOST_PLANS:
-            self.plans.append(PlanRun(plan, graph, budget))
-
-    def add(self, watch: Watch) -> None:
-        """What a run on a GPU left in its watch."""
-        self.kernel_seconds += watch.kernel_seconds
-        self.moved_bytes += watch.moved_bytes
-
-
-# not frozen: each query makes one, and a frozen one takes four times as long to make
-@dataclass(slots=True)
-class Options:
-    """How a query may run.
-
-    device : "auto", "cpu", "gpu" (or "cuda"), "cuda:N", "cuda:0,1,...". threads : 0 for all cores. memory : bytes
-        for candidate sets and rows,
-    None for no bound. timeout : seconds. cancel : when set, the run stops within about 10 ms of
-    work. profile : where to put what the run did, None to forget it.
-    ran : the device of the last run, once it began. lost : what became of GPUs that gave a run up, which then went on
-        on the CPU.
-    """
-
-    device: str = "auto"
-    threads: int = 0
-    memory: int | None = None
-    timeout: float | None = None
-    cancel: threading.Event | None = None
-    profile: Profile | None = None
-    ran: str = "cpu"
-    lost: list[str] = field(default_factory=list)
-
-    def gave_up(self, plan: Plan, error: GdbError) -> bool:
-        """Whether a GPU that nobody asked for gave a run of a plan up: then this query goes on on the CPU, and the
-        plan does not come back to a GPU."""
-        if self.ran == "cpu" or self.device.lower() != "auto":
-            return False
-        plan.runs.add(self.ran, math.inf)
-        self.device = "cpu"
-        self.lost.append(f"{self.ran} gave up, so the query ran on the CPU: {error}")
-        _log.warning(self.lost[-1])
-        return True
 
 
 @dataclass(slots=True)
@@ -150,8 +79,11 @@ def _counted(plan: Plan, graph: GraphSource, options: Options, given: Given | No
         total = 0
         watch.parts = 1 + len(plan.terms)
         for watch.part, (factor, term) in enumerate(((1, plan), *plan.terms)):
+            elsewhere = _elsewhere(term, graph, options, given, "count", watch)
             prepared = stage(term, graph, given, windows=choice.windows)
-            if choice.device == "cpu":
+            if elsewhere is not None:
+                found = sum(answer.count for answer in elsewhere)
+            elif choice.device == "cpu":
                 import gdb.executor.cpu.launch as cpu
 
                 _profile(term, prepared, options, watch)
@@ -164,6 +96,23 @@ def _counted(plan: Plan, graph: GraphSource, options: Options, given: Given | No
         return total // plan.divisor
 
     return _on_device(plan, graph, options, run)
+
+
+def _elsewhere(
+    plan: Plan,
+    graph: GraphSource,
+    options: Options,
+    given: Given | None,
+    what: str,
+    watch: Watch,
+    wanted: Wanted = NO_COLUMNS,
+) -> Iterator[Answer] | None:
+    """The answers of other processes to a plan; None where it is run here."""
+    if options.on is None or watch.limit is not None:
+        return None
+    from gdb.executor.cluster import asked
+
+    return asked(plan, graph, options, given, what, watch, wanted)
 
 
 def _on_device(
@@ -180,7 +129,8 @@ def _on_device(
         begun = time.perf_counter()
         left = None if deadline is None else max(deadline - (begun - first), 0.0)
         watch, budget = Watch(left, options.cancel, None), Budget(options.memory)
-        watch.guard, options.ran = choice.guard, choice.device
+        watch.guard = choice.guard if options.on is None else None
+        options.ran = choice.device
         _begun(plan, graph, options, budget)
         try:
             made = run(choice, watch, budget)
@@ -193,7 +143,7 @@ def _on_device(
             assert choice.guard is not None
             plan.runs.add("cpu", choice.guard.whole)
             choice = Choice("cuda:0", "the CPU would take longer")
-    plan.runs.add(choice.device, time.perf_counter() - begun)
+    plan.runs.add(options.ran, time.perf_counter() - begun)
     if options.profile is not None:
         options.profile.add(watch)
     return made
@@ -209,6 +159,12 @@ def tallies(
     """
 
     def run(choice: Choice, watch: Watch, budget: Budget) -> I64:
+        elsewhere = _elsewhere(plan, graph, options, given, "tallies", watch)
+        if elsewhere is not None:
+            total = np.zeros(graph.vertex_count, np.int64)
+            for answer in elsewhere:
+                total += 0 if answer.numbers is None else answer.numbers
+            return total
         prepared = stage(plan, graph, given, windows=choice.windows)
         if choice.device == "cpu":
             import gdb.executor.cpu.launch as cpu
@@ -355,11 +311,23 @@ def _deliver(
     choice = choose(plan, options.device, graph, limit=watch.limit, runs=True)
     options.ran = choice.device
     if wanted.once is not None:
-        prepared = stage(_without_twins(plan), graph, given)
-        vids = _distinct(choice, prepared, plan, options, wanted.once, watch, budget)
+        elsewhere = _elsewhere(
+            _without_twins(plan), graph, options, given, "distinct", watch, wanted
+        )
+        if elsewhere is not None:
+            vids = _vids(elsewhere)
+        else:
+            prepared = stage(plan, graph, given)
+            vids = _distinct(choice, prepared, plan, options, wanted.once, watch, budget)
         watch.found = 0  # rows are counted when they are delivered
         columns = np.broadcast_to(vids[:, np.newaxis], (len(vids), plan.vertices))
         deliver(Embeddings(columns, unbound_edges(len(vids), plan.edges)))
+        return
+    elsewhere = _elsewhere(plan, graph, options, given, "rows", watch, wanted)
+    if elsewhere is not None:
+        for answer in elsewhere:
+            for part in answer.rows:
+                deliver(part)
         return
     prepared = stage(plan, graph, given, windows=choice.windows)
     if choice.device == "cpu":
@@ -414,7 +382,18 @@ def count_distinct(
     Raises as `rows`."""
 
     def run(choice: Choice, watch: Watch, budget: Budget) -> int:
-        prepared = stage(_without_twins(plan), graph, given)
+        elsewhere = _elsewhere(
+            _without_twins(plan),
+            graph,
+            options,
+            given,
+            "distinct",
+            watch,
+            Wanted((vertex,), once=vertex),
+        )
+        if elsewhere is not None:
+            return len(_vids(elsewhere))
+        prepared = stage(plan, graph, given)
         if choice.device != "cpu":
             return len(_distinct(choice, prepared, plan, options, vertex, watch, budget))
         import gdb.executor.cpu.launch as cpu
@@ -423,6 +402,12 @@ def count_distinct(
         return cpu.count_distinct(prepared, watch, budget, vertex, options.threads)
 
     return _on_device(plan, graph, options, run)
+
+
+def _vids(answers: Iterator[Answer]) -> U32:
+    """All vids of some answers, each once, ascending."""
+    found = [answer.numbers for answer in answers if answer.numbers is not None]
+    return np.unique(np.concatenate([np.zeros(0, np.int64), *found])).astype(np.uint32)
 
 
 def _distinct(

@@ -140,6 +140,10 @@ class Watch:
         self.progress: Callable[[], float] | None = None
         self.part, self.parts = 0, 1  # which of how many plans is run: `progress` is of that one
         self.left = False
+        # when no further work unit is begun, and the ranges of roots that were not, in a run that others go on with
+        self.until: float | None = None
+        self.most_rows: int | None = None
+        self.rest: list[tuple[int, int]] = []
         self.stopped = Flag()
         self.lock = threading.Lock()
 
@@ -153,6 +157,14 @@ class Watch:
             self.left = True
             self.stopped.set()
         return not self.stopped.is_set()
+
+    def beginning(self) -> bool:
+        """Whether to begin another work unit."""
+        if self.until is not None and time.monotonic() > self.until:
+            return False
+        if self.most_rows is not None and self.found >= self.most_rows:
+            return False
+        return self.going()
 
     def _done(self) -> float:
         """The share of the work that is done."""

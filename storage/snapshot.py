@@ -96,6 +96,8 @@ class Snapshot:
         `before`. pins : what keeps its files on disk; None: what keeps those of `before`."""
         self.manifest = manifest
         self.files = files
+        # the manifest's file, and its bytes up to the record that made this state: nothing changes them any more
+        self.written: tuple[bytearray, int] | None = None
         self.version = manifest.version
         self._more = more
         self._lock = waiting.Lock()

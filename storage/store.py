@@ -145,7 +145,10 @@ class Store:
             return self._opened(file)
         if file.turn != self._looked and self._journal is not None:
             if self._journal.follow(file.content):
-                self._now(self._journal.manifest, self._journal.more)
+                self._now(self._journal.manifest, self._journal.more).written = (
+                    file.content,
+                    self._journal.end,
+                )
             self._looked = file.turn
         assert self._snapshot is not None
         return self._snapshot
@@ -161,7 +164,8 @@ class Store:
                 journal = journals.Journal(self.files, manifest, begin)
                 journal.follow(file.content)
                 manifest, more = journal.manifest, journal.more
-            self._now(manifest, more, pins=pins)
+            end = len(raw) if journal is None else journal.end
+            self._now(manifest, more, pins=pins).written = file.content, end
             self._journal = journal
         self._let_go()
         self._file, self._looked = file, file.turn
@@ -315,6 +319,7 @@ class Store:
             self._journal = (
                 journals.Journal(self.files, manifest, raw, sections) if manifest.journal else None
             )
+            snapshot.written = self._file.content, len(raw)
         return snapshot
 
     @property
@@ -372,6 +377,7 @@ class Store:
             self._file.put(at, made.raw + bytes(made.zeros))
             self._looked = self._file.turn
             snapshot = self._now(journal.manifest, journal.more, delta, seen=seen)
+            snapshot.written = self._file.content, journal.end
         return snapshot
 
     def close(self) -> None:

@@ -213,6 +213,8 @@ def _run(
                 waiting.ended(helper)
         raise
     watch.check()
+    if watch.until is not None:
+        watch.rest = [(unit.start, unit.end) for unit in turns.waiting]
     return run
 
 
@@ -227,7 +229,7 @@ def _work(run: _Run, call_helpers: Callable[[], None] | None = None) -> None:
     worker = _idle(run)
     once: list[U32] = []
     try:
-        while (unit := run.turns.take(run.watch.going)) is not None:
+        while (unit := run.turns.take(run.watch.beginning)) is not None:
             worker.stand_at(unit)
             if _turn(run, worker, unit, once, call_helpers):
                 run.turns.end()

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from gdb.answer.device_columns import DeviceColumns
     from gdb.answer.result import Result
     from gdb.dbapi import Cursor
+    from gdb.executor.cluster import Cluster
     from gdb.language.procedures import Procedure
     from gdb.query_graph import MatchMode
     from gdb.run.progress import Progress
@@ -84,6 +85,7 @@ class Queries(Closing):
         timeout: float | None = None,
         match: str | None = None,
         threads: int = 0,
+        on: object = None,
     ) -> Result:
         """Run one query. What was understood and planned of its text is kept, for when it comes again with the same
         or with other parameters.
@@ -98,13 +100,16 @@ class Queries(Closing):
         timeout : seconds; None for none.
         match : mode of a MATCH that names none, instead of the database's.
         threads : 0 for one on each core.
+        on : other processes that share the work of a query that takes a second and more (docs/CLUSTER.md): a
+            `concurrent.futures.Executor`, as a process pool, a `dask.distributed.Client`, or a `gdb.Cluster`. They read
+            the store's folder under the same path.
 
         Raises
         ------
         SyntaxProblem, NameProblem, TypeProblem, NotSupported, LimitExceeded : the query cannot be understood.
         Cancelled : Ctrl-C, `interrupt` or `close`; what ran has stopped, and nothing was committed, unless its
             `committed` is True: then Ctrl-C came when the commit had begun, which has been made.
-        QueryTimeout, OutOfBudget, DeviceError, RunError : it cannot be finished; nothing was committed.
+        QueryTimeout, OutOfBudget, DeviceError, ClusterError, RunError : it cannot be finished; nothing was committed.
         ClosedError : the database is closed.
 
         Warns
@@ -112,7 +117,7 @@ class Queries(Closing):
         QueryWarning : something is probably a mistake, as a label that no node has; `warnings` of the Result has it
             too.
         """
-        request = self._request(text, parameters, device, memory, timeout, match, threads)
+        request = self._request(text, parameters, device, memory, timeout, match, threads, on)
         try:
             result = self._answered(request)
         except KeyboardInterrupt:  # it came when the answer was ready
@@ -140,6 +145,7 @@ class Queries(Closing):
         timeout: float | None = None,
         match: str | None = None,
         threads: int = 0,
+        on: object = None,
     ) -> Stream:
         """Run one query and hand its rows out as they are found, for answers larger than memory: while nobody reads,
         the query waits. It sees the graph as it is now, however long it is read.
@@ -165,7 +171,7 @@ class Queries(Closing):
         """
         from gdb.run.stream import Pipe, Stream, streamed
 
-        request = self._request(text, parameters, device, memory, timeout, match, threads)
+        request = self._request(text, parameters, device, memory, timeout, match, threads, on)
         snapshot = self._work.do(self._snapshot)
         run = partial(streamed, request, snapshot, self._statements, self._change)
         at_once = not parameters and self._statements.texts.has_shape(text)
@@ -240,11 +246,12 @@ class Queries(Closing):
         timeout: float | None = None,
         match: str | None = None,
         threads: int = 0,
+        on: object = None,
     ) -> str:
         """The plan of a query, for a person to read; arguments and errors as `execute`."""
         from gdb.run.pipeline import explained
 
-        request = self._request(text, parameters, device, memory, timeout, match, threads)
+        request = self._request(text, parameters, device, memory, timeout, match, threads, on)
         return self._work.do(lambda: explained(request, self._snapshot()), request.cancel)
 
     @boundary
@@ -288,6 +295,7 @@ class Queries(Closing):
         timeout: float | None,
         match: str | None,
         threads: int,
+        on: object = None,
     ) -> Request:
         options.query_text(text, device)
         from gdb.run.request import Request
@@ -305,6 +313,7 @@ class Queries(Closing):
             procedures=self._procedures,
             load=self._loads(),
             limits=self._limits,
+            on=None if on is None else _cluster(on),
         )
 
     def _loads(self) -> Load:
@@ -457,6 +466,12 @@ class Queries(Closing):
                 return self._work.do(kept, cancel, run_beside)
         except KeyboardInterrupt:  # it came when all was written
             raise outcome.cancelled() from None
+
+
+def _cluster(on: object) -> Cluster:
+    from gdb.executor.cluster import cluster_of
+
+    return cluster_of(on)
 
 
 def _never_changes() -> ReadOnlyError:

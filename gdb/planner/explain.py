@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -39,6 +40,9 @@ from gdb.executor.prepare import both_ways, loop_nest
 from gdb.executor.run import Options
 from gdb.executor.source import GraphSource
 from gdb.storage.adjacency import I64
+
+if TYPE_CHECKING:
+    from gdb.executor.cluster import Cluster
 
 UNLIMITED = 1 << 60
 
@@ -82,7 +86,19 @@ def explain(plan: Plan, graph: GraphSource, options: Options, bound: Bound | Non
     if notes.too_many:
         lines.append("more embeddings than a count holds (2^63 - 1): it will be refused")
     lines.append(f"device: {choice.device} ({choice.why})")
+    if options.on is not None:
+        lines.append(_elsewhere(plan, graph, options.on))
     return "\n".join(lines)
+
+
+def _elsewhere(plan: Plan, graph: GraphSource, on: Cluster) -> str:
+    """Whether other processes share the work."""
+    from gdb.executor import cluster
+
+    seconds = cluster.shares(plan, graph, on, None)
+    if seconds is None:
+        return f"cluster: not asked, expected to take less than {on.least:g} s"
+    return f"cluster: {on.workers} workers, about {seconds:.3g} s of work for one"
 
 
 def _times(factor: int) -> str:

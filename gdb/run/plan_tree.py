@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, TypeAlias
 
-from gdb.executor import run as executor
 from gdb.executor.choose_device import shown
+from gdb.executor.options import MOST_PLANS
 from gdb.language.clauses import Match
 from gdb.language.hidden import is_hidden
 from gdb.logical.cardinality import cardinality
@@ -198,7 +198,7 @@ class _Tree:
     def _runs(self, runs: Sequence[PlanRun]) -> Iterator[str]:
         """Under a title for each pattern the plan of its first run."""
         for names, several in _by_names(runs).items():
-            many = f"{len(several)} runs{' or more' * (len(runs) >= executor.MOST_PLANS)}"
+            many = f"{len(several)} runs{' or more' * (len(runs) >= MOST_PLANS)}"
             more = f" in {many}, the first" if len(several) > 1 else ""
             yield f"match {', '.join(names)}{more}:"
             yield from self._ran(several[:1])
