@@ -43,8 +43,11 @@ Range: TypeAlias = tuple[int, int]
 Key = TypeVar("Key")
 T = TypeVar("T")
 
-SECOND = 1.0  # of expected work that a task has at least
-TASKS = 16  # for each worker, where there is so much work
+LEAST = 1.0  # seconds that a query is expected to take on one thread from which on it is sent
+SMALLEST = (
+    0.25  # seconds of expected work that a task has at least; to send one takes some milliseconds
+)
+TASKS = 32  # for each worker, where there is so much work
 LATE = 3.0  # times as long as expected, after which a task gives back what it has not begun
 GIVES_BACK = 5.0  # seconds before which none does
 MOST_ROWS = 1 << 22  # that a task finds before it gives back the rest
@@ -65,7 +68,7 @@ class Cluster:
     workers: int
     threads: int = 1
     device: str = "cpu"
-    least: float = SECOND
+    least: float = LEAST
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,7 +200,7 @@ def ask(
     alone = pickle.dumps(replace(plan, stages={}, runs=Runs()))
     ranges = cut(
         prepared.weights,
-        min(TASKS * cluster.workers, int(seconds / max(SECOND, 1e-9)) or 1, 1 << 14),
+        min(TASKS * cluster.workers, int(seconds / SMALLEST)),
         cluster,
     )
     total = max(float(prepared.work), 1.0)
