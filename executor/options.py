@@ -82,7 +82,7 @@ class Options:
     profile: Profile | None = None
     on: Cluster | None = None
     ran: str = "cpu"
-    lost: list[str] = field(default_factory=list)
+    lost: tuple[str, ...] = ()
 
     def gave_up(self, plan: Plan, error: GdbError) -> bool:
         """Whether a GPU that nobody asked for gave a run of a plan up: then this query goes on on the CPU, and the
@@ -91,6 +91,7 @@ class Options:
             return False
         plan.runs.add(self.ran, math.inf)
         self.device = "cpu"
-        self.lost.append(f"{self.ran} gave up, so the query ran on the CPU: {error}")
-        _log.warning(self.lost[-1])
+        told = f"{self.ran} gave up, so the query ran on the CPU: {error}"
+        self.lost = (*self.lost, told)
+        _log.warning(told)
         return True

@@ -131,6 +131,8 @@ def _on_device(
         watch, budget = Watch(left, options.cancel, None), Budget(options.memory)
         watch.guard = choice.guard if options.on is None else None
         options.ran = choice.device
+        if options.profile is None and choice.device != "cpu":
+            options.profile = Profile()
         _begun(plan, graph, options, budget)
         try:
             made = run(choice, watch, budget)
@@ -310,6 +312,8 @@ def _deliver(
     """Hand over what a device finds, a part at a time."""
     choice = choose(plan, options.device, graph, limit=watch.limit, runs=True)
     options.ran = choice.device
+    if options.profile is None and choice.device != "cpu":
+        options.profile = Profile()
     if wanted.once is not None:
         elsewhere = _elsewhere(
             _without_twins(plan), graph, options, given, "distinct", watch, wanted

@@ -384,8 +384,6 @@ def ran(
     plan, tail, given = statement.plan, statement.tail, statement.given
     if request.device.lower() not in ("auto", "cpu"):
         choose(plan, request.device)  # refuses what is not there, also where nothing runs
-    if profile is None and request.device != "cpu":
-        profile = executor.Profile()
     options = request.options(clock.left(), profile)
 
     numbers: I64 | None = None
@@ -434,10 +432,9 @@ def ran(
         evaluator="duckdb",
         bytes_read=clock.usage.bytes_read,
     )
-    if profile is not None and options.ran != "cpu":
-        summary = replace(
-            summary, kernel_seconds=profile.kernel_seconds, moved_bytes=profile.moved_bytes
-        )
+    ran = options.profile
+    if ran is not None and options.ran != "cpu":
+        summary = replace(summary, kernel_seconds=ran.kernel_seconds, moved_bytes=ran.moved_bytes)
     warnings = (*_warnings(statement.bound, plan), *options.lost)
     return Result(ColumnAnswer(answer, snapshot), warnings=warnings, summary=summary)
 
