@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from gdb.api.boundary import boundary
 from gdb.api.queries import PathLike, Queries
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from gdb.storage.commit import Compactor
     from gdb.storage.importer import AnySource, Edges, LoadReport, Nodes
     from gdb.storage.importer.meter import LoadProgress
+    from gdb.storage.load_options import Format, MissingEnds, OnDuplicate, OnError, Repeated
     from gdb.storage.snapshot import Snapshot, StoreStats
     from gdb.storage.transaction import Changes
 
@@ -144,7 +145,7 @@ class Database(Queries):
         *,
         nodes: Nodes | None = None,
         edges: Edges | None = None,
-        format: Literal["auto", "snap", "csv", "parquet", "graph", "mtx"] = "auto",
+        format: Format = "auto",
         type: str | None = None,
         label: str | None = None,
         directed: bool = True,
@@ -153,11 +154,11 @@ class Database(Queries):
         header: bool | None = None,
         id_space: str | None = None,
         ends: tuple[str, str] | None = None,
-        missing_ends: Literal["create", "refuse"] | None = None,
-        multi_edges: Literal["keep", "drop"] = "keep",
-        self_loops: Literal["keep", "drop"] = "keep",
-        on_duplicate: Literal["error", "skip", "update"] = "error",
-        on_error: Literal["raise", "skip"] = "raise",
+        missing_ends: MissingEnds | None = None,
+        multi_edges: Repeated = "keep",
+        self_loops: Repeated = "keep",
+        on_duplicate: OnDuplicate = "error",
+        on_error: OnError = "raise",
         max_errors: int = 1000,
         rejects_file: PathLike | None = None,
         max_unpacked: int | str = "16MiB",
@@ -200,7 +201,7 @@ class Database(Queries):
             are read and of all; from other threads than the caller's. What it raises ends the import, and nothing is
             stored.
 
-        The others are told in `gdb.storage.importer.load`.
+        The others are told in `gdb.storage.load_options.LoadOptions`.
 
         Raises
         ------
@@ -211,15 +212,34 @@ class Database(Queries):
         if self._read_only:
             raise ReadOnlyError(
                 f"the store {self._store.path} was opened read-only.",
-                "Open it without read_only=True (gdbsh: without --read-only).",
+                "Open it without read_only=True.",
             )
-        options.load_choices(format, missing_ends, multi_edges, self_loops, on_duplicate, on_error)
-        most = options.byte_count("max_unpacked", max_unpacked)
-        budget = options.import_memory(memory)
-        packed = options.choice_or_none("packed", packed)
         from gdb.run.progress import Told
         from gdb.storage.importer import load
+        from gdb.storage.load_options import LoadOptions
 
+        said = LoadOptions(
+            format=format,
+            type=type,
+            label=label,
+            directed=directed,
+            columns=columns,
+            delimiter=delimiter,
+            header=header,
+            id_space=id_space,
+            ends=ends,
+            missing_ends=missing_ends,
+            multi_edges=multi_edges,
+            self_loops=self_loops,
+            on_duplicate=on_duplicate,
+            on_error=on_error,
+            max_errors=max_errors,
+            rejects_file=None if rejects_file is None else Path(rejects_file),
+            max_unpacked=options.byte_count("max_unpacked", max_unpacked),
+            memory=options.import_memory(memory),
+            packed=packed,
+        )
+        options.check_load(said)
         self._refuse_inside()
         stop = Cancel() if cancel is None else cancel
         self._statements.clear()  # or they would hold the snapshot, and so its files
@@ -232,25 +252,7 @@ class Database(Queries):
                 source,
                 nodes=nodes,
                 edges=edges,
-                format=format,
-                type=type,
-                label=label,
-                directed=directed,
-                columns=columns,
-                delimiter=delimiter,
-                header=header,
-                id_space=id_space,
-                ends=ends,
-                missing_ends=missing_ends,
-                multi_edges=multi_edges,
-                self_loops=self_loops,
-                on_duplicate=on_duplicate,
-                on_error=on_error,
-                max_errors=max_errors,
-                rejects_file=None if rejects_file is None else Path(rejects_file),
-                max_unpacked=most,
-                memory=budget,
-                packed=packed,
+                options=said,
                 import_root=self._import_root,
                 progress=told if bar is None else partial(_step_of, bar),
                 cancel=stop,
@@ -305,7 +307,7 @@ class Database(Queries):
         if self._read_only:
             raise ReadOnlyError(
                 f"the store {self._store.path} was opened read-only, and this query writes.",
-                "Open it without read_only=True (gdbsh: without --read-only).",
+                "Open it without read_only=True.",
             )
         self._refuse_inside()
         self._statements.clear()  # or they would hold the snapshot, and so its files
