@@ -283,25 +283,9 @@ def _load(words: Sequence[str]) -> int:
     loading.add_options(parser)
     _add_import_root(parser)
     given = loading.parse(parser, words)
-    store = Path(given.options.store)
-    existed, made = store.exists(), _is_free(store)
-    with gdb.connect(store, import_root=given.options.import_root) as db:
-        try:
-            print(reworded(str(loading.load(db, given))))
-            return 0
-        except (GdbError, OSError, KeyboardInterrupt) as error:
-            made = made and not db.execute("MATCH (n) RETURN count(*)").scalar()
-            failed = error
-    if made:
-        _unmake(store, keep=existed)
-    raise failed
-
-
-def _unmake(store: Path, *, keep: bool) -> None:
-    """Remove a store that was made for a load that failed; keep : its folder, which was there before."""
-    shutil.rmtree(store)
-    if keep:
-        store.mkdir()
+    with gdb.connect(given.options.store, import_root=given.options.import_root) as db:
+        print(reworded(str(loading.load(db, given))))
+    return 0
 
 
 def _check(words: Sequence[str]) -> int:

@@ -208,11 +208,12 @@ class PosixFiles:
         self._path = path
         self._prefix = f"{self._path}{os.sep}"
         self._poisoned = False
+        self.made: list[Path] = []  # folders that were made for it, the innermost first
         with translated(str(path)):
             if create and (new or not path.exists()):
-                made = [p for p in (path, *path.parents) if not p.exists()]
+                self.made = [p for p in (path, *path.parents) if not p.exists()]
                 path.mkdir(parents=True, exist_ok=not new)
-                for folder in made:
+                for folder in self.made:
                     with suppress(PermissionError):  # a folder that may be entered, not listed
                         fsync_path(folder.parent)  # protects the new folder's own name
             if not path.is_dir():
@@ -354,6 +355,10 @@ class PosixFiles:
             try:
                 # flock, not lockf: a lockf lock drops when any descriptor of the file closes.
                 fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                if not os.fstat(
+                    fd
+                ).st_nlink:  # the store was removed meanwhile (`unmade`): it locks nothing
+                    raise gone(self._path) or BlockingIOError
                 own = str(os.getpid()).encode().ljust(_PID_BYTES)
                 # what is written, the next sync waits for; and a file with other names may be anything's:
                 # that of a copy made by hard links (`cp -al`), which shares this lock, or no lock at all

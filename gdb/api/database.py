@@ -106,6 +106,7 @@ class Database(Queries):
         store = Store.open(self._path, create=create and not read_only, read_only=read_only)
         self._store, self._read_only = store, read_only
         self._compactor: Compactor | None = None  # made by the first commit
+        self._load_failed = False
         super().__init__(mode, root, Work(), limits=own)
 
     @property
@@ -126,9 +127,16 @@ class Database(Queries):
         return f"<gdb.Database {where}{', read-only' * self._read_only}{', closed' * self.closed}>"
 
     def close(self) -> None:
-        """Cancel what runs, as `interrupt` does, wait for it, and close the store; closing twice is fine."""
+        """Cancel what runs, as `interrupt` does, wait for it, and close the store; closing twice is fine.
+
+        A store that this database made, in which nothing was stored and an import failed, is removed.
+        """
         self._work.close()
         self._statements.clear()
+        if self._load_failed and not self._store.closed:
+            from gdb.storage.unmade import unmake
+
+            unmake(self._store)
         self._store.close()
 
     def interrupt(self) -> None:
@@ -209,6 +217,7 @@ class Database(Queries):
         ImportFailed : an input is wrong; tells file, line and reason. Nothing of it was stored.
         Cancelled : Ctrl-C, `interrupt` or `close`; nothing was stored, unless its `committed` is True.
         """
+        self._load_failed = True  # until it has not
         if self._read_only:
             raise ReadOnlyError(
                 f"the store {self._store.path} was opened read-only.",
@@ -260,7 +269,9 @@ class Database(Queries):
 
         outcome = Outcome("import", "what it read is stored")
         with _raised_by(told):
-            return self._long(work, outcome, stop, quiet=told is not None)
+            report = self._long(work, outcome, stop, quiet=told is not None)
+        self._load_failed = False
+        return report
 
     def _loads(self) -> Load:
         return self.load
