@@ -365,7 +365,7 @@ class PosixFiles:
                 if os.pread(fd, _PID_BYTES, 0) != own and os.fstat(fd).st_nlink == 1:
                     os.pwrite(fd, own, 0)
             except BlockingIOError:
-                holder = _holder(os.pread(fd, _PID_BYTES, 0))
+                holder = pins.holder(os.pread(fd, _PID_BYTES, 0))
                 os.close(fd)
                 if again:
                     return False
@@ -436,12 +436,6 @@ class PosixFiles:
                 f"The store {self.where} takes no more writes since the disk failed an fsync.",
                 "Check the disk, then open the store again.",
             )
-
-
-def _holder(content: bytes) -> str:
-    """Who holds a lock, by what it holds."""
-    text = content.decode("ascii", "replace").strip()
-    return f"Process {text}" if text.isdigit() else "Another process"
 
 
 class _PosixOpen:
