@@ -14,7 +14,9 @@ from typing import Literal, TypeAlias, get_args, get_origin, get_type_hints
 
 from gdb.records import dataclass
 
-Format: TypeAlias = Literal["auto", "snap", "csv", "parquet", "graph", "mtx"]
+Format: TypeAlias = Literal[
+    "auto", "snap", "csv", "parquet", "graph", "mtx", "graphml", "gexf", "gml", "json"
+]
 MissingEnds: TypeAlias = Literal["create", "refuse"]
 Repeated: TypeAlias = Literal["keep", "drop"]
 OnDuplicate: TypeAlias = Literal["error", "skip", "update"]

@@ -16,7 +16,8 @@ from gdb.storage.importer import compressed, parquet
 from gdb.storage.importer.assemble import Assembly
 from gdb.storage.importer.csv_graph import Naming
 from gdb.storage.importer.detect import is_parquet, open_input
-from gdb.storage.importer.inputs import AnySource, Edges, Gathering, Nodes
+from gdb.storage.importer.documents import DOCUMENTS
+from gdb.storage.importer.inputs import AnySource, Edges, Gathering, Input, Nodes
 from gdb.storage.importer.meter import LoadProgress, Meter, Progress
 from gdb.storage.importer.read import read
 from gdb.storage.importer.report import (
@@ -113,8 +114,11 @@ def load(
         _keep(store.snapshot(), assembly)
         with written_rejects(report, options.rejects_file):
             # nodes before edges, so that edges find their ends in whatever order the files were named
-            for each in sorted(inputs, key=lambda x: x.kind != "nodes"):
-                read(each, assembly, report, meter, engine)
+            later = [
+                read(each, assembly, report, meter, engine) for each in sorted(inputs, key=_turn)
+            ]
+            for rest in filter(None, later):
+                rest()
         engine.close()  # and its memory is for what follows
         assembly.settle()
         assembly.spaces.clear()  # nobody looks up an id any more
@@ -140,6 +144,11 @@ def _keep(snapshot: Snapshot, assembly: Assembly) -> None:
     """What the store holds, into the assembly. Nobody holds the snapshot afterwards: its files may go."""
     vertices, rows = read_vertices(snapshot)
     assembly.keep(vertices, read_edges(snapshot, rows, PIECE), repeats_of(snapshot))
+
+
+def _turn(each: Input) -> int:
+    """Tables of nodes come first, then what may hold nodes beside all else."""
+    return 0 if each.kind == "nodes" else 1 if each.kind in DOCUMENTS else 2
 
 
 def _totals(report: LoadReport, assembly: Assembly, options: LoadOptions) -> None:

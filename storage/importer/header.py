@@ -29,8 +29,8 @@ _KINDS: dict[str, Kind] = {
 }
 _LABELLED = re.compile(r"[^\W\d]\w*\.id", re.IGNORECASE)
 ROLES = ("ID", "LABEL", "START_ID", "END_ID", "TYPE")
-_STARTS = ("source", "src", "from", "start", "start_id", "source_id", "from_id")
-_ENDS = ("target", "dst", "to", "end", "dest", "destination", "end_id", "target_id", "to_id")
+STARTS = ("source", "src", "from", "start", "start_id", "source_id", "from_id")
+ENDS = ("target", "dst", "to", "end", "dest", "destination", "end_id", "target_id", "to_id")
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,8 +111,8 @@ def assume_roles(fields: list[Field], *, edges: bool) -> list[Field]:
         if roles & {"START_ID", "END_ID"}:
             return fields
         names = [f.name.lower() for f in fields]
-        start = next((i for i, n in enumerate(names) if n in _STARTS), None)
-        end = next((i for i, n in enumerate(names) if n in _ENDS), None)
+        start = next((i for i, n in enumerate(names) if n in STARTS), None)
+        end = next((i for i, n in enumerate(names) if n in ENDS), None)
         if start is None and end is None:
             start, end = ends_by_label(fields) or (None, None)
         known = start is not None and end is not None

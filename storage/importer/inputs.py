@@ -13,7 +13,8 @@ from gdb.storage import contents
 from gdb.storage.arrow_arrays import ArrowStream, is_stream
 from gdb.storage.importer import csv_graph, exported
 from gdb.storage.importer.csv_graph import Naming
-from gdb.storage.importer.detect import detect, head, is_parquet
+from gdb.storage.importer.detect import detect, document_of, head, is_parquet
+from gdb.storage.importer.documents import DOCUMENTS
 from gdb.storage.importer.frames import Frame, frame_layout
 from gdb.storage.importer.header import names_of
 from gdb.storage.importer.layout import Layout
@@ -39,13 +40,15 @@ Edges = (
 class Input(NamedTuple):
     """What is read as one table or graph: "nodes", "edges" or a format, the file, and what is said of it.
 
-    held : what is in memory instead; then `path` is but a name for it.
+    held : what is in memory instead; then `path` is but a name for it. side : of records of JSON, "nodes" or "edges"
+    where the caller says which they are.
     """
 
     kind: str
     path: Path
     naming: Naming
     held: Frame | NetworkxGraph | None = None
+    side: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +116,26 @@ class Gathering:
             return Input(kind, Path(name), naming, Frame(given, name))
         path = self._inside(_path(given))
         self.check(path)
+        document = self._document(path, naming)
+        if document == "json":
+            return Input("json", path, naming, side=kind)
+        if document:
+            raise ImportFailed(
+                f"is a whole graph ({DOCUMENTS[document].name}), no table of {kind}",
+                "Name it without nodes= or edges=.",
+                file=str(path),
+            )
         return Input(kind, path, naming)
+
+    def _document(self, path: Path, naming: Naming) -> str:
+        """The format of a file that is a document; "" where it is none, or is said to be a table."""
+        if naming.layout is not None or naming.columns is not None or naming.header is not None:
+            return ""
+        if self.format in DOCUMENTS:
+            return self.format
+        if self.format != "auto" or is_parquet(path):
+            return ""
+        return document_of(head(path)) or ""
 
     def _nodes(self, nodes: Nodes | None, edges: list[Input]) -> list[Input]:
         """Tables of nodes; a label that the edges name as an end is the id space of its nodes."""
@@ -170,7 +192,8 @@ class Gathering:
             told = self._inside(path / contents.NAME)
             return [self._table(*each) for each in exported.inputs(told, self.naming)]
         self.check(path)
-        kind = _format(path) if self.format == "auto" else self.format
+        document = self._document(path, self.naming)
+        kind = document or (_format(path) if self.format == "auto" else self.format)
         if self.format == "parquet" and not is_parquet(path):
             raise ImportFailed("is no Parquet file", "Leave format= out.", file=str(path))
         if kind in ("csv", "parquet"):

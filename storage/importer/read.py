@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
@@ -13,6 +14,8 @@ from gdb.storage.importer import compressed, csv_graph, matrix_market, snap
 from gdb.storage.importer.assemble import Assembly, NewEdges
 from gdb.storage.importer.csv_graph import DEFAULT_TYPE, Naming, Sheet
 from gdb.storage.importer.detect import is_parquet
+from gdb.storage.importer.documents import DOCUMENTS
+from gdb.storage.importer.documents.collect import Collecting
 from gdb.storage.importer.frames import Frame
 from gdb.storage.importer.graph_format import read_graph
 from gdb.storage.importer.header import names_of
@@ -23,6 +26,8 @@ from gdb.storage.importer.properties import Source
 from gdb.storage.importer.report import FileReport, LoadReport
 from gdb.storage.model import VertexTable
 
+Later = Callable[[], None]
+
 
 def read(
     each: Input,
@@ -30,14 +35,16 @@ def read(
     report: LoadReport,
     meter: Meter,
     engine: Engine,
-) -> None:
-    """One input into the assembly.
+) -> Later | None:
+    """One input into the assembly; what is left to do once all nodes of the import are there, or None.
 
     Raises
     ------
     ImportFailed : it holds what cannot be stored.
     """
-    kind, path, naming, held = each
+    kind, path, naming, held, _ = each
+    if kind in DOCUMENTS:
+        return _document(each, assembly, report, meter)
     formats = {
         "nodes": "CSV nodes",
         "edges": "CSV relationships",
@@ -57,7 +64,7 @@ def read(
     meter.check()
     if is_graph(held):
         _add_networkx(held, naming, assembly, file, meter)
-        return
+        return None
     sheet = Sheet(
         path,
         naming,
@@ -86,6 +93,20 @@ def read(
     if not file.rows and not file.rejected and kind in ("snap", "graph"):
         raise ImportFailed("holds no data", "Remove it from the import.", file=str(path))
     meter.done(path)
+    return None
+
+
+def _document(each: Input, assembly: Assembly, report: LoadReport, meter: Meter) -> Later:
+    """The nodes of a document now, its relationships later."""
+    document = DOCUMENTS[each.kind]
+    file = FileReport(str(each.path), " ".join(filter(None, (document.name, each.side))))
+    report.files.append(file)
+    meter.check()
+    collecting = Collecting(
+        document, each.path, each.naming, each.side, assembly, report, file, meter
+    )
+    collecting.nodes()
+    return collecting.edges
 
 
 def _add_snap(
