@@ -71,7 +71,7 @@ def parse_header(
         else:
             kind = _kind(field.lower())
             if kind is None:
-                warnings.append(f"column {found['name']!r}: type {field} is stored as string")
+                warnings.append(as_text(found["name"], field))
             fields.append(Field(found["name"], "", None, kind or "string"))
     zone = _foreign_zone(names)
     ends = ends_by_label(fields) or ()
@@ -83,6 +83,11 @@ def parse_header(
     if double:
         raise named_twice(double, wrong)
     return fields, warnings
+
+
+def as_text(column: str, type: str) -> str:
+    """The warning of a column whose values are stored as texts."""
+    return f"column {column!r}: type {type} is stored as string"
 
 
 def named_twice(name: str, wrong: Callable[[str, str], ImportFailed]) -> ImportFailed:

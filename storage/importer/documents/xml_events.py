@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 _PIECE = 1 << 16  # bytes that expat is given at a time
 _DEEPEST = 64
+_NAMES = 1000  # of tags that are kept
 _ENTITIES = "Such files can hurt whoever reads them: write the characters themselves in it."
 _MEND = "Mend the file, or write it anew with the program that it is from."
 
@@ -61,24 +62,36 @@ class _Events:
     space: str | None = None  # namespace of the document's own element
     texts: list[list[str]] = field(default_factory=list)  # of the elements that are open
     length: int = 0  # characters of these
+    names: dict[str, tuple[str, bool]] = field(default_factory=dict)
 
     def start(self, name: str, attributes: Mapping[str, str]) -> None:
-        space, _, own = name.rpartition(" ")
-        if self.space is None:
-            self.space = space
+        own, foreign = self._named(name)
         depth = len(self.texts)
         line = self.parser.CurrentLineNumber
         if depth >= _DEEPEST:
             self.read.fail(line, f"elements lie more than {_DEEPEST} deep", _MEND, own)
         self.texts.append([])
-        plain = {key.rpartition(" ")[2]: value for key, value in attributes.items()}
-        self.found.append(Start(own, plain, line, depth, space != self.space))
+        if " " in "".join(attributes):  # of a namespace
+            attributes = {key.rpartition(" ")[2]: value for key, value in attributes.items()}
+        self.found.append(Start(own, attributes, line, depth, foreign))
 
     def end(self, name: str) -> None:
-        space, _, own = name.rpartition(" ")
+        own, foreign = self._named(name)
         text = "".join(self.texts.pop())
         self.length -= len(text)
-        self.found.append(End(own, text, len(self.texts), space != self.space))
+        self.found.append(End(own, text, len(self.texts), foreign))
+
+    def _named(self, name: str) -> tuple[str, bool]:
+        """A name without its namespace, and whether that is not the document's."""
+        known = self.names.get(name)
+        if known is None:
+            space, _, own = name.rpartition(" ")
+            if self.space is None:
+                self.space = space
+            known = own, space != self.space
+            if len(self.names) < _NAMES:
+                self.names[name] = known
+        return known
 
     def characters(self, text: str) -> None:
         self.texts[-1].append(text)
