@@ -63,7 +63,10 @@ def option_names() -> tuple[str, ...]:
 def add_options(parser: argparse.ArgumentParser) -> None:
     """Add the files and options of an import to a parser."""
     parser.add_argument(
-        "files", metavar="FILE", nargs="*", help="edge lists, tables, .graph files or exports"
+        "files",
+        metavar="FILE",
+        nargs="*",
+        help="edge lists, tables, graphs (GraphML, GEXF, GML, JSON, .graph, .mtx) or exports",
     )
     for name, kind in (("--nodes", "LABEL"), ("--edges", "TYPE[:START:END]")):
         parser.add_argument(

@@ -181,13 +181,15 @@ class Database(Queries):
 
         Parameters
         ----------
-        source : edge lists, tables or graphs, their format found from their content unless `format` names it; folders
-            that `export` wrote, which say all of the rest themselves; graphs of networkx; or tables as below.
-        nodes, edges : CSV or Parquet files with neo4j-admin headers, or tables in memory that have
-            `__arrow_c_stream__` (of pyarrow, polars, pandas, DuckDB); or a mapping of label (type) to these. The key
-            "KNOWS:Person:Person" of relationships names the labels of both ends as well, so that files between
-            different labels, whose ids overlap, are loaded in one call. A table
-            may lie in several files, "header.csv,part1.csv,part2.csv", and names may be patterns: see docs/IMPORT.md.
+        source : edge lists, tables or graphs (GraphML, GEXF, GML, JSON, .graph, Matrix Market), their format found from
+            their content unless `format` names it; folders that `export` or Kuzu's EXPORT DATABASE wrote, which say all
+            of the rest themselves; graphs of networkx; or tables as below.
+        nodes, edges : CSV, Parquet or JSON files with neo4j-admin headers or plain names, or tables in memory: whatever
+            has `__arrow_c_stream__` (of pyarrow, polars, pandas, DuckDB), lazy frames of polars, lists of
+            dicts; or a mapping of label (type) to these. The key "KNOWS:Person:Person" of relationships names the
+            labels of both ends as well, so that files between different labels, whose ids overlap, are loaded in one
+            call. A table may lie in several files, "header.csv,part1.csv,part2.csv", and names may be patterns: see
+            docs/IMPORT.md.
         type, label : relationship type and node label where the files name none.
         directed : False stores each relationship once, for both directions.
         missing_ends : "create" or "refuse" a node that a relationship names and no file holds. It is made with label

@@ -66,7 +66,7 @@ def load(
     Parameters
     ----------
     source : files whose format is found from their content unless `format` names it, and folders
-        that `Database.export` wrote: those say themselves all that the options below leave open. Also
+        that `Database.export` or Kuzu wrote: those say themselves all that the options below leave open. Also
         graphs of networkx (`labels` or `label` of a node are its labels, `type` of an edge, or a text that is its key
         in a multigraph, its type, other attributes properties), and tables as below.
     nodes, edges : CSV or Parquet files, or tables in memory: whatever has `__arrow_c_stream__` (pyarrow,

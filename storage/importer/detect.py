@@ -25,7 +25,7 @@ _OTHERS = (
     (
         rf"//|/\*|({_CLAUSES}) +[^,|\t;]*[(\[{{$]",
         "statements of Cypher",
-        "Run them: `gdbsh STORE < FILE`, or Database.execute.",
+        "Run them: `gdbsh STORE -f FILE`, or Database.execute.",
     ),
 )
 # atomic: a file of many comments shall not be matched in all ways that there are

@@ -21,7 +21,14 @@ from gdb.storage.importer.layout import Layout
 from gdb.storage.importer.networkx_graph import NetworkxGraph, is_graph
 from gdb.storage.importer.parquet import parquet_kinds
 from gdb.storage.importer.parted import Group, expanded, grouped, parts_of
-from gdb.storage.importer.records import LazyRows, Records, is_records, tabled
+from gdb.storage.importer.records import (
+    LazyRows,
+    LazyTable,
+    Records,
+    RecordTable,
+    is_records,
+    tabled,
+)
 from gdb.storage.rooted import rooted
 
 AnyPath = str | PathLike[str]
@@ -311,6 +318,10 @@ def _path(value: object) -> Path:
 
 def _kind_of(value: object) -> str:
     """What a thing in memory is called: polars.DataFrame, networkx.DiGraph, ..."""
+    if isinstance(value, LazyTable):
+        return "polars.LazyFrame"
+    if isinstance(value, RecordTable):
+        return "list of dicts"
     return f"{type(value).__module__.split('.')[0]}.{type(value).__name__}"
 
 
