@@ -4,8 +4,8 @@
 
 LDBC's files of nodes and of relationships between labels (lsqb-example and lsqb-sf0.003, where ../shared/data has
 them), a folder as Kuzu's `EXPORT DATABASE` writes it, one graph of people who know each other as GraphML, GEXF, GML and
-lines of JSON as neo4j's `apoc.export.json` writes them, and a script of Cypher (a store is made for it before). Every
-row is a process of its own, with the import of Python and of the library: its processor seconds, seconds by the clock,
+lines of JSON as neo4j's `apoc.export.json` writes them, and scripts of Cypher written in three ways (`script.py`).
+Every row is a process of its own, with the import of Python and of the library: its processor seconds, seconds by the clock,
 and the most memory that it had. The exit code is 1 if a store does not hold what its files do.
 """
 
@@ -36,14 +36,13 @@ Edge = tuple[int, int, float]
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """What one command loads. words : of the command behind `gdbsh`, the store left out. held : the numbers of nodes
+    """What one command loads. words : of the command behind `gdbsh load STORE`. held : the numbers of nodes
     and relationships that the store has then."""
 
     name: str
     files: tuple[Path, ...]
     words: tuple[str, ...]
     held: tuple[int, int]
-    is_script: bool = False
 
 
 # ---- files ---------------------------------------------------------------------------------------------
@@ -167,11 +166,12 @@ def cases(folder: Path, nodes: int, edges: int, megabytes: float) -> Iterator[Ca
         path = folder / name
         _write(path, write(nodes, edges))
         yield Case(name, (path,), (str(path),), (nodes, edges))
-    text = script.one_clause(megabytes * 1e6)
-    path = folder / "script.cypher"
-    path.write_text(text, encoding="utf-8")
-    people = text.count(":Person")
-    yield Case("Cypher, one CREATE", (path,), ("-f", str(path)), (people, people), is_script=True)
+    for name, write in script.SCRIPTS.items():
+        text = write(megabytes * 1e6)
+        path = folder / f"{name.replace(' ', '-')}.cypher"
+        path.write_text(text, encoding="utf-8")
+        people = text.count("(:Person {") if name == "statements" else text.count(":Person")
+        yield Case(f"Cypher, {name}", (path,), (str(path),), (people, people))
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,12 +184,9 @@ class Taken:
 
 def run(case: Case, store: Path) -> Taken:
     """One command into a new store."""
-    shell = [sys.executable, "-m", "gdb"]
-    if case.is_script:
-        gdb.connect(store).close()
-    words = [str(store), *case.words] if case.is_script else ["load", str(store), *case.words]
+    command = [sys.executable, "-m", "gdb", "load", str(store), *case.words]
     begun = time.perf_counter()
-    process = subprocess.Popen([*shell, *words], cwd=REPOSITORY, stdout=subprocess.DEVNULL)
+    process = subprocess.Popen(command, cwd=REPOSITORY, stdout=subprocess.DEVNULL)
     _, status, used = os.wait4(process.pid, 0)
     clock = time.perf_counter() - begun
     process.returncode = status
@@ -224,10 +221,7 @@ def main(line: list[str] | None = None) -> int:
     table = results.table(head, rows)
     print(table)
     if given.save and right:
-        note = (
-            "One command each, `gdbsh load STORE ...` (of the script `gdbsh STORE -f FILE`), a process of its own with"
-            " the import of Python and the library."
-        )
+        note = "One command each, `gdbsh load STORE ...`, a process of its own: with the start of Python and of the library."
         results.save("Loading graphs of other programs", f"{note}\n\n{table}", "duckdb", "numpy")
     return 0 if right else 1
 

@@ -192,6 +192,21 @@ def _named(
     return files or plain
 
 
+def scripts_of(parser: argparse.ArgumentParser, given: Given) -> list[Path]:
+    """The files, where they are scripts of Cypher; none where they are not. Scripts and data together are told by
+    `parser.error`."""
+    from gdb.repl.cypher_files import is_cypher
+
+    options = given.options
+    if options.format != "auto" or options.header is not None or options.columns is not None:
+        return []
+    files = [_path(file) for file in options.files]
+    scripts = [file for file in files if is_cypher(file)]
+    if scripts and (len(scripts) < len(files) or options.nodes or options.edges):
+        parser.error(f"load scripts by themselves: {scripts[0]} holds statements of Cypher")
+    return scripts
+
+
 def load(db: Database, given: Given) -> LoadReport:
     """Import what was asked for.
 

@@ -283,8 +283,16 @@ def _load(words: Sequence[str]) -> int:
     loading.add_options(parser)
     _add_import_root(parser)
     given = loading.parse(parser, words)
-    with gdb.connect(given.options.store, import_root=given.options.import_root) as db:
-        print(reworded(str(loading.load(db, given))))
+    limits = {"MAX_QUERY_CHARACTERS": CHARACTERS}
+    root = given.options.import_root
+    scripts = [] if root else loading.scripts_of(parser, given)
+    with gdb.connect(given.options.store, import_root=root, limits=limits) as db:
+        if scripts:
+            from gdb.repl import cypher_files
+
+            print(cypher_files.load(db, scripts))
+        else:
+            print(reworded(str(loading.load(db, given))))
     return 0
 
 

@@ -28,7 +28,14 @@ if TYPE_CHECKING:
     from gdb.storage.commit import Compactor
     from gdb.storage.importer import AnySource, Edges, LoadReport, Nodes
     from gdb.storage.importer.meter import LoadProgress
-    from gdb.storage.load_options import Format, MissingEnds, OnDuplicate, OnError, Repeated
+    from gdb.storage.load_options import (
+        Format,
+        LoadOptions,
+        MissingEnds,
+        OnDuplicate,
+        OnError,
+        Repeated,
+    )
     from gdb.storage.snapshot import Snapshot, StoreStats
     from gdb.storage.transaction import Changes
 
@@ -219,38 +226,51 @@ class Database(Queries):
         ImportFailed : an input is wrong; tells file, line and reason. Nothing of it was stored.
         Cancelled : Ctrl-C, `interrupt` or `close`; nothing was stored, unless its `committed` is True.
         """
-        self._load_failed = True  # until it has not
-        if self._read_only:
-            raise ReadOnlyError(
-                f"the store {self._store.path} was opened read-only.",
-                "Open it without read_only=True.",
-            )
-        from gdb.run.progress import Told
-        from gdb.storage.importer import load
         from gdb.storage.load_options import LoadOptions
 
-        said = LoadOptions(
-            format=format,
-            type=type,
-            label=label,
-            directed=directed,
-            columns=columns,
-            delimiter=delimiter,
-            header=header,
-            id_space=id_space,
-            ends=ends,
-            missing_ends=missing_ends,
-            multi_edges=multi_edges,
-            self_loops=self_loops,
-            on_duplicate=on_duplicate,
-            on_error=on_error,
-            max_errors=max_errors,
-            rejects_file=None if rejects_file is None else Path(rejects_file),
-            max_unpacked=options.byte_count("max_unpacked", max_unpacked),
-            memory=options.import_memory(memory),
-            packed=packed,
-        )
-        options.check_load(said)
+        with self.importing():
+            if self._read_only:
+                raise ReadOnlyError(
+                    f"the store {self._store.path} was opened read-only.",
+                    "Open it without read_only=True.",
+                )
+            said = LoadOptions(
+                format=format,
+                type=type,
+                label=label,
+                directed=directed,
+                columns=columns,
+                delimiter=delimiter,
+                header=header,
+                id_space=id_space,
+                ends=ends,
+                missing_ends=missing_ends,
+                multi_edges=multi_edges,
+                self_loops=self_loops,
+                on_duplicate=on_duplicate,
+                on_error=on_error,
+                max_errors=max_errors,
+                rejects_file=None if rejects_file is None else Path(rejects_file),
+                max_unpacked=options.byte_count("max_unpacked", max_unpacked),
+                memory=options.import_memory(memory),
+                packed=packed,
+            )
+            options.check_load(said)
+            return self._load(source, nodes, edges, said, cancel, progress)
+
+    def _load(
+        self,
+        source: AnySource | Sequence[AnySource] | None,
+        nodes: Nodes | None,
+        edges: Edges | None,
+        said: LoadOptions,
+        cancel: threading.Event | None,
+        progress: Callable[[LoadProgress], None] | None,
+    ) -> LoadReport:
+        """Import, with a progress bar, where Ctrl-C cancels it."""
+        from gdb.run.progress import Told
+        from gdb.storage.importer import load
+
         self._refuse_inside()
         stop = Cancel() if cancel is None else cancel
         self._statements.clear()  # or they would hold the snapshot, and so its files
@@ -271,9 +291,22 @@ class Database(Queries):
 
         outcome = Outcome("import", "what it read is stored")
         with _raised_by(told):
-            report = self._long(work, outcome, stop, quiet=told is not None)
+            return self._long(work, outcome, stop, quiet=told is not None)
+
+    @contextmanager
+    def importing(self) -> Iterator[None]:
+        """A block that is an import, as a program may make one of a transaction: where it fails, in a store that this
+        database made and in which nothing was ever stored, `close` removes the store. `load` is such a block.
+
+        Examples
+        --------
+        >>> import gdb
+        >>> with gdb.connect() as db, db.importing(), db.transaction() as tx:
+        ...     _ = tx.execute("CREATE (:Person)")
+        """
+        self._load_failed = True  # until it has not
+        yield
         self._load_failed = False
-        return report
 
     def _loads(self) -> Load:
         return self.load

@@ -19,13 +19,14 @@ DELIMITERS = (",", "|", "\t", ";")
 HEAD = 1 << 16
 _ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:/")  # https://..., as a path
 _CLAUSES = "create|merge|(optional )?match|unwind|call|load csv|copy|return|with"
+CYPHER = "statements of Cypher"
 _OTHERS = (
     (r"<[?!a-z]", "XML", "Of XML, GraphML and GEXF are read."),
     (r"[{\[]", "JSON", "Of JSON, one object on each line is read, or one array of objects."),
     (
         rf"//|/\*|({_CLAUSES}) +[^,|\t;]*[(\[{{$]",
-        "statements of Cypher",
-        "Run them: `gdbsh STORE -f FILE`, or Database.execute.",
+        CYPHER,
+        "Run them: `gdbsh load STORE FILE`, `gdbsh STORE -f FILE`, or Database.execute.",
     ),
 )
 # atomic: a file of many comments shall not be matched in all ways that there are

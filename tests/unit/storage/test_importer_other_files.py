@@ -58,10 +58,10 @@ def test_a_failed_load_leaves_no_new_store(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     bad = tmp_path / "bad.cypher"
-    bad.write_text("CREATE (a)\n", encoding="utf-8")
+    bad.write_text("<html/>\n", encoding="utf-8")
     store = tmp_path / "new.gdb"
     assert main.main(["load", str(store), str(bad)]) == 1
-    assert "statements of Cypher" in capsys.readouterr().err
+    assert "looks like XML" in capsys.readouterr().err
     assert not store.exists()
     store.mkdir()
     assert main.main(["load", str(store), str(bad)]) == 1
@@ -70,7 +70,7 @@ def test_a_failed_load_leaves_no_new_store(
 
 def test_a_failed_load_leaves_a_store_that_was_there(tmp_path: Path) -> None:
     bad = tmp_path / "bad.cypher"
-    bad.write_text("CREATE (a)\n", encoding="utf-8")
+    bad.write_text("<html/>\n", encoding="utf-8")
     store = tmp_path / "old.gdb"
     gdb.connect(store).close()
     assert main.main(["load", str(store), str(bad)]) == 1
