@@ -89,6 +89,7 @@ bench: $(STAMP) ## measure; writes benchmarks/RESULTS.md (graphs are read from .
 	$(BIN)/python benchmarks/floors.py --save
 	$(BIN)/python benchmarks/parse.py --save
 	$(BIN)/python benchmarks/script.py --save
+	$(BIN)/python benchmarks/loading.py --save
 	$(BIN)/python benchmarks/lsqb.py --save
 	$(BIN)/python benchmarks/clauses.py --save
 	$(BIN)/python benchmarks/one_engine.py --save

@@ -283,25 +283,17 @@ def _load(words: Sequence[str]) -> int:
     loading.add_options(parser)
     _add_import_root(parser)
     given = loading.parse(parser, words)
-    store = Path(given.options.store)
-    existed, made = store.exists(), _is_free(store)
-    with gdb.connect(store, import_root=given.options.import_root) as db:
-        try:
+    limits = {"MAX_QUERY_CHARACTERS": CHARACTERS}
+    root = given.options.import_root
+    scripts = [] if root else loading.scripts_of(parser, given)
+    with gdb.connect(given.options.store, import_root=root, limits=limits) as db:
+        if scripts:
+            from gdb.repl import cypher_files
+
+            print(cypher_files.load(db, scripts))
+        else:
             print(reworded(str(loading.load(db, given))))
-            return 0
-        except (GdbError, OSError, KeyboardInterrupt) as error:
-            made = made and not db.execute("MATCH (n) RETURN count(*)").scalar()
-            failed = error
-    if made:
-        _unmake(store, keep=existed)
-    raise failed
-
-
-def _unmake(store: Path, *, keep: bool) -> None:
-    """Remove a store that was made for a load that failed; keep : its folder, which was there before."""
-    shutil.rmtree(store)
-    if keep:
-        store.mkdir()
+    return 0
 
 
 def _check(words: Sequence[str]) -> int:

@@ -46,6 +46,7 @@ class Store:
 
     def __init__(self, files: Files, path: Path | None, read_only: bool) -> None:
         self.files, self.path, self.read_only = files, path, read_only
+        self.made = False  # whether there was no store before this one
         self._closed = False
         self._lock = waiting.Lock()  # guards the fields below
         self._file: Growing | None = None  # the manifest, and its turn when it was looked at
@@ -102,12 +103,13 @@ class Store:
         if files is None:
             make = create and not read_only
             files = memory.MemoryFiles() if where is None else PosixFiles(where, create=make)
-        found = files.names()
+        found, made = files.names(), False
         if MANIFEST not in found:
             if (create and not read_only) or in_memory:
-                _create(files)
+                made = _create(files)
             manifests.read(files)  # says what is wrong
         store = cls(files, where, read_only)
+        store.made = made
         try:
             store.snapshot()
             store._tidy(store._named, found)
@@ -390,6 +392,10 @@ class Store:
         with suppress(StoreError, FileNotFoundError):
             self._tidy(named, self.files.names())
 
+    @property
+    def closed(self) -> bool:
+        return self._closed
+
     def _drop(self) -> None:
         """Take no more, and hold no more."""
         self._closed = True
@@ -420,8 +426,8 @@ class Store:
             raise ClosedError(f"The store {self.files.where} is closed.", "Open it again.")
 
 
-def _create(files: Files) -> None:
-    """Commit an empty manifest into a folder that holds nothing of anybody's."""
+def _create(files: Files) -> bool:
+    """Commit an empty manifest into a folder that holds nothing of anybody's; whether there was none."""
     found = files.names()
     if not names.holds_nothing_else(found):
         if not names.looks_like_store(found):
@@ -429,10 +435,12 @@ def _create(files: Files) -> None:
                 f"The folder {files.where} is not empty and holds no store of gdb.",
                 "Give a new name, or the folder of a store.",
             )
-        return  # the manifest of a store is missing: reading says so
+        return False  # the manifest of a store is missing: reading says so
     files.lock_writer()
     try:
-        if MANIFEST not in files.names():
-            manifests.commit(files, Manifest())
+        if MANIFEST in files.names():
+            return False
+        manifests.commit(files, Manifest())
+        return True
     finally:
         files.unlock_writer()

@@ -30,6 +30,7 @@ class Layout:
 
     guessed : the first line was taken for a header because it looks like one.
     written : None where gdb did not write the file.
+    quote, escape : of texts. bracketed : lists are written `[a,b]`, as Kuzu does, and not `a;b`.
     """
 
     delimiter: str
@@ -38,6 +39,14 @@ class Layout:
     warnings: list[str]
     guessed: bool
     written: Written | None = None
+    quote: str = '"'
+    escape: str = '"'
+    bracketed: bool = False
+
+    @property
+    def escaped(self) -> bool:
+        """Whether the items of lists of texts are as `values.escaped` writes them, once the lists are `a;b`."""
+        return self.written is not None or self.bracketed
 
 
 def layout_of(
