@@ -24,7 +24,7 @@ Made by `benchmarks/summary.py` from the tables below. Ratio: how many times bet
 table (above 1: ours is quicker or smaller; `>`: no peer ended within the limit; `-`: no peer has it). A mean is
 geometric, over the rows where both ended. Compare within a row only: machines differ.
 """
-_MARKED = re.compile(r"(<!-- measured -->\n\n).*?(\n\n<!-- end -->)", re.DOTALL)
+_MARKED = re.compile(r"(<!-- measured -->\n).*?(<!-- end -->)", re.DOTALL)
 # Rows of the README: subject -> in words that need no explanation.
 SHOWN = {
     "enron: tri": "count triangles, email-Enron",
@@ -318,7 +318,7 @@ def with_measured(readme: str, text: str) -> str:
         for words, one in ((words, by_subject[subject]) for subject, words in SHOWN.items())
     ]
     table = results.table(("measured", "gdb", "best peer", "times better"), made)
-    return _MARKED.sub(lambda found: f"{found[1]}{table}{found[2]}", readme)
+    return _MARKED.sub(lambda found: f"{found[1]}\n{table}\n\n{found[2]}", readme)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -70,23 +70,24 @@ PAGES: dict[str, tuple[str, str, tuple[str, ...]]] = {
 _UNDERLINED = re.compile(r"^(\w[\w ]*)\n-{3,}$", re.MULTILINE)
 _ITEM = re.compile(r"^([\w*][\w*,. ]*?) : (.*)$")
 # Public by name, for other rooms of the library.
-_INTERNAL = {"of_lines", "answer", "key", "of_local", "of_instant", "Executor"}
+_INTERNAL = {"of_lines", "answer", "key", "of_local", "of_instant", "Executor", "forked"}
 
 
 def page(name: str) -> str:
     """One page in Markdown."""
     title, introduction, members = PAGES[name]
     parts = [f"# {title}", introduction]
+    above: set[object] = set()  # methods that a class inherits from one that is described above
     for member in members:
         module_name, _, attribute = member.partition(":")
         module = import_module(module_name)
         if attribute:
             public = f"gdb.{attribute}" if hasattr(import_module("gdb"), attribute) else attribute
-            parts += described(public, getattr(module, attribute))
+            parts += described(public, getattr(module, attribute), above)
         else:
             parts += [markdown(inspect.getdoc(module) or "")]
             for one, value in public_members(module):
-                parts += described(f"{module_name.removesuffix('.errors')}.{one}", value)
+                parts += described(f"{module_name.removesuffix('.errors')}.{one}", value, above)
     return "\n\n".join(part for part in parts if part) + "\n"
 
 
@@ -108,18 +109,25 @@ def public_members(module: ModuleType) -> Iterator[tuple[str, object]]:
             yield name, value
 
 
-def described(name: str, value: object) -> Iterator[str]:
-    """A heading, the signature and the docstring; of a class its public methods as well, also inherited ones."""
+def described(name: str, value: object, above: set[object]) -> Iterator[str]:
+    """A heading, the signature and the docstring; of a class its public methods as well, also inherited ones, which
+    are named only where they are described above."""
     yield f"## `{name}`"
     if inspect.isclass(value):
         bases = [base.__name__ for base in value.__bases__ if base is not object]
         if issubclass(value, BaseException):
             yield f"Derives from {', '.join(f'`{base}`' for base in bases)}."
         yield markdown(_own_doc(value))
-        for method, member in methods(value):
-            yield f"### `{method}`"
-            yield fenced(method, member)
-            yield markdown(inspect.getdoc(member) or "")
+        found = list(methods(value))
+        again = [f"`{method}`" for method, member in found if member in above]
+        if again:
+            yield f"Has, as described above: {', '.join(again)}."
+        for method, member in found:
+            if member not in above:
+                above.add(member)
+                yield f"### `{method}`"
+                yield fenced(method, member)
+                yield markdown(inspect.getdoc(member) or "")
     else:
         yield fenced(name, value)
         yield markdown(inspect.getdoc(value) or "")

@@ -30,7 +30,7 @@ def test_it_is_current(repository: Path) -> None:
     assert summary.with_summary(TEXT) == TEXT
     readme = (repository / "README.md").read_text(encoding="utf-8")
     assert summary.with_measured(readme, TEXT) == readme
-    assert "<!-- measured -->" in readme
+    assert all(f"| [{words}](benchmarks/RESULTS.md#" in readme for words in summary.SHOWN.values())
 
 
 def test_a_section_that_changes_changes_it() -> None:
