@@ -22,7 +22,10 @@ _TRANSACTION = (
 CLAUSES: Refusals = {
     "USE": ("USE is", "Open the other store with gdb.connect()."),
     "SHOW": ("SHOW is", _LISTS),
-    "DROP": ("DROP is", "Write MATCH (n:Label) DETACH DELETE n; labels need no declaration."),
+    "DROP": (
+        "DROP is",
+        "MATCH (n:Label) DETACH DELETE n deletes nodes; there are no indexes to drop.",
+    ),
     "TRUNCATE": ("TRUNCATE is", "Write MATCH (n:Label) DETACH DELETE n."),
     "FROM": ("FROM is", "Write MATCH (n:Label) RETURN n."),
     "DESCRIBE": ("DESCRIBE is", _LISTS),

@@ -399,7 +399,11 @@ class PatternReader(ExpressionReader):
             filling = replace(filling, where=where)
         if not cursor.is_sign("]"):
             named = cursor.peek().kind in _NAMES
-            cure = "A type is written with a colon, as in -[r:KNOWS]->." if named else ""
+            cure = (
+                "A type is written with a colon, as in -[r:KNOWS]->."
+                if named
+                else "Write ] before it."
+            )
             raise cursor.unexpected("']' to close the relationship", cure=cure)
         cursor.take()
         return _Bracket(variable, types, length, filling)
