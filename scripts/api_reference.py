@@ -70,7 +70,17 @@ PAGES: dict[str, tuple[str, str, tuple[str, ...]]] = {
 _UNDERLINED = re.compile(r"^(\w[\w ]*)\n-{3,}$", re.MULTILINE)
 _ITEM = re.compile(r"^([\w*][\w*,. ]*?) : (.*)$")
 # Public by name, for other rooms of the library.
-_INTERNAL = {"of_lines", "answer", "key", "of_local", "of_instant", "Executor", "forked"}
+_INTERNAL = {
+    "PlacedError",
+    "no_more_memory",
+    "of_lines",
+    "answer",
+    "key",
+    "of_local",
+    "of_instant",
+    "Executor",
+    "forked",
+}
 
 
 def page(name: str) -> str:
@@ -87,7 +97,8 @@ def page(name: str) -> str:
         else:
             parts += [markdown(inspect.getdoc(module) or "")]
             for one, value in public_members(module):
-                parts += described(f"{module_name.removesuffix('.errors')}.{one}", value, above)
+                exported = hasattr(import_module("gdb"), one)
+                parts += described(f"{'gdb' if exported else module_name}.{one}", value, above)
     return "\n\n".join(part for part in parts if part) + "\n"
 
 

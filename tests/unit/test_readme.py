@@ -47,10 +47,17 @@ def test_it_is_short_and_has_the_two_commands(repository: Path) -> None:
 
 
 def test_its_picture_is_drawn_by_gdb(repository: Path) -> None:
-    """`python scripts/picture.py` draws it anew."""
+    """`python scripts/picture.py` draws it anew. What it shows is compared, not where: another processor may round
+    otherwise."""
+
+    def told(svg: str) -> list[str]:
+        return re.findall(r"<title>(.*?)</title>|>([^<>\n]+)</text>", svg)
+
     shown = re.findall(r"!\[.*?\]\((.*?)\)", (repository / "README.md").read_text(encoding="utf-8"))
     assert [repository / one for one in shown] == [picture.PICTURE]
-    assert picture.PICTURE.read_text(encoding="utf-8") == picture.drawn()
+    drawn = told(picture.drawn())
+    assert len(drawn) > 20
+    assert told(picture.PICTURE.read_text(encoding="utf-8")) == drawn
 
 
 def test_the_files_it_links_are_there(repository: Path) -> None:

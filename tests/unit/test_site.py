@@ -13,6 +13,7 @@ import pytest
 import gdb
 from scripts import api_reference, site_pages
 
+ROOT_PAGES = sorted(site_pages.ELSEWHERE.values())
 _PAGE = re.compile(r"([\w/.-]+\.md)\s*$", re.MULTILINE)
 _FILE = re.compile(r"`((?:gdb|storage|executor|repl|tests|benchmarks|docs|scripts)/[\w/.]+)`")
 
@@ -29,6 +30,37 @@ def test_every_page_is_in_the_navigation_once(repository: Path) -> None:
     pages = navigation(repository)
     assert len(pages) == len(set(pages))
     assert set(pages) == present | made | set(site_pages.ELSEWHERE)
+
+
+def headings(text: str) -> set[str]:
+    """The anchors of a page, as GitHub and the site make them."""
+    bare = re.sub(r"^```.*?^```", "", text, flags=re.MULTILINE | re.DOTALL)
+    return {
+        re.sub(r"[^\w\- ]", "", title.lower().replace("`", "")).strip().replace(" ", "-")
+        for title in re.findall(r"^#+ (.*)$", bare, re.MULTILINE)
+    }
+
+
+def test_no_link_is_broken(repository: Path) -> None:
+    """Also without MkDocs: between the pages, and to files of the repository."""
+    made = {f"docs/api/{name}.md" for name in api_reference.PAGES} | {"docs/notebook.md"}
+    pages = [*(repository / "docs").rglob("*.md"), *(repository / one for one in ROOT_PAGES)]
+    broken, links = [], 0
+    for page in pages:
+        text = re.sub(
+            r"^```.*?^```", "", page.read_text(encoding="utf-8"), flags=re.MULTILINE | re.DOTALL
+        )
+        for target, anchor in re.findall(r"\]\(([^)\s:#]*)(?:#([^)\s]*))?\)", text):
+            links += 1
+            to = (page.parent / target).resolve() if target else page
+            if str(to.relative_to(repository)) in made:
+                continue
+            if not to.exists() or (
+                anchor and anchor not in headings(to.read_text(encoding="utf-8"))
+            ):
+                broken.append(f"{page.relative_to(repository)}: {target}#{anchor}")
+    assert links > 200
+    assert not broken
 
 
 def test_decisions_are_listed(repository: Path) -> None:
