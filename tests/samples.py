@@ -1,6 +1,8 @@
 """The programs of the documentation: fenced blocks marked `python` or `sh`, and the output that a `text` block behind
 one shows (`...` stands for anything, as in doctest).
 
+What a page takes for granted stands before it in a comment, `<!-- python`, which readers do not see.
+
 A section of a recipe page, from `## ` to the next, is a program that needs nothing of the others; any other page is one
 program. `run` runs one in the working folder.
 """
@@ -23,12 +25,14 @@ import gdb
 
 REPOSITORY = Path(__file__).resolve().parents[1]
 _BLOCK = re.compile(
-    r"^```(python|sh)\n(.*?)^```\n(?:\n```text\n(.*?)^```\n)?", re.MULTILINE | re.DOTALL
+    r"^(?:```(python|sh)\n(.*?)^```\n(?:\n```text\n(.*?)^```\n)?|<!-- python\n(.*?)^-->\n)",
+    re.MULTILINE | re.DOTALL,
 )
 _CHECKER = doctest.OutputChecker()
 _LOOSE = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
-# A spawned process imports the program from its file, and a forked one must not be one of pytest.
-_OWN_PROCESS = ("multiprocessing", "ProcessPoolExecutor")
+# A spawned process imports the program from its file, a forked one must not be one of pytest, and IPython puts a module
+# of its own in the place of the main one.
+_OWN_PROCESS = ("multiprocessing", "ProcessPoolExecutor", "InteractiveShell")
 
 
 @dataclass(frozen=True)
@@ -54,7 +58,7 @@ class Sample:
 
 def blocks(text: str) -> tuple[Block, ...]:
     found = _BLOCK.finditer(text)
-    return tuple(Block(one[1], one[2], one[3]) for one in found)
+    return tuple(Block(one[1] or "python", one[2] or one[4], one[3]) for one in found)
 
 
 def samples(pages: list[Path], by_section: bool) -> Iterator[Sample]:

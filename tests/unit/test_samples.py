@@ -11,7 +11,9 @@ from tests.samples import REPOSITORY, Sample
 
 DOCS = REPOSITORY / "docs"
 RECIPES = list(samples.samples(sorted((DOCS / "recipes").glob("*.md")), by_section=True))
-PAGES = [REPOSITORY / "README.md", DOCS / "start.md", *sorted((DOCS / "guides").glob("*.md"))]
+REFERENCES = [DOCS / f"{name}.md" for name in ("EXPORT", "RESULTS", "TRANSACTIONS")]
+GUIDES = sorted((DOCS / "guides").glob("*.md"))
+PAGES = [REPOSITORY / "README.md", DOCS / "start.md", *GUIDES, *REFERENCES]
 PROGRAMS = list(samples.samples(PAGES, by_section=False))
 
 
@@ -32,6 +34,12 @@ def test_there_are_thirty_recipes_and_each_has_a_program() -> None:
         if line.startswith("## ")
     ]
     assert len(RECIPES) == len(set(titles)) == len(titles) >= 30
+
+
+def test_each_page_has_a_program() -> None:
+    assert {sample.page for sample in PROGRAMS} == {
+        str(page.relative_to(REPOSITORY)) for page in PAGES
+    }
 
 
 def test_another_output_is_noticed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
