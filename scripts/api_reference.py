@@ -10,6 +10,7 @@ import inspect
 import re
 from collections.abc import Iterable, Iterator
 from importlib import import_module
+from itertools import chain
 from types import ModuleType
 
 # page -> title, introduction, what is on it ("module:name", or "module" for its functions and classes)
@@ -69,6 +70,8 @@ PAGES: dict[str, tuple[str, str, tuple[str, ...]]] = {
 }
 _UNDERLINED = re.compile(r"^(\w[\w ]*)\n-{3,}$", re.MULTILINE)
 _ITEM = re.compile(r"^([\w*][\w*,. ]*?) : (.*)$")
+# Where a line goes on with another item: "threads : 0 for all. memory : bytes"
+_ANOTHER = re.compile(r"(?<=[.;]) (?=[\w*]+(?:, [\w*]+)* : )")
 # Public by name, for other rooms of the library.
 _INTERNAL = {
     "PlacedError",
@@ -226,7 +229,7 @@ def paragraphs(text: str) -> str:
 def items(lines: Iterable[str]) -> str:
     """`name : text` as a list; a line that is indented goes on with what is before it."""
     found: list[tuple[str, str]] = []
-    for line in lines:
+    for line in chain.from_iterable(map(_ANOTHER.split, lines)):
         item = _ITEM.match(line)
         if item is not None:
             found.append((item[1], item[2]))

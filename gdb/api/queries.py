@@ -64,6 +64,13 @@ class Queries(Closing):
         self._statements = Statements()
         self._procedures = procedures
 
+    if not TYPE_CHECKING:  # type checkers refuse what is not there by themselves
+
+        def __getattr__(self, name: str) -> object:
+            from gdb.api.elsewhere import no_attribute
+
+            raise no_attribute(self, name)
+
     @abstractmethod
     def _snapshot(self) -> Snapshot:
         """What the next query sees.

@@ -103,6 +103,10 @@ def test_the_reference_has_methods_with_their_arguments() -> None:
             "One.\n\nParameters\n----------\na, b : x\n    y.\n",
             "One.\n\n**Parameters**\n\n- `a, b`: x y.",
         ),
+        (
+            "One.\n\nRaises\n------\nA : x. B, C : y\n",
+            "One.\n\n**Raises**\n\n- `A`: x.\n- `B, C`: y",
+        ),
         ("One * _two_ `a_b*`.", r"One \* \_two\_ `a_b*`."),
         (
             "One.\n\nExamples\n--------\n>>> 1\n1\n",
