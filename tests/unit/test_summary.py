@@ -53,6 +53,21 @@ def test_the_best_peer_of_a_table_of_engines(query: str, peer: str, ratio: str) 
     assert (line.peer, line.ratio) == (peer, ratio)
 
 
+def test_who_saves_a_section_saves_the_summary(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(results, "RESULTS", tmp_path / "RESULTS.md")
+    body = results.table(("system", "commits/s"), [("gdb", 500), ("A", "1,000")])
+    results.save("Transactions", body)
+    text = results.RESULTS.read_text(encoding="utf-8")
+    assert text.index("## Summary") < text.index("## Transactions")
+    assert "| 500 /s | 1,000 /s (A) | 0.500 |" in text
+    results.save("Transactions", body.replace("500", "2,000"))
+    again = results.RESULTS.read_text(encoding="utf-8")
+    assert again.count("## Summary") == 1
+    assert [line.ratio for line in summary.lines(again)] == ["2.00"]
+
+
 def test_date_and_machine_are_those_of_the_section() -> None:
     assert "| 2026-11-21 | 2 cores |" in summary.summary(SECTION)
 
