@@ -92,13 +92,15 @@ def _shell(words: Sequence[str]) -> int:
     parser.add_argument("--version", action="version", version=f"gdbsh {gdb.__version__}")
     given, others = parser.parse_known_args(words)
     if others:
-        near = did_you_mean(given.store or "", _USES, "gdbsh ")
-        parser.error(f"there is too much: {' '.join(others)}. {near}".strip())
+        meant = _meant(parser, given.store or "", others)
+        parser.error(f"there is too much: {' '.join(others)}. {meant}".strip())
 
     from gdb.repl.session import Session
 
     store = given.store
     if store and _is_free(Path(store)):  # a mistyped name shall not make a store
+        if "(" in store:
+            raise NotAStore(f"there is no store {store}.", "A query stands behind -c.")
         quoted = shlex.quote(store)
         raise NotAStore(
             f"there is no store {store}.",
@@ -268,6 +270,17 @@ def _create(words: Sequence[str]) -> int:
     with gdb.connect(path):
         print(f"{path}: an empty store; `{opens}` opens it")
     return 0
+
+
+def _meant(parser: argparse.ArgumentParser, store: str, others: Sequence[str]) -> str:
+    """What was probably meant by arguments that are too many."""
+    first = others[0]
+    if first.startswith("-"):
+        options = [option for action in parser._actions for option in action.option_strings]
+        return did_you_mean(first.partition("=")[0], options)
+    if " " in first:
+        return f"A query stands behind -c: gdbsh {shlex.quote(store)} -c {shlex.quote(first)}."
+    return did_you_mean(store, _USES, "gdbsh ")
 
 
 def _is_free(path: Path) -> bool:

@@ -65,6 +65,13 @@ class Queries(Closing):
         self._statements = Statements()
         self._procedures = procedures
 
+    if not TYPE_CHECKING:  # type checkers refuse what is not there by themselves
+
+        def __getattr__(self, name: str) -> object:
+            from gdb.api.elsewhere import no_attribute
+
+            raise no_attribute(self, name)
+
     @abstractmethod
     def _snapshot(self) -> Snapshot:
         """What the next query sees.
@@ -165,9 +172,12 @@ class Queries(Closing):
 
         Examples
         --------
-        >>> with db.stream("MATCH (a)-->(b)-->(c) RETURN id(a), id(c)") as stream:  # doctest: +SKIP
-        ...     for batch in stream.batches():
-        ...         writer.write_batch(pyarrow.record_batch(batch))
+        >>> import gdb
+        >>> db = gdb.connect()
+        >>> _ = db.execute("UNWIND range(1, 3) AS x CREATE (:N {x: x})-[:R]->(:N {x: -x})")
+        >>> with db.stream("MATCH (a)-->(b) RETURN a.x AS x") as stream:
+        ...     sum(row.x for row in stream)
+        6
         """
         from gdb.run.stream import Pipe, Stream, streamed
 
@@ -276,8 +286,10 @@ class Queries(Closing):
 
         Examples
         --------
-        >>> db.register_procedure("my.up(x :: INTEGER) :: (y :: INTEGER)", lambda x: [(x + 1,)])  # doctest: +SKIP
-        >>> db.execute("UNWIND [1, 2] AS x CALL my.up(x) YIELD y RETURN y").fetchall()  # doctest: +SKIP
+        >>> import gdb
+        >>> db = gdb.connect()
+        >>> db.register_procedure("my.up(x :: INTEGER) :: (y :: INTEGER)", lambda x: [(x + 1,)])
+        >>> db.execute("UNWIND [1, 2] AS x CALL my.up(x) YIELD y RETURN y").fetchall()
         [(2,), (3,)]
         """
         self._procedures = registered(self._procedures, signature, function, help)
