@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gdb.errors import ImportFailed
-from gdb.records import dataclass, field
+from gdb.records import dataclass, field, quick
 
 if TYPE_CHECKING:
     from gdb.base.values.temporal import Temporal
@@ -81,6 +81,7 @@ _TIMES: dict[Kind, str] = {
 }
 
 
+@quick
 @dataclass(frozen=True, slots=True, eq=False)
 class Column:
     """One property of n elements.
@@ -207,6 +208,11 @@ class Column:
         """
         if len(columns) == 1:
             return columns[0]
+        kind, plain = columns[0].kind, True
+        for c in columns:
+            plain = plain and c.kind == kind and c.valid is None and c.offsets is None
+        if plain:  # most often, and quickest
+            return cls(kind, np.concatenate([c.values for c in columns]))
         kind = common_kind([c.kind for c in columns])
         if kind == "any":
             columns = [c.as_any() for c in columns]
@@ -314,7 +320,7 @@ def _gathered(values: Values, starts: I64, offsets: I64) -> Values:
 def offsets_of_lengths(lengths: I64) -> I64:
     """Where each of the pieces laid end to end begins, and the end; i64[n + 1]."""
     offsets = np.zeros(lengths.shape[0] + 1, np.int64)
-    np.cumsum(lengths, out=offsets[1:])
+    lengths.cumsum(out=offsets[1:])
     return offsets
 
 

@@ -14,7 +14,7 @@ from gdb.storage import intervals
 from gdb.storage.adjacency import Direction
 from gdb.storage.ascending import distinct, last_places, united
 from gdb.storage.build import MOST_VERTICES
-from gdb.storage.delta import NewVertices, Patch, TypeDelta, appended, over, patched, visible
+from gdb.storage.delta import Delta, NewVertices, Patch, TypeDelta, appended, over, patched, visible
 from gdb.storage.edge_order import EdgeOrder
 from gdb.storage.kinds import fitted, named
 from gdb.storage.model import I64, U32, Column, Kind
@@ -167,30 +167,37 @@ class Changes:
         ------
         ChangeRefused : a property is of another type.
         """
+        single = len(vids) == 1
         rows, last = last_places(vids)
         vids, view = rows.astype(np.uint32), self.view
         for group, mine in by_number(view.groups_of(vids)):
-            taken = {key: column.take(last[mine]) for key, column in columns.items()}
-            self._set_group(group, vids[mine], taken, last[mine])
+            at, taken = last[mine], columns
+            if not single:
+                taken = {key: column.take(at) for key, column in columns.items()}
+            self._set_group(group, vids[mine], taken, at)
 
     def _set_group(self, group: int, vids: U32, columns: Columns, rows: I64) -> None:
         """The same for vertices of one group of the view, vids ascending and distinct; rows : by which errors call
         them."""
-        own = self.view.groups[group]
-        columns = self._fitted_vertices((own.labels, own.id_space), columns, rows)
-        patches, added = dict(self.delta.patches), list(self.delta.added)
+        view = self.view
+        own = view.groups[group]
+        columns = self._fitted(columns, own.keys, partial(view.vertex_column, group), rows)
+        delta = self.delta  # what does not fit may have changed it
+        patches, added = dict(delta.patches), list(delta.added)
         for piece in own.pieces if columns else ():
-            mine = np.flatnonzero(piece.stored.has(vids))
+            mine = piece.stored.has(vids).nonzero()[0]
             if not len(mine):
                 continue
-            rows = piece.stored.rows(vids[mine])
-            new = {name: Patch(rows, column.take(mine)) for name, column in columns.items()}
+            rows, whole = piece.stored.rows(vids[mine]), len(mine) == len(vids)
+            new = {
+                name: Patch(rows, column if whole else column.take(mine))
+                for name, column in columns.items()
+            }
             if piece.new is None:
-                of = patches.get(piece.number, {})
-                patches[piece.number] = {
-                    **of,
-                    **{name: over(of.get(name), patch) for name, patch in new.items()},
-                }
+                of = dict(patches.get(piece.number, {}))
+                for name, patch in new.items():
+                    of[name] = over(of.get(name), patch)
+                patches[piece.number] = of
             else:
                 changed = dict(piece.new.columns)
                 for name, patch in new.items():
@@ -198,7 +205,8 @@ class Changes:
                     changed[name] = patched(changed.get(name, nulls), patch)
                 place = next(k for k, one in enumerate(added) if one is piece.new)
                 added[place] = replace(piece.new, columns=changed)
-        self.delta = replace(self.delta, patches=patches, added=tuple(added))
+        kept = delta.types, delta.rewrites
+        self.delta = Delta(delta.vertices, delta.dead, tuple(added), patches, *kept)
 
     def remove_vertices(self, vids: U32, *, detach: bool) -> None:
         """Remove vertices; with `detach` their edges as well.
@@ -484,9 +492,10 @@ class Changes:
         rows: I64 | None,
     ) -> dict[str, Column]:
         found = fitted(columns, kinds, present, widens=self._widens, rows=rows)
-        # the store knows one kind of lists in base and delta (docs/FORMAT.md)
-        if any(c.kind != kinds.get(k, c.kind) and c.kind == "float64[]" for k, c in found.items()):
-            self.delta = replace(self.delta, rewrites=True)
+        for key, column in found.items():
+            # the store knows one kind of lists in base and delta (docs/FORMAT.md)
+            if column.kind == "float64[]" and kinds.get(key, "float64[]") != "float64[]":
+                self.delta = replace(self.delta, rewrites=True)
         return found
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
@@ -51,52 +52,65 @@ class Vertices:
         self._stored_vids = manifest.vertex_count
         record = manifest.delta
         self._delta_file = MANIFEST if record is None else manifest.name_of(record.file)
-        read = {record.file for record in manifest.groups} | {s.file for s in manifest.spaces}
-        same = (
-            before is not None
-            and (before._records, before._spaces) == (manifest.groups, manifest.spaces)
-            and segments.shares(before._segments, read)
-        )
         self._records: tuple[GroupRecord, ...] = manifest.groups
         self._spaces: tuple[SpaceRecord, ...] = manifest.spaces
-        kept = before if same else None
+        kept = None if before is None or not self._same_base(before) else before
         self._stored: dict[tuple[int, str | None], Column] = {} if kept is None else kept._stored
         self._indexes: dict[str, IdIndex] = {} if kept is None else kept._indexes
         self._are_ids: dict[tuple[int, str], bool] = {} if kept is None else kept._are_ids
         self._by_value: Indexes = Indexes() if kept is None else kept._by_value
         self._columns: dict[tuple[int, str | None], Column | None] = {}
         self._spans: dict[int, I64] = {}  # by group: where ranges of its pieces begin, and which
-        kinds = {new.id_space: new.ids.kind for new in reversed(delta.added)}
-        kinds |= {space.name: space.kind for space in self._spaces}
-        self.spaces: Mapping[str, Kind] = dict(sorted(kinds.items()))
-        self._grown = {new.id_space for new in delta.added}
+        alike = kept is not None and kept._delta.added is delta.added
+        self.spaces: Mapping[str, Kind] = (
+            kept.spaces if kept is not None and alike else self._all_spaces()
+        )
+        self._grown: set[str] = (
+            kept._grown if kept is not None and alike else {new.id_space for new in delta.added}
+        )
         self._new_indexes: dict[str, _Added] = {}
         self.groups: tuple[VertexGroup, ...] = groups_of(
             manifest.groups, delta, () if kept is None else kept.groups
         )
-        self.labels = tuple(sorted({label for group in self.groups for label in group.labels}))
         self._starts: tuple[I64, I32] | None = None
         if kept is not None:
             self._keep(kept)
             if follows:
                 self._new_indexes |= kept._new_indexes
 
+    @cached_property
+    def labels(self) -> tuple[str, ...]:
+        """All labels, ascending."""
+        return tuple(sorted({label for group in self.groups for label in group.labels}))
+
+    def _same_base(self, before: Vertices) -> bool:
+        """Whether an earlier snapshot has the same groups and ids in the same files."""
+        if self._segments is before._segments:  # of the same manifest
+            return True
+        records, spaces = self._records, self._spaces
+        read = {record.file for record in records} | {space.file for space in spaces}
+        same = (before._records, before._spaces) == (records, spaces)
+        return same and self._segments.shares(before._segments, read)
+
+    def _all_spaces(self) -> Mapping[str, Kind]:
+        """The id spaces, and the kind of the ids of each."""
+        kinds = {new.id_space: new.ids.kind for new in reversed(self._delta.added)}
+        kinds |= {space.name: space.kind for space in self._spaces}
+        return dict(sorted(kinds.items()))
+
     def _keep(self, before: Vertices) -> None:
         """Take over what an earlier snapshot has made of groups that are the same."""
-        numbers = {id(group): number for number, group in enumerate(before.groups)}
-        same = {
-            numbers[id(group)]: number
-            for number, group in enumerate(self.groups)
-            if id(group) in numbers
-        }
-        for (group, key), column in [*before._columns.items()]:
-            if group in same:
-                self._columns[same[group], key] = column
-        mine, theirs = _extents(self.groups), _extents(before.groups)
-        if len(mine) == len(theirs) and all(
-            number == other and extent is one
-            for (number, extent), (other, one) in zip(mine, theirs, strict=True)
-        ):
+        if before._columns:
+            numbers = {id(group): number for number, group in enumerate(before.groups)}
+            same = {
+                numbers[id(group)]: number
+                for number, group in enumerate(self.groups)
+                if id(group) in numbers
+            }
+            for (group, key), column in [*before._columns.items()]:
+                if group in same:
+                    self._columns[same[group], key] = column
+        if before._starts is not None and _extents(self.groups) == _extents(before.groups):
             self._starts = before._starts
 
     def _stored_starts(self) -> tuple[I64, I32]:
@@ -124,7 +138,7 @@ class Vertices:
         if len(self.groups) == 1:
             return np.zeros(vids.shape[0], np.int32)
         starts, numbers = self._stored_starts()
-        return numbers[np.searchsorted(starts, vids, side="right") - 1]
+        return numbers[starts.searchsorted(vids, "right") - 1]
 
     def group_rows(self, vids: U32, group: int) -> I64:
         """The row of each vid in the group's columns, i64[n]; all must be of the group."""
@@ -239,12 +253,16 @@ class Vertices:
 
     def holders(self, group: int, key: str, wanted: Wanted) -> tuple[I64, U32]:
         """Which of the wanted values vertices of a group have, and the vids that have them; i64[n], u32[n]."""
-        found = [self._holders(piece, key, wanted) for piece in self.groups[group].pieces]
-        places, vids = found[0]
-        if len(found) > 1:
+        pieces = self.groups[group].pieces
+        if len(pieces) == 1:
+            places, vids = self._holders(pieces[0], key, wanted)
+        else:
+            found = [self._holders(piece, key, wanted) for piece in pieces]
             places, vids = (np.concatenate(both) for both in zip(*found, strict=True))
-        gone = self._delta.is_dead(vids)
-        return (places[~gone], vids[~gone]) if gone.any() else (places, vids)
+        if len(vids) and len(self._delta.dead):
+            gone = self._delta.is_dead(vids)
+            return places[~gone], vids[~gone]
+        return places, vids
 
     def _holders(self, piece: Piece, key: str, wanted: Wanted) -> tuple[I64, U32]:
         if piece.new is not None:
@@ -279,16 +297,18 @@ class Vertices:
     def _named_in(self, piece: Piece, base: GroupRecord, wanted: Wanted) -> tuple[I64, U32]:
         """Which of the wanted values are ids in a piece of the base, and their vids."""
         places, values = wanted.user_ids()
-        space = next(one for one in self._spaces if one.name == base.id_space)
+        for space in self._spaces:
+            if space.name == base.id_space:
+                break
         vids = self._find_in(self.index(space), space.kind, values)
-        there = np.flatnonzero((vids >= 0) & piece.stored.has(vids))
+        there = ((vids >= 0) & piece.stored.has(vids)).nonzero()[0]
         return places[there], vids[there].astype(np.uint32)
 
     def named(self, group: int, wanted: Wanted) -> tuple[I64, U32]:
         """Which of the wanted values are ids of vertices of a group, and their vids; i64[n], u32[n]."""
         places, values = wanted.user_ids()
         vids = self.find(self.groups[group].id_space, values)
-        there = np.flatnonzero(vids >= 0)
+        there = (vids >= 0).nonzero()[0]
         there = there[self.groups_of(vids[there].astype(np.uint32)) == group]
         return places[there], vids[there].astype(np.uint32)
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from gdb.base import forks, waiting
 from gdb.records import dataclass, replace
+from gdb.run.options import kind_of
 from gdb.run.texts import Texts
 
 if TYPE_CHECKING:
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from gdb.physical.binder import BoundQuery
     from gdb.physical.optional_counts import OptionalCounts
     from gdb.query_graph import QueryEdge, QueryGraph, QueryVertex
+    from gdb.run.request import Request
     from gdb.storage.snapshot import Snapshot
 
 MOST = 256  # statements of one database
@@ -199,11 +201,22 @@ def _but_for_bounds(compared: tuple[Compare, ...]) -> list[Compare]:
 @dataclass(frozen=True, slots=True)
 class Refusal:
     """Why a query is not one pattern and its tail. lasting : whatever the values of its parameters. columns : nor are
-    all of its operators for columns."""
+    all of its operators for columns. always : whatever the graph."""
 
     why: str
     lasting: bool = True
     columns: bool = False
+    always: bool = False
+
+
+def key_of(request: Request) -> Hashable:
+    """What a statement is found by."""
+    mode = request.mode  # its numbers: to hash a dataclass takes longer than to find a statement
+    flags = mode.edges_differ, mode.nodes_differ, mode.distinct, mode.induced
+    if not request.parameters:
+        return request.text, flags
+    kinds = [(name, kind_of(value)) for name, value in request.parameters.items()]
+    return request.text, flags, frozenset(kinds)
 
 
 class Statements:

@@ -122,6 +122,10 @@ class Graph:
         """One object per vid."""
         known = self._nodes
         wanted = vids.tolist()
+        if len(wanted) == 1:
+            if wanted[0] not in known:
+                self._load_nodes(vids)
+            return [known[wanted[0]]]
         if missing := {vid for vid in wanted if vid not in known}:
             self._load_nodes(np.array(sorted(missing), np.uint32))
         return [known[vid] for vid in wanted]
@@ -340,10 +344,15 @@ class Graph:
         changes = self.changes
         assert changes is not None
         with changes.widening():
-            self._flush_new_nodes(changes)
-            self._flush_labels(changes)
-            self._flush_properties(changes)
-            self._flush_new_edges(changes)
+            if self._new_nodes:
+                self._flush_new_nodes(changes)
+            if self._relabelled:
+                self._flush_labels(changes)
+            if self._dirty_nodes or self._dirty_edges:
+                self._flush_properties(changes)
+            if self._new_edges:
+                self._flush_new_edges(changes)
+        self._dead_edges = [one for one in self._dead_edges if one in self._handles]
         self._flush_deaths(changes)
         self._behind = True
 
@@ -426,7 +435,6 @@ class Graph:
                 name, directed, sources, targets, columns_of(new.properties)
             )
             self._named(changes, name, directed, new.objects, handles)
-        self._dead_edges = [one for one in self._dead_edges if one in self._handles]
         self._new_edges = {}
 
     def _named(
@@ -449,6 +457,8 @@ class Graph:
             self._handles[one] = handle
 
     def _flush_deaths(self, changes: Changes) -> None:
+        if not (self._dead_nodes or self._dead_edges or self._dead_handles):
+            return
         by_type = {name: [*handles] for name, handles in self._dead_handles.items() if handles}
         for one in self._dead_edges:
             handle = self._handles.pop(one)
