@@ -21,7 +21,7 @@ from gdb.executor.plan import Plan
 from gdb.executor.prepare import Prepared, prepare
 from gdb.executor.scheduler import Budget, Watch
 from gdb.executor.source import GraphSource
-from gdb.records import dataclass, field, replace
+from gdb.records import dataclass, field, quick, replace
 from gdb.storage.adjacency import I64, U32
 
 if TYPE_CHECKING:
@@ -103,6 +103,7 @@ class Found(Generic[Part]):
     rows: int = 0
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class Choice:
     """The device that a plan runs on, and why."""
@@ -255,7 +256,7 @@ def stage(
 ) -> Prepared:
     """The plan's stage, prepared once for each plan and graph and kept as long as the plan; with other
     candidates where they are given. windows : rows may be read in the order of a value."""
-    key = id(graph), windows and bool(plan.compares)
+    key = id(graph), windows and plan.has_compares
     known = plan.stages.get(key)
     if known is None or known[0] is not graph:
         known = plan.stages[key] = (graph, usage.unread(prepare)(plan, graph, windows=windows))

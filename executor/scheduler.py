@@ -105,9 +105,8 @@ class Watch:
 
     def going(self) -> bool:
         """Whether to launch again."""
-        late = self.deadline is not None and time.monotonic() > self.deadline
         cancelled = self.cancel is not None and self.cancel.is_set()
-        if late or cancelled:
+        if cancelled or (self.deadline is not None and time.monotonic() > self.deadline):
             self.stopped.set()
         return not self.stopped.is_set()
 

@@ -140,6 +140,8 @@ NOTHING = Delta()
 
 def visible(ranges: Ranges, dead: U32) -> Ranges:
     """The parts of ascending ranges that are left without the dead."""
+    if not len(dead):
+        return ranges
     left: list[tuple[int, int]] = []
     for start, stop in ranges:
         gone = dead[np.searchsorted(dead, start) : np.searchsorted(dead, stop)].astype(np.int64)

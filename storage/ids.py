@@ -80,7 +80,7 @@ def build(ids: Column, vids: U32, space: str) -> IdIndex:
         keys = hash_strings(ids.values.astype(np.uint8, copy=False), ids.offsets)
     order = stable_order(keys)
     keys = keys[order]
-    repeats = np.flatnonzero(keys[1:] == keys[:-1])
+    repeats = (keys[1:] == keys[:-1]).nonzero()[0]
     if repeats.shape[0]:
         if ids.offsets is None:
             raise _twice(int(keys[repeats[0]]), space)
@@ -102,7 +102,7 @@ def extended(index: IdIndex, ids: Column, vids: U32, space: str) -> IdIndex | No
     if not len(index.keys):
         return more
     at = index.keys.searchsorted(more.keys)
-    inside = np.flatnonzero(at < len(index.keys))
+    inside = (at < len(index.keys)).nonzero()[0]
     if (index.keys[at[inside]] == more.keys[inside]).any():
         return None
     keys = cast("I64 | U64", np.insert(index.keys, at, more.keys))

@@ -221,7 +221,7 @@ class Column:
             valid = np.concatenate(
                 [np.ones(len(c), np.bool_) if c.valid is None else c.valid for c in columns]
             )
-        lengths = [np.diff(c.offsets) for c in columns if c.offsets is not None]
+        lengths = [c.offsets[1:] - c.offsets[:-1] for c in columns if c.offsets is not None]
         offsets = offsets_of_lengths(np.concatenate(lengths)) if lengths else None
         items = [c.items for c in columns if c.items is not None]
         if items and offsets is not None:

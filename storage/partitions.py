@@ -261,8 +261,10 @@ class Partitions:
         changes = self._deltas.get(name)
         if changes is None:
             return origins
-        added, found = np.flatnonzero(origins >= self.base_count(name)), origins.copy()
-        found[added] = -1 - changes.serials[origins[added] - self.base_count(name)]
+        base, found = self.base_count(name), origins.copy()
+        added = (origins >= base).nonzero()[0]
+        if len(added):
+            found[added] = -1 - changes.serials[origins[added] - base]
         return found
 
     def numbers(self, name: str, handles: I64) -> I64:

@@ -128,6 +128,6 @@ def _group(key: GroupKey, pieces: Sequence[Piece], before: VertexGroup | None) -
             if kept.get(name) != patch.column.kind:
                 kept[name] = wider(kept.get(name), patch.column.kind)
         for name, kind in kept.items():
-            if kinds.get(name) != kind:
-                kinds[name] = wider(kinds.get(name), kind)
+            if kinds.setdefault(name, kind) != kind:
+                kinds[name] = wider(kinds[name], kind)
     return VertexGroup(*key, count, kinds, tuple(pieces))

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 
 import numpy as np
@@ -40,6 +39,8 @@ class Changes:
     """What a transaction has changed so far; the store is as it was until `commit`. One thread at a time.
 
     snapshot : the committed state that it starts from. seen : the graph with the changes when it was last looked at.
+    widens : whether a property that is given values of another kind becomes one of the kind "any" (while a query's
+        changes are brought in); else they are refused.
     """
 
     def __init__(self, snapshot: Snapshot) -> None:
@@ -47,17 +48,7 @@ class Changes:
         self.delta = snapshot.delta
         self.seen = snapshot
         self._next_serial = 0
-        self._widens = False
-
-    @contextmanager
-    def widening(self) -> Iterator[None]:
-        """Inside, a property that is given values of another kind becomes one of the kind "any" (a query's changes);
-        outside they are refused."""
-        before, self._widens = self._widens, True
-        try:
-            yield
-        finally:
-            self._widens = before
+        self.widens = False
 
     @property
     def view(self) -> Snapshot:
@@ -155,9 +146,9 @@ class Changes:
         else:
             added.append(NewVertices(*key, ((start, start + count),), ids, columns))
         if count:
-            self.delta = replace(
-                self.delta, vertices=self.delta.vertices + count, added=tuple(added)
-            )
+            delta = self.delta
+            kept = delta.patches, delta.types, delta.rewrites
+            self.delta = Delta(delta.vertices + count, delta.dead, tuple(added), *kept)
         return np.arange(start, start + count, dtype=np.uint32)
 
     def set_vertices(self, vids: U32, columns: Columns) -> None:
@@ -229,7 +220,8 @@ class Changes:
     def drop_vertices(self, vids: U32) -> None:
         """Remove vertices that have no edges."""
         if len(vids):
-            self.delta = replace(self.delta, dead=united(self.delta.dead, distinct(vids)))
+            old, dead = self.delta, united(self.delta.dead, distinct(vids))
+            self.delta = Delta(old.vertices, dead, old.added, old.patches, old.types, old.rewrites)
 
     def relabel(self, vids: U32, add: frozenset[str], remove: frozenset[str]) -> list[Moved]:
         """Give vertices labels, and take labels away: they move, with their properties and edges, to another group."""
@@ -340,9 +332,12 @@ class Changes:
 
     def _named(self, name: str, handles: I64) -> tuple[I64, I64]:
         """Ranks in the base and places in the delta of handles, both ascending."""
-        old = self._type(name, self._directed(name))
-        places = np.flatnonzero(np.isin(old.serials, -1 - handles[handles < 0])).astype(np.int64)
-        return np.sort(handles[handles >= 0]), places
+        old, ranks = self._type(name, self._directed(name)), handles[handles >= 0]
+        places = np.zeros(0, np.int64)
+        if len(ranks) < len(handles):
+            places = np.isin(old.serials, -1 - handles[handles < 0]).nonzero()[0]
+        ranks.sort()
+        return ranks, places
 
     def remove_edges(self, name: str, sources: U32, targets: U32) -> int:
         """Remove all edges of a type between pairs of vertices; how many there were."""
@@ -395,9 +390,9 @@ class Changes:
         if not len(ranks) + len(places):
             return
         old = self._type(name, self._directed(name))
-        removed = united(old.removed, ranks)
+        removed, rest = united(old.removed, ranks), (old.patches, old.serials)
         if not len(places):
-            self._put(replace(old, removed=removed))
+            self._put(TypeDelta(*(name, old.directed, old.keys, old.columns), removed, *rest))
             return
         kept = np.delete(np.arange(len(old.keys), dtype=np.int64), places)
         values = {key: column.take(kept) for key, column in old.columns.items()}
@@ -491,7 +486,7 @@ class Changes:
         present: Callable[[str], Column | None],
         rows: I64 | None,
     ) -> dict[str, Column]:
-        found = fitted(columns, kinds, present, widens=self._widens, rows=rows)
+        found = fitted(columns, kinds, present, widens=self.widens, rows=rows)
         for key, column in found.items():
             # the store knows one kind of lists in base and delta (docs/FORMAT.md)
             if column.kind == "float64[]" and kinds.get(key, "float64[]") != "float64[]":

@@ -208,7 +208,7 @@ class Vertices:
         found: list[Column] = []
         places: list[I64] = []
         for number in np.unique(of).tolist():
-            mine = np.flatnonzero(of == number)
+            mine = (of == number).nonzero()[0]
             found.append(self._taken(pieces[number], key, group, vids[mine]))
             places.append(mine)
         order = np.argsort(np.concatenate(places), kind="stable")
@@ -339,7 +339,7 @@ class Vertices:
     def user_ids(self, vids: U32) -> list[int | str]:
         """The user id of each vid; 0 for one that is no more."""
         found = np.zeros(vids.shape[0], np.object_)
-        left = np.flatnonzero(~self._delta.is_dead(vids))
+        left = (~self._delta.is_dead(vids)).nonzero()[0]
         for group, mine in by_number(self.groups_of(vids[left])) if len(left) else ():
             column = self.values(group, None, vids[left[mine]])
             assert column is not None
@@ -361,7 +361,7 @@ class Vertices:
             known = np.maximum(found, 0).astype(np.uint32)
             found[self._delta.is_dead(known) & (found >= 0)] = -1
         if space in self._grown:
-            left = np.flatnonzero(found < 0)
+            left = (found < 0).nonzero()[0]
             asked = (
                 wanted[left]
                 if isinstance(wanted, np.ndarray)
@@ -389,7 +389,7 @@ class Vertices:
         stop, length = len(index.keys), 1
         while stop > 0:
             start = max(stop - length, 0)
-            alive = np.flatnonzero(~self._delta.is_dead(index.vids[start:stop]))
+            alive = (~self._delta.is_dead(index.vids[start:stop])).nonzero()[0]
             if len(alive):
                 return int(index.keys[start + alive[-1]])
             stop, length = start, 4 * length
@@ -471,7 +471,7 @@ class Vertices:
         for new in self._delta.added:
             if new.id_space == space and new.ranges and new.ranges[-1][1] > first:
                 vids = vids_of(tuple((max(a, first), b) for a, b in new.ranges if b > first))
-                alive = np.flatnonzero(~self._delta.is_dead(vids))
+                alive = (~self._delta.is_dead(vids)).nonzero()[0]
                 own.append(new.ids.take(alive + len(new.ids) - len(vids)))
                 several.append(vids[alive])
         if not own:

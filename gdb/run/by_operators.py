@@ -6,8 +6,8 @@ All of its operators run over columns (`gdb.physical.columns`), or the first of 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from gdb import limits
@@ -357,15 +357,20 @@ def _given(found: Answer) -> list[Values]:
     return made
 
 
-@contextmanager
-def _not_too_deep() -> Iterator[None]:
+class _not_too_deep:  # used in `with`, as a function would be
     """Names what ended in Python's recursion: values may be nested as deep as a query makes them."""
-    try:
-        yield
-    except RecursionError:
-        raise LimitExceeded(
-            "a value of the query is nested too deeply.", "Put its parts side by side in one list."
-        ) from None
+
+    __slots__ = ()
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        if kind is not None and issubclass(kind, RecursionError):
+            raise LimitExceeded(
+                "a value of the query is nested too deeply.",
+                "Put its parts side by side in one list.",
+            ) from None
 
 
 def _context(

@@ -343,7 +343,8 @@ class Graph:
             return
         changes = self.changes
         assert changes is not None
-        with changes.widening():
+        changes.widens = True
+        try:
             if self._new_nodes:
                 self._flush_new_nodes(changes)
             if self._relabelled:
@@ -352,8 +353,12 @@ class Graph:
                 self._flush_properties(changes)
             if self._new_edges:
                 self._flush_new_edges(changes)
-        self._dead_edges = [one for one in self._dead_edges if one in self._handles]
-        self._flush_deaths(changes)
+        finally:
+            changes.widens = False
+        if self._dead_edges:
+            self._dead_edges = [one for one in self._dead_edges if one in self._handles]
+        if self._dead_nodes or self._dead_edges or self._dead_handles:
+            self._flush_deaths(changes)
         self._behind = True
 
     def _flush_new_nodes(self, changes: Changes) -> None:
@@ -457,8 +462,6 @@ class Graph:
             self._handles[one] = handle
 
     def _flush_deaths(self, changes: Changes) -> None:
-        if not (self._dead_nodes or self._dead_edges or self._dead_handles):
-            return
         by_type = {name: [*handles] for name, handles in self._dead_handles.items() if handles}
         for one in self._dead_edges:
             handle = self._handles.pop(one)
