@@ -302,16 +302,15 @@ def _gathered(values: Values, starts: I64, offsets: I64) -> Values:
     found: Values = np.empty(int(offsets[-1]), values.dtype)
     while begin < count:
         first = int(offsets[begin])
-        end = int(np.searchsorted(offsets, first + _AT_ONCE, "right")) - 1
+        end = int(offsets.searchsorted(first + _AT_ONCE, "right")) - 1
         if end <= begin:  # one long text
             end = begin + 1
             length = int(offsets[end]) - first
             found[first : first + length] = values[starts[begin] : starts[begin] + length]
         else:
             own = offsets[begin : end + 1]
-            at = np.arange(first, int(own[-1])) + np.repeat(
-                starts[begin:end] - own[:-1], np.diff(own)
-            )
+            shift: I64 = starts[begin:end] - own[:-1]
+            at = np.arange(first, int(own[-1])) + shift.repeat(own[1:] - own[:-1])
             found[first : int(own[-1])] = values[at]
         begin = end
     return found

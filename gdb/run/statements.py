@@ -218,7 +218,9 @@ def key_of(request: Request) -> Hashable:
     flags = mode.edges_differ, mode.nodes_differ, mode.distinct, mode.induced
     if not request.parameters:
         return request.text, flags
-    kinds = [(name, kind_of(value)) for name, value in request.parameters.items()]
+    kinds = []
+    for name, value in request.parameters.items():
+        kinds.append((name, kind_of(value)))
     return request.text, flags, frozenset(kinds)
 
 

@@ -55,7 +55,7 @@ def expanded(
         found, eids = {name: distinct[of[place]], other: others[place]}, eids[place]
     kept = np.arange(len(at), dtype=np.int64)
     for name, column in found.items():
-        kept = kept[labelled(snapshot, pattern.parts.accepted[name], column[kept])]
+        kept = kept[places_labelled(snapshot, pattern.parts.accepted[name], column[kept])]
     return {n: column[kept] for n, column in found.items()}, {edge.name: eids[kept]}, at[kept]
 
 
@@ -74,7 +74,7 @@ def _rows_of(of: I64, row_of: I64, count: int, most: int | None) -> tuple[I64, I
     return at, order[np.repeat(begins, counts) + within]
 
 
-def labelled(snapshot: Snapshot, accepted: Accepted, vids: U32) -> I64:
+def places_labelled(snapshot: Snapshot, accepted: Accepted, vids: U32) -> I64:
     """The places of the vertices that have some labels."""
     of_group = [accepted[group.labels] for group in snapshot.groups] if accepted.terms else []
     if all(of_group):

@@ -109,8 +109,11 @@ class Graph:
     @property
     def snapshot(self) -> Snapshot:
         """The graph with all changes so far."""
-        self.flush()
-        return self._now()
+        if self.changes is not None:
+            self.flush()
+            if self._behind:
+                return self._now()
+        return self._snapshot
 
     def _now(self) -> Snapshot:
         """The graph with what was flushed: made when it is read, for a statement often ends with what it writes."""

@@ -20,7 +20,7 @@ from gdb.language.hidden import is_hidden
 from gdb.language.syntax import Comparator, Comparison, Expression
 from gdb.physical.rows.batches import Few
 from gdb.physical.rows.component import Table, matched
-from gdb.physical.rows.expand import expanded, labelled
+from gdb.physical.rows.expand import expanded, places_labelled
 from gdb.physical.rows.pattern import Component, Condition, Edge, Pattern, Variant
 from gdb.physical.rows.seek import seek
 from gdb.physical.rows.subqueries import Prepared
@@ -100,8 +100,9 @@ class _Matching:
         self.few, self.unbound, self.whole = few, unbound, whole
         self.bound = set(known)
         self.waiting = list(pattern.conditions)
-        self.reach = pattern.parts.names | known  # what a condition can mean; others are inside
-        self.checks_edges = pattern.parts.checks_edges
+        self.parts = pattern.parts
+        self.reach = self.parts.names | known  # what a condition can mean; others are inside
+        self.checks_edges = self.parts.checks_edges
 
     def run(self, rows: Sequence[Row]) -> Iterator[list[Numbered]]:
         table = list(enumerate(rows))
@@ -111,7 +112,7 @@ class _Matching:
             if shared:
                 table = [(k, row) for k, row in table if all(map(_there, _of(row, shared)))]
         table = self._filtered(table)
-        return self._rest(table, self.pattern.parts.components, self.pattern.parts.long)
+        return self._rest(table, self.parts.components, self.parts.long)
 
     def _rest(
         self, table: list[Numbered], components: Sequence[Component], long: Sequence[Edge]
@@ -153,10 +154,8 @@ class _Matching:
         for component in components:
             if self.bound & {*component.vertices, *component.edges}:
                 return component
-        for edge in long:
-            ready = set(edge.ends) & self.bound
-            if ready and edge.selector is None:
-                return None
+        if any(edge.selector is None and self.bound.intersection(edge.ends) for edge in long):
+            return None
         # one that a path leads to is reached by it, and matched as bound
         ends = {end for edge in long for end in edge.ends}
         return min(
@@ -184,12 +183,8 @@ class _Matching:
         """The conditions that the elements of a component decide, at least one of them free of the rows."""
         names = {*component.vertices, *component.edges}
         free = names - self.bound - {*held}
-        found = []
-        for c in self.waiting:
-            own = c.names & self.reach
-            if own <= names and own & free:
-                found.append(c)
-        return found
+        own = [(c, c.names & self.reach) for c in self.waiting]
+        return [c for c, mentioned in own if mentioned <= names and mentioned & free]
 
     # ---- components ------------------------------------------------------------------------------
 
@@ -200,7 +195,7 @@ class _Matching:
         names = self._fresh(component)
         before, waiting = self.bound | {*component.vertices, *component.edges}, self.waiting
         for at, of in places:
-            self.context.pulse()
+            self.context.allowance.pulse()
             self.bound, self.waiting = set(before), list(waiting)
             some = self._built(found, table, at, of, names)
             if self.checks_edges:
@@ -232,7 +227,7 @@ class _Matching:
             answered = set(map(id, sought.answered))
             self.waiting = [c for c in self.waiting if id(c) not in answered]
         if len(component.vertices) == len(vids) and not component.edges and len(vids) == 1:
-            some, every = self._alone(component, vids)
+            some, every = self._alone(component, vids, sought is not None)
             return some, _pieces(starts[every], every, chunk)
         if not self.bound & {*component.edges}:
             near = expanded(graph.snapshot, self.pattern, component, vids, most)
@@ -289,12 +284,16 @@ class _Matching:
         if self.few is not None and count >= self.few.most:
             self.few.cut = True
 
-    def _alone(self, component: Component, vids: Mapping[str, U32]) -> tuple[Table, I64]:
+    def _alone(
+        self, component: Component, vids: Mapping[str, U32], known: bool
+    ) -> tuple[Table, I64]:
         """The embeddings of one vertex that the rows have, or name by a value, and which of them its labels leave,
-        i64[n]."""
+        i64[n]. known : all have these labels."""
         (name,) = component.vertices
-        accepted = self.pattern.parts.accepted[name]
-        every = labelled(self.context.graph.snapshot, accepted, vids[name])
+        every = np.arange(len(vids[name]), dtype=np.int64)
+        if not known:
+            snapshot, accepted = self.context.graph.snapshot, self.parts.accepted[name]
+            every = places_labelled(snapshot, accepted, vids[name])
         self.context.embeddings += len(every)
         return Table(vids, {}, len(vids[name]), ()), every
 
