@@ -202,3 +202,30 @@ def _find_valid(
 ) -> I64:
     """As `find_strings`, where some of the texts cannot be UTF-8 and so are no ids."""
     return np.concatenate([find_strings(index, [text], ids_of) for text in wanted])
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Added:
+    """The index of ids that a delta added. stop : the vids below are in it; dead : but for these."""
+
+    index: IdIndex
+    stop: int
+    dead: U32
+
+
+def are_same(column: Column | None, ids: Column | None) -> bool:
+    """Whether a property holds exactly these ids."""
+    if column is None or ids is None or column.kind != ids.kind or len(column) != len(ids):
+        return False
+    if column.valid is not None and not column.valid.all():
+        return False
+    first = slice(0, 64)  # nearly every other property differs here
+    if not np.array_equal(column.values[first], ids.values[first]):
+        return False
+    if (
+        column.offsets is not None
+        and ids.offsets is not None
+        and not np.array_equal(column.offsets, ids.offsets)
+    ):
+        return False
+    return np.array_equal(column.values, ids.values)

@@ -10,11 +10,10 @@ import numpy.typing as npt
 
 from gdb.base import usage
 from gdb.errors import CorruptStore, ImportFailed
-from gdb.records import dataclass
 from gdb.storage import ids, properties, readable, value_index
 from gdb.storage.delta import Delta, lengths_of, patched
 from gdb.storage.files import MANIFEST
-from gdb.storage.ids import IdIndex
+from gdb.storage.ids import Added, IdIndex, are_same
 from gdb.storage.invariants import INDEX_LENGTHS, NEW_IDS
 from gdb.storage.manifest import GroupRecord, Manifest, SpaceRecord
 from gdb.storage.model import I64, U32, Column, Kind
@@ -48,10 +47,7 @@ class Vertices:
         follows: bool = False,
     ) -> None:
         self._segments, self._delta = segments, delta
-        self._where = segments.files.where
-        self._stored_vids = manifest.vertex_count
-        record = manifest.delta
-        self._delta_file = MANIFEST if record is None else manifest.name_of(record.file)
+        self._manifest, self._stored_vids = manifest, manifest.vertex_count
         self._records: tuple[GroupRecord, ...] = manifest.groups
         self._spaces: tuple[SpaceRecord, ...] = manifest.spaces
         kept = None if before is None or not self._same_base(before) else before
@@ -68,7 +64,7 @@ class Vertices:
         self._grown: set[str] = (
             kept._grown if kept is not None and alike else {new.id_space for new in delta.added}
         )
-        self._new_indexes: dict[str, _Added] = {}
+        self._new_indexes: dict[str, Added] = {}
         self.groups: tuple[VertexGroup, ...] = groups_of(
             manifest.groups, delta, () if kept is None else kept.groups
         )
@@ -77,6 +73,17 @@ class Vertices:
             self._keep(kept)
             if follows:
                 self._new_indexes |= kept._new_indexes
+
+    @property
+    def _where(self) -> str:
+        """The store, for errors."""
+        return self._segments.files.where
+
+    @property
+    def _delta_file(self) -> str:
+        """The file that the delta is in, for errors."""
+        record = self._manifest.delta
+        return MANIFEST if record is None else self._manifest.name_of(record.file)
 
     @cached_property
     def labels(self) -> tuple[str, ...]:
@@ -323,7 +330,7 @@ class Vertices:
         if key in piece.patches:
             return False
         if piece.base is None:
-            return piece.new is not None and _same(piece.new.columns.get(key), piece.new.ids)
+            return piece.new is not None and are_same(piece.new.columns.get(key), piece.new.ids)
         return self._was_id(piece.number, piece.base, key)
 
     def _was_id(self, number: int, base: GroupRecord, key: str) -> bool:
@@ -331,7 +338,7 @@ class Vertices:
         place, record = (number, key), base.columns.get(key)
         if place not in self._are_ids:
             alike = record is not None and record.kind == base.ids.kind
-            self._are_ids[place] = alike and _same(
+            self._are_ids[place] = alike and are_same(
                 self._of_base(number, base, key), self._of_base(number, base, None)
             )
         return self._are_ids[place]
@@ -452,10 +459,10 @@ class Vertices:
                 index = self._index_of(space, 0, IdIndex(_NO_KEYS, _NO_VIDS))
             if index is None:  # no transaction adds one that is there
                 raise self._twice()
-            self._new_indexes[space] = known = _Added(index, stop, dead)
+            self._new_indexes[space] = known = Added(index, stop, dead)
         return known.index
 
-    def _index_after(self, known: _Added, space: str) -> IdIndex | None:
+    def _index_after(self, known: Added, space: str) -> IdIndex | None:
         """That of an earlier delta, which this one was made of, with what was added and without what was removed
         since."""
         index = known.index
@@ -485,33 +492,6 @@ class Vertices:
         return damaged(self._where, self._delta_file, "adds an id twice", NEW_IDS)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Added:
-    """The index of ids that a delta added. stop : the vids below are in it; dead : but for these."""
-
-    index: IdIndex
-    stop: int
-    dead: U32
-
-
 def _extents(groups: Sequence[VertexGroup]) -> list[tuple[int, Extent]]:
     """The vertices of each piece, behind the number of its group."""
     return [(k, piece.stored) for k, group in enumerate(groups) for piece in group.pieces]
-
-
-def _same(column: Column | None, ids: Column | None) -> bool:
-    """Whether a property holds exactly these ids."""
-    if column is None or ids is None or column.kind != ids.kind or len(column) != len(ids):
-        return False
-    if column.valid is not None and not column.valid.all():
-        return False
-    first = slice(0, 64)  # nearly every other property differs here
-    if not np.array_equal(column.values[first], ids.values[first]):
-        return False
-    if (
-        column.offsets is not None
-        and ids.offsets is not None
-        and not np.array_equal(column.offsets, ids.offsets)
-    ):
-        return False
-    return np.array_equal(column.values, ids.values)

@@ -270,16 +270,19 @@ def _tried(
     from gdb.physical.rows.run import TooMany
 
     context = _context(request, asked, snapshot, changes, clock)
-    with (
-        garbage.rarely()
-    ):  # until the rows and elements are gone: else the collector goes through them once more
-        try:
-            choice = clock.step("plan", lambda: _chosen(request, asked, context, notes, few))
+    try:
+        choice = clock.step("plan", lambda: _chosen(request, asked, context, notes, few))
+        if choice.bounded:  # a few rows, which the collector soon goes through
             return _run(request, asked, context, choice, clock)
-        except TooMany:
-            return None
-        finally:
-            context.graph.release()
+        with garbage.rarely():
+            try:
+                return _run(request, asked, context, choice, clock)
+            finally:  # else the collector goes through rows and elements once more
+                context.graph.release()
+    except TooMany:
+        return None
+    finally:
+        context.graph.release()
 
 
 def _run(request: Request, asked: Planned, context: Context, choice: Choice, clock: Clock) -> _Made:
@@ -349,6 +352,8 @@ def _given(found: Answer) -> list[Values]:
     """The rows for the user. Lists and maps are copied, so that what the result takes counts twice."""
     from gdb.physical.rows.values import Given
 
+    if not found.rows:
+        return []
     given, turn = Given(), Growing(here(), "the result").turn
     made: list[Values] = []
     for row in found.rows:

@@ -125,11 +125,9 @@ class Graph:
         """One object per vid."""
         known = self._nodes
         wanted = vids.tolist()
-        if len(wanted) == 1:
-            if wanted[0] not in known:
-                self._load_nodes(vids)
-            return [known[wanted[0]]]
-        if missing := {vid for vid in wanted if vid not in known}:
+        if len(wanted) == 1 and wanted[0] not in known:
+            self._load_nodes(vids)
+        elif missing := {vid for vid in wanted if vid not in known}:
             self._load_nodes(np.array(sorted(missing), np.uint32))
         return [known[vid] for vid in wanted]
 
@@ -358,8 +356,6 @@ class Graph:
                 self._flush_new_edges(changes)
         finally:
             changes.widens = False
-        if self._dead_edges:
-            self._dead_edges = [one for one in self._dead_edges if one in self._handles]
         if self._dead_nodes or self._dead_edges or self._dead_handles:
             self._flush_deaths(changes)
         self._behind = True
@@ -466,7 +462,7 @@ class Graph:
 
     def _flush_deaths(self, changes: Changes) -> None:
         by_type = {name: [*handles] for name, handles in self._dead_handles.items() if handles}
-        for one in self._dead_edges:
+        for one in [one for one in self._dead_edges if one in self._handles]:
             handle = self._handles.pop(one)
             del self._edges[one.type, handle]
             by_type.setdefault(one.type, []).append(handle)

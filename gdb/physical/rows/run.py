@@ -130,17 +130,19 @@ def answered(
     try:
         with clock_at(time.time_ns()):
             found = runner.plan(plan, start or Batches((), iter([[{}]])))
-            if not plan.returns:
+            rows: list[tuple[Value, ...]] = []
+            names = found.names if plan.returns else ()
+            if plan.returns:
+                rows = _answer(allowance, found)
+            else:
                 for _ in found.parts:
                     pass  # it has written, and its rows are not asked for
-                found = Batches((), iter(()))
-            rows = _answer(allowance, found)
         context.graph.flush()
     finally:
         del (
             context.evaluator
         )  # it knows the runner, which knows the context: together they would outlive the query
-    return Answer(found.names, rows)
+    return Answer(names, rows)
 
 
 def _answer(allowance: Allowance, found: Batches) -> list[tuple[Value, ...]]:
