@@ -21,7 +21,7 @@ from gdb.base.machine.cores import cores
 from gdb.errors import DeviceError
 from gdb.executor.prepare import Prepared, stage
 from gdb.executor.scheduler import Guard
-from gdb.records import dataclass
+from gdb.records import dataclass, quick
 
 if TYPE_CHECKING:
     from gdb.executor.plan import Plan
@@ -51,6 +51,7 @@ UNIT = 32  # neighbours of a root's list that make one work unit of a GPU
 _CUDA = re.compile(r"cuda:\d{1,4}(,\d{1,4})*")
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class Choice:
     """The device that a plan runs on, and why. guard : gives a run on the CPU up for a GPU; None where none may."""

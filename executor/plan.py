@@ -320,6 +320,11 @@ class Plan:
         return tuple(p for p in self.phases if isinstance(p, Compare))
 
     @property
+    def has_compares(self) -> bool:
+        """Whether there are any."""
+        return Compare in map(type, self.phases)
+
+    @property
     def bound_edges(self) -> tuple[int, ...]:
         """Query edges that have a column of edge ids, in binding order."""
         return tuple(p.edge for p in self.phases if isinstance(p, BindEdge))

@@ -263,7 +263,7 @@ def stage(
 ) -> Prepared:
     """The plan's stage, prepared once for each plan and graph and kept as long as the plan; with other
     candidates where they are given. windows : rows may be read in the order of a value."""
-    key = id(graph), windows and bool(plan.compares)
+    key = id(graph), windows and plan.has_compares
     known = plan.stages.get(key)
     if known is None or known[0] is not graph:
         known = plan.stages[key] = (graph, usage.unread(prepare)(plan, graph, windows=windows))

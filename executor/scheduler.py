@@ -149,9 +149,8 @@ class Watch:
 
     def going(self) -> bool:
         """Whether to launch again."""
-        late = self.deadline is not None and time.monotonic() > self.deadline
         cancelled = self.cancel is not None and self.cancel.is_set()
-        if late or cancelled:
+        if cancelled or (self.deadline is not None and time.monotonic() > self.deadline):
             self.stopped.set()
         elif self.guard is not None and self.guard.leaves(self._done):
             self.left = True

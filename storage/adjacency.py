@@ -91,7 +91,7 @@ class Adjacency:
             steps = vids.astype(np.int64) - int(self.first[0])
             known = (steps >= 0) & (steps < int(self.length[0]))
             return np.where(known, steps + int(self.row[0]), -1)
-        at = np.searchsorted(self.first, vids, side="right").astype(np.int64) - 1
+        at = self.first.searchsorted(vids, "right").astype(np.int64) - 1
         inside = np.maximum(at, 0)
         step = vids.astype(np.int64) - self.first[inside]
         known = (at >= 0) & (step >= 0) & (step < self.length[inside])

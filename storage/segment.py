@@ -404,7 +404,7 @@ class Segments:
         return all(
             n < len(self.records)
             and n < len(before.records)
-            and self.records[n] == before.records[n]
+            and (self.records[n] is before.records[n] or self.records[n] == before.records[n])
             for n in numbers
         )
 

@@ -101,12 +101,17 @@ class Snapshot:
         self.version = manifest.version
         self._more = more
         self._lock = waiting.Lock()
-        self._segments: Segments = Segments(
-            files,
-            manifest.files,
-            manifest.inline,
-            None if before is None else before._segments,
-            pins,
+        same = before is not None and manifest is before.manifest and pins is None
+        self._segments: Segments = (
+            before._segments
+            if before is not None and same
+            else Segments(
+                files,
+                manifest.files,
+                manifest.inline,
+                None if before is None else before._segments,
+                pins,
+            )
         )
         self.delta = deltas.read(manifest, self._segments) if delta is None else delta
         known = None if before is None else before._vertices
@@ -122,7 +127,7 @@ class Snapshot:
         self.partitions: Partitions = edges
         self.vertex_count = manifest.vertex_count + self.delta.vertices
         self.edge_types = self.partitions.types
-        self.edge_count = sum(one.edge_count for one in self.edge_types)
+        self.edge_count = self.partitions.edge_count
         self.groups = self._vertices.groups
 
     @property

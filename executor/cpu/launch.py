@@ -258,10 +258,10 @@ def _turn(
     once: list[U32],
     call_helpers: Callable[[], None] | None,
 ) -> bool:
-    """Go on with a unit for its turn; whether it has come to its end. Where the run may stop early, launches begin
-    small, and helpers are called in by the first one that did not end it."""
+    """Go on with a unit for its turn, which was taken while the run was going on; whether it has come to its end. Where
+    the run may stop early, launches begin small, and helpers are called in by the first one that did not end it."""
     turn = worker.spent + unit.steps
-    while run.watch.going():
+    while True:
         steps = STEPS
         if run.early:
             steps = max(FIRST_STEPS, min(worker.spent, EARLY_STEPS))
@@ -274,7 +274,8 @@ def _turn(
             call_helpers()
         if worker.spent > turn and run.turns.room(8 * KEPT * run.prepared.tables.loops):
             return False
-    return True
+        if not run.watch.going():
+            return True
 
 
 def _idle(run: _Run) -> Worker:

@@ -391,20 +391,22 @@ class Database(Queries):
         """
         from gdb.api.transaction import Transaction
 
+        statements = Statements(self._statements.texts)
+
         def run(changes: Changes, text: str, parameters: Mapping[str, object] | None) -> Result:
             from gdb.run.pipeline import answer
 
             request = self._request(text, parameters, "auto", None, None, None, 0)
             request.load = None
             before = changes.delta
+
+            def work() -> Result:
+                view = changes.view
+                statements.of(view)
+                return answer(request, view, statements, lambda *_: _all_or_nothing(changes))
+
             try:
-                return self._work.do(
-                    lambda: answer(
-                        *(request, changes.view, Statements(self._statements.texts)),
-                        lambda *_: _all_or_nothing(changes),
-                    ),
-                    request.cancel,
-                )
+                return self._work.do(work, request.cancel)
             except KeyboardInterrupt:  # it came when the answer was ready
                 changes.delta = before
                 raise request.outcome.cancelled() from None
@@ -418,7 +420,7 @@ class Database(Queries):
         def commit(changes: Changes) -> bool:
             return self._work.do(lambda: self._commit(changes, cancel.is_set), cancel, held_back)
 
-        return Transaction(self._store, run, begin, commit, cancel)
+        return Transaction(self._store, run, begin, commit, statements.clear, cancel)
 
     @boundary
     def compact(self, memory: int | str | None = None, packed: bool | None = None) -> StoreStats:
@@ -442,15 +444,20 @@ class Database(Queries):
         )
 
 
-@contextmanager
-def _all_or_nothing(changes: Changes) -> Iterator[Changes]:
-    """Drop what a statement has changed where it raises."""
-    before = changes.delta
-    try:
-        yield changes
-    except BaseException:
-        changes.delta = before
-        raise
+class _all_or_nothing:  # used in `with`, as a function would be
+    """Drops what a statement has changed where it raises."""
+
+    __slots__ = ("_before", "_changes")
+
+    def __init__(self, changes: Changes) -> None:
+        self._changes, self._before = changes, changes.delta
+
+    def __enter__(self) -> Changes:
+        return self._changes
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        if kind is not None:
+            self._changes.delta = self._before
 
 
 @contextmanager

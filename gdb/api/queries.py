@@ -319,7 +319,7 @@ class Queries(Closing):
             Cancel(),
             device=device,
             threads=options.thread_count(threads),
-            memory=options.memory_bytes(memory),
+            memory=None if memory is None else options.memory_bytes(memory),
             timeout=options.timeout_seconds(timeout, self._limits),
             import_root=self._import_root,
             procedures=self._procedures,

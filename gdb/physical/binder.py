@@ -111,9 +111,9 @@ class BoundQuery:
         return self.sources.scope.parameters
 
     @property
-    def conditions(self) -> list[tuple[Element, frozenset[str]]]:
-        """The elements with conditions of their own, and the parameters that each mentions."""
-        return [(element, known.names()) for element, known in self.sources.pushed.items()]
+    def conditions(self) -> list[tuple[Element, frozenset[str], Conditions]]:
+        """The elements with conditions of their own, the parameters that each mentions, and these conditions."""
+        return [(element, known.names(), known) for element, known in self.sources.pushed.items()]
 
     @property
     def tail_names(self) -> frozenset[str]:
@@ -123,22 +123,28 @@ class BoundQuery:
 
     def changed(self, values: Mapping[str, Value]) -> frozenset[str]:
         """The parameters that have another value here than the query was bound with."""
-        known = self.values
-        return frozenset([name for name, value in values.items() if not same(value, known[name])])
+        known, found = self.values, set[str]()
+        for name, value in values.items():
+            if not same(value, known[name]):
+                found.add(name)
+        return frozenset(found)
 
     def allowed_again(
-        self, values: Mapping[str, Value], changed: Set[str], touched: Iterable[Element]
+        self,
+        values: Mapping[str, Value],
+        changed: Set[str],
+        touched: Iterable[tuple[Element, Conditions]],
     ) -> tuple[dict[int, U32], dict[int, I64]]:
         """The allowed vids of query vertices and edge ids of query edges, by number, with other values of the
         parameters, each of the same kind as before.
 
-        touched : the elements whose conditions mention a parameter in `changed`.
+        touched : the elements whose conditions mention a parameter in `changed`, and these conditions.
         """
-        scope, pushed = self.sources.scope, self.sources.pushed
+        scope = self.sources.scope
         vertices: dict[int, U32] = {}
         edges: dict[int, I64] = {}
-        for element in touched:
-            again, k = pushed[element].with_values(changed), element.index
+        for element, known in touched:
+            again, k = known.with_values(changed), element.index
             if element.kind == "vertex":
                 vertices[k] = pushdown.allowed_vertices(scope, element, again, values)
             else:

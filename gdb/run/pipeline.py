@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, TypeAlias
@@ -25,9 +25,8 @@ from gdb.executor import tail as tails
 from gdb.executor.choose_device import choose
 from gdb.physical import counting
 from gdb.records import replace
-from gdb.run.options import kind_of
 from gdb.run.request import Clock, Request
-from gdb.run.statements import Refusal, Statement, Statements
+from gdb.run.statements import Refusal, Statement, Statements, key_of
 from gdb.run.texts import by_shape
 
 if TYPE_CHECKING:
@@ -37,7 +36,6 @@ if TYPE_CHECKING:
     from gdb.executor.tail import Tail
     from gdb.language.clauses import Query
     from gdb.physical.binder import BoundQuery
-    from gdb.physical.optional_counts import OptionalCounts
     from gdb.run.by_operators import Change
     from gdb.run.pattern_tree import Finish
     from gdb.storage.adjacency import I64
@@ -75,9 +73,10 @@ def answer(
     snapshot.look()
     with clock:
         known = snapshot, statements, change, clock, run or ran
-        with suppress(PlacedError):  # as it is written, so that its error shows the place there
-            if (shaped := by_shape(request, statements.texts)) is not None:
-                return _answer(shaped, *known)
+        if not request.parameters:
+            with suppress(PlacedError):  # as it is written, so that its error shows the place there
+                if (shaped := by_shape(request, statements.texts)) is not None:
+                    return _answer(shaped, *known)
         return _answer(request, *known)
 
 
@@ -89,7 +88,12 @@ def _answer(
     clock: Clock,
     run: Run,
 ) -> Result:
-    key = _key(request)
+    prepared = statements.texts.prepared(request)
+    if prepared is not None:
+        from gdb.run.by_operators import answered
+
+        return answered(request, prepared, snapshot, clock, change, statements)
+    key = key_of(request)
     known = statements.find(key, snapshot)
     if known is None:
         query = clock.step("parse", lambda: _parsed(request, clock, statements))
@@ -143,7 +147,7 @@ def on_device(request: Request, snapshot: Snapshot, statements: Statements) -> D
 def _on_device(
     request: Request, snapshot: Snapshot, statements: Statements, clock: Clock
 ) -> DeviceColumns:
-    key = _key(request)
+    key = key_of(request)
     known = statements.find(key, snapshot)
     if known is None:
         query = clock.step("parse", lambda: _parsed(request, clock, statements))
@@ -230,16 +234,6 @@ def explained(request: Request, snapshot: Snapshot) -> str:
         return "\n".join(_explained(request, Statement.of(*understood), snapshot))
 
 
-def _key(request: Request) -> Hashable:
-    """What a statement is found by."""
-    mode = request.mode  # its numbers: to hash a dataclass takes longer than to find a statement
-    flags = mode.edges_differ, mode.nodes_differ, mode.distinct, mode.induced
-    if not request.parameters:
-        return request.text, flags
-    kinds = [(name, kind_of(value)) for name, value in request.parameters.items()]
-    return request.text, flags, frozenset(kinds)
-
-
 def _parsed(request: Request, clock: Clock, statements: Statements | None = None) -> Query:
     texts = Statements().texts if statements is None else statements.texts
     return texts.parsed(request.text, clock.check)
@@ -257,7 +251,7 @@ def _understood(
     known = query, request.procedures, request.mode
     asked = one_pattern(clock.step("plan", lambda: statements.texts.planned(*known)))
     if asked is None:
-        return Refusal("it is more than one pattern and what is made of its rows")
+        return Refusal("it is more than one pattern and what is made of its rows", always=True)
     try:
         bound = clock.step("bind", lambda: bind(asked, snapshot, request.parameters, request.mode))
     except QueryError as refused:
@@ -283,28 +277,20 @@ def _by_operators(
 
     refusal : it is not one pattern and its tail.
     """
+    from gdb.physical.rows.run import writes
     from gdb.run.by_operators import Planned, answered
 
     warnings = _checked(request, query, statements, clock)
     known = query, request.procedures, request.mode
     plan = clock.step("plan", lambda: statements.texts.planned(*known))
-    flags = query.explain, query.profile, refusal.columns
-    counts = None if request.parameters else statements.counts(_key(request), snapshot)
     patterns = statements.texts.patterns(query, plan, request.mode)
-    asked = Planned(plan, refusal.why, warnings, *flags, counts=counts, kept=patterns)
-    keep = partial(statements.refuse, _key(request), snapshot)
-    if refusal.lasting and not refusal.columns:
-        keep(refusal)
-
-    def refuse(why: str) -> None:
-        if refusal.lasting:
-            keep(Refusal(why, columns=True))
-
-    def keep_counts(counts: OptionalCounts) -> None:
-        if not request.parameters:
-            statements.keep_counts(_key(request), snapshot, counts)
-
-    return answered(request, asked, snapshot, clock, change, refuse, keep_counts)
+    flags = query.explain, query.profile
+    asked = Planned(plan, writes(plan), refusal, warnings, *flags, kept=patterns)
+    if refusal.always:
+        statements.texts.prepare(request, query, asked)
+    elif refusal.lasting and not refusal.columns:
+        statements.refuse(key_of(request), snapshot, refusal)
+    return answered(request, asked, snapshot, clock, change, statements)
 
 
 def _checked(
