@@ -176,8 +176,8 @@ def fenced(name: str, value: object) -> str:
         result = value.fget.__annotations__.get("return", "") if value.fget else ""
         return f"```python\n{name}: {result}\n```" if result else ""
     signature = inspect.signature(value)  # type: ignore[arg-type]
-    shown = [_parameter(one) for one in signature.parameters.values()]
-    kinds = [one.kind for one in signature.parameters.values()]
+    given = [one for one in signature.parameters.values() if one.name not in ("self", "cls")]
+    shown, kinds = [_parameter(one) for one in given], [one.kind for one in given]
     if inspect.Parameter.KEYWORD_ONLY in kinds and inspect.Parameter.VAR_POSITIONAL not in kinds:
         shown.insert(kinds.index(inspect.Parameter.KEYWORD_ONLY), "*")
     result = signature.return_annotation

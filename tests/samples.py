@@ -24,7 +24,7 @@ from pathlib import Path
 import gdb
 
 REPOSITORY = Path(__file__).resolve().parents[1]
-_BLOCK = re.compile(
+BLOCK = re.compile(
     r"^(?:```(python|sh)\n(.*?)^```\n(?:\n```text\n(.*?)^```\n)?|<!-- python\n(.*?)^-->\n)",
     re.MULTILINE | re.DOTALL,
 )
@@ -57,7 +57,7 @@ class Sample:
 
 
 def blocks(text: str) -> tuple[Block, ...]:
-    found = _BLOCK.finditer(text)
+    found = BLOCK.finditer(text)
     return tuple(Block(one[1] or "python", one[2] or one[4], one[3]) for one in found)
 
 

@@ -42,6 +42,16 @@ def test_each_page_has_a_program() -> None:
     }
 
 
+@pytest.mark.parametrize(
+    "page", [*PAGES, *(DOCS / "recipes").glob("*.md")], ids=lambda page: page.stem
+)
+def test_what_is_hidden_stays_hidden(page: Path) -> None:
+    """A comment ends at the first `-->`, which is also a relationship: write -[]-> in one."""
+    text = page.read_text(encoding="utf-8")
+    hidden = [part.partition("-->")[0] for part in text.split("<!-- python\n")[1:]]
+    assert hidden == [found[4] for found in samples.BLOCK.finditer(text) if found[4]]
+
+
 def test_another_output_is_noticed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     text = "```python\nprint(1 + 1)\n```\n\n```text\n3\n```\n"
