@@ -164,7 +164,7 @@ def prepare(plan: Plan, graph: GraphSource, *, windows: bool = False) -> Prepare
     }
     sizes = tuple(len(members.get(v, ())) for v in range(plan.vertices))
     tables = encode(nest, plan, views, sizes)
-    allowed = {p.edge: p.allowed for p in plan.phases if isinstance(p, BindEdge)}
+    allowed = {p.edge: p.allowed for p in plan.every if isinstance(p, BindEdge)}
     bit_sets = tuple(
         _edge_bits(allowed[-1 - k], graph.edge_count)
         if k < 0
@@ -213,13 +213,14 @@ def _edge_bits(allowed: I64 | None, size: int) -> npt.NDArray[np.uint8]:
 
 
 def _scanned(plan: Plan) -> list[int]:
-    return [p.vertex for p in plan.phases if isinstance(p, Scan)]
+    return [p.vertex for p in plan.every if isinstance(p, Scan)]
 
 
 def roots_of(plan: Plan, views: tuple[Adjacency, ...]) -> tuple[U32, I64]:
     """Candidates of the first vertex that have a row in every view read from it, and their degrees
     there."""
-    if any(c.count == 0 for c in plan.candidates):  # nothing matches: fail before anything is read
+    needed = replace(plan, optional=()).order
+    if any(plan.candidates[v].count == 0 for v in needed):  # nothing matches: read nothing
         return np.zeros(0, np.uint32), np.zeros(0, np.int64)
     return roots_among(plan, views, plan.candidates[plan.order[0]].vids())
 

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from gdb.logical.operators import Plan
     from gdb.physical.columns.prefix import Prefix
     from gdb.physical.columns.steps import Chain
-    from gdb.physical.optional_counts import OptionalCounts
+    from gdb.physical.counts import Counts
     from gdb.physical.rows.context import Context
     from gdb.physical.rows.kept import KeptPatterns
     from gdb.physical.rows.run import Answer
@@ -62,7 +62,7 @@ class Planned:
     explain: bool = False
     profile: bool = False
     refused: bool = False
-    counts: OptionalCounts | None = None
+    counts: Counts | None = None
     kept: KeptPatterns | None = None
 
 
@@ -78,7 +78,7 @@ class Choice:
     first: Prefix | None
     why: str
     bounded: bool = False
-    counts: OptionalCounts | None = None
+    counts: Counts | None = None
 
 
 def answered(
@@ -88,7 +88,7 @@ def answered(
     clock: Clock,
     change: Change | None,
     refuse: Callable[[str], None],
-    keep: Callable[[OptionalCounts], None],
+    keep: Callable[[Counts], None],
 ) -> Result:
     """The answer of a query; of EXPLAIN its plan.
 
@@ -207,14 +207,14 @@ def _chosen(
     return Choice(None, prefix(context, plan, request.parameters), why)
 
 
-def _counts(context: Context, asked: Planned) -> OptionalCounts | None:
+def _counts(context: Context, asked: Planned) -> Counts | None:
     """The counts that a plan begins with."""
-    from gdb.physical.optional_counts import optional_counts
+    from gdb.physical.counts import counts_of
 
     known = asked.counts
     if known is not None and known.plan is asked.plan:
         return known
-    return optional_counts(context, asked.plan)
+    return counts_of(context, asked.plan)
 
 
 def _makes_rows(plan: Plan) -> bool:
@@ -302,7 +302,7 @@ def _ran(context: Context, plan: Plan, choice: Choice, request: Request) -> tupl
     return rows_of(context, plan, None, choice.bounded), choice
 
 
-def _counted(context: Context, plan: Plan, counts: OptionalCounts) -> Answer:
+def _counted(context: Context, plan: Plan, counts: Counts) -> Answer:
     """The answer that begins with counts."""
     from gdb.physical.rows.batches import Batches
     from gdb.physical.rows.run import answered as rows_of

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from gdb.executor.tail import Tail
     from gdb.language.clauses import Query
     from gdb.physical.binder import BoundQuery
-    from gdb.physical.optional_counts import OptionalCounts
+    from gdb.physical.counts import Counts
     from gdb.run.by_operators import Change
     from gdb.run.pattern_tree import Finish
     from gdb.storage.adjacency import I64
@@ -300,7 +300,7 @@ def _by_operators(
         if refusal.lasting:
             keep(Refusal(why, columns=True))
 
-    def keep_counts(counts: OptionalCounts) -> None:
+    def keep_counts(counts: Counts) -> None:
         if not request.parameters:
             statements.keep_counts(_key(request), snapshot, counts)
 

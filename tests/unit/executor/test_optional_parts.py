@@ -1,0 +1,104 @@
+"""Optional parts: the count is that of brute force, on every executor, in every mode and with passes left out."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from gdb import planner
+from gdb.executor import reference
+from gdb.executor.cpu import launch
+from gdb.executor.plan import Plan
+from gdb.executor.prepare import prepare
+from gdb.executor.scheduler import Budget, Watch
+from gdb.query_graph import (
+    OptionalGraph,
+    QueryEdge,
+    QueryGraph,
+    QueryVertex,
+)
+from gdb.storage.adjacency import Direction
+from tests import brute
+from tests.backends import BACKENDS, Backend
+from tests.small_graph import SmallGraph
+from tests.strategies import MODES, graphs
+
+PASSES_OFF = [frozenset[str](), *(frozenset({p}) for p in planner.PASSES)]
+COUNTED = [mode for mode in MODES if not mode.distinct]
+_LABELS = st.sampled_from([(), (), (), (("A",),), (("B",),)])
+_TYPES = st.sampled_from([(), (), ("R",), ("R", "S"), ("U",)])
+_WAYS = st.sampled_from([Direction.OUT, Direction.ANY])
+
+
+@st.composite
+def _graph(draw: st.DrawFn, least: int, held: int) -> QueryGraph:
+    """A pattern of vertices of which the first `held` are not joined to one another by bound edges."""
+    n = held + draw(st.integers(least, 2))
+    pairs = [(a, b) for a in range(n) for b in range(a + 1)]
+    pairs = [(a, b) for a, b in pairs if a >= held]
+    edges = []
+    for k in range(max(held, 1), n):
+        edges.append((draw(st.integers(0, k - 1)), k))
+    if pairs and draw(st.integers(0, 3)) == 3:
+        edges.append(draw(st.sampled_from(pairs)))
+    made = [QueryEdge(a, b, draw(_TYPES), draw(_WAYS)) for a, b in edges if draw(st.integers(0, 9))]
+    negated = []
+    if n > 1 and draw(st.integers(0, 7)) == 7:
+        a, b = draw(st.permutations(range(n)))[:2]
+        other = QueryEdge(a, b, draw(_TYPES), draw(_WAYS), exists=True)
+        if draw(st.booleans()):
+            made.append(other)
+        else:
+            negated.append(replace(other, exists=False))
+    vertices = []
+    for _ in range(n):
+        allowed, predicate = None, ""
+        if draw(st.integers(0, 9)) == 9:
+            allowed, predicate = np.array([0, 2, 3], np.uint32), "p"
+        vertices.append(QueryVertex(None, draw(_LABELS), allowed, predicate))
+    mode = draw(st.sampled_from(COUNTED))
+    return QueryGraph(tuple(vertices), tuple(made), mode, negated=tuple(negated))
+
+
+@st.composite
+def queries(draw: st.DrawFn) -> QueryGraph:
+    base = draw(_graph(1, 0))
+    numbers = [len(base.vertices)]
+
+    def part(seen: list[int], depth: int) -> OptionalGraph:
+        held = draw(st.permutations(seen))[: draw(st.sampled_from([1, 1, 1, 2, 0]))]
+        graph = draw(_graph(1, len(held)))
+        own = [*held, *range(numbers[0], numbers[0] + len(graph.vertices) - len(held))]
+        numbers[0] += len(graph.vertices) - len(held)
+        inner = []
+        if depth < 2 and numbers[0] < 7 and draw(st.integers(0, 2)) == 2:
+            inner.append(part([*dict.fromkeys([*seen, *own])], depth + 1))
+        graph = replace(graph, optional=tuple(inner))
+        return OptionalGraph(graph, tuple(enumerate(held)))
+
+    parts = [part([*range(len(base.vertices))], 0) for _ in range(draw(st.integers(1, 3)))]
+    return replace(base, optional=tuple(parts))
+
+
+def _count(backend: Backend, plan: Plan, graph: SmallGraph) -> int:
+    prepared = prepare(plan, graph, windows=backend.windows)
+    return plan.multiplicity * backend.count(prepared, Watch(None, None, None), Budget())
+
+
+@pytest.mark.parametrize("backend", BACKENDS, ids=lambda b: b.name)
+@settings(max_examples=400, deadline=None)
+@given(graph=graphs(), query=queries(), off=st.sampled_from(PASSES_OFF), one_step=st.booleans())
+def test_the_count_is_that_of_brute_force(
+    backend: Backend, graph: SmallGraph, query: QueryGraph, off: frozenset[str], one_step: bool
+) -> None:
+    plan = planner.plan(query, graph, counting=True, switched_off=off)
+    known = brute.count(query, graph)
+    assert reference.count(plan, graph) == known
+    with pytest.MonkeyPatch.context() as patch:
+        if one_step:  # the kernel leaves off and goes on everywhere
+            patch.setattr(launch, "STEPS", 1)
+        assert _count(backend, plan, graph) == known
