@@ -9,10 +9,10 @@ import numpy as np
 import numpy.typing as npt
 
 from gdb.base.machine.compile import compiled, together
-from gdb.base.machine.memory import load_i64, load_u32, store_i64, store_u32
+from gdb.base.machine.memory import load_i64, load_u8, load_u32, store_i64, store_u32
 from gdb.records import dataclass
 from gdb.storage.arrays import unset
-from gdb.storage.model import I64, U32, Rows
+from gdb.storage.model import I64, U8, U32, Rows
 
 U64 = npt.NDArray[np.uint64]
 
@@ -239,7 +239,20 @@ def _splice_loop(
     return 1
 
 
-_find, _pack, _count, _split, _share, _classes, _renumber, _splice = together(
+def _offsets_loop(lengths: int, count: int, mark: int, long: int, out: int) -> None:
+    at = 0
+    total = 0
+    store_i64(out, 0, 0)
+    for k in range(count):
+        length = load_u8(lengths, k)
+        if length == mark:
+            length = load_u32(long, at)
+            at += 1
+        total += length
+        store_i64(out, k + 1, total)
+
+
+_find, _pack, _count, _split, _share, _classes, _renumber, _splice, _offsets = together(
     _find_loop,
     _pack_loop,
     _count_loop,
@@ -248,6 +261,7 @@ _find, _pack, _count, _split, _share, _classes, _renumber, _splice = together(
     _classes_loop,
     _renumber_loop,
     _splice_loop,
+    _offsets_loop,
 )
 
 
@@ -376,3 +390,12 @@ def splice(rows: U32, offsets: I64, neighbours: U32, removed: U64, added: U64) -
     count, repeats, loops, longest = told.tolist()
     ends = starts[: count + 1].copy()
     return Spliced(found[:count].copy(), ends, near[: int(ends[-1])], repeats, loops, longest)
+
+
+def offsets_of(lengths: U8, mark: int, long: U32) -> I64:
+    """Where rows begin, i64[n + 1] from 0. lengths : u8[n], in which `mark` stands for the next of the `long` ones,
+    of which there are as many."""
+    lengths, long = np.ascontiguousarray(lengths), np.ascontiguousarray(long)
+    found = unset(len(lengths) + 1, np.int64)
+    _offsets(lengths.ctypes.data, len(lengths), mark, long.ctypes.data, found.ctypes.data)
+    return found

@@ -47,12 +47,34 @@ def test_present_is_where_a_vid_has_a_row(members: set[int], some: set[int]) -> 
     assert degrees.tolist() == [1 + v % 3 for v in sorted(some & members)]
 
 
+@pytest.mark.parametrize("many", [0, 1 << 16])
 @given(st.lists(st.one_of(st.integers(1, 4), st.sampled_from([254, 255, 256, 70000]))))
-def test_row_lengths_give_the_offsets_back(lengths: list[int]) -> None:
+def test_row_lengths_give_the_offsets_back(many: int, lengths: list[int]) -> None:
     offsets = np.cumsum([0, *lengths])
     short, long = pcsr.encode_offsets(offsets)
     assert short.nbytes == len(lengths)
-    assert pcsr.decode_offsets(short, long).tolist() == offsets.tolist()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(pcsr, "MANY_ROWS", many)
+        assert pcsr.decode_offsets(short, long).tolist() == offsets.tolist()
+
+
+@given(
+    st.sets(st.integers(0, 40)),
+    st.lists(st.tuples(st.integers(0, 40), st.integers(0, 40)), max_size=4),
+)
+def test_within_is_the_rows_of_ranges(members: set[int], ends: list[tuple[int, int]]) -> None:
+    rows = np.array(sorted(members), np.uint32)
+    near = np.repeat(rows, 1 + rows % 3)
+    view = pcsr.build(pcsr.keys_of(near, near)).adjacency((), Direction.OUT)
+    inside = sorted({v for low, high in ends for v in range(low, high)})
+    ranges = [(v, v + 1) for v in inside]
+    vids, degrees = view.within(ranges)
+    assert vids.tolist() == sorted({*inside} & members)
+    assert vids.dtype == np.uint32
+    assert degrees.tolist() == [1 + v % 3 for v in vids.tolist()]
+    if inside:
+        whole, _ = view.within([(inside[0], inside[-1] + 1)])
+        assert whole.tolist() == [v for v in sorted(members) if inside[0] <= v <= inside[-1]]
 
 
 @given(st.lists(st.integers(1, 9), min_size=1), st.integers(1, 12), st.data())
