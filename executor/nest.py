@@ -131,6 +131,8 @@ Check = Member | PairsApart | Within
 def levels_of(checks: tuple[Check, ...]) -> set[int]:
     """The levels that some checks read."""
     found: set[int] = set()
+    if not checks:  # as most levels have it
+        return found
     for check in checks:
         match check:
             case Member(source=s, target=t):
@@ -300,7 +302,9 @@ class LoopNest:
 
     @property
     def loops(self) -> int:
-        return min((n.levels[0] for n in self.tail), default=len(self.levels))
+        if not self.tail:
+            return len(self.levels)
+        return min([n.levels[0] for n in self.tail])
 
     @property
     def has_windows(self) -> bool:
