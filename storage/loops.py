@@ -252,16 +252,43 @@ def _offsets_loop(lengths: int, count: int, mark: int, long: int, out: int) -> N
         store_i64(out, k + 1, total)
 
 
-_find, _pack, _count, _split, _share, _classes, _renumber, _splice, _offsets = together(
-    _find_loop,
-    _pack_loop,
-    _count_loop,
-    _split_loop,
-    _share_loop,
-    _classes_loop,
-    _renumber_loop,
-    _splice_loop,
-    _offsets_loop,
+def _lengths_loop(offsets: int, rows: int, told: int) -> None:
+    least = load_i64(offsets, 1) - load_i64(offsets, 0)
+    most = least
+    for k in range(1, rows):
+        length = load_i64(offsets, k + 1) - load_i64(offsets, k)
+        least = min(least, length)
+        most = max(most, length)
+    store_i64(told, 0, least)
+    store_i64(told, 1, most)
+
+
+def _ascend_loop(offsets: int, rows: int, near: int, step: int) -> int:
+    """The first row with an entry below the one before it + `step`, else `rows`."""
+    end = load_i64(offsets, 0)
+    for k in range(rows):
+        begin = end
+        end = load_i64(offsets, k + 1)
+        for at in range(begin + 1, end):
+            if load_u32(near, at) < load_u32(near, at - 1) + step:
+                return k
+    return rows
+
+
+_find, _pack, _count, _split, _share, _classes, _renumber, _splice, _offsets, _lengths, _ascend = (
+    together(
+        _find_loop,
+        _pack_loop,
+        _count_loop,
+        _split_loop,
+        _share_loop,
+        _classes_loop,
+        _renumber_loop,
+        _splice_loop,
+        _offsets_loop,
+        _lengths_loop,
+        _ascend_loop,
+    )
 )
 
 
@@ -399,3 +426,19 @@ def offsets_of(lengths: U8, mark: int, long: U32) -> I64:
     found = unset(len(lengths) + 1, np.int64)
     _offsets(lengths.ctypes.data, len(lengths), mark, long.ctypes.data, found.ctypes.data)
     return found
+
+
+def lengths_of(offsets: I64) -> tuple[int, int]:
+    """The lengths of the shortest and of the longest of rows, of which there is one at least, between offsets
+    i64[n + 1]."""
+    offsets, told = np.ascontiguousarray(offsets), np.empty(2, np.int64)
+    _lengths(offsets.ctypes.data, len(offsets) - 1, told.ctypes.data)
+    least, most = told.tolist()
+    return least, most
+
+
+def rows_ascend(offsets: I64, neighbours: U32, *, strictly: bool) -> bool:
+    """Whether each row of neighbours, between ascending offsets i64[n + 1] that end with their number, ascends."""
+    offsets, near = np.ascontiguousarray(offsets), np.ascontiguousarray(neighbours)
+    rows = len(offsets) - 1
+    return bool(_ascend(offsets.ctypes.data, rows, near.ctypes.data, int(strictly)) == rows)

@@ -36,7 +36,6 @@ U64 = npt.NDArray[np.uint64]
 
 LONG = 255  # a row of this length or more
 SEGMENT_EDGES = 16 << 20  # 64 MiB of neighbours
-MANY_ROWS = 1 << 16  # for which machine code is worth its loading
 
 
 _HALF = np.uint64(32)
@@ -151,7 +150,7 @@ def encode_offsets(offsets: I64) -> tuple[U8, U32]:
 
 def decode_offsets(lengths: U8, long: U32) -> I64:
     """The offsets i64[rows + 1] of `encode_offsets`: `long` has as many numbers as there are lengths of `LONG`."""
-    if lengths.shape[0] >= MANY_ROWS:
+    if lengths.shape[0] > readable.MANY_ROWS:
         from gdb.storage.loops import offsets_of  # brings the compiler
 
         return offsets_of(lengths, LONG, long)
