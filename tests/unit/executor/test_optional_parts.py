@@ -10,12 +10,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gdb import planner
+from gdb.errors import CountOverflow, InternalError
 from gdb.executor import reference
 from gdb.executor.cpu import launch
-from gdb.executor.plan import Plan
+from gdb.executor.plan import Plan, verify
 from gdb.executor.prepare import prepare
+from gdb.executor.run import Options, choose
 from gdb.executor.scheduler import Budget, Watch
+from gdb.planner.explain import explain
 from gdb.query_graph import (
+    DIFFERENT_NODES,
+    REPEATABLE_ELEMENTS,
     OptionalGraph,
     QueryEdge,
     QueryGraph,
@@ -102,3 +107,67 @@ def test_the_count_is_that_of_brute_force(
         if one_step:  # the kernel leaves off and goes on everywhere
             patch.setattr(launch, "STEPS", 1)
         assert _count(backend, plan, graph) == known
+
+
+def _star(leaves: int, held: tuple[tuple[int, int], ...], **more: object) -> OptionalGraph:
+    """Relationships from a vertex to others. held : as in `OptionalGraph`, the first vertex among them."""
+    others = max(leaves, *(own for own, _ in held))
+    bound = {own for own, _ in held}
+    ends = [k for k in range(1, others + 1) if k not in bound]
+    while len(ends) < leaves:
+        ends.append(others := others + 1)
+    vertices = tuple(QueryVertex() for _ in range(others + 1))
+    graph = QueryGraph(vertices, tuple(QueryEdge(0, k) for k in ends))
+    return OptionalGraph(replace(graph, **more), held)  # type: ignore[arg-type]
+
+
+HUB = SmallGraph([()] * 9, [("R", 0, k) for k in range(1, 7)] + [("R", 7, 8)])
+PAIR = QueryGraph((QueryVertex("a"), QueryVertex("b")), (QueryEdge(0, 1),))
+
+
+@pytest.mark.parametrize("backend", BACKENDS, ids=lambda b: b.name)
+def test_a_part_is_no_twin_of_what_it_differs_from(backend: Backend) -> None:
+    """(a)-->(b), and another (x) than it: six times five, and one for (7)-->(8), of which there is no other."""
+    query = replace(PAIR, optional=(_star(1, ((0, 0), (1, 1)), mode=DIFFERENT_NODES),))
+    plan = planner.plan(query, HUB, counting=True)
+    assert _count(backend, plan, HUB) == reference.count(plan, HUB) == 6 * 5 + 1
+
+
+@pytest.mark.parametrize("backend", BACKENDS, ids=lambda b: b.name)
+def test_a_product_that_does_not_fit(backend: Backend) -> None:
+    """Parts count as one where they are not there, and are an error where they are too many."""
+    parts = tuple(_star(4, ((0, 0),), mode=REPEATABLE_ELEMENTS) for _ in range(7))
+    plan = planner.plan(replace(PAIR, optional=parts), HUB, counting=True)
+    assert 6**29 > 2**63
+    with pytest.raises(CountOverflow):
+        _count(backend, plan, HUB)
+    none = tuple(_star(4, ((0, 1),), mode=REPEATABLE_ELEMENTS) for _ in range(7))
+    plan = planner.plan(replace(PAIR, optional=none), HUB, counting=True)
+    assert _count(backend, plan, HUB) == 7
+
+
+def test_parts_choose_the_cpu(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("gdb.executor.gpu.device.absence", lambda: None)
+    monkeypatch.setattr("gdb.executor.run.WORTH_A_GPU", 0.0)
+    plan = planner.plan(replace(PAIR, optional=(_star(1, ((0, 1),)),)), HUB, counting=True)
+    assert choose(plan, "auto", HUB).device == "cpu"
+    assert "loops branch" in explain(plan, HUB, Options())
+
+
+def test_only_counts_have_parts() -> None:
+    plan = planner.plan(replace(PAIR, optional=(_star(1, ((0, 1),)),)), HUB, counting=True)
+    assert verify(plan) is plan
+    with pytest.raises(InternalError, match="rows have optional parts"):
+        verify(replace(plan, counting=False))
+
+
+def test_what_a_part_shares_tests_and_binds_nothing() -> None:
+    """A label of a shared vertex holds for the part alone; what is around it is matched as without."""
+    graph = SmallGraph([("A",), ("A",), ("B",)], [("R", 0, 2), ("R", 1, 2)])
+    one = QueryGraph((QueryVertex("a", (("A",),)),), ())
+    only = _star(1, ((0, 0),))
+    shared = replace(only.graph, vertices=(QueryVertex(labels=(("B",),)), QueryVertex()))
+    plan = planner.plan(replace(one, optional=(replace(only, graph=shared),)), graph, counting=True)
+    assert plan.phases == planner.plan(one, graph, counting=True).phases
+    assert "in its candidates" in explain(plan, graph, Options())
+    assert reference.count(plan, graph) == 2
