@@ -19,7 +19,6 @@ from gdb.executor.run import Options, choose
 from gdb.executor.scheduler import Budget, Watch
 from gdb.planner.explain import explain
 from gdb.query_graph import (
-    DIFFERENT_NODES,
     REPEATABLE_ELEMENTS,
     OptionalGraph,
     QueryEdge,
@@ -128,7 +127,7 @@ PAIR = QueryGraph((QueryVertex("a"), QueryVertex("b")), (QueryEdge(0, 1),))
 @pytest.mark.parametrize("backend", BACKENDS, ids=lambda b: b.name)
 def test_a_part_is_no_twin_of_what_it_differs_from(backend: Backend) -> None:
     """(a)-->(b), and another (x) than it: six times five, and one for (7)-->(8), of which there is no other."""
-    query = replace(PAIR, optional=(_star(1, ((0, 0), (1, 1)), mode=DIFFERENT_NODES),))
+    query = replace(PAIR, optional=(_star(1, ((0, 0), (1, 1)), apart=((1, 2),)),))
     plan = planner.plan(query, HUB, counting=True)
     assert _count(backend, plan, HUB) == reference.count(plan, HUB) == 6 * 5 + 1
 
