@@ -3,6 +3,7 @@ numbers."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -165,7 +166,7 @@ def prepare(plan: Plan, graph: GraphSource, *, windows: bool = False) -> Prepare
     }
     sizes = tuple(len(members.get(v, ())) for v in range(plan.vertices))
     tables = encode(nest, plan, views, sizes)
-    allowed = {p.edge: p.allowed for p in plan.phases if isinstance(p, BindEdge)}
+    allowed = {p.edge: p.allowed for p in plan.every if isinstance(p, BindEdge)}
     bit_sets = tuple(
         _edge_bits(allowed[-1 - k], graph.edge_count)
         if k < 0
@@ -214,25 +215,41 @@ def _edge_bits(allowed: I64 | None, size: int) -> npt.NDArray[np.uint8]:
 
 
 def _scanned(plan: Plan) -> list[int]:
-    return [p.vertex for p in plan.phases if isinstance(p, Scan)]
+    return [p.vertex for p in plan.every if isinstance(p, Scan)]
 
 
 def roots_of(plan: Plan, views: tuple[Adjacency, ...]) -> tuple[U32, I64]:
     """Candidates of the first vertex that have a row in every view read from it, and their degrees
     there."""
-    if any(c.count == 0 for c in plan.candidates):  # nothing matches: fail before anything is read
+    needed = replace(plan, optional=()).order
+    if any(plan.candidates[v].count == 0 for v in needed):  # nothing matches: read nothing
         return np.zeros(0, np.uint32), np.zeros(0, np.int64)
-    return roots_among(plan, views, plan.candidates[plan.order[0]].vids())
+    first = plan.order[0]
+    candidates, reads = plan.candidates[first], _from_shortest(plan, views)
+    if candidates.allowed is not None or not reads:
+        return roots_among(plan, views, candidates.vids())
+    roots, degrees = views[reads[0]].within(candidates.ranges)
+    return _present(views, reads[1:], roots, degrees + 1)
 
 
 def roots_among(plan: Plan, views: tuple[Adjacency, ...], roots: U32) -> tuple[U32, I64]:
     """Those of some vids, u32[r] ascending, and their degrees."""
-    weights = np.ones(roots.shape, np.int64)
-    # the shortest first: what has no row there is not looked up in the others
-    for w in sorted(_views_from(plan, plan.order[0]), key=lambda w: (views[w].rows, w)):
+    return _present(views, _from_shortest(plan, views), roots, np.ones(roots.shape, np.int64))
+
+
+def _present(
+    views: tuple[Adjacency, ...], reads: Sequence[int], roots: U32, weights: I64
+) -> tuple[U32, I64]:
+    """Those of some vids that have rows in views, with their degrees there added to the weights."""
+    for w in reads:
         places, degrees = views[w].present(roots)
         roots, weights = roots[places], weights[places] + degrees
     return np.ascontiguousarray(roots), weights
+
+
+def _from_shortest(plan: Plan, views: tuple[Adjacency, ...]) -> list[int]:
+    """The views read from the first vertex, the shortest first: what has no row there is not looked up in others."""
+    return sorted(_views_from(plan, plan.order[0]), key=lambda w: (views[w].rows, w))
 
 
 def _views_from(plan: Plan, vertex: int) -> set[int]:

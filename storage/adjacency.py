@@ -8,6 +8,7 @@ index (geneva-tpds §4.1).
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from enum import StrEnum
 from typing import NamedTuple
 
@@ -123,6 +124,18 @@ class Adjacency:
             places = np.arange(int(counts.sum())) + np.repeat(start - before, counts)
             rows = vids[places] + np.repeat(self.row.astype(np.int64) - self.first, counts)
         return places, self.offsets[rows + 1] - self.offsets[rows]
+
+    def within(self, ranges: Sequence[tuple[int, int]]) -> tuple[U32, I64]:
+        """The vids of the rows in some ranges, ascending and disjoint, u32[n] ascending, and their degrees, i64[n]."""
+        vids, found, degrees = self.vids(), [np.zeros(0, np.uint32)], [np.zeros(0, np.int64)]
+        for low, high in ranges:
+            begin, end = np.searchsorted(vids, (low, high)).tolist()
+            found.append(vids[begin:end])
+            degrees.append(np.diff(self.offsets[begin : end + 1]))
+        whole = [some for some in zip(found, degrees, strict=True) if len(some[0])]
+        if len(whole) == 1:
+            return whole[0]
+        return np.concatenate(found), np.concatenate(degrees)
 
     def vids(self) -> U32:
         """The vid of every row, u32[rows] ascending."""

@@ -386,19 +386,26 @@ class Partitions:
         return found
 
     def _keys(self, types: Types, direction: Direction) -> list[pcsr.U64]:
-        """The keys of each source; a directed self-loop is left out of its second one."""
-        found: list[pcsr.U64] = []
-        for name, side in self.sources(types, direction):
-            keys = pcsr.keys_of_part(self.part(name, side))
-            if side is Direction.IN and direction is Direction.ANY:
-                keys = keys[no_loop(keys)]
-            found.append(keys)
-        return found
+        """The keys of each source."""
+        every = self.sources(types, direction)
+        return [self._source_keys(name, side, direction) for name, side in every]
+
+    def _source_keys(self, name: str, side: Direction, direction: Direction) -> pcsr.U64:
+        """The keys of a source of a union; a directed self-loop is left out of its second one."""
+        part = self.part(name, side)
+        keys = pcsr.keys_of_part(part)
+        twice = part.loops and side is Direction.IN and direction is Direction.ANY
+        return keys[no_loop(keys)] if twice else keys
 
     def _united(self, types: Types, direction: Direction) -> Adjacency:
         sources = self.sources(types, direction)
         if len(sources) == 1:
             return self.part(*sources[0]).adjacency(types, direction)
+        if len(sources) == 2:  # as one type both ways: merged, not sorted
+            first, (name, side) = sources
+            added = self._source_keys(name, side, direction)
+            both = spliced(self.part(*first), np.zeros(0, np.uint64), added)
+            return both.adjacency(types, direction)
         keys = np.concatenate([np.zeros(0, np.uint64), *self._keys(types, direction)])
         keys.sort()
         return pcsr.build(keys).adjacency(types, direction)

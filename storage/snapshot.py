@@ -111,6 +111,7 @@ class Snapshot:
                 manifest.inline,
                 None if before is None else before._segments,
                 pins,
+                anew=False,
             )
         )
         self.delta = deltas.read(manifest, self._segments) if delta is None else delta

@@ -23,6 +23,7 @@ from gdb.executor.nest import (
     VertexLevel,
     Within,
 )
+from gdb.executor.nest_parts import ends_of_trees, first_loops
 from gdb.executor.plan import (
     Apart,
     Between,
@@ -30,6 +31,7 @@ from gdb.executor.plan import (
     Compare,
     Eliminate,
     Extend,
+    OptionalPart,
     Phase,
     Plan,
     Rules,
@@ -75,6 +77,7 @@ def explain(plan: Plan, graph: GraphSource, options: Options, bound: Bound | Non
     lines.append("stage 1 (fused: every partition in memory):")
     expected = dict(zip(plan.order, notes.estimates, strict=True))
     lines += [f"  {line}" for p in plan.phases for line in _phase(p, plan, expected)]
+    lines += [f"  {line}" for part in plan.optional for line in _optional(part, plan, expected)]
     lines.append("loop nest:")
     windows = choice.windows
     lines += [f"  {line}" for line in _nest(graph, plan, bound, windows=windows)]
@@ -166,6 +169,13 @@ def _phase(phase: Phase, plan: Plan, expected: dict[int, float]) -> list[str]:
             return [f"compare {text}"]
 
 
+def _optional(part: OptionalPart, plan: Plan, expected: dict[int, float]) -> list[str]:
+    """The phases of an optional part and of those within it."""
+    inner = [line for phase in part.phases for line in _phase(phase, plan, expected)]
+    inner += [line for one in part.parts for line in _optional(one, plan, expected)]
+    return ["optional, counts at least one:", *(f"  {line}" for line in inner)]
+
+
 def _label(plan: Plan, vertex: int) -> str:
     label = plan.candidates[vertex].label
     return f":{label}" if label else ""
@@ -176,11 +186,12 @@ def _nest(graph: GraphSource, plan: Plan, bound: Bound, *, windows: bool) -> lis
     lines: list[str] = []
     sampled = () if plan.compares and not windows else plan.notes.bound  # walks are the CPU's
     counted = bound.get(id(plan), _NOTHING)
-    arounds = nest.arounds
+    arounds, least = nest.arounds, {*first_loops(nest).values()}
     tabs: dict[int, int] = {-1: 0}  # of what is in a loop
     for k in range(nest.loops):
         tab = tabs[arounds[k]]
         line = "  " * tab + f"for {_variable(nest, k, plan)} in {_base(nest, k, plan)}:"
+        line += "  [at least 1]" if k in least else ""
         line += _cached(nest, k, False, plan) if windows else ""
         line += f"  ~{sampled[k]:.3g}" if k < len(sampled) else ""
         lines.append(line + (f"  ={counted[k]:,}" if k < len(counted) else ""))
@@ -220,7 +231,7 @@ def _cached(nest: LoopNest, loop: int, tail: bool, plan: Plan) -> str:
 def _tail(nest: LoopNest, plan: Plan, loop: int) -> list[str]:
     """A factor for each root of the tail in a loop."""
     factors: list[str] = []
-    paired = False
+    paired, optional = False, ends_of_trees(nest)
     for k, node in enumerate(nest.tail):
         if node.parent >= 0 or nest.arounds[node.levels[0]] != loop:
             continue
@@ -231,6 +242,8 @@ def _tail(nest: LoopNest, plan: Plan, loop: int) -> list[str]:
             factors[-1] += "" if paired else f" {base}"
         else:
             factors.append(_weight(nest, k, plan))
+        if k in optional and not paired:
+            factors[-1] = f"max(1, {factors[-1]})"
     return factors
 
 

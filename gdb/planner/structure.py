@@ -28,6 +28,7 @@ from gdb.records import dataclass, field, replace
 
 if TYPE_CHECKING:
     from gdb.executor.cpu.sample import Estimate
+    from gdb.executor.prepare import Prepared
 
 Arrange = Callable[[Problem, tuple[int, ...], Symmetry, int], Plan]
 Measure = Callable[[Plan], float]
@@ -253,8 +254,15 @@ def by_structure(
         return first
     from gdb.executor.cpu.sample import SECONDS_A_STEP, estimate  # compiles kernels
 
+    measured: dict[tuple[int, int], tuple[Prepared, Estimate]] = {}  # a stage is kept for its id
+
     def measure(plan: Plan, most: int) -> Estimate:
-        return estimate(stage(plan, source, windows=True), effort.draws, most)
+        prepared = stage(plan, source, windows=True)
+        known = measured.get((id(prepared), most))
+        if known is None:
+            known = prepared, estimate(prepared, effort.draws, most)
+            measured[id(prepared), most] = known
+        return known[1]
 
     found = measure(first, effort.least)
     problem = asked() if found.steps >= effort.search_from else None

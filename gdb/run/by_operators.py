@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from gdb.logical.operators import Plan
     from gdb.physical.columns.prefix import Prefix
     from gdb.physical.columns.steps import Chain
-    from gdb.physical.optional_counts import OptionalCounts
+    from gdb.physical.counts import Counts
     from gdb.physical.rows.context import Context
     from gdb.physical.rows.kept import KeptPatterns
     from gdb.physical.rows.run import Answer
@@ -77,7 +77,7 @@ class Choice:
     first: Prefix | None
     why: str
     bounded: bool = False
-    counts: OptionalCounts | None = None
+    counts: Counts | None = None
 
 
 def answered(
@@ -175,11 +175,11 @@ class _Notes:
             self._statements.refuse(*self._of, Refusal(why, columns=True))
 
     @property
-    def counts(self) -> OptionalCounts | None:
+    def counts(self) -> Counts | None:
         """That it begins with, where they are kept; they are not where it has parameters."""
         return None if self._values else self._statements.counts(*self._of)
 
-    def keep(self, counts: OptionalCounts) -> None:
+    def keep(self, counts: Counts) -> None:
         """Keep the counts that it begins with."""
         if not self._values:
             self._statements.keep_counts(*self._of, counts)
@@ -236,13 +236,13 @@ def _chosen(
     return Choice(None, prefix(context, plan, request.parameters), why)
 
 
-def _counts(context: Context, plan: Plan, known: OptionalCounts | None) -> OptionalCounts | None:
+def _counts(context: Context, plan: Plan, known: Counts | None) -> Counts | None:
     """The counts that a plan begins with. known : of an earlier run."""
-    from gdb.physical.optional_counts import optional_counts
+    from gdb.physical.counts import counts_of
 
     if known is not None and known.plan is plan:
         return known
-    return optional_counts(context, plan)
+    return counts_of(context, plan)
 
 
 def _makes_rows(plan: Plan) -> bool:
@@ -333,7 +333,7 @@ def _ran(context: Context, plan: Plan, choice: Choice, request: Request) -> tupl
     return rows_of(context, plan, None, choice.bounded), choice
 
 
-def _counted(context: Context, plan: Plan, counts: OptionalCounts) -> Answer:
+def _counted(context: Context, plan: Plan, counts: Counts) -> Answer:
     """The answer that begins with counts."""
     from gdb.physical.rows.batches import Batches
     from gdb.physical.rows.run import answered as rows_of

@@ -16,7 +16,6 @@ from gdb.language.hidden import is_hidden
 from gdb.logical.cardinality import cardinality
 from gdb.logical.operators import Apply, Plan, names_after
 from gdb.physical.columns.steps import Few, Found, Looked, Made, Walked
-from gdb.physical.counting import Tally
 from gdb.physical.meter import ANSWER, Figures
 from gdb.physical.pattern_plans import PatternPlan, expected_rows, of_clause, of_step
 from gdb.physical.rows.limiting import stops
@@ -30,7 +29,7 @@ if TYPE_CHECKING:
     from gdb.executor.source import GraphSource
     from gdb.logical.operators import Names, Operator, Operators
     from gdb.physical.columns.steps import Chain
-    from gdb.physical.optional_counts import OptionalCounts
+    from gdb.physical.counts import Counts
     from gdb.physical.rows.context import Context
     from gdb.physical.rows.pattern import Component
     from gdb.run.by_operators import Choice
@@ -134,14 +133,14 @@ class _Tree:
         assert counts is not None
         if operator is self.counted[-1]:
             own = None if self.meter is None else self.meter.operator(operator)
-            return Shown("products of counts on cpu", (), own)
-        plans = [counts.base, *counts.tallies]
-        plan = plans[self.counted.index(operator)]
-        matched = plan.plan if isinstance(plan, Tally) else plan
-        title = "counted for each node" if isinstance(plan, Tally) else "matched once"
-        on = matched, self.snapshot
-        below = (f"{title}:", *self._nest(*on))
-        return Shown(f"compiled nest on {self._device([on])}", below, merged=True)
+            plans = [(one, self.snapshot) for one in counts.plans]
+            below = tuple(
+                line
+                for name, on in zip(counts.names, plans, strict=True)
+                for line in (f"{name}:", *self._nest(*on))
+            )
+            return Shown(f"compiled nest on {self._device(plans)}, counted", below, own)
+        return Shown("counted", (), merged=True)
 
     def _of_step(self, step: Found) -> Matching:
         """The plan of a step, made once."""
@@ -213,7 +212,7 @@ class _Tree:
             yield f"Result   [{DUCKDB}]   {figures_text(self.meter.step(ANSWER))}"
 
 
-def _counted(plan: Plan, counts: OptionalCounts | None) -> Operators:
+def _counted(plan: Plan, counts: Counts | None) -> Operators:
     """The operators that counts are: some MATCH, and the aggregate."""
     if counts is None:
         return ()

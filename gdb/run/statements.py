@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from gdb.language.pushdown import Conditions
     from gdb.language.syntax import Element
     from gdb.physical.binder import BoundQuery
-    from gdb.physical.optional_counts import OptionalCounts
+    from gdb.physical.counts import Counts
     from gdb.query_graph import QueryEdge, QueryGraph, QueryVertex
     from gdb.run.request import Request
     from gdb.storage.snapshot import Snapshot
@@ -123,6 +123,7 @@ class Statement:
         others = given.vertices or given.edges or given.bounds
         keeps = (
             numbered is not None
+            and not after.optional
             and (_takes_others(self.plan, bound) or not others)
             and _same_tail(self.bound, bound)
             and after.symmetric_under == before.symmetric_under
@@ -234,7 +235,7 @@ class Statements:
         self.texts = Texts() if texts is None else texts
         self._lock = waiting.Lock()
         self._refused: dict[Hashable, Refusal] = {}
-        self._counts: dict[Hashable, OptionalCounts] = {}
+        self._counts: dict[Hashable, Counts] = {}
         self._kept: OrderedDict[Hashable, Statement] = OrderedDict()
         self._bytes: dict[Hashable, int] = {}  # of each when it was kept, and their sum
         self._held = 0
@@ -272,12 +273,12 @@ class Statements:
             if self._turned_to(snapshot) and len(self._refused) < MOST:
                 self._refused[key] = why
 
-    def counts(self, key: Hashable, snapshot: Snapshot) -> OptionalCounts | None:
+    def counts(self, key: Hashable, snapshot: Snapshot) -> Counts | None:
         """The counts that a query of this snapshot begins with, where they are known."""
         with self._lock:
             return self._counts.get(key) if self._of is snapshot else None
 
-    def keep_counts(self, key: Hashable, snapshot: Snapshot, counts: OptionalCounts) -> None:
+    def keep_counts(self, key: Hashable, snapshot: Snapshot, counts: Counts) -> None:
         """Keep the counts that a query begins with, and their plans."""
         with self._lock:
             if self._turned_to(snapshot) and len(self._counts) < MOST:
