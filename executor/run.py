@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Generic, TypeVar
 import numpy as np
 
 from gdb.base import usage
+from gdb.base.budget import ROWS
 from gdb.errors import CountOverflow, DeviceError, InternalError
 from gdb.executor.embeddings import Embeddings, Wanted, unbound_edges
 from gdb.executor.given import Given
@@ -81,10 +82,9 @@ class Profile:
 class Options:
     """How a query may run.
 
-    device : "auto", "cpu", "gpu" (or "cuda"), "cuda:N", "cuda:0,1,...". threads : 0 for all cores. memory : bytes
-        for candidate sets and rows,
-    None for no bound. timeout : seconds. cancel : when set, the run stops within about 10 ms of
-    work. profile : where to put what the run did, None to forget it.
+    device : "auto", "cpu", "gpu" (or "cuda"), "cuda:N", "cuda:0,1,...". threads : 0 for all cores. memory : bytes, None
+        for no bound. timeout : seconds. cancel : when set, the run stops within about 10 ms of work. profile : where to
+        put what the run did, None to forget it.
     """
 
     device: str = "auto"
@@ -196,8 +196,15 @@ def _too_many(plan: Plan) -> CountOverflow:
 
 
 def _counted(plan: Plan, graph: GraphSource, options: Options, given: Given | None) -> int:
+    with usage.budget(options.memory).part() as budget:
+        return _summed(plan, graph, options, given, budget)
+
+
+def _summed(
+    plan: Plan, graph: GraphSource, options: Options, given: Given | None, budget: Budget
+) -> int:
     choice = choose(plan, options.device, graph)
-    watch, budget = Watch(options.timeout, options.cancel, None), Budget(options.memory)
+    watch = Watch(options.timeout, options.cancel, None)
     _begun(plan, graph, options, budget)
     total = 0
     for factor, term in ((1, plan), *plan.terms):
@@ -225,8 +232,15 @@ def tallies(
 
     Raises as `count`.
     """
+    with usage.budget(options.memory).part() as budget:
+        return _tallied(plan, graph, options, given, budget)
+
+
+def _tallied(
+    plan: Plan, graph: GraphSource, options: Options, given: Given | None, budget: Budget
+) -> tuple[Embeddings, I64]:
     choice = choose(plan, options.device, graph)
-    watch, budget = Watch(options.timeout, options.cancel, None), Budget(options.memory)
+    watch = Watch(options.timeout, options.cancel, None)
     _begun(plan, graph, options, budget)
     prepared = stage(plan, graph, given, windows=choice.windows)
     if choice.device == "cpu":
@@ -303,16 +317,16 @@ def rows(
     """
     found: Found[Part] = Found()
     lock = threading.Lock()
-    budget = Budget(options.memory)
     row_bytes = 8 * (len(wanted.vertices) + len(wanted.edges))
 
     def keep(part: Embeddings) -> None:
-        budget.take(len(part) * row_bytes, "its rows")
+        budget.take(len(part) * row_bytes, ROWS)
         made = make(part)
         with lock:
             found.parts.append(made)
 
-    found.rows = handed_over(plan, graph, options, wanted, keep, limit, given, budget)
+    with usage.budget(options.memory).part() as budget:
+        found.rows = _handed_over(plan, graph, options, wanted, keep, limit, given, budget)
     if not found.parts:
         empty = np.zeros((0, plan.vertices), np.uint32)
         found.parts.append(make(Embeddings(empty, unbound_edges(0, plan.edges))))
@@ -327,20 +341,32 @@ def handed_over(
     take: Callable[[Embeddings], None],
     limit: int | None = None,
     given: Given | None = None,
-    budget: Budget | None = None,
 ) -> int:
     """Hand the embeddings of a plan for rows over as they are found, twins written out, at most `limit` of them, in no
     promised order; how many there were.
 
     take : gets some rows, at least one, in several threads; their memory is used again when it returns. While it waits,
         so does the worker that found them, and no more are found than it takes.
-    budget : what else it is to account for; None for one of its own.
 
     Raises
     ------
     Cancelled, QueryTimeout, OutOfBudget, DeviceError; what `take` raises.
     """
-    watch, budget = Watch(options.timeout, options.cancel, limit), budget or Budget(options.memory)
+    with usage.budget(options.memory).part() as budget:
+        return _handed_over(plan, graph, options, wanted, take, limit, given, budget)
+
+
+def _handed_over(
+    plan: Plan,
+    graph: GraphSource,
+    options: Options,
+    wanted: Wanted,
+    take: Callable[[Embeddings], None],
+    limit: int | None,
+    given: Given | None,
+    budget: Budget,
+) -> int:
+    watch = Watch(options.timeout, options.cancel, limit)
     lock = threading.Lock()
     wanted = wanted.under(plan.twins)
     rows = 0
@@ -418,10 +444,11 @@ def columns_on_gpu(
         )
     import gdb.executor.gpu.launch as gpu
 
-    watch, budget = Watch(options.timeout, options.cancel, limit), Budget(options.memory)
+    watch = Watch(options.timeout, options.cancel, limit)
     prepared = stage(plan, graph, given, windows=choice.windows)
     wanted = wanted.under(plan.twins)
-    found = gpu.columns(prepared, watch, budget, wanted, picks, plan.twins, *choice.ordinals)
+    with usage.budget(options.memory).part() as budget:
+        found = gpu.columns(prepared, watch, budget, wanted, picks, plan.twins, *choice.ordinals)
     if options.profile is not None:
         options.profile.add(watch)
     return found
@@ -432,16 +459,17 @@ def count_distinct(
 ) -> int:
     """The number of data vertices of one query vertex over all embeddings of a plan without twins.
     Raises as `rows`."""
-    watch, budget = Watch(options.timeout, options.cancel, None), Budget(options.memory)
-    _begun(plan, graph, options, budget)
-    choice = choose(plan, options.device, graph)
-    if choice.device != "cpu":
-        return len(_distinct(plan, graph, options, vertex, watch, budget, given))
-    import gdb.executor.cpu.launch as cpu
+    watch = Watch(options.timeout, options.cancel, None)
+    with usage.budget(options.memory).part() as budget:
+        _begun(plan, graph, options, budget)
+        choice = choose(plan, options.device, graph)
+        if choice.device != "cpu":
+            return len(_distinct(plan, graph, options, vertex, watch, budget, given))
+        import gdb.executor.cpu.launch as cpu
 
-    prepared = stage(_without_twins(plan), graph, given)
-    _profile(plan, prepared, options, watch)
-    return cpu.count_distinct(prepared, watch, budget, vertex, options.threads)
+        prepared = stage(_without_twins(plan), graph, given)
+        _profile(plan, prepared, options, watch)
+        return cpu.count_distinct(prepared, watch, budget, vertex, options.threads)
 
 
 def _distinct(

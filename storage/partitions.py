@@ -397,9 +397,13 @@ class Partitions:
         sources = self.sources(types, direction)
         if len(sources) == 1:
             return self.part(*sources[0]).adjacency(types, direction)
-        keys = np.concatenate([np.zeros(0, np.uint64), *self._keys(types, direction)])
-        keys.sort()
-        return pcsr.build(keys).adjacency(types, direction)
+        if not sources:
+            return pcsr.build(np.zeros(0, np.uint64)).adjacency(types, direction)
+        whole = self.part(*sources[0])
+        for name, side in sources[1:]:
+            second = side is Direction.IN and direction is Direction.ANY
+            whole = pcsr.united(whole, self.part(name, side), without_loops=second)
+        return whole.adjacency(types, direction)
 
     def _united_eids(self, types: Types, direction: Direction) -> I64:
         sources = self.sources(types, direction)

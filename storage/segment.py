@@ -15,9 +15,10 @@ from typing import TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from gdb.base import waiting
+from gdb.base import usage, waiting
 from gdb.errors import CorruptStore, Fault, InternalError
 from gdb.records import dataclass
+from gdb.storage.arrays import GRAPH, GRAPH_SHARE, placed
 from gdb.storage.checksum import Buffer, Hasher, digest
 from gdb.storage.files import MANIFEST, Files, mapped_length, wrong_length
 from gdb.storage.invariants import (
@@ -252,7 +253,9 @@ class SegmentFile:
                 return plain
             out[:] = plain
             return out
-        own = np.empty(int(offsets[-1]), np.uint32) if out is None else out
+        own = out
+        if own is None:
+            own = placed(int(offsets[-1]), np.uint32, GRAPH, usage.room(), most=GRAPH_SHARE)
         from gdb.storage import packing  # brings the compiler
 
         try:

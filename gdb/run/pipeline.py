@@ -70,7 +70,7 @@ def answer(
     GdbError : SyntaxProblem, NameProblem, TypeProblem, NotSupported, Cancelled, QueryTimeout, OutOfBudget,
         DeviceError.
     """
-    clock = Clock(request.cancel, request.timeout, request.limits)
+    clock = Clock(request.cancel, request.timeout, request.limits, request.memory)
     statements = Statements() if statements is None else statements
     snapshot.look()
     with clock:
@@ -134,7 +134,7 @@ def on_device(request: Request, snapshot: Snapshot, statements: Statements) -> D
             f"columns on a GPU cannot be had with device={request.device!r}.",
             'Use device="cuda" or "cuda:N", or take the rows on the host: execute().',
         )
-    clock = Clock(request.cancel, request.timeout, request.limits)
+    clock = Clock(request.cancel, request.timeout, request.limits, request.memory)
     snapshot.look()
     with clock:
         return _on_device(request, snapshot, statements, clock)
@@ -217,7 +217,7 @@ def _picks(statement: Statement, snapshot: Snapshot) -> list[Pick]:
 def explained(request: Request, snapshot: Snapshot) -> str:
     """The plan of a query as text, whether or not it begins with EXPLAIN."""
     snapshot.look()
-    with Clock(request.cancel, request.timeout, request.limits) as clock:
+    with Clock(request.cancel, request.timeout, request.limits, request.memory) as clock:
         query = _parsed(request, clock)
         if query.copying is not None:
             raise NotSupported("COPY has no plan.", "Run it with execute().")
