@@ -70,8 +70,24 @@ def placed(
         return np.zeros(count, dtype)
     if size <= most * (budget.left or 0) and budget.fits(size, what):
         return unset(count, dtype) if size >= _LARGE else np.zeros(count, dtype)
+    return _in_file(size, dtype, what, budget)
+
+
+def filed(array: npt.NDArray[Item], what: str, budget: Budget | None) -> npt.NDArray[Item]:
+    """An array of one dimension that stays: itself where a budget has room for it, else a copy in a temporary file.
+    Raises as `placed`."""
+    if budget is None or budget.limit is None or array.nbytes < LEAST_FILED:
+        return array
+    if array.nbytes <= GRAPH_SHARE * (budget.left or 0) and budget.fits(array.nbytes, what):
+        return array
+    found = _in_file(array.nbytes, array.dtype.type, what, budget)
+    found[:] = array
+    return found
+
+
+def _in_file(size: int, dtype: type[Item], what: str, budget: Budget) -> npt.NDArray[Item]:
     from gdb.storage import scratch  # of large graphs and small budgets alone
 
-    found = np.frombuffer(scratch.mapped(size, what), dtype, count)
+    found = np.frombuffer(scratch.mapped(size, what), dtype)
     budget.file(size, what)
     return found

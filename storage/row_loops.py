@@ -18,7 +18,7 @@ from gdb.base.machine.compile import compiled, together
 from gdb.base.machine.cores import cores
 from gdb.base.machine.memory import load_i64, load_u32, store_i64, store_u32
 from gdb.records import dataclass
-from gdb.storage.arrays import GRAPH, GRAPH_SHARE, placed
+from gdb.storage.arrays import GRAPH, GRAPH_SHARE, filed, placed
 from gdb.storage.model import I64, U32
 
 _RUN = 16  # neighbours that are put in order one by one
@@ -334,7 +334,8 @@ def ranks(degrees: I64) -> tuple[U32, U32, bool]:
     vid, rank = np.empty(count, np.uint32), np.empty(count, np.uint32)
     places = np.zeros(most + 2, np.int64)
     falls = _rank(_at(degrees), count, most, _at(places), _at(vid), _at(rank))
-    return vid, rank, falls == 1
+    room = usage.room()
+    return filed(vid, GRAPH, room), filed(rank, GRAPH, room), falls == 1
 
 
 def renumbered(view: Lists, vid: U32, rank: U32, longest: int) -> tuple[U32, I64, U32]:

@@ -176,12 +176,7 @@ def _ran(
     early = watch.limit is not None
     if watch.limit is not None:
         capacity = max(1, min(capacity, watch.limit))
-    elif prepared.work < WORTH_A_THREAD:
-        threads = 1
-    threads = threads or cores()
-    ranges = [(0, 0)] if prepared.tables.loops == 0 else prepared.cut(threads)
-    if not early:  # where units are cut, there may be more of them
-        threads = max(1, min(threads, len(ranges)))
+    ranges, threads = _ranges(prepared, threads, early=early)
     size = fitted(prepared, wanted, threads, capacity, budget)
     budget.workers = size.threads, threads
     turns = Turns.of(ranges, TURN if early else NEVER, budget)
@@ -210,6 +205,25 @@ def _ran(
         raise
     watch.check()
     return run
+
+
+def _ranges(prepared: Prepared, threads: int, *, early: bool) -> tuple[list[tuple[int, int]], int]:
+    """The work units, and how many threads are worth having."""
+    if not early and prepared.work < WORTH_A_THREAD:
+        threads = 1
+    threads = threads or cores()
+    ranges = [(0, 0)] if prepared.tables.loops == 0 else prepared.cut(threads)
+    if not early:  # where units are cut, there may be more of them
+        threads = max(1, min(threads, len(ranges)))
+    return ranges, threads
+
+
+def workers_under(prepared: Prepared, budget: Budget, threads: int = 0) -> tuple[Size, int]:
+    """The workers of a run that has no LIMIT, and how many there would be without a budget."""
+    _, threads = _ranges(prepared, threads, early=False)
+    edges = tuple(range(prepared.plan.edges))
+    wanted = Wanted(tuple(range(prepared.plan.vertices)), edges)
+    return fitted(prepared, wanted, threads, ROWS, budget), threads
 
 
 def _work(run: _Run, call_helpers: Callable[[], None] | None = None) -> None:

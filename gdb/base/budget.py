@@ -13,7 +13,7 @@ import threading
 from gdb.errors import OutOfBudget
 from gdb.records import dataclass, field
 
-LEAST = 16 << 20
+LEAST = 1 << 20
 """Bytes: the least that `memory=` of a query takes. Above it every pattern runs, over any graph."""
 
 ROWS = "its rows"
@@ -25,7 +25,8 @@ class Budget:
     """Bytes that a query may hold; `take` accounts before anything is allocated.
 
     limit : None for no bound. used : bytes held now. most : the most that were held at once.
-    held : bytes by what holds them. filed : bytes of arrays that lie in temporary files, by what they are.
+    held, peaks : bytes by what holds them, now and at most. filed : bytes of arrays that lie in temporary files, by
+        what they are.
     workers : threads that the last run of a plan on the CPU worked with, and how many it could have had.
     whole : the budget that this one is a part of: what this one takes is taken from it, too.
     """
@@ -35,6 +36,7 @@ class Budget:
     lock: threading.Lock = field(default_factory=threading.Lock)
     most: int = 0
     held: dict[str, int] = field(default_factory=dict)
+    peaks: dict[str, int] = field(default_factory=dict)
     filed: dict[str, int] = field(default_factory=dict)
     workers: tuple[int, int] = (0, 0)
     whole: Budget | None = None
@@ -83,6 +85,7 @@ class Budget:
                 self.used += size
                 self.most = max(self.most, self.used)
                 self.held[what] = self.held.get(what, 0) + size
+                self.peaks[what] = max(self.peaks.get(what, 0), self.held[what])
         if not fits and self.whole is not None:
             self.whole.give_back(size, what)
         return fits
@@ -101,3 +104,16 @@ class Budget:
             self.filed[what] = self.filed.get(what, 0) + size
         if self.whole is not None:
             self.whole.file(size, what)
+
+    def spent(self) -> str:
+        """As in: at most 3,145,728 of 24,000,000 bytes: workers 3,145,728 (2 of 2); in temporary files: workers 8,000."""
+        shares = ", ".join(
+            f"{what} {size:,}" + (" ({} of {})".format(*self.workers) if what == "workers" else "")
+            for what, size in self.peaks.items()
+            if what
+        )
+        text = f"at most {self.most:,} of {self.limit or 0:,} bytes" + (
+            f": {shares}" if shares else ""
+        )
+        files = ", ".join(f"{what} {size:,}" for what, size in self.filed.items())
+        return f"{text}; in temporary files: {files}" if files else text

@@ -35,7 +35,8 @@ from gdb.executor.plan import (
     ViewSpec,
 )
 from gdb.executor.prepare import both_ways, loop_nest
-from gdb.executor.run import Options, choose
+from gdb.executor.run import Options, choose, stage
+from gdb.executor.scheduler import Budget
 from gdb.executor.source import GraphSource
 from gdb.storage.adjacency import I64
 
@@ -81,7 +82,20 @@ def explain(plan: Plan, graph: GraphSource, options: Options, bound: Bound | Non
     if notes.too_many:
         lines.append("more embeddings than a count holds (2^63 - 1): it will be refused")
     lines.append(f"device: {choice.device} ({choice.why})")
+    if options.memory is not None and choice.device == "cpu":
+        lines.append(_memory(plan, graph, options))
     return "\n".join(lines)
+
+
+def _memory(plan: Plan, graph: GraphSource, options: Options) -> str:
+    """How many workers a budget leaves, and how large they are."""
+    from gdb.executor.cpu.launch import workers_under  # brings the compiler
+
+    prepared = stage(plan, graph, windows=True)
+    size, wanted = workers_under(prepared, Budget(options.memory), options.threads)
+    fits = size.bytes * size.threads <= (options.memory or 0)
+    where = "" if fits else ", in part in temporary files"
+    return f"memory: {options.memory:,} bytes for {size.threads} of {wanted} workers of about {size.bytes:,} bytes{where}"
 
 
 def _times(factor: int) -> str:
