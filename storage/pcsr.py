@@ -11,6 +11,7 @@ up when the part is read. So a vertex that belongs to many partitions costs litt
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -32,6 +33,9 @@ from gdb.storage.segment import (
     damaged,
 )
 from gdb.storage.segment_writer import SegmentWriter
+
+if TYPE_CHECKING:
+    from gdb.storage.row_loops import United
 
 U64 = npt.NDArray[np.uint64]
 
@@ -131,7 +135,23 @@ def united(a: Part, b: Part, *, without_loops: bool) -> Part:
     """Two parts as one. without_loops : self-loops of `b` are left out, which `a` has as well. O(rows + edges)."""
     from gdb.storage import row_loops  # brings the compiler
 
-    found = row_loops.united(_lists(a), _lists(b), without_loops=without_loops)
+    found = row_loops.united(lists(a), lists(b), without_loops=without_loops)
+    return _part_of(found)
+
+
+def united_eids(
+    a: tuple[Part, I64], b: tuple[Part, I64], *, without_loops: bool
+) -> tuple[Part, I64]:
+    """As `united`, of parts with the edge id of each position, i64[m]."""
+    from gdb.storage import row_loops  # brings the compiler
+
+    eids = a[1], b[1]
+    found = row_loops.united(lists(a[0]), lists(b[0]), without_loops=without_loops, eids=eids)
+    assert found.eids is not None
+    return _part_of(found), found.eids
+
+
+def _part_of(found: United) -> Part:
     return Part(
         intervals.of_vids(found.vids),
         found.offsets,
@@ -142,7 +162,8 @@ def united(a: Part, b: Part, *, without_loops: bool) -> Part:
     )
 
 
-def _lists(part: Part) -> Adjacency:
+def lists(part: Part) -> Adjacency:
+    """Its rows, whatever its types are."""
     return part.adjacency((), Direction.ANY)
 
 

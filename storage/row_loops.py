@@ -1,28 +1,23 @@
-"""Loops over the rows of views in machine code: several views united, and rows under other vids.
+"""Loops over the rows of views in machine code: two views united, and the edge ids of positions.
 
-Both go through rows one after the other and write each once, so that a view that has no room in memory can be made in
-a temporary file (`gdb.storage.arrays.placed`). No edges are sorted but those of one row among themselves.
+They go through rows one after the other and write each once, so that what has no room in memory can be made in a
+temporary file (`gdb.storage.arrays.placed`). No edges are sorted.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from itertools import pairwise
 from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
 
-from gdb.base import usage, waiting
+from gdb.base import usage
 from gdb.base.machine.compile import compiled, together
-from gdb.base.machine.cores import cores
 from gdb.base.machine.memory import load_i64, load_u32, store_i64, store_u32
 from gdb.records import dataclass
-from gdb.storage.arrays import GRAPH, GRAPH_SHARE, filed, placed
+from gdb.storage.arrays import GRAPH, GRAPH_SHARE, placed
 from gdb.storage.model import I64, U32
 
-_RUN = 16  # neighbours that are put in order one by one
-_PART = 1 << 20  # neighbours that one thread puts in order before it takes more
 _LOW = 0xFFFFFFFF
 
 
@@ -61,12 +56,16 @@ def _unite_loop(
     count_b: int,
     offsets_b: int,
     near_b: int,
+    eids_a: int,
+    eids_b: int,
     without_loops: bool,
     rows_out: int,
     offsets_out: int,
     near_out: int,
+    eids_out: int,
     told: int,
 ) -> None:
+    # eids_out : 0 where ids are not wanted
     row_a = 0
     row_b = 0
     at_a = 0  # the interval of the row, and its place there
@@ -108,12 +107,16 @@ def _unite_loop(
             x = load_u32(near_a, i) if i < i_end else _LOW + 1
             y = load_u32(near_b, j) if j < j_end else _LOW + 1
             if x <= y:
+                if eids_out != 0:
+                    store_i64(eids_out, length, load_i64(eids_a, i))
                 i += 1
             else:
                 x = y
                 j += 1
                 if without_loops and x == vid:
                     continue
+                if eids_out != 0:
+                    store_i64(eids_out, length, load_i64(eids_b, j - 1))
             repeats += int(x == before)
             loops += int(x == vid)
             before = x
@@ -131,170 +134,115 @@ def _unite_loop(
     store_i64(told, 3, most)
 
 
-# ---- rows under other vids ---------------------------------------------------------------------------
+# ---- edge ids ----------------------------------------------------------------------------------------
 
 
 @compiled
-def _row_number(first: int, length: int, row: int, count: int, vid: int) -> int:
-    """The row of a vid, -1 where it has none."""
-    start = 0
-    end = count
-    while start < end:
-        middle = (start + end) >> 1
-        if load_u32(first, middle) <= vid:
-            start = middle + 1
-        else:
-            end = middle
-    if start == 0:
-        return -1
-    step = vid - load_u32(first, start - 1)
-    if step >= load_u32(length, start - 1):
-        return -1
-    return load_u32(row, start - 1) + step
-
-
-def _degree_loop(first: int, length: int, count: int, offsets: int, degrees: int) -> None:
+def _begins(first: int, length: int, count: int, offsets: int, vids: int, cursors: int) -> None:
+    """Where the row of each vid begins; -1 where it has none."""
+    for vid in range(vids):
+        store_i64(cursors, vid, -1)
     row = 0
     for k in range(count):
-        vid = load_u32(first, k)
         for step in range(load_u32(length, k)):
-            own = load_i64(offsets, row + 1) - load_i64(offsets, row)
-            store_i64(degrees, vid + step, load_i64(degrees, vid + step) + own)
+            store_i64(cursors, load_u32(first, k) + step, load_i64(offsets, row))
             row += 1
 
 
-def _rank_loop(degrees: int, count: int, most: int, places: int, vid: int, rank: int) -> int:
-    """Whether the degrees fall already: 1 or 0. places : i64[most + 2], zeros."""
-    falls = 1
-    before = most
-    for v in range(count):
-        degree = load_i64(degrees, v)
-        if degree > before:
-            falls = 0
-        before = degree
-        store_i64(places, most - degree + 1, load_i64(places, most - degree + 1) + 1)
-    for k in range(most + 1):
-        store_i64(places, k + 1, load_i64(places, k + 1) + load_i64(places, k))
-    for v in range(count):
-        place = most - load_i64(degrees, v)
-        at = load_i64(places, place)
-        store_i64(places, place, at + 1)
-        store_u32(vid, at, v)
-        store_u32(rank, v, at)
-    return falls
-
-
-def _order_loop(
-    vid: int,
-    vertices: int,
+def _backward_loop(
     first: int,
     length: int,
-    row: int,
     count: int,
     offsets: int,
-    vids_out: int,
-    rows_out: int,
-    offsets_out: int,
-) -> None:
-    found = 0
-    at = 0
-    for r in range(vertices):
-        old = _row_number(first, length, row, count, load_u32(vid, r))
-        if old >= 0:
-            store_u32(vids_out, found, r)
-            store_u32(rows_out, found, old)
-            store_i64(offsets_out, found, at)
-            at += load_i64(offsets, old + 1) - load_i64(offsets, old)
-            found += 1
-    store_i64(offsets_out, found, at)
+    forward: int,
+    edges: int,
+    vids: int,
+    base: int,
+    cursors: int,
+    out: int,
+) -> int:
+    """1 where the rows have as many places for each vid as it is met, else 0."""
+    _begins(first, length, count, offsets, vids, cursors)
+    for p in range(edges):
+        x = load_u32(forward, p)
+        if x >= vids:
+            return 0
+        at = load_i64(cursors, x)
+        if at < 0 or at >= edges:
+            return 0
+        store_i64(out, at, base + p)
+        store_i64(cursors, x, at + 1)
+    row = 0
+    for k in range(count):
+        for step in range(load_u32(length, k)):
+            row += 1
+            if load_i64(cursors, load_u32(first, k) + step) != load_i64(offsets, row):
+                return 0
+    return 1
 
 
-@compiled
-def _merge(source: int, begin: int, middle: int, end: int, out: int) -> None:
-    i = begin
-    j = middle
-    for k in range(begin, end):
-        if j >= end or (i < middle and load_u32(source, i) <= load_u32(source, j)):
-            store_u32(out, k, load_u32(source, i))
-            i += 1
-        else:
-            store_u32(out, k, load_u32(source, j))
-            j += 1
-
-
-@compiled
-def _sort(list: int, count: int, spare: int) -> None:
-    """Put u32[count] in ascending order: runs one by one, then merged. spare : u32[count]."""
-    begin = 0
-    while begin < count:
-        end = min(begin + _RUN, count)
-        for k in range(begin + 1, end):
-            x = load_u32(list, k)
-            at = k
-            while at > begin and load_u32(list, at - 1) > x:
-                store_u32(list, at, load_u32(list, at - 1))
-                at -= 1
-            store_u32(list, at, x)
-        begin = end
-    width = _RUN
-    source = list
-    out = spare
-    while width < count:
-        begin = 0
-        while begin < count:
-            middle = min(begin + width, count)
-            _merge(source, begin, middle, min(middle + width, count), out)
-            begin += 2 * width
-        source, out = out, source
-        width = 2 * width
-    if source != list:
-        for k in range(count):
-            store_u32(list, k, load_u32(source, k))
-
-
-def _renumber_rows_loop(
-    begin: int,
-    end: int,
-    rows: int,
+def _symmetric_loop(
+    first: int,
+    length: int,
+    count: int,
     offsets: int,
     near: int,
-    rank: int,
-    offsets_out: int,
-    near_out: int,
-    spare: int,
-) -> None:
-    for k in range(begin, end):
-        old = load_i64(offsets, load_u32(rows, k))
-        at = load_i64(offsets_out, k)
-        count = load_i64(offsets_out, k + 1) - at
-        for i in range(count):
-            store_u32(near_out, at + i, load_u32(rank, load_u32(near, old + i)))
-        _sort(near_out + 4 * at, count, spare)
+    vids: int,
+    base: int,
+    cursors: int,
+    out: int,
+) -> int:
+    """How many edges there are; -1 where one is known to one of its ends alone."""
+    _begins(first, length, count, offsets, vids, cursors)
+    found = 0
+    row = 0
+    for k in range(count):
+        for step in range(load_u32(length, k)):
+            vid = load_u32(first, k) + step
+            at = load_i64(cursors, vid)  # the lower neighbours have come already
+            if at > load_i64(offsets, row) and load_u32(near, at - 1) >= vid:
+                return -1
+            row += 1
+            if at > load_i64(offsets, row):
+                return -1
+            for p in range(at, load_i64(offsets, row)):
+                x = load_u32(near, p)
+                if x < vid or x >= vids:
+                    return -1
+                store_i64(out, p, base + found)
+                if x > vid:
+                    other = load_i64(cursors, x)
+                    if other < 0 or load_u32(near, other) != vid:
+                        return -1
+                    store_i64(out, other, base + found)
+                    store_i64(cursors, x, other + 1)
+                found += 1
+    return found
 
 
-_unite, _degree, _rank, _order, _renumber = together(
-    _unite_loop, _degree_loop, _rank_loop, _order_loop, _renumber_rows_loop
-)
+_unite, _backward, _symmetric = together(_unite_loop, _backward_loop, _symmetric_loop)
 
 
-def _index(view: Lists) -> tuple[int, int, int]:
-    return _at(view.first), _at(view.length), len(view.first)
+def index_of(view: Lists) -> tuple[int, int, int]:
+    """The addresses of a view's interval index without its rows, and the number of intervals."""
+    return at_of(view.first), at_of(view.length), len(view.first)
 
 
 def _arrays(view: Lists) -> tuple[int, int]:
-    return _at(view.offsets), _at(view.neighbours)
+    return at_of(view.offsets), at_of(view.neighbours)
 
 
-def _at(array: npt.NDArray[np.generic]) -> int:
+def at_of(array: npt.NDArray[np.generic]) -> int:
+    """The address of an array, which the caller keeps alive."""
     return int(array.ctypes.data)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Rows:
+class United:
     """Ascending vids of rows, u32[rows], where each begins, i64[rows + 1], and the neighbours, u32[m].
 
     repeats : how often a neighbour is equal to the one before in its row. loops : how often it is the row's own vid.
-    max_degree : the length of the longest row.
+    max_degree : the length of the longest row. eids : i64[m], where both views have them.
     """
 
     vids: U32
@@ -303,74 +251,52 @@ class Rows:
     repeats: int
     loops: int
     max_degree: int
+    eids: I64 | None = None
 
 
-def united(a: Lists, b: Lists, *, without_loops: bool) -> Rows:
+def united(
+    a: Lists, b: Lists, *, without_loops: bool, eids: tuple[I64, I64] | None = None
+) -> United:
     """The rows of two views as one, equal neighbours as often as both have them. without_loops : neighbours in `b` that
-    are their row's own vid are left out. O(rows + edges)."""
+    are their row's own vid are left out. eids : of the positions of both, i64[m] each. O(rows + edges)."""
     most = len(a.offsets) + len(b.offsets) - 2
     room = usage.room()
     vids = np.empty(most, np.uint32)
     offsets = placed(most + 1, np.int64, GRAPH, room, most=GRAPH_SHARE)
     total = len(a.neighbours) + len(b.neighbours)
     near, told = placed(total, np.uint32, GRAPH, room, most=GRAPH_SHARE), np.empty(4, np.int64)
-    out = _at(vids), _at(offsets), _at(near), _at(told)
-    _unite(*_index(a), *_arrays(a), *_index(b), *_arrays(b), without_loops, *out)
+    both = None if eids is None else placed(total, np.int64, GRAPH, room, most=GRAPH_SHARE)
+    own = (0, 0) if eids is None else (at_of(eids[0]), at_of(eids[1]))
+    out = at_of(vids), at_of(offsets), at_of(near), 0 if both is None else at_of(both), at_of(told)
+    _unite(*index_of(a), *_arrays(a), *index_of(b), *_arrays(b), *own, without_loops, *out)
     found, repeats, loops, longest = told.tolist()
     offsets = offsets[: found + 1]
-    return Rows(vids[:found].copy(), offsets, near[: int(offsets[-1])], repeats, loops, longest)
+    end = int(offsets[-1])
+    known = None if both is None else both[:end]
+    return United(vids[:found].copy(), offsets, near[:end], repeats, loops, longest, known)
 
 
-def add_degrees(view: Lists, degrees: I64) -> None:
-    """Add the length of each row of a view to the number of its vid, i64[vids]."""
-    arrays = _at(view.first), _at(view.length), len(view.first), _at(view.offsets)
-    _degree(*arrays, _at(degrees))
+def backward_eids(backward: Lists, forward: U32, base: int) -> I64 | None:
+    """The edge id of each position of a backward view, i64[m], by the neighbours of the forward view, whose ids follow
+    one another from `base` on; None where the two do not belong together. O(rows + edges)."""
+    if len(backward.neighbours) != len(forward):
+        return None
+    found, cursors = _for_eids(backward)
+    rest = at_of(forward), len(forward), len(cursors), base, at_of(cursors), at_of(found)
+    return found if _backward(*index_of(backward), at_of(backward.offsets), *rest) == 1 else None
 
 
-def ranks(degrees: I64) -> tuple[U32, U32, bool]:
-    """The vid of each rank by falling degree, of equal ones the lower vid first, u32[n]; the rank of each vid, u32[n];
-    and whether both are the same numbers. O(n + the highest degree)."""
-    count, most = len(degrees), int(degrees.max(initial=0))
-    vid, rank = np.empty(count, np.uint32), np.empty(count, np.uint32)
-    places = np.zeros(most + 2, np.int64)
-    falls = _rank(_at(degrees), count, most, _at(places), _at(vid), _at(rank))
-    room = usage.room()
-    return filed(vid, GRAPH, room), filed(rank, GRAPH, room), falls == 1
+def symmetric_eids(view: Lists, base: int, edges: int) -> I64 | None:
+    """The edge id of each position of a symmetric view, i64[m]: ids from `base` on in the order of the positions whose
+    neighbour is not below the row's vid, and the same at the other end. None where it is not symmetric, or has another
+    number of edges. O(rows + edges)."""
+    found, cursors = _for_eids(view)
+    rest = len(cursors), base, at_of(cursors), at_of(found)
+    return found if _symmetric(*index_of(view), *_arrays(view), *rest) == edges else None
 
 
-def renumbered(view: Lists, vid: U32, rank: U32, longest: int) -> tuple[U32, I64, U32]:
-    """The rows of a view with vid[r] called r, its inverse being `rank`: vids u32[rows], offsets i64[rows + 1],
-    neighbours u32[m], ascending in each row. On all cores. longest : the length of the longest row."""
-    count, room = len(view.offsets) - 1, usage.room()
-    vids, rows = np.empty(count, np.uint32), np.empty(count, np.uint32)
-    offsets = placed(count + 1, np.int64, GRAPH, room, most=GRAPH_SHARE)
-    index = _at(view.first), _at(view.length), _at(view.row), len(view.first)
-    out = _at(vids), _at(rows), _at(offsets)
-    _order(_at(vid), len(vid), *index, _at(view.offsets), *out)
-    near = placed(len(view.neighbours), np.uint32, GRAPH, room, most=GRAPH_SHARE)
-    old = _at(rows), _at(view.offsets), _at(view.neighbours), _at(rank)
-
-    def part(begin: int, end: int) -> None:
-        spare = np.empty(longest, np.uint32)
-        _renumber(begin, end, *old, _at(offsets), _at(near), _at(spare))
-
-    _on_all_cores(_cuts(offsets), part)
-    return vids, offsets, near
-
-
-def _cuts(offsets: I64) -> list[int]:
-    """Rows between which there are about `_PART` neighbours, from 0 to all."""
-    total = int(offsets[-1])
-    inner = np.searchsorted(offsets, np.arange(_PART, total, _PART))
-    return [int(row) for row in np.unique([0, *inner.tolist(), len(offsets) - 1])]
-
-
-def _on_all_cores(cuts: list[int], work: Callable[[int, int], None]) -> None:
-    parts = list(pairwise(cuts))
-    if len(parts) < 2:
-        for part in parts:
-            work(*part)
-        return
-    with waiting.Pool(min(cores(), len(parts))) as pool:
-        for _ in pool.map(lambda part: work(*part), parts):
-            pass
+def _for_eids(view: Lists) -> tuple[I64, I64]:
+    """Room for the ids of all positions, and for a number of each vid."""
+    vids = int(view.first[-1]) + int(view.length[-1]) if len(view.first) else 0
+    found = placed(len(view.neighbours), np.int64, GRAPH, usage.room(), most=GRAPH_SHARE)
+    return found, np.empty(vids, np.int64)

@@ -248,7 +248,8 @@ class SegmentFile:
         if code is Code.PLAIN:
             plain = found.view("<u4")
             if plain.shape[0] != offsets[-1]:
-                raise self._damaged("holds another segment than the manifest says", SEGMENTS_TOLD)
+                how = f"holds another segment than the manifest says, in section {section}"
+                raise self._damaged(how, SEGMENTS_TOLD)
             if out is None:
                 return plain
             out[:] = plain
@@ -263,7 +264,8 @@ class SegmentFile:
                 raise packing.Unreadable
             packing.unpack_rows(found.view("<u8"), offsets, own)
         except packing.Unreadable:
-            raise self._damaged("holds packed neighbours that are none", PACKED) from None
+            how = f"holds packed neighbours in section {section} that are none"
+            raise self._damaged(how, PACKED) from None
         if out is None:
             own.flags.writeable = False
         return own
@@ -329,7 +331,8 @@ class SegmentFile:
                 raise packing.Unreadable
             own = packing.unpacked_numbers(found.view("<u8"), item, most)
         except packing.Unreadable:
-            raise self._damaged("holds packed numbers that are none", PACKED) from None
+            how = f"holds packed numbers in section {number} that are none"
+            raise self._damaged(how, PACKED) from None
         own.flags.writeable = False
         return own
 

@@ -106,7 +106,7 @@ class Budget:
             self.whole.file(size, what)
 
     def spent(self) -> str:
-        """As in: at most 3,145,728 of 24,000,000 bytes: workers 3,145,728 (2 of 2); in temporary files: workers 8,000."""
+        """At most 3,145,728 of 24,000,000 bytes: workers 3,145,728 (2 of 2); in temporary files: workers 800."""
         shares = ", ".join(
             f"{what} {size:,}" + (" ({} of {})".format(*self.workers) if what == "workers" else "")
             for what, size in self.peaks.items()

@@ -95,7 +95,8 @@ def _memory(plan: Plan, graph: GraphSource, options: Options) -> str:
     size, wanted = workers_under(prepared, Budget(options.memory), options.threads)
     fits = size.bytes * size.threads <= (options.memory or 0)
     where = "" if fits else ", in part in temporary files"
-    return f"memory: {options.memory:,} bytes for {size.threads} of {wanted} workers of about {size.bytes:,} bytes{where}"
+    many = f"{size.threads} of {wanted} workers of about {size.bytes:,} bytes"
+    return f"memory: {options.memory:,} bytes for {many}{where}"
 
 
 def _times(factor: int) -> str:

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from gdb.errors import InternalError
+from gdb.storage import rank_loops
 from gdb.storage import ranked as room
-from gdb.storage import row_loops
 from gdb.storage.adjacency import Direction
 from gdb.storage.ranked import ranked
 from tests.small_graph import SmallGraph
@@ -30,7 +30,7 @@ def graph(seed: int) -> SmallGraph:
 def test_rows_are_the_same_under_ranks(
     seed: int, part: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(row_loops, "_PART", part)
+    monkeypatch.setattr(rank_loops, "_PART", part)
     small = graph(seed)
     again = room.RankedGraph(small)
     everyone = np.arange(20, dtype=np.uint32)
