@@ -24,6 +24,7 @@ from gdb.executor.scheduler import Budget, Watch
 from gdb.executor.source import GraphSource
 from gdb.records import dataclass, field, replace
 from gdb.storage.adjacency import I64, U32
+from gdb.storage.arrays import Shelf
 
 if TYPE_CHECKING:
     from gdb.executor.gpu.memory import DeviceArray
@@ -232,26 +233,20 @@ def tallies(
 
     Raises as `count`.
     """
-    with usage.budget(options.memory).part() as budget:
-        return _tallied(plan, graph, options, given, budget)
-
-
-def _tallied(
-    plan: Plan, graph: GraphSource, options: Options, given: Given | None, budget: Budget
-) -> tuple[Embeddings, I64]:
     choice = choose(plan, options.device, graph)
     watch = Watch(options.timeout, options.cancel, None)
-    _begun(plan, graph, options, budget)
-    prepared = stage(plan, graph, given, windows=choice.windows)
-    if choice.device == "cpu":
-        import gdb.executor.cpu.launch as cpu
+    with usage.budget(options.memory).part() as budget:
+        _begun(plan, graph, options, budget)
+        prepared = stage(plan, graph, given, windows=choice.windows)
+        if choice.device == "cpu":
+            import gdb.executor.cpu.launch as cpu
 
-        _profile(plan, prepared, options, watch)
-        found = cpu.tallies(prepared, watch, budget, options.threads)
-    else:
-        import gdb.executor.gpu.launch as gpu
+            _profile(plan, prepared, options, watch)
+            found = cpu.tallies(prepared, watch, budget, options.threads)
+        else:
+            import gdb.executor.gpu.launch as gpu
 
-        found = gpu.tallies(prepared, watch, budget, choice.ordinals)
+            found = gpu.tallies(prepared, watch, budget, choice.ordinals)
     if options.profile is not None:
         options.profile.add(watch)
     vids = np.flatnonzero(found).astype(np.uint32)
@@ -306,10 +301,12 @@ def rows(
     make: Callable[[Embeddings], Part],
     limit: int | None = None,
     given: Given | None = None,
+    spill: Callable[[Part, Shelf], Part] | None = None,
 ) -> Found[Part]:
     """The embeddings of a plan for rows, twins written out, at most `limit` of them, in no promised order.
 
     make : what to keep of some rows, see `handed_over`. It is called at least once, if need be with no rows.
+    spill : puts that into temporary files, where the budget has no room for it; None: then OutOfBudget is raised.
 
     Raises
     ------
@@ -320,12 +317,15 @@ def rows(
     row_bytes = 8 * (len(wanted.vertices) + len(wanted.edges))
 
     def keep(part: Embeddings) -> None:
-        budget.take(len(part) * row_bytes, ROWS)
+        fits = spill is not None and budget.fits(len(part) * row_bytes, ROWS)
+        if spill is None:
+            budget.take(len(part) * row_bytes, ROWS)
         made = make(part)
         with lock:
-            found.parts.append(made)
+            found.parts.append(made if spill is None or fits else spill(made, shelf))
 
     with usage.budget(options.memory).part() as budget:
+        shelf = Shelf(budget, ROWS)
         found.rows = _handed_over(plan, graph, options, wanted, keep, limit, given, budget)
     if not found.parts:
         empty = np.zeros((0, plan.vertices), np.uint32)

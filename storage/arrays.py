@@ -25,6 +25,10 @@ _LARGE = 1 << 20  # bytes that are worth a map
 _HUGE = 1 << 21  # bytes that fill a large page
 GRAPH = "arrays of the graph"
 GRAPH_SHARE = 0.5  # of what is left of a budget, that one array of the graph may take
+_BLOCK, _ALIGNED = (
+    16 << 20,
+    64,
+)  # bytes of a temporary file of a shelf, and to which an array begins at a multiple
 LEAST_FILED = 1 << 16  # bytes that are worth a temporary file; smaller arrays are never in the way
 
 
@@ -83,6 +87,27 @@ def filed(array: npt.NDArray[Item], what: str, budget: Budget | None) -> npt.NDA
     found = _in_file(array.nbytes, array.dtype.type, what, budget)
     found[:] = array
     return found
+
+
+class Shelf:
+    """Bytes that stay, one array behind the other in temporary files.
+
+    budget : where they are noted, as `what`.
+    """
+
+    def __init__(self, budget: Budget, what: str) -> None:
+        self._budget, self._what = budget, what
+        self._block, self._used = np.zeros(0, np.uint8), 0
+
+    def put(self, data: npt.NDArray[np.uint8]) -> npt.NDArray[np.uint8]:
+        """A copy of the bytes. Raises as `placed`."""
+        if self._used + len(data) > len(self._block):
+            size = max(len(data), _BLOCK)
+            self._block, self._used = _in_file(size, np.uint8, self._what, self._budget), 0
+        begin, end = self._used, self._used + len(data)
+        self._used = -(-end // _ALIGNED) * _ALIGNED
+        self._block[begin:end] = data
+        return self._block[begin:end]
 
 
 def _in_file(size: int, dtype: type[Item], what: str, budget: Budget) -> npt.NDArray[Item]:

@@ -22,6 +22,8 @@ from gdb.storage.model import U8
 from gdb.storage.opening import opened
 from gdb.storage.os_errors import translated
 
+KEPT_FREE = 20  # one part in so many of a disk is left free by queries
+
 
 class Scratch(Protocol):
     """Bytes of work in hand: they have no name, and are gone when it is closed or the process ends."""
@@ -101,8 +103,15 @@ def mapped(size: int, what: str) -> mmap.mmap:
             f"The query needs {size:,} bytes for {what} in a temporary file, and there is no folder for one.",
             "Raise memory=, or name a folder in the environment variable TMPDIR.",
         )
+    disk = os.statvfs(folder)
+    free, whole = disk.f_bavail * disk.f_frsize, disk.f_blocks * disk.f_frsize
+    if size > free - whole // KEPT_FREE:
+        raise OutOfBudget(
+            f"The query needs {size:,} bytes for {what} in a temporary file in {folder}, whose disk has {free:,} free.",
+            "Raise memory=, ask for less, or name a folder on another disk in the environment variable TMPDIR.",
+        )
     path = folder / f"scratch-{secrets.token_hex(8)}.tmp"
-    with translated(f"a temporary file in {folder}", folder):
+    with translated(f"a temporary file in {folder}"):
         fd = opened(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600)
         try:
             os.unlink(path)

@@ -401,7 +401,9 @@ def ran(
         else:
             part = partial(tails.part, tail, snapshot=snapshot)
             most = _most_rows(tail)
-            found = executor.rows(plan, snapshot, options, tail.wanted, part, most, given)
+            spill = None if tail.direct is not None else tails.filed
+            rows = partial(executor.rows, plan, snapshot, options, tail.wanted, part)
+            found = rows(most, given, spill)
             return found.parts, found.rows
         return number, number
 

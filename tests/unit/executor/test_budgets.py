@@ -16,6 +16,7 @@ from gdb import planner
 from gdb.base import usage
 from gdb.base.budget import ROWS, Budget
 from gdb.errors import OutOfBudget, StoreError
+from gdb.executor import arrow
 from gdb.executor.cpu import launch, sizing, walkers, workers
 from gdb.executor.embeddings import NO_COLUMNS, Wanted
 from gdb.executor.prepare import Prepared, prepare
@@ -24,6 +25,7 @@ from gdb.executor.walk import Conditions, Differ, Question
 from gdb.query_graph import DIFFERENT_NODES, QueryEdge, QueryGraph, QueryVertex
 from gdb.storage import arrays, scratch
 from gdb.storage.adjacency import Direction
+from gdb.storage.model import Column
 from tests.backends import rows_on_cpu
 from tests.small_graph import SmallGraph
 from tests.strategies import cases
@@ -203,3 +205,25 @@ def test_arrays_are_placed_by_the_query_of_the_thread() -> None:
     again = arrays.filed(first, "graph", room)
     assert again is not first
     assert (again == first).all()
+
+
+def test_tables_in_files_are_the_same_tables() -> None:
+    words = Column.from_list(["one", None, "", "twenty-two " * 9, "x"])
+    numbers = Column.from_list([1, None, 3, 4, 5])
+    flags = Column.from_list([True, False, None, True, True])
+    lists = arrow.list_array(np.array([2, 0, 1, 0, 3]), arrow.int64_array(np.arange(6)))
+    whole = [*(arrow.column_array(one) for one in (words, numbers, flags)), lists]
+    names = ["words", "numbers", "flags", "lists"]
+    for begin, end in ((0, 5), (1, 4)):
+        table = arrow.struct_array(
+            names, [arrow.part(one, begin, end) for one in whole], end - begin
+        )
+        budget = Budget(1)
+        made = arrow.filed(table, arrays.Shelf(budget, ROWS))
+        assert made.to_pylist() == table.to_pylist()
+        assert budget.filed
+    long = arrow.int64_array(np.arange(1000))
+    few = arrow.struct_array(["few"], [arrow.part(long, 990, 1000)], 10)
+    budget = Budget(1)
+    assert arrow.filed(few, arrays.Shelf(budget, ROWS)).to_pylist() == few.to_pylist()
+    assert not budget.filed  # a part of a longer column stays where it is
