@@ -87,7 +87,10 @@ class OptionalCounts:
             ]
             return [_sum(many, of, len(some)) for of in self.of]
 
-        made = executor.rows(self.base, source, options, Wanted(wanted), sums)
+        made = executor.rows(
+            *(self.base, source, options, Wanted(wanted), sums),
+            spill=lambda few, _: few,  # no rows are held, but some numbers
+        )
         context.embeddings += made.rows
         totals = [sum(parts) for parts in zip(*made.parts, strict=True)]
         return dict(zip(self.names, totals, strict=True))
