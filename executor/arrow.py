@@ -14,6 +14,7 @@ import nanoarrow as na
 import numpy as np
 import numpy.typing as npt
 
+from gdb.storage.arrays import Shelf
 from gdb.storage.model import Column
 from gdb.storage.slices import Slice
 
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
 I64: TypeAlias = npt.NDArray[np.int64]
 Flags: TypeAlias = npt.NDArray[np.bool_]
 Scalar = TypeVar("Scalar", bound=np.generic)
+
+_OWN = 64  # bytes for each row: a longer buffer is that of something larger, of which the rows are a part
 
 
 class ArrowStream(Protocol):
@@ -117,6 +120,30 @@ def pieces(table: Array, size: int) -> Iterator[Array]:
             yield struct_array(fields, some, stop - start)
 
 
+def filed(array: Array, shelf: Shelf) -> Array:
+    """A table with its values in temporary files. What refers to a part of something larger, as rows of a column of the
+    store do, stays as it is: that is mapped, or held anyway."""
+    return chunks_array([_array(_filed(na.c_array(chunk), shelf)) for chunk in array.iter_chunks()])
+
+
+def _filed(array: _CArray, shelf: Shelf) -> object:
+    view = array.view()
+    buffers: list[object] = []
+    for index in range(view.n_buffers):
+        data = _buffer(view, index, np.uint8)
+        own = not view.offset and len(data) <= _OWN * (view.length + 1)
+        found: object = shelf.put(data) if own else view.buffer(index)
+        buffers.append(found if len(data) else None)
+    return na.c_array_from_buffers(
+        array.schema,
+        view.length,
+        buffers,
+        null_count=array.null_count,
+        offset=view.offset,
+        children=[_filed(child, shelf) for child in array.children],
+    )
+
+
 def part(array: Array, begin: int, end: int) -> Array:
     """Rows of a one-chunk array, in its memory."""
     return _array(na.c_array(array)[begin:end])
@@ -194,6 +221,18 @@ class _View(Protocol):
     def child(self, index: int) -> _View: ...
 
     def buffer(self, index: int) -> bytes: ...
+
+
+class _CArray(Protocol):
+    """The part of nanoarrow's CArray that is read here."""
+
+    schema: _Schema
+    null_count: int
+
+    @property
+    def children(self) -> Iterator[_CArray]: ...
+
+    def view(self) -> _View: ...
 
 
 class _Schema(Protocol):

@@ -20,6 +20,7 @@ from gdb.executor.tables import Tables, bitset
 from gdb.imports import deferred
 from gdb.records import dataclass, field, replace
 from gdb.storage.adjacency import I64, U32, Adjacency
+from gdb.storage.arrays import filed
 from gdb.storage.ranked import ranked
 
 if TYPE_CHECKING:
@@ -28,6 +29,9 @@ if TYPE_CHECKING:
     from gdb.executor.ordered import Ordered
 else:
     ordering = deferred("gdb.executor.ordered")
+
+
+CANDIDATES = "candidates"  # what memory is for
 
 
 # not frozen: each query makes one, and a frozen one takes four times as long to make
@@ -244,7 +248,9 @@ def _present(
     for w in reads:
         places, degrees = views[w].present(roots)
         roots, weights = roots[places], weights[places] + degrees
-    return np.ascontiguousarray(roots), weights
+    room = usage.room()
+    roots = np.ascontiguousarray(roots)
+    return filed(roots, CANDIDATES, room), filed(weights, CANDIDATES, room)
 
 
 def _from_shortest(plan: Plan, views: tuple[Adjacency, ...]) -> list[int]:

@@ -21,7 +21,8 @@ from typing import TYPE_CHECKING, TypeVar
 import duckdb
 import numpy as np
 
-from gdb.base import forks, waiting
+from gdb.base import forks, usage, waiting
+from gdb.base.machine.cores import cores
 from gdb.base.once import PerProcess
 from gdb.base.sql import (
     aliased,
@@ -64,6 +65,10 @@ T = TypeVar("T")
 _POLL_SECONDS = 0.02
 _IN_PLACE = 10_000  # rows; a table of them takes a millisecond longer to make, and DuckDB takes a view to be small
 _KEPT = 1024  # texts of a kind
+LEAST, A_THREAD = (
+    32 << 20,
+    16 << 20,
+)  # bytes that DuckDB takes to sort, join and group, and for each thread
 _AT_ONCE = 64  # queries in their relational part; more of them wait
 
 # DuckDB's own types become the language's, so that an answer holds int64, float64, bool and string.
@@ -90,7 +95,8 @@ def query(
     relations : name in the SQL -> data; read in place, possibly several times and by several threads.
     sql : output columns must have names.
     parameters : prepared parameters, exactly those that the SQL mentions, without the dollar sign.
-    memory : bytes that DuckDB may use before it spills; None leaves DuckDB's default for the process.
+    memory : the budget of the query: DuckDB may use what is left of it, and `LEAST` in any case, before it spills; None
+        leaves DuckDB's default for the process.
     cancel, deadline : stop when the event is set, or at this time.monotonic().
 
     Raises
@@ -241,7 +247,9 @@ def _reading(table: str, column: str) -> str:
 
 def _connect(memory: int | None) -> tuple[duckdb.DuckDBPyConnection, _Functions]:
     if memory is not None:
-        own = _open({"memory_limit": f"{max(memory, 1 << 20)}B"})
+        room = max(usage.budget(memory).left or 0, LEAST)
+        threads = max(min(cores(), room // A_THREAD), 1)
+        own = _open({"memory_limit": f"{room}B", "threads": threads})
         return own, _Functions(own)
     return _shared.connection()
 

@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING, Generic, TypeVar
 
 import numpy as np
 
+from gdb.base import usage
+from gdb.base.budget import ROWS
 from gdb.errors import CountOverflow, DeviceError, InternalError, LimitExceeded
 from gdb.executor.choose_device import Choice, choose
 from gdb.executor.embeddings import NO_COLUMNS, Embeddings, Wanted, unbound_edges
@@ -27,6 +29,7 @@ from gdb.executor.scheduler import Budget, Elsewhere, Watch
 from gdb.executor.source import GraphSource
 from gdb.records import dataclass, field, replace
 from gdb.storage.adjacency import I64, U32
+from gdb.storage.arrays import Shelf
 
 if TYPE_CHECKING:
     from gdb.executor.cluster import Answer
@@ -128,14 +131,15 @@ def _on_device(
     while True:
         begun = time.perf_counter()
         left = None if deadline is None else max(deadline - (begun - first), 0.0)
-        watch, budget = Watch(left, options.cancel, None), Budget(options.memory)
+        watch = Watch(left, options.cancel, None)
         watch.guard = choice.guard if options.on is None else None
         options.ran = choice.device
         if options.profile is None and choice.device != "cpu":
             options.profile = Profile()
-        _begun(plan, graph, options, budget)
         try:
-            made = run(choice, watch, budget)
+            with usage.budget(options.memory).part() as budget:
+                _begun(plan, graph, options, budget)
+                made = run(choice, watch, budget)
             break
         except (DeviceError, LimitExceeded) as error:
             if not options.gave_up(plan, error):
@@ -215,10 +219,12 @@ def rows(
     make: Callable[[Embeddings], Part],
     limit: int | None = None,
     given: Given | None = None,
+    spill: Callable[[Part, Shelf], Part] | None = None,
 ) -> Found[Part]:
     """The embeddings of a plan for rows, twins written out, at most `limit` of them, in no promised order.
 
     make : what to keep of some rows, see `handed_over`. It is called at least once, if need be with no rows.
+    spill : puts that into temporary files, where the budget has no room for it; None: then OutOfBudget is raised.
 
     Raises
     ------
@@ -226,22 +232,25 @@ def rows(
     """
     found: Found[Part] = Found()
     lock = threading.Lock()
-    budget = Budget(options.memory)
     row_bytes = 8 * (len(wanted.vertices) + len(wanted.edges))
 
     def keep(part: Embeddings) -> None:
-        budget.take(len(part) * row_bytes, "its rows")
+        fits = spill is not None and budget.fits(len(part) * row_bytes, ROWS)
+        if spill is None:
+            budget.take(len(part) * row_bytes, ROWS)
         made = make(part)
         with lock:
-            found.parts.append(made)
+            found.parts.append(made if spill is None or fits else spill(made, shelf))
 
     begun = time.perf_counter()
     try:
-        found.rows = handed_over(plan, graph, options, wanted, keep, limit, given, budget)
+        with usage.budget(options.memory).part() as budget:
+            shelf = Shelf(budget, ROWS)
+            found.rows = _handed_over(plan, graph, options, wanted, keep, limit, given, budget)
     except (DeviceError, LimitExceeded) as error:
         if not options.gave_up(plan, error):
             raise
-        return rows(plan, graph, options, wanted, make, limit, given)
+        return rows(plan, graph, options, wanted, make, limit, given, spill)
     plan.runs.add(options.ran, time.perf_counter() - begun)
     if not found.parts:
         empty = np.zeros((0, plan.vertices), np.uint32)
@@ -257,20 +266,32 @@ def handed_over(
     take: Callable[[Embeddings], None],
     limit: int | None = None,
     given: Given | None = None,
-    budget: Budget | None = None,
 ) -> int:
     """Hand the embeddings of a plan for rows over as they are found, twins written out, at most `limit` of them, in no
     promised order; how many there were.
 
     take : gets some rows, at least one, in several threads; their memory is used again when it returns. While it waits,
         so does the worker that found them, and no more are found than it takes.
-    budget : what else it is to account for; None for one of its own.
 
     Raises
     ------
     Cancelled, QueryTimeout, OutOfBudget, DeviceError; what `take` raises.
     """
-    watch, budget = Watch(options.timeout, options.cancel, limit), budget or Budget(options.memory)
+    with usage.budget(options.memory).part() as budget:
+        return _handed_over(plan, graph, options, wanted, take, limit, given, budget)
+
+
+def _handed_over(
+    plan: Plan,
+    graph: GraphSource,
+    options: Options,
+    wanted: Wanted,
+    take: Callable[[Embeddings], None],
+    limit: int | None,
+    given: Given | None,
+    budget: Budget,
+) -> int:
+    watch = Watch(options.timeout, options.cancel, limit)
     lock = threading.Lock()
     wanted = wanted.under(plan.twins)
     rows = 0
@@ -370,10 +391,11 @@ def columns_on_gpu(
         )
     import gdb.executor.gpu.launch as gpu
 
-    watch, budget = Watch(options.timeout, options.cancel, limit), Budget(options.memory)
+    watch = Watch(options.timeout, options.cancel, limit)
     prepared = stage(plan, graph, given, windows=choice.windows)
     wanted = wanted.under(plan.twins)
-    found = gpu.columns(prepared, watch, budget, wanted, picks, plan.twins, *choice.ordinals)
+    with usage.budget(options.memory).part() as budget:
+        found = gpu.columns(prepared, watch, budget, wanted, picks, plan.twins, *choice.ordinals)
     if options.profile is not None:
         options.profile.add(watch)
     return found

@@ -16,8 +16,9 @@ from itertools import pairwise
 
 import numpy as np
 
+from gdb.base.budget import Budget as Budget
 from gdb.base.once import PerProcess
-from gdb.errors import Cancelled, OutOfBudget, QueryTimeout
+from gdb.errors import Cancelled, QueryTimeout
 from gdb.records import dataclass, field
 from gdb.storage.adjacency import I64
 
@@ -44,32 +45,6 @@ def helpers_of_all() -> ThreadPoolExecutor:
     """The pool of this process, made when first needed; queries share it, and each also works on the
     thread that asked."""
     return _helpers.get()
-
-
-@dataclass(slots=True)
-class Budget:
-    """Bytes that a query may hold; `take` accounts before anything is allocated."""
-
-    limit: int | None = None
-    used: int = 0
-    lock: threading.Lock = field(default_factory=threading.Lock)
-
-    def take(self, size: int, what: str) -> None:
-        """Account `size` bytes for `what`, or raise OutOfBudget."""
-        if not self.fits(size):
-            raise OutOfBudget(
-                f"The query needs {self.used + size:,} bytes for {what}, over its budget of "
-                f"{self.limit:,}.",
-                "Raise memory=, add a LIMIT, or ask for count(*).",
-            )
-
-    def fits(self, size: int) -> bool:
-        """Account `size` bytes where they fit; whether they do."""
-        with self.lock:
-            if self.limit is not None and self.used + size > self.limit:
-                return False
-            self.used += size
-            return True
 
 
 class Flag:

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from gdb.base.values.duration import Duration
     from gdb.base.values.temporal import Temporal
     from gdb.executor.arrow import Array
+    from gdb.storage.arrays import Shelf
     from gdb.storage.snapshot import Snapshot
 
 _PARAMETER = re.compile(r"\$(p\d+)\b")  # a text of the user never stands in SQL
@@ -187,6 +188,13 @@ def part(tail: Tail, some: Embeddings, snapshot: Snapshot) -> Array:
     from gdb.executor import arrow
 
     return arrow.chunks_array([batch.array for batch in batches])
+
+
+def filed(some: Array, shelf: Shelf) -> Array:
+    """What `part` made, with its values in temporary files."""
+    from gdb.executor import arrow
+
+    return arrow.filed(some, shelf)
 
 
 def _runs(columns: Sequence[ColumnRef], some: Embeddings) -> list[Embeddings]:

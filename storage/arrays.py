@@ -3,6 +3,9 @@
 What NumPy gives back stays with malloc, in pieces between what is still used, and one heap for each thread: of an
 import with a budget that was a third of its memory. Such an array is a map of its own instead; that costs page faults,
 so it is for what stays a while.
+
+An array for which a query's budget has no room lies in a temporary file that is mapped (`placed`). Its pages are page
+cache: they are in memory as long as there is room in the machine, and cost the process none of its own.
 """
 
 from __future__ import annotations
@@ -14,10 +17,19 @@ from typing import TypeVar
 import numpy as np
 import numpy.typing as npt
 
+from gdb.base.budget import Budget
+
 Item = TypeVar("Item", bound=np.generic)
 
 _LARGE = 1 << 20  # bytes that are worth a map
 _HUGE = 1 << 21  # bytes that fill a large page
+GRAPH = "arrays of the graph"
+GRAPH_SHARE = 0.5  # of what is left of a budget, that one array of the graph may take
+_BLOCK, _ALIGNED = (
+    16 << 20,
+    64,
+)  # bytes of a temporary file of a shelf, and to which an array begins at a multiple
+LEAST_FILED = 1 << 16  # bytes that are worth a temporary file; smaller arrays are never in the way
 
 
 def unset(count: int, dtype: type[Item]) -> npt.NDArray[Item]:
@@ -40,3 +52,67 @@ def joined(arrays: list[npt.NDArray[Item]], dtype: type[Item]) -> npt.NDArray[It
     """As `np.concatenate`, of one dimension."""
     out = unset(sum(map(len, arrays)), dtype)
     return np.concatenate(arrays, out=out) if arrays else out
+
+
+def placed(
+    count: int, dtype: type[Item], what: str, budget: Budget | None, *, most: float = 1.0
+) -> npt.NDArray[Item]:
+    """As `np.zeros`, in memory that a budget has room for, else in a temporary file.
+
+    budget : None, as one without a limit, has room for all. most : the part of what is left of it that this array may
+    take, where others will be needed more often.
+
+    Raises
+    ------
+    OutOfBudget : there is no folder for temporary files. StorePermissionError, StoreError : the disk is full, for one.
+    """
+    size = count * np.dtype(dtype).itemsize
+    if budget is None or budget.limit is None:
+        return np.zeros(count, dtype)
+    if size < LEAST_FILED:
+        budget.fits(size, what)
+        return np.zeros(count, dtype)
+    if size <= most * (budget.left or 0) and budget.fits(size, what):
+        return unset(count, dtype) if size >= _LARGE else np.zeros(count, dtype)
+    return _in_file(size, dtype, what, budget)
+
+
+def filed(array: npt.NDArray[Item], what: str, budget: Budget | None) -> npt.NDArray[Item]:
+    """An array of one dimension that stays: itself where a budget has room for it, else a copy in a temporary file.
+    Raises as `placed`."""
+    if budget is None or budget.limit is None or array.nbytes < LEAST_FILED:
+        return array
+    if array.nbytes <= GRAPH_SHARE * (budget.left or 0) and budget.fits(array.nbytes, what):
+        return array
+    found = _in_file(array.nbytes, array.dtype.type, what, budget)
+    found[:] = array
+    return found
+
+
+class Shelf:
+    """Bytes that stay, one array behind the other in temporary files.
+
+    budget : where they are noted, as `what`.
+    """
+
+    def __init__(self, budget: Budget, what: str) -> None:
+        self._budget, self._what = budget, what
+        self._block, self._used = np.zeros(0, np.uint8), 0
+
+    def put(self, data: npt.NDArray[np.uint8]) -> npt.NDArray[np.uint8]:
+        """A copy of the bytes. Raises as `placed`."""
+        if self._used + len(data) > len(self._block):
+            size = max(len(data), _BLOCK)
+            self._block, self._used = _in_file(size, np.uint8, self._what, self._budget), 0
+        begin, end = self._used, self._used + len(data)
+        self._used = -(-end // _ALIGNED) * _ALIGNED
+        self._block[begin:end] = data
+        return self._block[begin:end]
+
+
+def _in_file(size: int, dtype: type[Item], what: str, budget: Budget) -> npt.NDArray[Item]:
+    from gdb.storage import scratch  # of large graphs and small budgets alone
+
+    found = np.frombuffer(scratch.mapped(size, what), dtype)
+    budget.file(size, what)
+    return found

@@ -419,11 +419,10 @@ def splice(rows: U32, offsets: I64, neighbours: U32, removed: U64, added: U64) -
     return Spliced(found[:count].copy(), ends, near[: int(ends[-1])], repeats, loops, longest)
 
 
-def offsets_of(lengths: U8, mark: int, long: U32) -> I64:
-    """Where rows begin, i64[n + 1] from 0. lengths : u8[n], in which `mark` stands for the next of the `long` ones,
-    of which there are as many."""
+def offsets_of(lengths: U8, mark: int, long: U32, found: I64) -> I64:
+    """Where rows begin, put into `found`, i64[n + 1] from 0. lengths : u8[n], in which `mark` stands for the next of
+    the `long` ones, of which there are as many."""
     lengths, long = np.ascontiguousarray(lengths), np.ascontiguousarray(long)
-    found = unset(len(lengths) + 1, np.int64)
     _offsets(lengths.ctypes.data, len(lengths), mark, long.ctypes.data, found.ctypes.data)
     return found
 

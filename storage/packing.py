@@ -13,9 +13,10 @@ from typing import TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from gdb.base import waiting
+from gdb.base import usage, waiting
 from gdb.base.machine.cores import cores
 from gdb.storage import frames, gaps
+from gdb.storage.arrays import GRAPH, GRAPH_SHARE, placed
 from gdb.storage.model import I64, U8, U32
 from gdb.storage.segment import Code, Data, Section, Streamed
 
@@ -127,7 +128,7 @@ def unpacked_numbers(words: U64, item: int, most: int) -> U8:
     """
     count, starts = _head(words, _NUMBERS_HEAD, most, frames.PART)
     places = [*starts, len(words) - 1]
-    out = np.empty(count * item, np.uint8)
+    out = placed(count * item, np.uint8, GRAPH, usage.room(), most=GRAPH_SHARE)
 
     def run(part: int) -> bool:
         first, end = part * frames.PART, places[part + 1] * 64

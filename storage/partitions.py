@@ -1,9 +1,8 @@
 """The edges of a snapshot: parts, their unions, and edge ids; the base's and those of the delta as one.
 
 A relationship of one type and direction is a part as it lies on disk. One of several types, or
-without direction, is the union of parts: their keys (see `gdb.storage.pcsr`) sorted together. The
-edge ids of positions are not stored: those of a forward part are its positions, and those of the
-others follow from it by one stable sort.
+without direction, is the union of parts, merged row by row. The edge ids of positions are not stored:
+those of a forward part are its positions, and those of the others follow from it in one pass.
 
 Where the delta changes a type, its parts are put together from the base's when they are first asked for, and its edges
 are counted anew in the order of the new forward part; of equal ones those of the base come first.
@@ -30,7 +29,7 @@ from gdb.storage.manifest import Manifest, TypeRecord
 from gdb.storage.model import I64, U32, Column
 from gdb.storage.pcsr import Part
 from gdb.storage.segment import Segments, damaged
-from gdb.storage.splice import no_loop, spliced, turned
+from gdb.storage.splice import spliced, turned
 
 if TYPE_CHECKING:
     from gdb.storage.edge_order import EdgeOrder
@@ -83,7 +82,6 @@ class Partitions:
         self._columns: dict[tuple[str, str], Column] = {}
         self._adjacency: dict[tuple[Types, Direction], Adjacency] = {}
         self._eids: dict[tuple[Types, Direction], I64] = {}
-        self._canonical: dict[str, I64] = {}
 
     def _edge_types(self, before: Partitions | None) -> Iterator[EdgeType]:
         """All types by name, their edge ids one after the other. before : of the same base."""
@@ -385,80 +383,47 @@ class Partitions:
                 found.append((name, direction))
         return found
 
-    def _keys(self, types: Types, direction: Direction) -> list[pcsr.U64]:
-        """The keys of each source."""
-        every = self.sources(types, direction)
-        return [self._source_keys(name, side, direction) for name, side in every]
-
-    def _source_keys(self, name: str, side: Direction, direction: Direction) -> pcsr.U64:
-        """The keys of a source of a union; a directed self-loop is left out of its second one."""
-        part = self.part(name, side)
-        keys = pcsr.keys_of_part(part)
-        twice = part.loops and side is Direction.IN and direction is Direction.ANY
-        return keys[no_loop(keys)] if twice else keys
-
     def _united(self, types: Types, direction: Direction) -> Adjacency:
         sources = self.sources(types, direction)
         if len(sources) == 1:
             return self.part(*sources[0]).adjacency(types, direction)
-        if len(sources) == 2:  # as one type both ways: merged, not sorted
-            first, (name, side) = sources
-            added = self._source_keys(name, side, direction)
-            both = spliced(self.part(*first), np.zeros(0, np.uint64), added)
-            return both.adjacency(types, direction)
-        keys = np.concatenate([np.zeros(0, np.uint64), *self._keys(types, direction)])
-        keys.sort()
-        return pcsr.build(keys).adjacency(types, direction)
+        if not sources:
+            return pcsr.build(np.zeros(0, np.uint64)).adjacency(types, direction)
+        whole = self.part(*sources[0])
+        for name, side in sources[1:]:
+            second = side is Direction.IN and direction is Direction.ANY
+            whole = pcsr.united(whole, self.part(name, side), without_loops=second)
+        return whole.adjacency(types, direction)
 
     def _united_eids(self, types: Types, direction: Direction) -> I64:
         sources = self.sources(types, direction)
-        if len(sources) == 1:
-            return self._part_eids(*sources[0])
-        keys, eids = [np.zeros(0, np.uint64)], [np.zeros(0, np.int64)]
-        for (name, side), mine in zip(sources, self._keys(types, direction), strict=True):
-            own = self._part_eids(name, side)
-            if side is Direction.IN and direction is Direction.ANY:
-                own = own[no_loop(pcsr.keys_of_part(self.part(name, side)))]
-            keys.append(mine)
-            eids.append(own)
-        united = np.concatenate(keys)
-        # The order of `_united`, since equal keys are the same to it.
-        order = pcsr.order_of((united >> np.uint64(32)).astype(np.uint32), united.astype(np.uint32))
-        return np.concatenate(eids)[order]
+        if not sources:
+            return np.zeros(0, np.int64)
+        whole, eids = self.part(*sources[0]), self._part_eids(*sources[0])
+        for name, side in sources[1:]:  # in the order of `_united`
+            second = side is Direction.IN and direction is Direction.ANY
+            more = self.part(name, side), self._part_eids(name, side)
+            whole, eids = pcsr.united_eids((whole, eids), more, without_loops=second)
+        return eids
 
     def _part_eids(self, name: str, direction: Direction) -> I64:
+        from gdb.storage import row_loops  # brings the compiler
+
         record = self._types[name]
         if not record.directed:
-            return record.first_eid + self._symmetric_ranks(name)
+            part = self.part(name, Direction.ANY)
+            found = row_loops.symmetric_eids(pcsr.lists(part), record.first_eid, record.edge_count)
+            if found is None:
+                self._asymmetric(name)
+            return found
         forward = self.part(name, Direction.OUT)
         if direction is Direction.OUT:
             return record.first_eid + np.arange(record.edge_count, dtype=np.int64)
-        # Forward positions by (source, target), stably by target: the order of the backward part.
-        return record.first_eid + pcsr.stable_order(forward.neighbours)
-
-    def _canonical_slots(self, name: str) -> I64:
-        """The positions of an undirected type where the neighbour is not below the row's vid."""
-        if name not in self._canonical:
-            found = _canonical(self.part(name, Direction.ANY))
-            if len(found) != self._types[name].edge_count:
-                self._asymmetric(name)
-            self._canonical[name] = found
-        return self._canonical[name]
-
-    def _symmetric_ranks(self, name: str) -> I64:
-        """For each position of an undirected type the rank of its edge's canonical slot."""
-        part, canonical = self.part(name, Direction.ANY), self._canonical_slots(name)
-        ranks = np.empty(part.neighbours.shape[0], np.int64)
-        ranks[canonical] = np.arange(canonical.shape[0])
-        rows = _rows(part)
-        other = np.flatnonzero(part.neighbours < rows)
-        # The k-th slot (larger, smaller) is the twin of the k-th canonical slot that is no loop,
-        # these sorted stably by their larger end.
-        twins = canonical[part.neighbours[canonical] != rows[canonical]]
-        if twins.shape[0] != other.shape[0]:
-            self._asymmetric(name)
-        ranks[other] = ranks[twins[pcsr.stable_order(part.neighbours[twins])]]
-        return ranks
+        backward = pcsr.lists(self.part(name, Direction.IN))
+        found = row_loops.backward_eids(backward, forward.neighbours, record.first_eid)
+        if found is None:
+            self._asymmetric(name, DIRECTIONS)
+        return found
 
     def _asymmetric(self, name: str, invariant: str = EDGE_COUNTS.name) -> NoReturn:
         """Refuse a type with an edge that only one of its ends knows."""

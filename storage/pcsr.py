@@ -11,14 +11,16 @@ up when the part is read. So a vertex that belongs to many partitions costs litt
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
+from gdb.base import usage
 from gdb.records import dataclass
 from gdb.storage import intervals, readable
 from gdb.storage.adjacency import Adjacency, Direction
-from gdb.storage.arrays import unset
+from gdb.storage.arrays import GRAPH, GRAPH_SHARE, placed, unset
 from gdb.storage.intervals import Intervals
 from gdb.storage.invariants import INTERVALS, SEGMENTS_TOLD
 from gdb.storage.manifest import PartRecord, SegmentRecord
@@ -31,6 +33,9 @@ from gdb.storage.segment import (
     damaged,
 )
 from gdb.storage.segment_writer import SegmentWriter
+
+if TYPE_CHECKING:
+    from gdb.storage.row_loops import United
 
 U64 = npt.NDArray[np.uint64]
 
@@ -126,6 +131,42 @@ def build(keys: U64) -> Part:
     )
 
 
+def united(a: Part, b: Part, *, without_loops: bool) -> Part:
+    """Two parts as one. without_loops : self-loops of `b` are left out, which `a` has as well. O(rows + edges)."""
+    from gdb.storage import row_loops  # brings the compiler
+
+    found = row_loops.united(lists(a), lists(b), without_loops=without_loops)
+    return _part_of(found)
+
+
+def united_eids(
+    a: tuple[Part, I64], b: tuple[Part, I64], *, without_loops: bool
+) -> tuple[Part, I64]:
+    """As `united`, of parts with the edge id of each position, i64[m]."""
+    from gdb.storage import row_loops  # brings the compiler
+
+    eids = a[1], b[1]
+    found = row_loops.united(lists(a[0]), lists(b[0]), without_loops=without_loops, eids=eids)
+    assert found.eids is not None
+    return _part_of(found), found.eids
+
+
+def _part_of(found: United) -> Part:
+    return Part(
+        intervals.of_vids(found.vids),
+        found.offsets,
+        found.neighbours,
+        simple=not found.repeats,
+        loops=found.loops > 0,
+        max_degree=found.max_degree,
+    )
+
+
+def lists(part: Part) -> Adjacency:
+    """Its rows, whatever its types are."""
+    return part.adjacency((), Direction.ANY)
+
+
 def keys_at(part: Part, positions: I64) -> U64:
     """The keys at some positions of a part, u64[n]."""
     rows = np.searchsorted(part.offsets, positions, side="right") - 1
@@ -150,11 +191,11 @@ def encode_offsets(offsets: I64) -> tuple[U8, U32]:
 
 def decode_offsets(lengths: U8, long: U32) -> I64:
     """The offsets i64[rows + 1] of `encode_offsets`: `long` has as many numbers as there are lengths of `LONG`."""
+    offsets = placed(lengths.shape[0] + 1, np.int64, GRAPH, usage.room(), most=GRAPH_SHARE)
     if lengths.shape[0] > readable.MANY_ROWS:
         from gdb.storage.loops import offsets_of  # brings the compiler
 
-        return offsets_of(lengths, LONG, long)
-    offsets = np.zeros(lengths.shape[0] + 1, np.int64)
+        return offsets_of(lengths, LONG, long, offsets)
     if not long.shape[0]:
         np.cumsum(lengths, dtype=np.int64, out=offsets[1:])
         return offsets
@@ -418,9 +459,10 @@ def _of_one_segment(record: PartRecord, files: list[SegmentFile], where: str) ->
 
 
 def _of_segments(record: PartRecord, files: list[SegmentFile], where: str) -> Part:
-    offsets = np.zeros(record.rows + 1, np.int64)
+    offsets = placed(record.rows + 1, np.int64, GRAPH, usage.room(), most=GRAPH_SHARE)
     vids = np.zeros(record.rows, np.uint32)
-    neighbours = np.empty(record.edges if len(record.segments) > 1 else 0, np.uint32)
+    many = record.edges if len(record.segments) > 1 else 0
+    neighbours = placed(many, np.uint32, GRAPH, usage.room(), most=GRAPH_SHARE)
     done = 0
     for segment, file in zip(record.segments, files, strict=True):
         end = segment.first_edge + segment.edges

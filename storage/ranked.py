@@ -19,8 +19,6 @@ from gdb.base.once import MadeOnce
 from gdb.errors import InternalError
 from gdb.storage.adjacency import I64, U32, Adjacency, Direction
 
-_BLOCK = 1 << 21  # neighbours renumbered at once: bounds the temporary arrays to about 100 MB
-
 
 class NamedType(Protocol):
     """An edge type of a snapshot."""
@@ -52,7 +50,8 @@ class Numbered(Protocol):
 class RankedGraph:
     """A snapshot whose vertex of rank r, by number of its edges, is vid r.
 
-    Adjacencies are renumbered when first asked for (one sort of their edges) and kept. Edge ids have
+    Adjacencies are renumbered when first asked for (each row is sorted by itself, on all cores) and kept; under a
+    budget that has no room for them, in a temporary file. Edge ids have
     no place here.
     """
 
@@ -62,15 +61,13 @@ class RankedGraph:
         self._base = weakref.ref(base)
         self._lock = waiting.Lock()
         self._known: dict[tuple[tuple[str, ...], Direction], Adjacency] = {}
-        everyone = np.arange(base.vertex_count, dtype=np.uint32)
+        from gdb.storage import rank_loops  # brings the compiler
+
         degrees = np.zeros(base.vertex_count, np.int64)
         for kind in base.edge_types:  # type by type: their union would be a copy of all edges
             for direction in (Direction.OUT, Direction.IN) if kind.directed else (Direction.ANY,):
-                degrees += base.adjacency((kind.name,), direction).degrees_of(everyone)
-        self.ordered = bool((degrees[1:] <= degrees[:-1]).all())
-        self._vid = np.argsort(-degrees, kind="stable").astype(np.uint32)  # rank -> vid
-        self._rank = np.empty_like(self._vid)
-        self._rank[self._vid] = everyone
+                rank_loops.add_degrees(base.adjacency((kind.name,), direction), degrees)
+        self._vid, self._rank, self.ordered = rank_loops.ranks(degrees)
 
     def adjacency(self, types: tuple[str, ...], direction: Direction) -> Adjacency:
         """Neighbour lists in ranks; the same object for the same question."""
@@ -101,26 +98,9 @@ _ranked: MadeOnce[Numbered, RankedGraph] = MadeOnce(
 
 def _renumbered(old: Adjacency, vid: U32, rank: U32) -> Adjacency:
     """`old` with vid[r] called r."""
-    rows = old.rows_of(vid)
-    holds = rows >= 0
-    vids = np.flatnonzero(holds).astype(np.uint32)
-    rows = rows[holds]
-    starts = old.offsets[rows]
-    lengths = old.offsets[rows + 1] - starts
-    offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
-    neighbours = np.empty(len(old.neighbours), np.uint32)
-    first = 0
-    while first < len(rows):
-        last = int(np.searchsorted(offsets, offsets[first] + _BLOCK, side="right")) - 1
-        last = min(max(last, first + 1), len(rows))
-        a, b = int(offsets[first]), int(offsets[last])
-        counts = lengths[first:last]
-        at = np.repeat(starts[first:last] - offsets[first:last], counts) + np.arange(a, b)
-        keys = np.repeat(np.arange(last - first, dtype=np.uint64), counts) << np.uint64(32)
-        keys |= rank[old.neighbours[at]]
-        keys.sort()
-        neighbours[a:b] = keys.astype(np.uint32)  # the low half
-        first = last
+    from gdb.storage import rank_loops  # brings the compiler
+
+    vids, offsets, neighbours = rank_loops.renumbered(old, vid, rank, old.max_degree)
     return Adjacency(
         old.types,
         old.direction,

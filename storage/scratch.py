@@ -7,6 +7,7 @@ between the two leaves is a stray (`gdb.storage.names.strays`), which the next s
 from __future__ import annotations
 
 import errno
+import mmap
 import os
 import secrets
 from contextlib import suppress
@@ -14,10 +15,14 @@ from pathlib import Path
 from typing import Protocol
 
 from gdb.base import forks
+from gdb.errors import OutOfBudget
+from gdb.storage import scratch_folder
 from gdb.storage.checksum import Buffer
 from gdb.storage.model import U8
 from gdb.storage.opening import opened
 from gdb.storage.os_errors import translated
+
+KEPT_FREE = 20  # one part in so many of a disk is left free by queries
 
 
 class Scratch(Protocol):
@@ -81,3 +86,37 @@ class PosixScratch:
 
     def __del__(self) -> None:
         self.close()
+
+
+def mapped(size: int, what: str) -> mmap.mmap:
+    """So many zeros in a temporary file of this process, mapped to be written; they go when nothing refers to the map.
+    After a fork both processes have them: what a child may change must not lie here.
+
+    Raises
+    ------
+    OutOfBudget : the system has no folder for temporary files. StorePermissionError, StoreError : the disk is full, for
+    one.
+    """
+    folder = scratch_folder.of_process()
+    if folder is None:
+        raise OutOfBudget(
+            f"The query needs {size:,} bytes for {what} in a temporary file, and there is no folder for one.",
+            "Raise memory=, or name a folder in the environment variable TMPDIR.",
+        )
+    disk = os.statvfs(folder)
+    free, whole = disk.f_bavail * disk.f_frsize, disk.f_blocks * disk.f_frsize
+    if size > free - whole // KEPT_FREE:
+        raise OutOfBudget(
+            f"The query needs {size:,} bytes for {what} in a temporary file in {folder}, whose disk has {free:,} free.",
+            "Raise memory=, ask for less, or name a folder on another disk in the environment variable TMPDIR.",
+        )
+    path = folder / f"scratch-{secrets.token_hex(8)}.tmp"
+    with translated(f"a temporary file in {folder}"):
+        fd = opened(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600)
+        try:
+            os.unlink(path)
+            # not a hole: where the disk is full, the first write to a page of one would end the process
+            os.posix_fallocate(fd, 0, size)
+            return mmap.mmap(fd, size)
+        finally:
+            os.close(fd)

@@ -16,9 +16,10 @@ from typing import TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from gdb.base import waiting
+from gdb.base import usage, waiting
 from gdb.errors import CorruptStore, Fault, InternalError
 from gdb.records import dataclass
+from gdb.storage.arrays import GRAPH, GRAPH_SHARE, placed
 from gdb.storage.checksum import Buffer, Hasher, digest
 from gdb.storage.files import MANIFEST, Files, mapped_length, wrong_length
 from gdb.storage.invariants import (
@@ -248,12 +249,15 @@ class SegmentFile:
         if code is Code.PLAIN:
             plain = found.view("<u4")
             if plain.shape[0] != offsets[-1]:
-                raise self._damaged("holds another segment than the manifest says", SEGMENTS_TOLD)
+                how = f"holds another segment than the manifest says, in section {section}"
+                raise self._damaged(how, SEGMENTS_TOLD)
             if out is None:
                 return plain
             out[:] = plain
             return out
-        own = np.empty(int(offsets[-1]), np.uint32) if out is None else out
+        own = out
+        if own is None:
+            own = placed(int(offsets[-1]), np.uint32, GRAPH, usage.room(), most=GRAPH_SHARE)
         from gdb.storage import packing  # brings the compiler
 
         try:
@@ -261,7 +265,8 @@ class SegmentFile:
                 raise packing.Unreadable
             packing.unpack_rows(found.view("<u8"), offsets, own)
         except packing.Unreadable:
-            raise self._damaged("holds packed neighbours that are none", PACKED) from None
+            how = f"holds packed neighbours in section {section} that are none"
+            raise self._damaged(how, PACKED) from None
         if out is None:
             own.flags.writeable = False
         return own
@@ -327,7 +332,8 @@ class SegmentFile:
                 raise packing.Unreadable
             own = packing.unpacked_numbers(found.view("<u8"), item, most)
         except packing.Unreadable:
-            raise self._damaged("holds packed numbers that are none", PACKED) from None
+            how = f"holds packed numbers in section {number} that are none"
+            raise self._damaged(how, PACKED) from None
         own.flags.writeable = False
         return own
 

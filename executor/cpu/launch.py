@@ -14,13 +14,15 @@ from gdb.base import usage, waiting
 from gdb.base.machine.cores import cores
 from gdb.errors import CountOverflow
 from gdb.executor.cpu import address
+from gdb.executor.cpu.sizing import Size, fitted
 from gdb.executor.cpu.turns import KEPT, NEVER, Turns, Unit
-from gdb.executor.cpu.workers import CACHES_BYTES, Worker, scratch_bytes, slots_within
+from gdb.executor.cpu.workers import WORKERS, Worker
 from gdb.executor.embeddings import NO_COLUMNS, Deliver, Wanted
 from gdb.executor.prepare import Prepared
 from gdb.executor.scheduler import Budget, Watch, helpers_of_all
 from gdb.records import dataclass, field
 from gdb.storage.adjacency import I64, U32
+from gdb.storage.arrays import placed
 
 # a launch's step budget: 5 to 10 ms, so that a stop is seen in time, on a busy machine too, and costs nothing
 STEPS = 500_000
@@ -30,7 +32,6 @@ FIRST_STEPS, EARLY_STEPS = 20_000, 160_000
 TURN = EARLY_STEPS  # steps of the first turn of a unit of such a run
 ROWS = 1 << 16  # rows of a worker's output buffer
 MOST_IDLE = 2 * (os.cpu_count() or 1)  # workers that wait with a stage
-CACHES_SHARE = 16  # caches of counts take at most one part in so many of a budget
 WORTH_A_THREAD = 20_000  # roots and their neighbours; below, handing out work takes longer than it
 
 
@@ -40,7 +41,7 @@ class _Run:
 
     deliver : takes the rows; None where there are none, or only distinct values.
     counts : of distinct values, found by one worker, only the number is wanted.
-    slots : of each cache of counts.
+    size : of its workers.
     total : what was counted. once : the distinct values that each worker found.
     tallies : where what is counted is added up for each vertex of the first loop, i64[vids]; None: nowhere.
     """
@@ -49,7 +50,7 @@ class _Run:
     watch: Watch
     budget: Budget
     turns: Turns
-    capacity: int
+    size: Size
     wanted: Wanted
     deliver: Deliver | None = None
     counts: bool = False
@@ -57,7 +58,6 @@ class _Run:
     total: int = 0
     once: list[U32] = field(default_factory=list)
     threads: int = 1
-    slots: int = 1
     lock: threading.Lock = field(default_factory=threading.Lock)
 
     @property
@@ -69,11 +69,11 @@ class _Run:
     def due(self) -> int:
         """Rows that a worker gathers before it hands them over: a buffer, or its share of what is missing."""
         if self.watch.limit is None:
-            return self.capacity
+            return self.size.capacity
         shares = self.threads * max(
             len(self.prepared.plan.twins), 1
         )  # a row is handed on once for each twin
-        return min(self.capacity, max((self.watch.limit - self.watch.found) // shares, 1))
+        return min(self.size.capacity, max((self.watch.limit - self.watch.found) // shares, 1))
 
 
 def count(prepared: Prepared, watch: Watch, budget: Budget, threads: int = 0) -> int:
@@ -88,8 +88,7 @@ def count(prepared: Prepared, watch: Watch, budget: Budget, threads: int = 0) ->
 
 def tallies(prepared: Prepared, watch: Watch, budget: Budget, threads: int = 0) -> I64:
     """As `count`, for each data vertex that the first query vertex of the nest is bound to, i64[vids]."""
-    budget.take(8 * prepared.vids, "a number for each vertex")
-    found = np.zeros(prepared.vids, np.int64)
+    found = placed(prepared.vids, np.int64, "a number for each vertex", budget)
     _run(prepared, watch, budget, threads, 1, NO_COLUMNS, tallies=found)
     return found
 
@@ -167,36 +166,37 @@ def _run(
     counts: bool = False,
     tallies: I64 | None = None,
 ) -> _Run:
+    with budget.part() as own:
+        return _ran(prepared, watch, own, threads, capacity, wanted, deliver, counts, tallies)
+
+
+def _ran(
+    prepared: Prepared,
+    watch: Watch,
+    budget: Budget,
+    threads: int,
+    capacity: int,
+    wanted: Wanted,
+    deliver: Deliver | None,
+    counts: bool,
+    tallies: I64 | None,
+) -> _Run:
     early = watch.limit is not None
     if watch.limit is not None:
         capacity = max(1, min(capacity, watch.limit))
-    elif prepared.work < WORTH_A_THREAD:
-        threads = 1
-    threads = threads or cores()
-    ranges = [(0, 0)] if prepared.tables.loops == 0 else prepared.cut(threads)
-    if not early:  # where units are cut, there may be more of them
-        threads = max(1, min(threads, len(ranges)))
-    scratch, slots = 0, slots_within(prepared, CACHES_BYTES)
-    if budget.limit is not None:
-        share = budget.limit // (CACHES_SHARE * threads)
-        slots = slots_within(prepared, min(CACHES_BYTES, share))
-        scratch = scratch_bytes(prepared, slots)
-        scratch += prepared.vids // 8 if wanted.once is not None else 0
-        budget.take((1 if early else threads) * scratch, "the candidate sets of its workers")
+    ranges, threads = _ranges(prepared, threads, early=early)
+    size = fitted(prepared, wanted, threads, capacity, budget)
+    budget.workers = size.threads, threads
     turns = Turns.of(ranges, TURN if early else NEVER, budget)
     watch.progress = partial(_share_done, turns, len(ranges), threads)
     run = _Run(
-        *(prepared, watch, budget, turns, capacity, wanted, deliver, counts, tallies),
-        threads=threads,
-        slots=slots,
+        *(prepared, watch, budget, turns, size, wanted, deliver, counts, tallies),
+        threads=size.threads,
     )
     helpers: list[Future[None]] = []
 
     def call_helpers() -> None:
         while len(helpers) < run.threads - 1:
-            if early and not budget.fits(scratch):
-                run.threads = 1 + len(helpers)
-                return
             helpers.append(helpers_of_all().submit(usage.carried(_work), run))
 
     if not early:
@@ -224,6 +224,25 @@ def _share_done(turns: Turns, units: int, threads: int) -> float:
     return max(begun - min(threads, begun) / 2, 0.5) / max(units, 1)
 
 
+def _ranges(prepared: Prepared, threads: int, *, early: bool) -> tuple[list[tuple[int, int]], int]:
+    """The work units, and how many threads are worth having."""
+    if not early and prepared.work < WORTH_A_THREAD:
+        threads = 1
+    threads = threads or cores()
+    ranges = [(0, 0)] if prepared.tables.loops == 0 else prepared.cut(threads)
+    if not early:  # where units are cut, there may be more of them
+        threads = max(1, min(threads, len(ranges)))
+    return ranges, threads
+
+
+def workers_under(prepared: Prepared, budget: Budget, threads: int = 0) -> tuple[Size, int]:
+    """The workers of a run that has no LIMIT, and how many there would be without a budget."""
+    _, threads = _ranges(prepared, threads, early=False)
+    edges = tuple(range(prepared.plan.edges))
+    wanted = Wanted(tuple(range(prepared.plan.vertices)), edges)
+    return fitted(prepared, wanted, threads, ROWS, budget), threads
+
+
 def _work(run: _Run, call_helpers: Callable[[], None] | None = None) -> None:
     """One worker: take units until none is left."""
     worker = _idle(run)
@@ -247,7 +266,7 @@ def _work(run: _Run, call_helpers: Callable[[], None] | None = None) -> None:
         if run.watch.bound is not None:
             run.watch.bound += worker.bound[: len(run.watch.bound)]
     idle = run.prepared.idle["cpu"]
-    if len(idle) < MOST_IDLE:
+    if len(idle) < MOST_IDLE and not worker.filed:
         idle.append(worker)
 
 
@@ -280,8 +299,13 @@ def _turn(
 
 def _idle(run: _Run) -> Worker:
     """A worker of an earlier run of this stage, or a new one."""
-    capacity = 1 if run.prepared.tables.counting else run.capacity
-    worker = _waiting(run, capacity) or Worker(run.prepared, capacity, run.wanted, run.slots)
+    capacity = 1 if run.prepared.tables.counting else run.size.capacity
+    worker = _waiting(run, capacity)
+    if worker is None:
+        rest = run.size.slots, run.size.room
+        worker = Worker(run.prepared, capacity, run.wanted, *rest, budget=run.budget)
+    else:
+        run.budget.fits(worker.bytes, WORKERS)
     worker.control[address.SPENT] = 0
     worker.count_into(run.tallies)
     return worker
@@ -294,8 +318,8 @@ def _waiting(run: _Run, capacity: int) -> Worker | None:
             worker = idle.pop()
         except IndexError:  # another thread took it
             return None
-        own = capacity, run.wanted, run.slots
-        if isinstance(worker, Worker) and (worker.capacity, worker.wanted, worker.slots) == own:
+        own = capacity, run.wanted, run.size.slots, run.size.room
+        if isinstance(worker, Worker) and worker.made_for == own:
             worker.attach(run.prepared)
             worker.reset()
             return worker
@@ -319,8 +343,9 @@ def _drain(run: _Run, worker: Worker, once: list[U32]) -> None:
     if not n:
         return
     if run.wanted.once is not None:
-        run.budget.take(4 * n, "its distinct values")
-        once.append(worker.taken_once().copy())
+        kept = placed(n, np.uint32, "its distinct values", run.budget)
+        kept[:] = worker.taken_once()
+        once.append(kept)
         run.watch.add_rows(n)
     elif run.deliver is not None:
         run.deliver(worker.taken())

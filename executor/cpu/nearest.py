@@ -14,10 +14,11 @@ from itertools import pairwise
 import numpy as np
 
 from gdb.executor.cpu import paths, reach
-from gdb.executor.cpu.walkers import STEPS, Walker, _question, address
+from gdb.executor.cpu.walkers import MARKS, STEPS, Walker, _question, address
 from gdb.executor.walk import Conditions, Paths, Question, Taken, together
 from gdb.records import replace
 from gdb.storage.adjacency import I64, U32
+from gdb.storage.arrays import placed
 
 FAR = 3  # from this length on it is worth knowing what is near a goal
 
@@ -30,11 +31,11 @@ class Side:
 
     def __init__(self, question: Question, conditions: Conditions) -> None:
         """Along the question's steps."""
-        conditions.budget.take(8 * question.vids, "the distances of a search")
         self.question, self.look = question, conditions.look
         self.row = _question(question, paths.LENGTHS, None)
-        self.distances = np.zeros(max(question.vids, 1), np.uint32)
-        self.queue = np.zeros(max(question.vids, 1), np.uint32)
+        vids, budget = max(question.vids, 1), conditions.budget
+        self.distances = placed(vids, np.uint32, MARKS, budget)
+        self.queue = placed(vids, np.uint32, MARKS, budget)
         self.levels = [0, 0]
         self.state = np.zeros(reach.STATE, np.int64)
         self.state[reach.DISTANCE] = address(self.distances)

@@ -16,12 +16,14 @@ import numpy as np
 import numpy.typing as npt
 
 from gdb.base import waiting
+from gdb.base.budget import Budget
 from gdb.base.machine.cores import cores
 from gdb.executor.cpu import paths, reach
 from gdb.executor.cpu.workers import view_row
 from gdb.executor.scheduler import helpers_of_all, units
 from gdb.executor.walk import Conditions, Differ, Paths, Question, Steps, together
 from gdb.storage.adjacency import I64, U32
+from gdb.storage.arrays import placed
 
 STEPS = 2_000_000  # of a launch: about 10 ms
 CAPACITY = 1 << 16  # paths in a buffer
@@ -37,13 +39,23 @@ def address(array: npt.NDArray[np.generic] | None) -> int:
     return 0 if array is None or not array.size else int(array.ctypes.data)
 
 
+MARKS = "marks of a search"  # what memory is for
+
+
 class Walker:
     """One thread's place in the paths of a question; what it is given stays its own until it is done.
 
     keeps : what of the paths is kept (`paths.LIST`, ...). most : paths of a row after which it is left.
+    budget : by which what it has for each vertex is placed; None: in memory.
     """
 
-    def __init__(self, question: Question, keeps: int, most: int | None = None) -> None:
+    def __init__(
+        self,
+        question: Question,
+        keeps: int,
+        most: int | None = None,
+        budget: Budget | None = None,
+    ) -> None:
         self.question, self.keeps = question, keeps
         self.row = _question(question, keeps, most)
         self.state = np.zeros(reach.STATE, np.int64)
@@ -55,13 +67,13 @@ class Walker:
         if keeps == paths.LIST:
             self._make_edges(EDGE_CAPACITY)
         if keeps == paths.TALLIES:
-            self._give(paths.TALLY, np.zeros(question.vids, np.int64))
-            self._give(paths.TOUCHED_VIDS, np.zeros(question.vids, np.uint32))
+            self._give(paths.TALLY, placed(question.vids, np.int64, MARKS, budget))
+            self._give(paths.TOUCHED_VIDS, placed(question.vids, np.uint32, MARKS, budget))
         high = question.high
         self._make_stack(SHALLOW if high is None else min(high + 2, SHALLOW))
         if question.differ is not Differ.NOTHING and (high is None or high > SEARCHED):
             size = question.edges if question.differ is Differ.EDGES else question.vids
-            self._give(paths.BITS, np.zeros(size // 8 + 1, np.uint8))
+            self._give(paths.BITS, placed(size // 8 + 1, np.uint8, MARKS, budget))
 
     def _give(self, place: int, array: npt.NDArray[np.generic]) -> None:
         self._arrays[place] = array
@@ -154,17 +166,19 @@ class Searcher:
     width : rows that are searched from together, as if they were one. most : ends of a row after which it is left.
     """
 
-    def __init__(self, question: Question, width: int, most: int | None) -> None:
+    def __init__(
+        self, question: Question, width: int, most: int | None, budget: Budget | None
+    ) -> None:
         self.question = question
         self.row = _question(question, paths.LENGTHS, most)
         self.state = np.zeros(reach.STATE, np.int64)
         vids = max(question.vids, 1)
         self._arrays: dict[int, npt.NDArray[np.generic]] = {
             **{
-                place: np.zeros(vids, np.uint32)
+                place: placed(vids, np.uint32, MARKS, budget)
                 for place in (reach.DISTANCE, reach.SOURCE, reach.BRANCH, reach.QUEUE)
             },
-            reach.AGAIN: np.zeros(vids, np.uint8),
+            reach.AGAIN: placed(vids, np.uint8, MARKS, budget),
             paths.OUT_ROWS: np.empty(CAPACITY, np.int64),
             paths.OUT_ENDS: np.empty(CAPACITY, np.uint32),
         }
@@ -247,14 +261,13 @@ def reached(
     alone = question.differ is Differ.VERTICES and question.low > 0
     width = question.rows if as_one and not alone else 1
     assert width == 1 or question.used_at is None
-    size = 17 * question.vids
-    conditions.budget.take(size, "the marks of a search")
+    with conditions.budget.part() as own:
 
-    def work() -> Callable[[int, int], list[tuple[I64, U32]]]:
-        searcher = Searcher(question, max(width, 1), most)
-        return lambda begin, end: searcher.run(begin, end, conditions)
+        def work() -> Callable[[int, int], list[tuple[I64, U32]]]:
+            searcher = Searcher(question, max(width, 1), most, own)
+            return lambda begin, end: searcher.run(begin, end, conditions)
 
-    parts = _on_threads(question, work, conditions, whole=width > 1)
+        parts = _on_threads(question, work, conditions, whole=width > 1)
     none = np.zeros(0, np.int64), np.zeros(0, np.uint32)
     rows = np.concatenate([none[0], *(part[0] for part in parts)])
     ends = np.concatenate([none[1], *(part[1] for part in parts)])
@@ -271,11 +284,13 @@ def _numbers(parts: list[Paths]) -> tuple[I64, U32, I64]:
 
 
 def _walked(question: Question, keeps: int, conditions: Conditions) -> list[Paths]:
-    def work() -> Callable[[int, int], list[Paths]]:
-        walker = Walker(question, keeps)
-        return lambda begin, end: walker.run(begin, end, conditions)
+    with conditions.budget.part() as own:
 
-    return _on_threads(question, work, conditions)
+        def work() -> Callable[[int, int], list[Paths]]:
+            walker = Walker(question, keeps, budget=own)
+            return lambda begin, end: walker.run(begin, end, conditions)
+
+        return _on_threads(question, work, conditions)
 
 
 def _on_threads(

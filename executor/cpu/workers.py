@@ -5,10 +5,13 @@ the graph. Workers wait with their stage and are used again, so that a small que
 from __future__ import annotations
 
 import math
+from typing import TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
+from gdb.base import usage
+from gdb.base.budget import Budget
 from gdb.base.once import MadeOnce
 from gdb.errors import InternalError
 from gdb.executor.cpu import address, kernel, neighbourhood
@@ -27,6 +30,9 @@ from gdb.executor.tables import (
     ValueField,
 )
 from gdb.storage.adjacency import I64, U32, Adjacency
+from gdb.storage.arrays import GRAPH, GRAPH_SHARE, placed
+
+Item = TypeVar("Item", bound=np.generic)
 
 # A neighbourhood is counted in bits where its rows fit the cache that a core has for itself: so many i64 (2 MiB); and
 # where a row has at most so many words for each element of a list that it stands for, in the mean: many short lists, of
@@ -37,6 +43,7 @@ _LINE = 64  # bytes of a line of the processor's cache
 _PLACE = [address.DEPTH, address.ENTERING, address.JOINED, address.TOTAL]
 CACHES_BYTES = 1 << 25  # that the caches of counts of one worker may grow to
 MOST_SLOTS = 1 << 16  # of one
+WORKERS = "workers"  # what memory is for
 _WIPED = 256  # bytes that are wiped in the time in which one bit is found and cleared
 
 
@@ -47,7 +54,7 @@ def split(view: Adjacency) -> I64:
 
 
 def _made_split(view: Adjacency) -> I64:
-    found = np.empty(max(view.rows, 1), np.int64)
+    found = placed(max(view.rows, 1), np.int64, GRAPH, usage.room(), most=GRAPH_SHARE)
     kernel.fill_split(*_lists_of(view), found.ctypes.data)
     return found
 
@@ -75,7 +82,8 @@ class Worker:
     capacity : rows that its output buffer holds.
     wanted : the columns that are written, or the vertex whose distinct values are.
     slots : that each cache of counts may grow to, a power of 2; None: as many as fit.
-    local : count the end of the nest in bits where it can be.
+    local : count the end of the nest in bits where it can be. room : i64 for rows of bits.
+    budget : by which its arrays are placed; None: in memory.
     """
 
     def __init__(
@@ -84,10 +92,14 @@ class Worker:
         capacity: int,
         wanted: Wanted = NO_COLUMNS,
         slots: int | None = None,
+        room: int | None = None,
         *,
         local: bool = True,
+        budget: Budget | None = None,
     ) -> None:
         tables = prepared.tables
+        self.room = ROOM if room is None else room
+        self._budget = None if budget is None else budget.part()
         n = max(len(tables.levels), 1)
         self.prepared, self.wanted = prepared, wanted
         self.slots = slots or slots_within(prepared, CACHES_BYTES)
@@ -109,7 +121,7 @@ class Worker:
             *(views, simple, self.lists, self.bits),
             self.v,
             np.zeros(max(len(tables.sets), 1), np.int64),
-            np.empty(tables.buffer, np.uint32),
+            self._placed(tables.buffer, np.uint32),
             np.zeros(n, np.int64),
             *(marks, states, self.bound),
             *(self.values, self._orders()),
@@ -119,9 +131,14 @@ class Worker:
         self.kept += arrays
         in_bits = self._local(neighbourhood.find(prepared) if local else None)
         self.pointers = np.array([*(_address(x) for x in arrays), in_bits], np.int64)
-        self.seen = np.zeros(prepared.vids // 8 + 1 if self.once >= 0 else 0, np.uint8)
-        self.out_vids = np.empty((len(self.columns.vertices), self.capacity), np.uint32)
-        self.out_eids = np.empty((len(self.columns.edges), self.capacity), np.int64)
+        self.seen = self._placed(prepared.vids // 8 + 1 if self.once >= 0 else 0, np.uint8)
+        vertices, edges = len(self.columns.vertices), len(self.columns.edges)
+        out = self._placed(vertices * self.capacity, np.uint32)
+        self.out_vids = out.reshape(vertices, self.capacity)
+        self.out_eids = self._placed(edges * self.capacity, np.int64).reshape(edges, self.capacity)
+        # whether some of it lies in files: these are the run's
+        self.filed = self._budget is not None and bool(self._budget.filed)
+        self._budget = None
         state = (self.address, self.position, self.start, self.end)
         a, b, c, d, e = (x.ctypes.data for x in (self.control, *state))
         self.state = (a, b, c, d, e)
@@ -129,6 +146,15 @@ class Worker:
         self.fixed = (self.pointers.ctypes.data, tables.loops, len(tables.nodes), tables.counting)
         self.own = self.distinct = (self.once, self.seen.ctypes.data)
         self.root_address = prepared.roots.ctypes.data
+
+    def _placed(self, count: int, dtype: type[Item]) -> npt.NDArray[Item]:
+        """Zeros in memory, or in a temporary file where the budget has no room for them."""
+        return placed(count, dtype, WORKERS, self._budget)
+
+    @property
+    def made_for(self) -> tuple[int, Wanted, int, int]:
+        """What a worker must be that takes its place: capacity, wanted, slots and room."""
+        return self.capacity, self.wanted, self.slots, self.room
 
     @property
     def bytes(self) -> int:
@@ -205,9 +231,8 @@ class Worker:
         strangers[: len(tables.strangers), : len(StrangerField)] = tables.strangers
         widths, few = _slot_widths(self.prepared).tolist(), min(self.slots, FIRST_SLOTS)
         first = np.zeros(few * sum(widths), np.int64)
-        more = np.zeros(
-            self.slots * sum(widths), np.int64
-        )  # pages that are there when they are touched
+        # pages that are there when they are touched
+        more = self._placed(self.slots * sum(widths), np.int64)
         self.kept.append(first)
         self.more_counts = more
         begin, grown = _address(first), _address(more)
@@ -236,7 +261,7 @@ class Worker:
             if nodes[i, NodeField.SPREADS]:
                 wanted.append((states, i, address.Q_SUMS, 8))
         sizes = [-(-self.prepared.vids * width // _LINE) * _LINE for *_, width in wanted]
-        block = np.zeros(sum(sizes) + _LINE, np.uint8)
+        block = self._placed(sum(sizes) + _LINE, np.uint8)
         self.kept.append(block)
         at = -(-_address(block) // _LINE) * _LINE
         for (table, i, column, _), size in zip(wanted, sizes, strict=True):
@@ -249,11 +274,11 @@ class Worker:
         if found is None:
             return 0
         most, words = self.prepared.vids, words_of(self.prepared, found)
-        room = room_of(self.prepared, found)
+        room = room_of(self.prepared, found, self.room)
         places = min(most + 1, room // len(found.relations) + 1)
-        rows, sets = np.empty(room, np.int64), np.empty(found.sets * words + 1, np.int64)
+        rows, sets = self._placed(room, np.int64), np.empty(found.sets * words + 1, np.int64)
         made = np.zeros(places * len(found.relations), np.uint8)
-        place, vids = np.zeros(most, np.uint32), np.empty(places, np.uint32)
+        place, vids = self._placed(most, np.uint32), np.empty(places, np.uint32)
         counts = np.zeros(found.sets, np.int64)
         levels = found.levels.copy()
         table = np.zeros(address.N_GRAPH, np.int64)
@@ -380,14 +405,15 @@ def words_of(prepared: Prepared, found: Neighbourhood) -> int:
     return longest // 64 + 1
 
 
-def room_of(prepared: Prepared, found: Neighbourhood) -> int:
-    """i64 for the rows of bits of one worker: as many as are ever used, at most `ROOM`."""
+def room_of(prepared: Prepared, found: Neighbourhood, most: int) -> int:
+    """i64 for the rows of bits of one worker: as many as are ever used, at most so many."""
     rows = len(found.relations) * (prepared.vids + 1)
-    return min(ROOM, rows * words_of(prepared, found)) + 1
+    return min(most, rows * words_of(prepared, found)) + 1
 
 
-def scratch_bytes(prepared: Prepared, slots: int) -> int:
-    """Bytes that one worker needs besides its row buffer; slots : of each cache of counts."""
+def scratch_bytes(prepared: Prepared, slots: int, room: int | None = None) -> int:
+    """Bytes that one worker needs besides its row buffer; slots : of each cache of counts; room : i64 for
+    rows of bits."""
     roles = prepared.tables.nodes[:, NodeField.ROLE].tolist()
     each = {Role.MARK: 1, Role.INNER: 8, Role.PUSHED: 12}
     vids = len(prepared.tables.marks) + sum(each.get(Role(r), 0) for r in roles)
@@ -395,7 +421,10 @@ def scratch_bytes(prepared: Prepared, slots: int) -> int:
     own = 8 * slots * int(_slot_widths(prepared).sum())
     own += 4 * prepared.tables.buffer + prepared.vids * vids
     found = neighbourhood.find(prepared)
-    return own if found is None else own + 8 * room_of(prepared, found) + 4 * prepared.vids
+    if found is None:
+        return own
+    most = room_of(prepared, found, ROOM if room is None else room)
+    return own + 8 * most + 4 * prepared.vids
 
 
 def view_row(view: Adjacency, eids: I64 | None, *, restricted: bool) -> list[int]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Literal, TypeAlias
 
+from gdb.base import usage
 from gdb.records import dataclass, field
 
 Evaluator: TypeAlias = Literal["duckdb", "rows", ""]
@@ -90,7 +91,9 @@ class Summary:
 def spent_lines(summary: Summary) -> list[str]:
     """What PROFILE says of the time and of what was read."""
     steps = ", ".join(f"{step} {seconds * 1e3:.1f}" for step, seconds in summary.seconds.items())
-    return [f"milliseconds: {steps}", f"bytes read: {summary.bytes_read:,}"]
+    lines = [f"milliseconds: {steps}", f"bytes read: {summary.bytes_read:,}"]
+    budget = usage.room()
+    return lines if budget is None else [*lines, f"memory: {budget.spent()}"]
 
 
 def sentence(effects: Effects) -> str:

@@ -103,7 +103,8 @@ class Queries(Closing):
         parameters : values for $name in the text: numbers, booleans, strings, dates, datetimes, timedeltas, None, lists
             of these.
         device : "auto", "cpu", "cuda", "cuda:N", or several GPUs: "cuda:0,1", each of which holds the graph.
-        memory : budget in bytes, or as in "8GB"; None for none.
+        memory : budget in bytes, or as in "8GB", at least 1 MiB; None for none. Arrays that have no room in it lie in
+            temporary files, in the folder that TMPDIR names; rows of the answer that have none are refused.
         timeout : seconds; None for none.
         match : mode of a MATCH that names none, instead of the database's.
         threads : 0 for one on each core.

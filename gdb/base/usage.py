@@ -13,6 +13,8 @@ from functools import wraps
 from operator import attrgetter
 from typing import ParamSpec, Protocol, TypeVar
 
+from gdb.base.budget import Budget
+
 P = ParamSpec("P")
 T = TypeVar("T")
 
@@ -31,11 +33,13 @@ class Usage:
     """What one query used so far; in a `with` block the query of this thread.
 
     compile_seconds : for which its own thread waited for machine code, to be made or to be loaded from the cache.
+    budget : the memory that it may hold (`memory=`).
     """
 
-    __slots__ = ("_before", "_owner", "_quiet", "_read", "compile_seconds")
+    __slots__ = ("_before", "_owner", "_quiet", "_read", "budget", "compile_seconds")
 
-    def __init__(self) -> None:
+    def __init__(self, memory: int | None = None) -> None:
+        self.budget = Budget(memory)
         self.compile_seconds = 0.0
         self._read: dict[int, Sized] = {}  # by id, which lasts as long as the object is held
         self._quiet = False
@@ -61,6 +65,19 @@ class _Here(threading.local):
 
 
 _here = _Here()
+
+
+def budget(limit: int | None) -> Budget:
+    """The memory that the query of this thread may hold; of a limit of its own, in bytes, where no query runs."""
+    usage = _here.usage
+    return Budget(limit) if usage is None or usage.budget.limit != limit else usage.budget
+
+
+def room() -> Budget | None:
+    """The budget by which arrays of the graph are placed that the query of this thread is the first to need; None where
+    it has no bound."""
+    usage = _here.usage
+    return None if usage is None or usage.budget.limit is None else usage.budget
 
 
 def read(*arrays: Sized | None) -> None:

@@ -66,12 +66,18 @@ class Tally:
             some, numbers = executor.tallies(self.plan, source, options)
             return some.vertex(root), numbers
 
-        def vids(some: Embeddings) -> U32:
-            return some.vertex(root).copy()
+        def numbers_of(some: Embeddings) -> tuple[U32, I64]:
+            values, numbers = np.unique(some.vertex(root), return_counts=True)
+            return values, numbers.astype(np.int64)
 
-        found = executor.rows(self.plan, source, options, Wanted((root,)), vids)
-        values, numbers = np.unique(np.concatenate(found.parts), return_counts=True)
-        return values, numbers.astype(np.int64)
+        found = executor.rows(
+            *(self.plan, source, options, Wanted((root,)), numbers_of),
+            spill=lambda few, _: few,  # no rows are held, but each vertex of some of them once
+        )
+        values, place = np.unique(np.concatenate([v for v, _ in found.parts]), return_inverse=True)
+        totals = np.zeros(len(values), np.int64)
+        np.add.at(totals, place, np.concatenate([numbers for _, numbers in found.parts]))
+        return values, totals
 
 
 def tally(graph: QueryGraph, source: PlannerSource, root: int) -> Tally:

@@ -103,4 +103,4 @@ class Meter:
         if self.allowance is not None and (size := self.allowance.made + self.allowance.kept):
             own.hold(size)
         if own.plans:
-            own.hold(max(run.budget.used for run in own.plans) or None)
+            own.hold(max(run.budget.most for run in own.plans) or None)

@@ -38,8 +38,9 @@ from gdb.executor.plan import (
     Scan,
     ViewSpec,
 )
-from gdb.executor.prepare import both_ways, loop_nest
+from gdb.executor.prepare import both_ways, loop_nest, stage
 from gdb.executor.run import Options
+from gdb.executor.scheduler import Budget
 from gdb.executor.source import GraphSource
 from gdb.storage.adjacency import I64
 
@@ -91,7 +92,21 @@ def explain(plan: Plan, graph: GraphSource, options: Options, bound: Bound | Non
     lines.append(f"device: {choice.device} ({choice.why})")
     if options.on is not None:
         lines.append(_elsewhere(plan, graph, options.on))
+    if options.memory is not None and choice.device == "cpu":
+        lines.append(_memory(plan, graph, options))
     return "\n".join(lines)
+
+
+def _memory(plan: Plan, graph: GraphSource, options: Options) -> str:
+    """How many workers a budget leaves, and how large they are."""
+    from gdb.executor.cpu.launch import workers_under  # brings the compiler
+
+    prepared = stage(plan, graph, windows=True)
+    size, wanted = workers_under(prepared, Budget(options.memory), options.threads)
+    fits = size.bytes * size.threads <= (options.memory or 0)
+    where = "" if fits else ", in part in temporary files"
+    many = f"{size.threads} of {wanted} workers of about {size.bytes:,} bytes"
+    return f"memory: {options.memory:,} bytes for {many}{where}"
 
 
 def _elsewhere(plan: Plan, graph: GraphSource, on: Cluster) -> str:

@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING, cast
 import numpy as np
 
 from gdb import limits
-from gdb.errors import NameProblem, NotAStore, QueryError, TypeProblem
+from gdb.base.budget import LEAST
+from gdb.errors import NameProblem, NotAStore, OutOfBudget, QueryError, TypeProblem
 from gdb.query_graph import (
     DIFFERENT_EDGES,
     DIFFERENT_NODES,
@@ -109,8 +110,19 @@ def choice_or_none(name: str, value: bool | None) -> bool | None:
 
 
 def memory_bytes(memory: int | str | None) -> int | None:
-    """A memory budget in bytes, see `byte_count`; None for no budget."""
-    return None if memory is None else byte_count("memory", memory)
+    """A memory budget of a query in bytes, see `byte_count`; None for no budget.
+
+    Raises
+    ------
+    OutOfBudget : it is below `gdb.base.budget.LEAST`.
+    """
+    size = None if memory is None else byte_count("memory", memory)
+    if size is not None and size < LEAST:
+        raise OutOfBudget(
+            f"memory={memory!r} is below the {LEAST >> 20} MiB that a query needs at least.",
+            f'Give memory="{LEAST >> 20}MiB" or more.',
+        )
+    return size
 
 
 def import_memory(memory: int | str | None) -> int:

@@ -221,7 +221,7 @@ class _Measured:
         """Of the operators, by `id`; none of those that ran as one with the next."""
         asked = self.statement.bound.sources.asked
         *_, last = asked.first
-        held = max((run.budget.used for run in self.plans), default=0)
+        held = max((run.budget.most for run in self.plans), default=0)
         own = Figures(summary.embeddings, summary.seconds.get("run"), held or None)
         found = {id(last): own}
         if self.chain is None:

@@ -68,7 +68,7 @@ def answer(
     GdbError : SyntaxProblem, NameProblem, TypeProblem, NotSupported, Cancelled, QueryTimeout, OutOfBudget,
         DeviceError.
     """
-    clock = Clock(request.cancel, request.timeout, request.limits)
+    clock = Clock(request.cancel, request.timeout, request.limits, request.memory)
     statements = Statements() if statements is None else statements
     snapshot.look()
     with clock:
@@ -138,7 +138,7 @@ def on_device(request: Request, snapshot: Snapshot, statements: Statements) -> D
             f"columns on a GPU cannot be had with device={request.device!r}.",
             'Use device="cuda" or "cuda:N", or take the rows on the host: execute().',
         )
-    clock = Clock(request.cancel, request.timeout, request.limits)
+    clock = Clock(request.cancel, request.timeout, request.limits, request.memory)
     snapshot.look()
     with clock:
         return _on_device(request, snapshot, statements, clock)
@@ -221,7 +221,7 @@ def _picks(statement: Statement, snapshot: Snapshot) -> list[Pick]:
 def explained(request: Request, snapshot: Snapshot) -> str:
     """The plan of a query as text, whether or not it begins with EXPLAIN."""
     snapshot.look()
-    with Clock(request.cancel, request.timeout, request.limits) as clock:
+    with Clock(request.cancel, request.timeout, request.limits, request.memory) as clock:
         query = _parsed(request, clock)
         if query.copying is not None:
             raise NotSupported("COPY has no plan.", "Run it with execute().")
@@ -386,7 +386,9 @@ def ran(
         else:
             part = partial(tails.part, tail, snapshot=snapshot)
             most = _most_rows(tail)
-            found = executor.rows(plan, snapshot, options, tail.wanted, part, most, given)
+            spill = None if tail.direct is not None else tails.filed
+            rows = partial(executor.rows, plan, snapshot, options, tail.wanted, part)
+            found = rows(most, given, spill)
             return found.parts, found.rows
         return number, number
 

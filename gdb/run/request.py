@@ -76,16 +76,21 @@ class Clock:
     names the timeout that was set in a QueryTimeout: who raises one knows only what is left of it.
 
     limits : those that the database has of its own, which hold in the block (`gdb.limits`).
+    memory : bytes that it may hold, None for no bound.
     usage : what the steps used; what they waited for machine code is a step of its own, "compile".
     """
 
     cancel: threading.Event
     timeout: float | None
     limits: Mapping[str, float] | None = None
+    memory: int | None = None
     begun: float = field(default_factory=time.monotonic)
     seconds: dict[str, float] = field(default_factory=dict)
-    usage: Usage = field(default_factory=Usage)
+    usage: Usage = field(init=False)
     _around: Token[Mapping[str, float]] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.usage = Usage(self.memory)
 
     def __enter__(self) -> Self:
         self.usage.__enter__()

@@ -273,7 +273,9 @@ class _Run:
         edges = (component.edges.index(n) for n in names if n in component.edges)
         wanted = Wanted(tuple(sorted(vertices)), tuple(sorted(edges)))
         kept = partial(gather, self._refs(step), snapshot=self.snapshot)
-        found = executor.rows(made, source, self.context.options, wanted, kept, most)
+        found = executor.rows(
+            made, source, self.context.options, wanted, kept, most, spill=arrow.filed
+        )
         self.context.embeddings += found.rows
         return arrow.chunks_array(found.parts)
 

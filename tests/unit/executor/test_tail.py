@@ -186,7 +186,8 @@ def test_the_deadline_stops_the_sql() -> None:
 
 def test_over_its_memory_the_tail_fails_with_our_error() -> None:
     many = embeddings([[k % 6] for k in range(1_000_000)])
-    greedy = Tail((ColumnRef("c0", "vertex", 0),), "SELECT list(hash(c0)) AS o0 FROM embeddings")
+    sql = "SELECT list(hash(c0)) AS o0 FROM embeddings, range(10)"  # 80 MB
+    greedy = Tail((ColumnRef("c0", "vertex", 0),), sql)
     with pytest.raises(OutOfBudget):
         tails.run(greedy, many, small_snapshot(), memory=1 << 20)
 

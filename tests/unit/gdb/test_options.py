@@ -7,7 +7,8 @@ import math
 import numpy as np
 import pytest
 
-from gdb.errors import GdbError, NameProblem, QueryError, TypeProblem
+from gdb.base.budget import LEAST
+from gdb.errors import GdbError, NameProblem, OutOfBudget, QueryError, TypeProblem
 from gdb.query_graph import DIFFERENT_EDGES, DIFFERENT_NODES, REPEATABLE_ELEMENTS, MatchMode
 from gdb.run import options
 
@@ -35,7 +36,6 @@ def test_a_misspelt_mode_is_told_the_right_one() -> None:
 @pytest.mark.parametrize(
     ("memory", "size"),
     [
-        (None, None),
         (1024, 1024),
         ("8GB", 8 * 10**9),
         ("1.5 gb", 1_500_000_000),
@@ -46,8 +46,17 @@ def test_a_misspelt_mode_is_told_the_right_one() -> None:
         (" 1 kB ", 1000),
     ],
 )
-def test_memory_sizes(memory: int | str | None, size: int | None) -> None:
-    assert options.memory_bytes(memory) == size
+def test_memory_sizes(memory: int | str, size: int) -> None:
+    assert options.byte_count("memory", memory) == size
+
+
+def test_the_budget_of_a_query_has_a_least() -> None:
+    assert options.memory_bytes(None) is None
+    assert options.memory_bytes("1MiB") == LEAST
+    for memory in (1, "100", LEAST - 1):
+        with pytest.raises(OutOfBudget, match="1 MiB") as error:
+            options.memory_bytes(memory)
+        assert 'memory="1MiB"' in str(error.value)
 
 
 @pytest.mark.parametrize(

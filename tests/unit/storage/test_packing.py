@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import mmap
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -15,7 +16,8 @@ from hypothesis import strategies as st
 
 import gdb
 from gdb.errors import CorruptStore, TypeProblem
-from gdb.storage import frames, gaps, packing
+from gdb.storage import arrays as room
+from gdb.storage import frames, gaps, packing, segment
 from gdb.storage.build import write_graph
 from gdb.storage.model import Column, EdgeTable, GraphTables, VertexTable
 from gdb.storage.packing import (
@@ -424,3 +426,31 @@ def test_a_count_that_packed_bytes_cannot_hold_is_refused_when_opened(tmp_path: 
     sealed.seal_json(tmp_path, many)
     with pytest.raises(CorruptStore, match="too short for what it should hold"):
         Store.open(tmp_path, create=False, read_only=True)
+
+
+def test_an_error_of_a_packed_section_names_file_and_section(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What is unpacked while a query runs, with a budget and without; the checksum is not looked at here."""
+    written(tmp_path / "whole", packed=True)
+    kinds = {SectionKind.NEIGHBOURS: "neighbours", SectionKind.ROW_LENGTHS: "numbers"}
+    monkeypatch.setattr(segment, "verify", lambda *_: None)
+    monkeypatch.setattr(room, "LEAST_FILED", 1)
+    found = set()
+    for path in sorted((tmp_path / "whole").glob("seg-*")):
+        opened = segment.SegmentFile("", path.name, np.fromfile(path, np.uint8))
+        for number, (kind, _, begin, size, code) in enumerate(opened._entries):
+            if kind not in kinds or not code or kinds[SectionKind(kind)] in found:
+                continue
+            found.add(kinds[SectionKind(kind)])
+            folder = shutil.copytree(tmp_path / "whole", tmp_path / f"{path.name}-{number}")
+            with open(folder / path.name, "r+b") as file:
+                file.seek(begin + size // 2)
+                file.write(b"\xff" * (size - size // 2))
+            for memory in (None, "1MiB"):
+                with gdb.connect(folder, read_only=True) as db:
+                    with pytest.raises(CorruptStore) as error:
+                        db.execute("MATCH (a)-->(b)-->(c) RETURN count(*)", memory=memory)
+                    assert path.name in str(error.value)
+                    assert f"section {number}" in str(error.value)
+    assert found == set(kinds.values())

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from gdb.errors import InternalError
+from gdb.storage import rank_loops
 from gdb.storage import ranked as room
 from gdb.storage.adjacency import Direction
 from gdb.storage.ranked import ranked
@@ -25,11 +26,11 @@ def graph(seed: int) -> SmallGraph:
 
 
 @pytest.mark.parametrize("seed", range(5))
-@pytest.mark.parametrize("block", [1, 7, 1 << 21])
+@pytest.mark.parametrize("part", [1, 7, 1 << 20])
 def test_rows_are_the_same_under_ranks(
-    seed: int, block: int, monkeypatch: pytest.MonkeyPatch
+    seed: int, part: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(room, "_BLOCK", block)
+    monkeypatch.setattr(rank_loops, "_PART", part)
     small = graph(seed)
     again = room.RankedGraph(small)
     everyone = np.arange(20, dtype=np.uint32)
