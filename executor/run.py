@@ -82,9 +82,9 @@ class Options:
     """How a query may run.
 
     device : "auto", "cpu", "gpu" (or "cuda"), "cuda:N", "cuda:0,1,...". threads : 0 for all cores. memory : bytes
-        for candidate sets and rows,
-    None for no bound. timeout : seconds. cancel : when set, the run stops within about 10 ms of
-    work. profile : where to put what the run did, None to forget it.
+        for candidate sets and rows, None for no bound. gpu_memory : bytes of each GPU, None for a share of what is
+        free. timeout : seconds. cancel : when set, the run stops within about 10 ms of work. profile : where to put
+        what the run did, None to forget it.
     """
 
     device: str = "auto"
@@ -93,6 +93,7 @@ class Options:
     timeout: float | None = None
     cancel: threading.Event | None = None
     profile: Profile | None = None
+    gpu_memory: int | None = None
 
 
 @dataclass(slots=True)
@@ -210,7 +211,7 @@ def _counted(plan: Plan, graph: GraphSource, options: Options, given: Given | No
         else:
             import gdb.executor.gpu.launch as gpu
 
-            found = gpu.count(prepared, watch, budget, choice.ordinals)
+            found = gpu.count(prepared, watch, budget, choice.ordinals, options.gpu_memory)
         total += factor * term.multiplicity * found
     if options.profile is not None:
         options.profile.add(watch)
@@ -237,7 +238,7 @@ def tallies(
     else:
         import gdb.executor.gpu.launch as gpu
 
-        found = gpu.tallies(prepared, watch, budget, choice.ordinals)
+        found = gpu.tallies(prepared, watch, budget, choice.ordinals, options.gpu_memory)
     if options.profile is not None:
         options.profile.add(watch)
     vids = np.flatnonzero(found).astype(np.uint32)
@@ -390,7 +391,16 @@ def _deliver(
         return
     import gdb.executor.gpu.launch as gpu
 
-    gpu.deliver_rows(prepared, watch, budget, wanted, deliver, choice.ordinals, options.threads)
+    gpu.deliver_rows(
+        prepared,
+        watch,
+        budget,
+        wanted,
+        deliver,
+        choice.ordinals,
+        options.threads,
+        gpu_memory=options.gpu_memory,
+    )
 
 
 def columns_on_gpu(
@@ -421,7 +431,8 @@ def columns_on_gpu(
     watch, budget = Watch(options.timeout, options.cancel, limit), Budget(options.memory)
     prepared = stage(plan, graph, given, windows=choice.windows)
     wanted = wanted.under(plan.twins)
-    found = gpu.columns(prepared, watch, budget, wanted, picks, plan.twins, *choice.ordinals)
+    (ordinal,), memory = choice.ordinals, options.gpu_memory
+    found = gpu.columns(prepared, watch, budget, wanted, picks, plan.twins, ordinal, memory)
     if options.profile is not None:
         options.profile.add(watch)
     return found
@@ -462,7 +473,7 @@ def _distinct(
         return cpu.distinct(prepared, watch, budget, vertex, options.threads)
     import gdb.executor.gpu.launch as gpu
 
-    return gpu.distinct(prepared, watch, budget, vertex, choice.ordinals)
+    return gpu.distinct(prepared, watch, budget, vertex, choice.ordinals, options.gpu_memory)
 
 
 def _without_twins(plan: Plan) -> Plan:

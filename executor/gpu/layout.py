@@ -75,6 +75,27 @@ class Job(IntEnum):
     OUTER = 46  # the last loop of which a warp may give away a part: what is in it is multiplied with what is beside
 
 
+class Place(IntEnum):
+    """Where the rows of a view lie of which some are in page-locked memory of the host (`kernels/lookup.cuh`).
+    Positions and row numbers of the whole view are indices from each of the addresses.
+
+    START, SIZE : the positions whose neighbours lie where ViewField.NEIGHBOURS says; OTHER_START, OTHER_SIZE: those at
+    OTHER; all lie at COLD. ROW, ROWS : the rows whose offsets and splits lie where ViewField.OFFSETS and SPLIT say; all
+    lie at COLD_OFFSETS and COLD_SPLIT.
+    """
+
+    START = 0
+    SIZE = 1
+    OTHER = 2
+    OTHER_START = 3
+    OTHER_SIZE = 4
+    COLD = 5
+    ROW = 6
+    ROWS = 7
+    COLD_OFFSETS = 8
+    COLD_SPLIT = 9
+
+
 class Warp(IntEnum):
     """The first numbers of a warp's state. DEPTH -1: it holds no work. WAITING: and waits for some. NEXT: the unit that
     it takes next, + 1; 0: it draws one. PAIRED: the last two loops run as one. JOINED: in so many loops around where

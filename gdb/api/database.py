@@ -43,6 +43,7 @@ def connect(
     match: str = "DIFFERENT EDGES",
     import_root: PathLike | None = None,
     limits: Mapping[str, float] | None = None,
+    gpu_memory: int | str | None = None,
 ) -> Database:
     """Open a store, or make an empty one.
 
@@ -57,6 +58,8 @@ def connect(
         None: any file.
     limits : limits of `gdb.limits` by name that are others for the queries of this database, as in
         {"MAX_QUERY_CHARACTERS": 10_000_000}.
+    gpu_memory : bytes of each GPU that a query may hold which is given no `gpu_memory` of its own, or as in "2GB"; None
+        for a share of what is free when it runs.
 
     Raises
     ------
@@ -78,6 +81,7 @@ def connect(
         match=match,
         import_root=import_root,
         limits=limits,
+        gpu_memory=gpu_memory,
     )
 
 
@@ -96,16 +100,17 @@ class Database(Queries):
         match: str = "DIFFERENT EDGES",
         import_root: PathLike | None = None,
         limits: Mapping[str, float] | None = None,
+        gpu_memory: int | str | None = None,
     ) -> None:
         from gdb.storage.store import Store
 
-        own = options.own_limits(limits)
+        own, room = options.own_limits(limits), options.gpu_memory_bytes(gpu_memory, None)
         mode, root = options.match_mode(match), options.import_root(import_root)
         self._path = None if path is None else options.folder(path)
         store = Store.open(self._path, create=create and not read_only, read_only=read_only)
         self._store, self._read_only = store, read_only
         self._compactor: Compactor | None = None  # made by the first commit
-        super().__init__(mode, root, Work(), limits=own)
+        super().__init__(mode, root, Work(), limits=own, gpu_memory=room)
 
     @property
     def path(self) -> Path | None:
@@ -292,7 +297,13 @@ class Database(Queries):
 
         found = self._work.do(self._snapshot)
         return HeldSnapshot(
-            found, self._mode, self._import_root, self._work, self._procedures, self._limits
+            found,
+            self._mode,
+            self._import_root,
+            self._work,
+            self._procedures,
+            self._limits,
+            self._gpu_memory,
         )
 
     # ---- changes -----------------------------------------------------------------------------------
@@ -346,7 +357,7 @@ class Database(Queries):
         def run(changes: Changes, text: str, parameters: Mapping[str, object] | None) -> Result:
             from gdb.run.pipeline import answer
 
-            request = self._request(text, parameters, "auto", None, None, None, 0)
+            request = self._request(text, parameters, "auto", None, None, None, 0, None)
             request.load = None
             before = changes.delta
             try:

@@ -35,7 +35,7 @@ from gdb.executor.plan import (
     ViewSpec,
 )
 from gdb.executor.prepare import both_ways, loop_nest
-from gdb.executor.run import Options, choose
+from gdb.executor.run import Choice, Options, choose, stage
 from gdb.executor.source import GraphSource
 from gdb.storage.adjacency import I64
 
@@ -81,7 +81,17 @@ def explain(plan: Plan, graph: GraphSource, options: Options, bound: Bound | Non
     if notes.too_many:
         lines.append("more embeddings than a count holds (2^63 - 1): it will be refused")
     lines.append(f"device: {choice.device} ({choice.why})")
+    lines += _residency(plan, graph, options, choice)
     return "\n".join(lines)
+
+
+def _residency(plan: Plan, graph: GraphSource, options: Options, choice: Choice) -> list[str]:
+    """Where a plan runs on a GPU, what of the graph lies there and what is read from the host."""
+    if choice.device == "cpu":
+        return []
+    from gdb.executor.gpu import launch
+
+    return launch.described(stage(plan, graph), choice.ordinals[0], options.gpu_memory)
 
 
 def _times(factor: int) -> str:

@@ -1,0 +1,269 @@
+"""A stage's graph on its device: views whole, or split between device memory and page-locked memory of the host
+(`residency.py` says how), values and edge ids; the table that tells the kernels where all of it lies."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from gdb.executor.gpu import compiler, layout, memory, pinned, render, residency
+from gdb.executor.gpu.layout import Place
+from gdb.executor.gpu.memory import Block, DeviceArray, HostArray
+from gdb.executor.gpu.pinned import Locked
+from gdb.executor.gpu.residency import Extent, Room
+from gdb.executor.prepare import Prepared
+from gdb.executor.scheduler import Budget
+from gdb.executor.tables import ValueField, ViewField
+from gdb.storage.adjacency import I64, Adjacency
+
+
+class Placed:
+    """The graph of a prepared stage on device `ordinal`, which must be current when it is placed.
+
+    split : which rows are resident. kept : what must live as long as kernels read it. moved_bytes : what placing it
+    copied to the device.
+    """
+
+    def __init__(self, prepared: Prepared, ordinal: int, budget: Budget, room: Room) -> None:
+        self.prepared, self.ordinal = prepared, ordinal
+        self._budget, self._room = budget, room
+        self.kept: list[DeviceArray | Locked] = []
+        self.moved_bytes = 0
+        self._splits: dict[int, DeviceArray | Locked] = {}  # by the view's id
+
+    def place(self, most: int) -> I64:
+        """Copy to the device what is resident and not there yet, at most `most` bytes; the table of views, i64[views,
+        len(ViewField)].
+
+        Raises
+        ------
+        OutOfBudget : page-locked memory for the rest passes the query's host memory.
+        """
+        self.split = residency.split(self.prepared, most)
+        self._room.take(self.split.resident, "its graph")
+        rows = [self._view_row(k) for k in range(len(self.prepared.views))]
+        return np.array(rows, np.int64).reshape(-1, len(ViewField))
+
+    @property
+    def cold(self) -> bool:
+        """Whether the kernels must look for rows in two memories."""
+        return self.split.cold
+
+    def values(self) -> I64:
+        """The table of comparisons, whose arrays are placed, i64[comparisons, len(ValueField)]."""
+        prepared = self.prepared
+        table = np.zeros((len(prepared.values), len(ValueField)), np.int64)
+        for row, sides, bounds in zip(table, prepared.values, prepared.bounds, strict=True):
+            row[: ValueField.LEAST] = [
+                self._anywhere(side, "values that it compares") for side in sides
+            ]
+            row[ValueField.LEAST :] = bounds
+        return table
+
+    def split_of(self, view: Adjacency, rows: I64) -> I64:
+        """ViewField.SPLIT of some rows of a view, i64[n]."""
+        found = self._splits[id(view)]
+        if isinstance(found, Locked):
+            return found.block.array((view.rows,), np.int64)[rows]
+        whole: I64 = memory.download(found).view(np.int64)
+        return whole[rows]
+
+    # ---- views -------------------------------------------------------------------------------------
+
+    def _view_row(self, k: int) -> list[int]:
+        """Row of the view table."""
+        view, eids, extent = self.prepared.views[k], self.prepared.eids[k], self.split.extents[k]
+        row = [0] * len(ViewField)
+        row[ViewField.INTERVALS] = len(view.first)
+        for column, array in (
+            (ViewField.FIRST, view.first),
+            (ViewField.LENGTH, view.length),
+            (ViewField.ROW, view.row),
+        ):
+            row[column] = self._resident(array)
+        if len(view.first):
+            row[ViewField.FIRST0] = int(view.first[0])
+            row[ViewField.LENGTH0] = int(view.length[0])
+            row[ViewField.ROW0] = int(view.row[0])
+        if extent is not None:
+            self._split_rows(row, view, extent)
+            if eids is not None:
+                row[ViewField.EIDS] = self._locked(eids).address
+            return row
+        row[ViewField.OFFSETS] = self._resident(view.offsets)
+        row[ViewField.NEIGHBOURS] = self._resident(view.neighbours)
+        if eids is not None:
+            row[ViewField.EIDS] = self._resident(eids)
+        if self.prepared.restricted and len(view.first):
+            split = self._keep(self._whole_split(view, row))
+            self._splits[id(view)] = split
+            row[ViewField.SPLIT] = split.data.ptr
+        return row
+
+    def _split_rows(self, row: list[int], view: Adjacency, extent: Extent) -> None:
+        """The columns of a view of which the rows of an extent are resident."""
+        cold = self._locked(view.neighbours), self._locked(view.offsets)
+        place = np.zeros(len(Place), np.int64)
+        place[Place.COLD], place[Place.COLD_OFFSETS] = (one.address for one in cold)
+        row[ViewField.NEIGHBOURS] = row[ViewField.OFFSETS] = 0
+        if self.prepared.restricted and view.rows:
+            split = self._cold_split(view, row, place)
+            self._splits[id(view)] = split
+            place[Place.COLD_SPLIT] = row[ViewField.SPLIT] = split.address
+        if extent.rows:
+            place[Place.SIZE], place[Place.ROWS] = extent.end, extent.rows
+            row[ViewField.NEIGHBOURS] = self._part(view.neighbours, cold[0], extent.end)
+            row[ViewField.OFFSETS] = self._part(view.offsets, cold[1], extent.rows + 1)
+            if row[ViewField.SPLIT]:
+                found = self._splits[id(view)]
+                assert isinstance(found, Locked)
+                array = found.block.array((view.rows,), np.int64)
+                row[ViewField.SPLIT] = self._part(array, found, extent.rows, view.neighbours)
+        row[ViewField.PLACE] = self._keep(memory.upload(place)).data.ptr
+
+    def _part(
+        self, array: HostArray, locked: Locked, size: int, of: HostArray | None = None
+    ) -> int:
+        """Address of a device copy of the first elements of an array, from its page-locked copy.
+
+        of : the array that it was made of, None for itself.
+        """
+
+        def make() -> DeviceArray:
+            copy = memory.empty((size,), array.dtype.type)
+            memory.to_device(copy.data.ptr, locked.address, copy.nbytes)
+            self.moved_bytes += copy.nbytes
+            return copy
+
+        what = f"first {size} {'split' if of is not None else ''}"
+        source = array if of is None else of
+        return self._keep(memory.RESIDENTS.made_of(source, self.ordinal, what, make)).data.ptr
+
+    def _whole_split(self, view: Adjacency, row: list[int]) -> DeviceArray:
+        """ViewField.SPLIT of a view that is resident, made on the device when first needed."""
+
+        def make() -> DeviceArray:
+            split = memory.empty((view.rows,), np.int64)
+            self._fill_split(view, row, split.data.ptr, cold=False)
+            return split
+
+        return memory.RESIDENTS.made_of(view.neighbours, self.ordinal, "split", make)
+
+    def _cold_split(self, view: Adjacency, row: list[int], place: I64) -> Locked:
+        """The same of a view in page-locked memory, made there by the device."""
+
+        def make(block: Block) -> None:
+            table = list(row)
+            placed = memory.upload(place)
+            table[ViewField.PLACE] = placed.data.ptr
+            self._fill_split(view, table, block.address, cold=True)
+            memory.settle()
+
+        return self._hold(
+            pinned.CACHE.made_of(view.neighbours, "split", 8 * view.rows, make, self._budget)
+        )
+
+    def _fill_split(self, view: Adjacency, row: list[int], address: int, *, cold: bool) -> None:
+        blocks = min(-(-view.rows // layout.BLOCK_THREADS), 1 << 16)
+        table = memory.upload(np.array(row, np.int64))
+        arguments = (table, np.int64(view.rows), np.int64(address))
+        kernel = compiler.generic(self.ordinal, render.SPLIT, cold=cold)
+        kernel((blocks,), (layout.BLOCK_THREADS,), arguments)
+
+    # ---- arrays ------------------------------------------------------------------------------------
+
+    def _anywhere(self, array: HostArray, what: str) -> int:
+        """Address of an array that outlives the query, on the device where there is room for it."""
+        if self.cold or array.nbytes > self._room.left // 2:
+            return self._locked(array).address
+        self._room.take(array.nbytes, what)
+        return self._resident(array)
+
+    def _resident(self, array: HostArray) -> int:
+        """Address of the device's copy of an array that outlives the query."""
+        if not memory.RESIDENTS.has(array, self.ordinal):
+            self.moved_bytes += array.nbytes
+        made = memory.RESIDENTS.made_of(array, self.ordinal, "", lambda: pinned.upload(array))
+        return self._keep(made).data.ptr
+
+    def _locked(self, array: HostArray) -> Locked:
+        return self._hold(pinned.CACHE.copy_of(array, self._budget))
+
+    def _hold(self, locked: Locked) -> Locked:
+        self.kept.append(locked)
+        return locked
+
+    def _keep(self, array: DeviceArray) -> DeviceArray:
+        self.kept.append(array)
+        return array
+
+
+class Own:
+    """Arrays of one stage alone: on its device where its account has room for them, else in page-locked memory, which
+    the kernels read in place."""
+
+    def __init__(self, budget: Budget, room: Room) -> None:
+        self._budget, self._room = budget, room
+        self.kept: list[DeviceArray | Block] = []
+        self.moved_bytes = 0
+
+    def put(self, array: HostArray, what: str) -> int:
+        """Address of a copy of a host array."""
+        if array.nbytes <= self._most():
+            self._room.take(array.nbytes, what)
+            self.moved_bytes += array.nbytes
+            copy = pinned.upload(array)
+            self.kept.append(copy)
+            return copy.data.ptr
+        block = self._block(array.nbytes, what)
+        pinned.fill(block, array)
+        return block.address
+
+    def zeros(self, count: int, dtype: type[np.generic], what: str) -> Shared:
+        """An array that kernels write; its content is whatever lay there."""
+        size = count * np.dtype(dtype).itemsize
+        if size <= self._most():
+            self._room.take(size, what)
+            array = memory.empty((count,), dtype)
+            self.kept.append(array)
+            return Shared(array.data.ptr, size, array, None)
+        block = self._block(size, what)
+        return Shared(block.address, size, None, block)
+
+    def _most(self) -> int:
+        """Bytes of one array on the device."""
+        return self._room.left // (2 * residency.OWN_SHARE)
+
+    def _block(self, size: int, what: str) -> Block:
+        self._budget.take(size, f"{what} in page-locked memory")
+        block = Block(max(size, 1))
+        self.kept.append(block)
+        return block
+
+
+class Shared:
+    """An array that kernels write and the host reads when they have ended, in one memory or the other."""
+
+    __slots__ = ("_array", "_block", "address", "nbytes")
+
+    def __init__(
+        self, address: int, nbytes: int, array: DeviceArray | None, block: Block | None
+    ) -> None:
+        self.address, self.nbytes = address, nbytes
+        self._array, self._block = array, block
+
+    def clear(self) -> None:
+        """Fill it with zeros, when the device's stream comes to it."""
+        if self._array is not None:
+            self._array.data.memset_async(0, self.nbytes)
+        elif (
+            self._block is not None
+        ):  # nothing runs that writes it: launches begin one after another
+            self._block.array((self.nbytes,), np.uint8)[:] = 0
+
+    def read(self, dtype: type[np.generic]) -> HostArray:
+        """Its content, a copy."""
+        if self._array is not None:
+            return memory.download(self._array).view(dtype)
+        assert self._block is not None
+        size = self.nbytes // np.dtype(dtype).itemsize
+        return self._block.array((size,), dtype).copy()
