@@ -79,21 +79,20 @@ class Place(IntEnum):
     """Where the rows of a view lie of which some are in page-locked memory of the host (`kernels/lookup.cuh`).
     Positions and row numbers of the whole view are indices from each of the addresses.
 
-    START, SIZE : the positions whose neighbours lie where ViewField.NEIGHBOURS says; OTHER_START, OTHER_SIZE: those at
-    OTHER; all lie at COLD. ROW, ROWS : the rows whose offsets and splits lie where ViewField.OFFSETS and SPLIT say; all
-    lie at COLD_OFFSETS and COLD_SPLIT.
+    START, SIZE : the positions whose neighbours lie where ViewField.NEIGHBOURS says; all lie at COLD.
+    ROW, ROWS : the rows whose offsets lie where ViewField.OFFSETS says; all lie at COLD_OFFSETS.
+    SPLIT_ROW, SPLIT_ROWS : the same of ViewField.SPLIT and COLD_SPLIT.
     """
 
     START = 0
     SIZE = 1
-    OTHER = 2
-    OTHER_START = 3
-    OTHER_SIZE = 4
-    COLD = 5
-    ROW = 6
-    ROWS = 7
-    COLD_OFFSETS = 8
-    COLD_SPLIT = 9
+    COLD = 2
+    ROW = 3
+    ROWS = 4
+    COLD_OFFSETS = 5
+    SPLIT_ROW = 6
+    SPLIT_ROWS = 7
+    COLD_SPLIT = 8
 
 
 class Warp(IntEnum):

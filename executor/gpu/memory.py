@@ -288,11 +288,13 @@ class Residents:
         until they end. but : `id`s of arrays whose copies stay."""
         dropped = 0
         with self._lock:
-            keys = [k for k in self._copies if k[0] == ordinal and k[1] not in but]
-            for key in sorted(keys, key=lambda k: self._copies[k].used):
+            known = list(self._copies.items())
+            here = [(key, one) for key, one in known if key[0] == ordinal]
+            for key, one in sorted(here, key=lambda item: item[1].used):
                 if size is not None and dropped >= size:
                     break
-                dropped += self._copies.pop(key).copy.nbytes
+                if key[1] not in but and self._copies.pop(key, None) is not None:
+                    dropped += one.copy.nbytes
 
     def _drop(self, key: _Key) -> None:
         with self._lock:

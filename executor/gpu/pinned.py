@@ -99,10 +99,12 @@ class Cache:
             self._known, self.bytes = {}, 0
 
     def _make_room(self, size: int) -> None:
-        for key in sorted(self._known, key=lambda k: self._known[k].used):
+        known = list(self._known.items())
+        for key, _ in sorted(known, key=lambda item: item[1].used):
             if self.bytes + size <= _most():
                 return
-            self.bytes -= self._known.pop(key).block.size
+            gone = self._known.pop(key, None)  # a collection may have dropped it meanwhile
+            self.bytes -= 0 if gone is None else gone.block.size
 
     def _drop(self, key: tuple[int, str]) -> None:
         with self._lock:

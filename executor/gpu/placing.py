@@ -59,8 +59,12 @@ class Placed:
             row[ValueField.LEAST :] = bounds
         return table
 
-    def split_of(self, view: Adjacency, rows: I64) -> I64:
-        """ViewField.SPLIT of some rows of a view, i64[n]."""
+    def split_of(self, k: int, rows: I64) -> I64:
+        """ViewField.SPLIT of some rows of view k, as positions of the stage's own view, i64[n]."""
+        view = self.prepared.views[k]
+        if self.split.lower:
+            side: I64 = view.offsets[rows] + np.diff(self.split.views[k].offsets)[rows]
+            return side
         found = self._splits[id(view)]
         if isinstance(found, Locked):
             return found.block.array((view.rows,), np.int64)[rows]
@@ -71,7 +75,7 @@ class Placed:
 
     def _view_row(self, k: int) -> list[int]:
         """Row of the view table."""
-        view, eids, extent = self.prepared.views[k], self.prepared.eids[k], self.split.extents[k]
+        view, eids, extent = self.split.views[k], self.prepared.eids[k], self.split.extents[k]
         row = [0] * len(ViewField)
         row[ViewField.INTERVALS] = len(view.first)
         for column, array in (
@@ -94,6 +98,9 @@ class Placed:
         if eids is not None:
             row[ViewField.EIDS] = self._resident(eids)
         if self.prepared.restricted and len(view.first):
+            if self.split.lower:
+                row[ViewField.SPLIT] = row[ViewField.OFFSETS] + 8  # a row is split at its end
+                return row
             split = self._keep(self._whole_split(view, row))
             self._splits[id(view)] = split
             row[ViewField.SPLIT] = split.data.ptr
@@ -104,39 +111,46 @@ class Placed:
         cold = self._locked(view.neighbours), self._locked(view.offsets)
         place = np.zeros(len(Place), np.int64)
         place[Place.COLD], place[Place.COLD_OFFSETS] = (one.address for one in cold)
-        row[ViewField.NEIGHBOURS] = row[ViewField.OFFSETS] = 0
-        if self.prepared.restricted and view.rows:
-            split = self._cold_split(view, row, place)
-            self._splits[id(view)] = split
+        row[ViewField.OFFSETS], row[ViewField.NEIGHBOURS] = cold[1].address, cold[0].address
+        split: Locked | None = None
+        if self.prepared.restricted and view.rows and not self.split.lower:
+            split = self._splits[id(view)] = self._cold_split(view, row, place)
             place[Place.COLD_SPLIT] = row[ViewField.SPLIT] = split.address
+        first, last = (0, view.rows) if extent.all_offsets else (extent.first, extent.last)
+        if last > first:
+            place[Place.ROW], place[Place.ROWS] = first, last - first
+            row[ViewField.OFFSETS] = self._part(view.offsets, cold[1], first, last + 1)
         if extent.rows:
-            place[Place.SIZE], place[Place.ROWS] = extent.end, extent.rows
-            row[ViewField.NEIGHBOURS] = self._part(view.neighbours, cold[0], extent.end)
-            row[ViewField.OFFSETS] = self._part(view.offsets, cold[1], extent.rows + 1)
-            if row[ViewField.SPLIT]:
-                found = self._splits[id(view)]
-                assert isinstance(found, Locked)
-                array = found.block.array((view.rows,), np.int64)
-                row[ViewField.SPLIT] = self._part(array, found, extent.rows, view.neighbours)
+            place[Place.START], place[Place.SIZE] = extent.start, extent.end - extent.start
+            bounds = extent.start, extent.end
+            row[ViewField.NEIGHBOURS] = self._part(view.neighbours, cold[0], *bounds)
+        if split is not None and extent.rows:
+            place[Place.SPLIT_ROW], place[Place.SPLIT_ROWS] = extent.first, extent.rows
+            row[ViewField.SPLIT] = self._part(
+                view.offsets, split, extent.first, extent.last, "splits"
+            )
+        if self.split.lower and view.rows:
+            place[Place.SPLIT_ROW : Place.SPLIT_ROWS + 1] = place[Place.ROW : Place.ROWS + 1]
+            place[Place.COLD_SPLIT] = cold[1].address + 8
+            row[ViewField.SPLIT] = row[ViewField.OFFSETS] + 8
         row[ViewField.PLACE] = self._keep(memory.upload(place)).data.ptr
 
-    def _part(
-        self, array: HostArray, locked: Locked, size: int, of: HostArray | None = None
-    ) -> int:
-        """Address of a device copy of the first elements of an array, from its page-locked copy.
+    def _part(self, array: HostArray, locked: Locked, start: int, stop: int, what: str = "") -> int:
+        """Address of a device copy of the elements [start, stop) that lie in page-locked memory, such that their
+        numbers are its indices.
 
-        of : the array that it was made of, None for itself.
+        array : what they are the elements of, or by `what` were made of, whose elements are as large.
         """
 
         def make() -> DeviceArray:
-            copy = memory.empty((size,), array.dtype.type)
-            memory.to_device(copy.data.ptr, locked.address, copy.nbytes)
+            copy = memory.empty((stop - start,), array.dtype.type)
+            memory.to_device(copy.data.ptr, locked.address + start * array.itemsize, copy.nbytes)
             self.moved_bytes += copy.nbytes
             return copy
 
-        what = f"first {size} {'split' if of is not None else ''}"
-        source = array if of is None else of
-        return self._keep(memory.RESIDENTS.made_of(source, self.ordinal, what, make)).data.ptr
+        name = f"{what} {start} {stop}"
+        made = self._keep(memory.RESIDENTS.made_of(array, self.ordinal, name, make))
+        return made.data.ptr - start * array.itemsize
 
     def _whole_split(self, view: Adjacency, row: list[int]) -> DeviceArray:
         """ViewField.SPLIT of a view that is resident, made on the device when first needed."""

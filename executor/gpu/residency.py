@@ -1,21 +1,27 @@
 """What of a stage's graph lies in device memory: the split of views into rows that are resident and rows that are read
 in place, and the account of one query on one device. Nothing here needs a device.
 
-A view that does not fit its share of the device is a table from row to place: a range of rows, from the first on (the
-most frequent, where vertices stand in degree order), lies in device memory, and the whole view in page-locked memory of
-the host, which kernels read through the link (zero-copy). GCSM measured that 5 % of the vertices take over 80 % of the
-accesses.
+A view that does not fit its share of the device is a table from row to place: the range of rows that saves most reads
+lies in device memory, and the whole view in page-locked memory of the host, which kernels read through the link
+(zero-copy). Where vertices stand in degree order, such a range is a good choice: GCSM measured that 5 % of the vertices
+take over 80 % of the accesses.
 """
 
 from __future__ import annotations
 
-import bisect
 import sys
 
+import numpy as np
+import numpy.typing as npt
+
 from gdb.errors import OutOfBudget, QueryError
+from gdb.executor.gpu import orientation
+from gdb.executor.nest import Kind, Member, VertexLevel
 from gdb.executor.prepare import Prepared
 from gdb.records import dataclass
 from gdb.storage.adjacency import Adjacency
+
+F64 = npt.NDArray[np.float64]
 
 LEAST = 64 << 20
 """Bytes: the smallest `gpu_memory` of a query."""
@@ -26,6 +32,11 @@ OWN_SHARE = (
     4  # of a query's device memory at most this part is for its work units and candidate lists,
 )
 WARP_SHARE = 4  # and this part is held back for its warps, before views are split
+OFFSETS_SHARE = (
+    2  # the offsets of all rows are resident where they take at most this part of a view's room
+)
+WINDOWS = 256  # places at which the resident rows may begin that are compared
+LINE = 64  # neighbours that a visit of a row reads in the time that it takes to come to it
 
 
 class Room:
@@ -79,10 +90,18 @@ def checked(asked: int) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Extent:
-    """The rows [0, rows) of a view, whose neighbours stand at the positions [0, end)."""
+    """What of a view is resident: the neighbours of the rows [first, last), which stand at the positions [start, end);
+    their splits; and the offsets of all rows, or of these."""
 
-    rows: int
+    first: int
+    last: int
+    start: int
     end: int
+    all_offsets: bool
+
+    @property
+    def rows(self) -> int:
+        return self.last - self.first
 
 
 def row_bytes(*, split: bool) -> int:
@@ -96,25 +115,49 @@ def view_bytes(view: Adjacency, *, split: bool) -> int:
     return small + view.neighbours.nbytes + row_bytes(split=split) * (view.rows + 1)
 
 
-def extent(view: Adjacency, room: int, *, split: bool) -> Extent:
-    """The longest prefix of a view's rows that takes at most `room` bytes of device memory."""
-    each = row_bytes(split=split)
+def extent_bytes(view: Adjacency, found: Extent, *, split: bool) -> int:
+    """Bytes of device memory that an extent takes."""
+    offsets = view.rows + 1 if found.all_offsets else found.rows + 1
+    size = 4 * (found.end - found.start) + (8 * found.rows if split else 0)
+    return size + 8 * offsets if found.rows or found.all_offsets else 0
 
-    def size(rows: int) -> int:
-        return each * (rows + 1) + 4 * int(view.offsets[rows])
 
-    rows = bisect.bisect_right(range(1, view.rows + 1), room, key=size)
-    return Extent(rows, int(view.offsets[rows]) if rows else 0)
+def extent(view: Adjacency, room: int, value: F64 | None, *, split: bool) -> Extent:
+    """The rows of a view that are worth most of all that follow one another and take at most `room` bytes of device
+    memory. The offsets of all rows are worth more than rows: each spares a read of every row that is not there.
+
+    value : what each row saves if it is resident, f64[rows]; None: the first rows save most.
+    """
+    all_offsets = 8 * (view.rows + 1) <= room // OFFSETS_SHARE
+    each = 8 * (split + (not all_offsets))
+    left = room - 8 * (view.rows + 1) if all_offsets else room - 8
+    if not view.rows or left <= 0:
+        return Extent(0, 0, 0, 0, all_offsets)
+    sizes = each * np.arange(view.rows + 1, dtype=np.int64) + 4 * view.offsets
+    firsts = np.zeros(1, np.int64)
+    if value is not None:
+        marks = np.linspace(0, int(sizes[-1]), WINDOWS)
+        firsts = np.unique(np.searchsorted(sizes, marks).clip(0, view.rows - 1))
+    lasts = np.searchsorted(sizes, sizes[firsts] + left, side="right") - 1
+    best = 0
+    if value is not None:
+        total = np.concatenate([[0.0], np.cumsum(value)])
+        best = int(np.argmax(total[lasts] - total[firsts]))
+    first, last = int(firsts[best]), int(lasts[best])
+    return Extent(first, last, int(view.offsets[first]), int(view.offsets[last]), all_offsets)
 
 
 @dataclass(frozen=True, slots=True)
 class Split:
     """What of a stage's views is resident.
 
-    extents : of each view by its place among the stage's, None where it is whole. resident : bytes in device memory.
-    streamed : bytes of rows that are read through the link, each time that a warp comes to them.
+    views : those that are placed; where only their lower sides are read and the whole would not fit, these sides.
+    lower : whether that is so. extents : of each view, None where it is whole. resident : bytes in device memory.
+    streamed : bytes of the rest, which kernels read through the link wherever they come to it.
     """
 
+    views: tuple[Adjacency, ...]
+    lower: bool
     extents: tuple[Extent | None, ...]
     resident: int
     streamed: int
@@ -128,39 +171,96 @@ class Split:
 def split(prepared: Prepared, room: int) -> Split:
     """Which rows of a stage's views are resident, of which `room` bytes may lie in device memory: everything, or of
     each view a part by its size."""
-    room = min(room, MOST)
-    views = {id(view): view for view in prepared.views}
-    sizes = {key: view_bytes(v, split=prepared.restricted) for key, v in views.items()}
-    eids = {id(e): e.nbytes for e in prepared.eids if e is not None}
-    total = sum(sizes.values()) + sum(eids.values())
+    room, views, restricted = min(room, MOST), prepared.views, prepared.restricted
+    eids = sum({id(e): e.nbytes for e in prepared.eids if e is not None}.values())
+    total = _size(views, split=restricted) + eids
     if total <= room:
-        return Split((None,) * len(prepared.views), total, 0)
+        return Split(views, False, (None,) * len(views), total, 0)
+    lower = restricted and orientation.reads_lower_sides(prepared)
+    if lower:
+        views = tuple(orientation.lower_side(view) for view in views)
+        total = _size(views, split=False)
+        if total <= room:
+            return Split(views, True, (None,) * len(views), total, 0)
     # edge ids are read in place whole: they are looked at for what is found, not on the way to it
-    all_views = sum(sizes.values())
-    found = {
-        key: extent(view, room * sizes[key] // max(all_views, 1), split=prepared.restricted)
-        for key, view in views.items()
-    }
-    each = row_bytes(split=prepared.restricted)
-    resident = sum(each * (e.rows + 1) + 4 * e.end for e in found.values() if e.rows)
-    return Split(tuple(found[id(v)] for v in prepared.views), resident, total - resident)
+    splits = restricted and not lower
+    every, found = _size(views, split=splits), dict[int, Extent]()
+    for k, view in enumerate(views):
+        if id(view) not in found:
+            share = room * view_bytes(view, split=splits) // max(every, 1)
+            value = None if lower else _value(prepared, k)
+            found[id(view)] = extent(view, share, value, split=splits)
+    distinct = {id(view): view for view in views}
+    resident = sum(extent_bytes(distinct[k], e, split=splits) for k, e in found.items())
+    return Split(views, lower, tuple(found[id(v)] for v in views), resident, total - resident)
+
+
+def _size(views: tuple[Adjacency, ...], *, split: bool) -> int:
+    return sum(view_bytes(v, split=split) for v in {id(v): v for v in views}.values())
+
+
+def _value(prepared: Prepared, k: int) -> F64 | None:
+    """About how much each row of view k saves if it is resident, f64[rows]: how often loops come to it, by the side of
+    its vertex on which the vertices before stand, times what a visit costs. None where only roots have their rows
+    read."""
+    view, nest = prepared.views[k], prepared.nest
+    degrees = np.diff(view.offsets).astype(np.float64)
+    visits = np.zeros(view.rows)
+    lower = None
+    for reader in _readers(prepared, k):
+        level = nest.levels[reader]
+        if not isinstance(level, VertexLevel) or level.base.kind is Kind.LIST:
+            continue
+        if not level.cut.above and not level.cut.below:
+            visits += degrees
+            continue
+        if lower is None:
+            lower = orientation.lower_degrees(view)
+        visits += lower if level.cut.above else degrees - lower
+    if not visits.any():
+        return None
+    value: F64 = visits * (1 + degrees / LINE)
+    return value
+
+
+def _readers(prepared: Prepared, k: int) -> set[int]:
+    """The levels from whose vertices view k is read."""
+    nest, found = prepared.nest, set[int]()
+    for level in nest.levels:
+        if isinstance(level, VertexLevel):
+            operands = [level.base]
+            found |= {c.source for c in level.checks if isinstance(c, Member) and c.view == k}
+        else:
+            operands = []
+            found |= {level.source} if level.view == k else set()
+        found |= {o.b for o in operands if o.kind is Kind.ROW and o.a == k}
+    for one in nest.sets:
+        found |= {o.b for o in (one.left, one.right) if o.kind is Kind.ROW and o.a == k}
+    for node in nest.tail:
+        if node.parent >= 0 and node.view == k:
+            found.add(nest.tail[node.parent].levels[0])
+        if node.parent >= 0 and node.back == k:
+            found.add(node.levels[0])
+    return found
 
 
 def described(prepared: Prepared, room: int) -> list[str]:
     """What is resident and what is streamed, in lines for EXPLAIN."""
     found = split(prepared, room)
+    sides = " (lower sides)" if found.lower else ""
     if not found.cold:
-        return [f"GPU memory: {found.resident:,} bytes of the graph, all of it resident"]
+        return [f"GPU memory: {found.resident:,} bytes of the graph{sides}, all of it resident"]
     lines = [
-        f"GPU memory: {found.resident:,} bytes of the graph resident, {found.streamed:,} read in place through the link"
+        f"GPU memory: {found.resident:,} bytes of the graph{sides} resident, "
+        f"{found.streamed:,} read in place through the link"
     ]
     seen: set[int] = set()
-    for view, spec, part in zip(prepared.views, prepared.specs, found.extents, strict=True):
+    for view, spec, part in zip(found.views, prepared.specs, found.extents, strict=True):
         if part is not None and id(view) not in seen:
             seen.add(id(view))
             types = "|".join(spec.types) or "all types"
             lines.append(
-                f"  {types} {spec.direction}: the first {part.rows:,} of {view.rows:,} rows, "
-                f"{part.end:,} of {len(view.neighbours):,} neighbours"
+                f"  {types} {spec.direction}: rows {part.first:,} to {part.last:,} of {view.rows:,}, "
+                f"{part.end - part.start:,} of {len(view.neighbours):,} neighbours"
             )
     return lines

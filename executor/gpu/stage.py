@@ -335,7 +335,7 @@ class Stage:
         if not view.rows:
             return None
         rows = view.rows_of(self.prepared.roots)  # all have one: `roots_of` sees to it
-        split = self.graph.split_of(view, rows)
+        split = self.graph.split_of(int(level[LevelField.BASE_A]), rows)
         sizes: I64 = split - view.offsets[rows] if below else view.offsets[rows + 1] - split
         return sizes
 

@@ -90,16 +90,12 @@ __device__ INLINE bool has_bit(const u8* bits, i64 x) { return bits[x >> 3] >> (
 
 #ifdef COLD
 
-// Two ranges of positions in device memory, of which the second may be empty; all others are in the host's.
 struct Neighbours {
-    const u32* bases[3];  // each such that a position of the whole view is an index
-    at_t start, size, other_start, other_size;
+    const u32 *hot, *cold;  // each such that a position of the whole view is an index
+    at_t start, size;       // the positions in device memory
 
     // The memory in which the row lies that holds a position.
-    __device__ INLINE const u32* of(at_t at) const {
-        if ((u64)(i64)(at - start) < (u64)size) return bases[0];
-        return (u64)(i64)(at - other_start) < (u64)other_size ? bases[1] : bases[2];
-    }
+    __device__ INLINE const u32* of(at_t at) const { return (u64)(i64)(at - start) < (u64)size ? hot : cold; }
     __device__ INLINE u32 operator[](at_t at) const { return of(at)[at]; }
 };
 
@@ -107,11 +103,7 @@ __device__ INLINE const i64* place(const i64* view) { return (const i64*)view[VI
 
 __device__ INLINE Neighbours neighbours(const i64* view) {
     const i64* at = place(view);
-    return {{(const u32*)view[VIEW_NEIGHBOURS], (const u32*)at[PLACE_OTHER], (const u32*)at[PLACE_COLD]},
-            (at_t)at[PLACE_START],
-            (at_t)at[PLACE_SIZE],
-            (at_t)at[PLACE_OTHER_START],
-            (at_t)at[PLACE_OTHER_SIZE]};
+    return {(const u32*)view[VIEW_NEIGHBOURS], (const u32*)at[PLACE_COLD], (at_t)at[PLACE_START], (at_t)at[PLACE_SIZE]};
 }
 
 // The list that holds a range of one row.
@@ -127,7 +119,7 @@ __device__ INLINE const i64* row_offsets(const i64* view, i64 row) {
 // ViewField.SPLIT of a row.
 __device__ INLINE i64 row_split(const i64* view, i64 row) {
     const i64* at = place(view);
-    const bool hot = (u64)(row - at[PLACE_ROW]) < (u64)at[PLACE_ROWS];
+    const bool hot = (u64)(row - at[PLACE_SPLIT_ROW]) < (u64)at[PLACE_SPLIT_ROWS];
     return ((const i64*)(hot ? view[VIEW_SPLIT] : at[PLACE_COLD_SPLIT]))[row];
 }
 

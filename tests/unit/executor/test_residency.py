@@ -9,10 +9,11 @@ import pytest
 
 from gdb import planner
 from gdb.errors import OutOfBudget, QueryError, TypeProblem
-from gdb.executor.gpu import memory, residency
+from gdb.executor.gpu import memory, orientation, residency
 from gdb.executor.gpu.residency import Room
 from gdb.executor.prepare import Prepared, prepare
 from gdb.query_graph import SUBGRAPHS, QueryEdge, QueryGraph, QueryVertex
+from gdb.records import replace
 from gdb.run import options
 from gdb.storage.adjacency import Direction
 from tests.small_graph import SmallGraph
@@ -28,20 +29,73 @@ def prepared(*types: str) -> Prepared:
 
 
 @pytest.mark.parametrize("split", [False, True])
-def test_an_extent_is_the_longest_that_fits(split: bool) -> None:
+@pytest.mark.parametrize("valued", [False, True])
+def test_an_extent_fits_and_is_worth_most(split: bool, valued: bool) -> None:
     view = prepared("U").views[0]
-    each = residency.row_bytes(split=split)
-    assert residency.extent(view, 0, split=split) == residency.Extent(0, 0)
+    value = np.random.default_rng(3).random(view.rows) if valued else None
     for room in range(residency.view_bytes(view, split=split) + 50):
-        found = residency.extent(view, room, split=split)
-        assert found.end == view.offsets[found.rows]
+        found = residency.extent(view, room, value, split=split)
+        assert found.start == view.offsets[found.first]
+        assert found.end == view.offsets[found.last]
+        assert residency.extent_bytes(view, found, split=split) <= room
+        assert value is not None or found.first == 0
+        assert found.all_offsets == (16 * (view.rows + 1) <= room)
+        longer = residency.Extent(found.first, found.last + 1, found.start, 0, found.all_offsets)
+        if found.last < view.rows and found.rows:
+            longer = replace(longer, end=int(view.offsets[found.last + 1]))
+            assert residency.extent_bytes(view, longer, split=split) > room
+        if value is not None:
+            best = value[found.first : found.last].sum()
+            for first in range(view.rows):
+                ends = view.offsets[first:] - view.offsets[first]
+                each = 8 * split + 8 * (not found.all_offsets)
+                own = 8 * (view.rows + 1) if found.all_offsets else 8
+                n = int((own + 4 * ends + each * np.arange(len(ends)) <= room).sum()) - 1
+                assert n <= 0 or value[first : first + n].sum() <= best + 1e-9
+    assert (found.first, found.last) == (0, view.rows)
 
-        def size(rows: int) -> int:
-            return each * (rows + 1) + 4 * int(view.offsets[rows])
 
-        assert found.rows == 0 or size(found.rows) <= room
-        assert found.rows == view.rows or size(found.rows + 1) > room
-    assert found.rows == view.rows
+def test_lower_sides() -> None:
+    rng = np.random.default_rng(5)
+    pairs = {tuple(sorted(p)) for p in rng.integers(0, 60, (300, 2)).tolist() if p[0] != p[1]}
+    graph = SmallGraph([()] * 60, [("U", a, b) for a, b in sorted(pairs)], frozenset("U"))
+    view = graph.adjacency(("U",), Direction.ANY)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(orientation, "_BLOCK", 50)  # several blocks
+        degrees, side = orientation.lower_degrees(view), orientation.lower_side(view)
+    assert len(side.neighbours) == len(pairs) == degrees.sum()
+    for vid in range(60):
+        row = view.neighbours_of(vid)
+        assert side.neighbours_of(vid).tolist() == row[row < vid].tolist()
+    assert orientation.lower_side(view) is side
+
+
+SQUARE = ((0, 1), (1, 2), (2, 3), (3, 0))
+SHAPES = {
+    "triangle": (((0, 1), (1, 2), (0, 2)), True),
+    "clique4": (tuple((a, b) for b in range(4) for a in range(b)), True),
+    "clique5": (tuple((a, b) for b in range(5) for a in range(b)), True),
+    "square": (SQUARE, False),
+    "diamond": ((*SQUARE, (0, 2)), False),
+    "tailed": (((0, 1), (1, 2), (0, 2), (2, 3)), False),
+    "edge": (((0, 1),), True),
+}
+
+
+@pytest.mark.parametrize("name", SHAPES)
+def test_which_patterns_read_lower_sides(name: str) -> None:
+    """Every list of a clique is cut below the vertex whose row it is."""
+    pairs, wanted = SHAPES[name]
+    rng = np.random.default_rng(5)
+    found = {tuple(sorted(p)) for p in rng.integers(0, 60, (300, 2)).tolist() if p[0] != p[1]}
+    graph = SmallGraph([()] * 60, [("U", a, b) for a, b in sorted(found)], frozenset("U"))
+    asked = tuple(QueryEdge(a, b, ("U",), Direction.ANY) for a, b in pairs)
+    query = QueryGraph((QueryVertex(),) * (1 + max(map(max, pairs))), asked, SUBGRAPHS)
+    stage = prepare(planner.plan(query, graph, counting=True), graph)
+    assert orientation.reads_lower_sides(stage) == wanted
+    tight = residency.split(stage, residency.view_bytes(stage.views[0], split=False) // 4)
+    assert tight.cold
+    assert tight.lower == wanted
 
 
 def test_a_graph_that_fits_is_whole() -> None:
@@ -70,7 +124,7 @@ def test_explain_says_what_is_resident() -> None:
     assert "read in place through the link" in lines[0]
     extent = residency.split(stage, size // 2).extents[0]
     assert extent is not None
-    assert f"the first {extent.rows} of 30 rows" in lines[1]
+    assert f"rows {extent.first} to {extent.last} of 30" in lines[1]
 
 
 def test_an_account_holds_what_it_may() -> None:
