@@ -292,6 +292,9 @@ def _run(stage: Stage, watch: Watch, sink: Sink | None) -> tuple[bool, float]:
         if done or enough:
             break
     memory.LOCKED.give(told)
+    with watch.lock:
+        watch.moved_bytes += stage.streamed_bytes
+    stage.streamed_bytes = 0
     return done, spent
 
 

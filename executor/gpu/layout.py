@@ -72,6 +72,9 @@ class Job(IntEnum):
     VALUES = 44  # i64[comparisons, len(ValueField)]
     PAIRS = 42  # see `Pairs`, 0: each loop runs for itself
     JOINS_AT = 45  # where the sums and products of loops begin in a warp's state, if some have several in them; else 0
+    PASS_LEVEL = 47  # the level that is bound to a part of the vids only, whose rows are resident meanwhile; -1: none
+    PASS_START = 48  # that part
+    PASS_END = 49
     OUTER = 46  # the last loop of which a warp may give away a part: what is in it is multiplied with what is beside
 
 

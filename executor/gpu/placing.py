@@ -9,11 +9,23 @@ from gdb.executor.gpu import compiler, layout, memory, pinned, render, residency
 from gdb.executor.gpu.layout import Place
 from gdb.executor.gpu.memory import Block, DeviceArray, HostArray
 from gdb.executor.gpu.pinned import Locked
-from gdb.executor.gpu.residency import Extent, Room
+from gdb.executor.gpu.residency import Extent, Pass, Room
 from gdb.executor.prepare import Prepared
 from gdb.executor.scheduler import Budget
 from gdb.executor.tables import ValueField, ViewField
+from gdb.records import dataclass
 from gdb.storage.adjacency import I64, Adjacency
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Turn:
+    """A pass of a stage: the vids [lo, hi) that its level is bound to, the table of views for it, i64[views,
+    len(ViewField)], and what is copied before: address on the device, address in page-locked memory, bytes."""
+
+    lo: int
+    hi: int
+    views: I64
+    copies: list[tuple[int, int, int]]
 
 
 class Placed:
@@ -29,6 +41,7 @@ class Placed:
         self.kept: list[DeviceArray | Locked] = []
         self.moved_bytes = 0
         self._splits: dict[int, DeviceArray | Locked] = {}  # by the view's id
+        self._place_of = np.zeros(len(Place), np.int64)  # of the view that was split last
 
     def place(self, most: int) -> I64:
         """Copy to the device what is resident and not there yet, at most `most` bytes; the table of views, i64[views,
@@ -70,6 +83,61 @@ class Placed:
             return found.block.array((view.rows,), np.int64)[rows]
         whole: I64 = memory.download(found).view(np.int64)
         return whole[rows]
+
+    # ---- passes ------------------------------------------------------------------------------------
+
+    def turns(self, views: I64) -> list[Turn]:
+        """What changes from pass to pass of a stage that runs in several; nothing where it runs once. All passes use
+        the same device memory.
+
+        views : the table of views.
+        """
+        passes = self.split.passes
+        if not passes:
+            return []
+        view, extents = self.split.views[0], [one.extent for one in passes]
+        rows = max(e.rows for e in extents)
+        at = {ViewField.NEIGHBOURS: self._own(max(e.end - e.start for e in extents), np.uint32)}
+        if not extents[0].all_offsets:
+            at[ViewField.OFFSETS] = self._own(rows + 1, np.int64)
+        if isinstance(self._splits.get(id(view)), Locked):
+            at[ViewField.SPLIT] = self._own(rows, np.int64)
+        return [self._turn(views, one, at) for one in passes]
+
+    def _own(self, count: int, dtype: type[np.generic]) -> int:
+        """Address of device memory for so many elements."""
+        return self._keep(memory.empty((max(count, 1),), dtype)).data.ptr
+
+    def _turn(self, views: I64, one: Pass, at: dict[ViewField, int]) -> Turn:
+        """A pass. at : of each column that changes where its device memory begins."""
+        extent, row = one.extent, views[0].copy()
+        place, copies = self._place_of.copy(), list[tuple[int, int, int]]()
+        cold = {
+            ViewField.NEIGHBOURS: place[Place.COLD],
+            ViewField.OFFSETS: place[Place.COLD_OFFSETS],
+            ViewField.SPLIT: place[Place.COLD_SPLIT],
+        }
+        ranges = {
+            ViewField.NEIGHBOURS: (extent.start, extent.end, 4),
+            ViewField.OFFSETS: (extent.first, extent.last + 1 if extent.rows else extent.first, 8),
+            ViewField.SPLIT: (extent.first, extent.last, 8),
+        }
+        for column, address in at.items():
+            start, stop, size = ranges[column]
+            row[column] = address - start * size
+            if stop > start:
+                source = int(cold[column]) + start * size
+                copies.append((address, source, (stop - start) * size))
+        place[Place.START], place[Place.SIZE] = extent.start, extent.end - extent.start
+        if ViewField.OFFSETS in at:
+            place[Place.ROW], place[Place.ROWS] = extent.first, extent.rows
+        if ViewField.SPLIT in at:
+            place[Place.SPLIT_ROW], place[Place.SPLIT_ROWS] = extent.first, extent.rows
+        elif self.split.lower:
+            place[Place.SPLIT_ROW : Place.SPLIT_ROWS + 1] = place[Place.ROW : Place.ROWS + 1]
+            row[ViewField.SPLIT] = row[ViewField.OFFSETS] + 8
+        row[ViewField.PLACE] = self._keep(memory.upload(place)).data.ptr
+        return Turn(one.lo, one.hi, np.tile(row, (len(views), 1)), copies)
 
     # ---- views -------------------------------------------------------------------------------------
 
@@ -116,15 +184,19 @@ class Placed:
         if self.prepared.restricted and view.rows and not self.split.lower:
             split = self._splits[id(view)] = self._cold_split(view, row, place)
             place[Place.COLD_SPLIT] = row[ViewField.SPLIT] = split.address
+        self._place_of = place
         first, last = (0, view.rows) if extent.all_offsets else (extent.first, extent.last)
+        if self.split.passes and not extent.all_offsets:
+            last = first  # the passes have memory of their own
         if last > first:
             place[Place.ROW], place[Place.ROWS] = first, last - first
             row[ViewField.OFFSETS] = self._part(view.offsets, cold[1], first, last + 1)
-        if extent.rows:
+        resident = extent.rows and not self.split.passes
+        if resident:
             place[Place.START], place[Place.SIZE] = extent.start, extent.end - extent.start
             bounds = extent.start, extent.end
             row[ViewField.NEIGHBOURS] = self._part(view.neighbours, cold[0], *bounds)
-        if split is not None and extent.rows:
+        if split is not None and resident:
             place[Place.SPLIT_ROW], place[Place.SPLIT_ROWS] = extent.first, extent.rows
             row[ViewField.SPLIT] = self._part(
                 view.offsets, split, extent.first, extent.last, "splits"

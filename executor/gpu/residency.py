@@ -15,10 +15,11 @@ import numpy as np
 import numpy.typing as npt
 
 from gdb.errors import OutOfBudget, QueryError
-from gdb.executor.gpu import orientation
+from gdb.executor.gpu import local, orientation
 from gdb.executor.nest import Kind, Member, VertexLevel
 from gdb.executor.prepare import Prepared
-from gdb.records import dataclass
+from gdb.executor.tables import NodeField, Role
+from gdb.records import dataclass, replace
 from gdb.storage.adjacency import Adjacency
 
 F64 = npt.NDArray[np.float64]
@@ -36,6 +37,9 @@ OFFSETS_SHARE = (
     2  # the offsets of all rows are resident where they take at most this part of a view's room
 )
 WINDOWS = 256  # places at which the resident rows may begin that are compared
+MOST_PASSES = 64
+GAIN = 0.7  # a stage runs in passes where that costs less than this part of the reads through the link that it spares
+ROOT = 0.25  # of a read anywhere: to read roots' rows one after another
 LINE = 64  # neighbours that a visit of a row reads in the time that it takes to come to it
 
 
@@ -148,12 +152,23 @@ def extent(view: Adjacency, room: int, value: F64 | None, *, split: bool) -> Ext
 
 
 @dataclass(frozen=True, slots=True)
+class Pass:
+    """A run in which one level is bound to the vids [lo, hi) only, whose rows are the extent; an empty one where a
+    single row is too large."""
+
+    lo: int
+    hi: int
+    extent: Extent
+
+
+@dataclass(frozen=True, slots=True)
 class Split:
     """What of a stage's views is resident.
 
     views : those that are placed; where only their lower sides are read and the whole would not fit, these sides.
     lower : whether that is so. extents : of each view, None where it is whole. resident : bytes in device memory.
     streamed : bytes of the rest, which kernels read through the link wherever they come to it.
+    level, passes : where the stage runs once for each part of a level's vids, these; extents are those of the first.
     """
 
     views: tuple[Adjacency, ...]
@@ -161,6 +176,8 @@ class Split:
     extents: tuple[Extent | None, ...]
     resident: int
     streamed: int
+    level: int = -1
+    passes: tuple[Pass, ...] = ()
 
     @property
     def cold(self) -> bool:
@@ -185,42 +202,122 @@ def split(prepared: Prepared, room: int) -> Split:
     # edge ids are read in place whole: they are looked at for what is found, not on the way to it
     splits = restricted and not lower
     every, found = _size(views, split=splits), dict[int, Extent]()
-    for k, view in enumerate(views):
+    visits = [{} if lower else _visits(prepared, k) for k in range(len(views))]
+    for view, often in zip(views, visits, strict=True):
         if id(view) not in found:
             share = room * view_bytes(view, split=splits) // max(every, 1)
-            value = None if lower else _value(prepared, k)
-            found[id(view)] = extent(view, share, value, split=splits)
+            found[id(view)] = extent(view, share, _value(view, often), split=splits)
     distinct = {id(view): view for view in views}
     resident = sum(extent_bytes(distinct[k], e, split=splits) for k, e in found.items())
+    if len(distinct) == 1 and not eids and prepared.nest.counting:
+        (view,), (best,) = distinct.values(), found.values()
+        level, passes = _passes(prepared, view, best, visits[0], room, split=splits)
+        if passes:
+            resident = max(extent_bytes(view, p.extent, split=splits) for p in passes)
+            extents = (passes[0].extent,) * len(views)
+            return Split(views, lower, extents, resident, total - resident, level, passes)
     return Split(views, lower, tuple(found[id(v)] for v in views), resident, total - resident)
+
+
+def _passes(
+    prepared: Prepared,
+    view: Adjacency,
+    best: Extent,
+    visits: dict[int, F64],
+    room: int,
+    *,
+    split: bool,
+) -> tuple[int, tuple[Pass, ...]]:
+    """The level and its passes, where that spares reads through the link; else none.
+
+    A pass comes to every root again, in order, and to what is bound before the level.
+
+    best : what would be resident without passes. visits : see `_visits`.
+    """
+    totals = {level: float(often.sum()) for level, often in visits.items()}
+    hits = sum(float(often[best.first : best.last].sum()) for often in visits.values())
+    stay = sum(totals.values()) - hits
+    windows = _windows(view, room, split=split) if totals and stay else []
+    if not windows:
+        return -1, ()
+
+    def cost(level: int) -> float:
+        before = sum(n for k, n in totals.items() if k < level)
+        after = sum(n for k, n in totals.items() if k > level)
+        return len(windows) * (ROOT * len(prepared.roots) + before) + after
+
+    levels = [level for level in totals if _is_sum(prepared, level)]
+    level = min(levels, key=cost, default=-1)
+    if level < 0 or cost(level) > GAIN * stay:
+        return -1, ()
+    vids = view.vids()
+    lows = [0, *(int(vids[w.first]) for w in windows[1:]), prepared.vids]
+    fitting = (w if w.rows else replace(w, last=w.first, end=w.start) for w in windows)
+    return level, tuple(Pass(*p) for p in zip(lows, lows[1:], fitting, strict=False))
+
+
+def _windows(view: Adjacency, room: int, *, split: bool) -> list[Extent]:
+    """Extents that fit, one after another, over all rows; empty for a row that does not fit. None at all where they
+    would be too many."""
+    all_offsets = 8 * (view.rows + 1) <= room // OFFSETS_SHARE
+    each = 8 * (split + (not all_offsets))
+    left = room - 8 * (view.rows + 1) if all_offsets else room - 8
+    sizes = each * np.arange(view.rows + 1, dtype=np.int64) + 4 * view.offsets
+    if left <= 0 or int(sizes[-1]) > MOST_PASSES * left:
+        return []
+    found, first = list[Extent](), 0
+    while first < view.rows:
+        last = int(np.searchsorted(sizes, sizes[first] + left, side="right")) - 1
+        start, end = int(view.offsets[first]), int(view.offsets[last])
+        found.append(Extent(first, last, start, end, all_offsets))
+        first = max(last, first + 1)
+    return found
+
+
+def _is_sum(prepared: Prepared, level: int) -> bool:
+    """Whether what a stage counts is a sum over the vids that a level is bound to, each for itself."""
+    nest = prepared.nest
+    known = local.find(prepared)
+    if level < 1 or nest.around or (known is not None and level >= known.first):
+        return False
+    if level < nest.loops:
+        return True
+    return any(n.levels == (level,) and n.parent < 0 and not n.free for n in nest.tail)
 
 
 def _size(views: tuple[Adjacency, ...], *, split: bool) -> int:
     return sum(view_bytes(v, split=split) for v in {id(v): v for v in views}.values())
 
 
-def _value(prepared: Prepared, k: int) -> F64 | None:
-    """About how much each row of view k saves if it is resident, f64[rows]: how often loops come to it, by the side of
-    its vertex on which the vertices before stand, times what a visit costs. None where only roots have their rows
-    read."""
-    view, nest = prepared.views[k], prepared.nest
-    degrees = np.diff(view.offsets).astype(np.float64)
-    visits = np.zeros(view.rows)
-    lower = None
-    for reader in _readers(prepared, k):
+def _value(view: Adjacency, visits: dict[int, F64]) -> F64 | None:
+    """About how much each row of a view saves if it is resident, f64[rows]: its visits, times what one costs."""
+    if not visits:
+        return None
+    value: F64 = sum(visits.values(), np.zeros(view.rows))
+    return value * (1 + np.diff(view.offsets) / LINE)
+
+
+def _visits(prepared: Prepared, k: int) -> dict[int, F64]:
+    """About how often the loops come to each row of view k, f64[rows], from each level but the first, which comes to
+    each once: by the side of its vertex on which vertices bound before stand, and as often in all as the plan
+    expects."""
+    view, nest, plan = prepared.views[k], prepared.nest, prepared.plan
+    expected = dict(zip(plan.order, plan.notes.estimates, strict=False))
+    found: dict[int, F64] = {}
+    for reader in sorted(_readers(prepared, k)):
         level = nest.levels[reader]
         if not isinstance(level, VertexLevel) or level.base.kind is Kind.LIST:
             continue
-        if not level.cut.above and not level.cut.below:
-            visits += degrees
-            continue
-        if lower is None:
+        often = np.diff(view.offsets).astype(np.float64)
+        if level.cut.above or level.cut.below:
             lower = orientation.lower_degrees(view)
-        visits += lower if level.cut.above else degrees - lower
-    if not visits.any():
-        return None
-    value: F64 = visits * (1 + degrees / LINE)
-    return value
+            often = lower.astype(np.float64) if level.cut.above else often - lower
+        total = float(often.sum())
+        of_root = level.base.kind is Kind.ROW and level.base.b == 0  # then the sum is exact
+        times = 1.0 if of_root or not total else expected.get(level.vertex, total) / total
+        if total:
+            found[reader] = often * max(times, 1.0)
+    return found
 
 
 def _readers(prepared: Prepared, k: int) -> set[int]:
@@ -236,11 +333,15 @@ def _readers(prepared: Prepared, k: int) -> set[int]:
         found |= {o.b for o in operands if o.kind is Kind.ROW and o.a == k}
     for one in nest.sets:
         found |= {o.b for o in (one.left, one.right) if o.kind is Kind.ROW and o.a == k}
-    for node in nest.tail:
-        if node.parent >= 0 and node.view == k:
-            found.add(nest.tail[node.parent].levels[0])
-        if node.parent >= 0 and node.back == k:
+    nodes = prepared.tables.nodes
+    for c, node in enumerate(nest.tail):
+        if node.parent < 0:
+            continue
+        pushed = nodes[node.parent, NodeField.ROLE] == Role.PUSHED
+        if pushed and node.back == k:
             found.add(node.levels[0])
+        if node.view == k and not (pushed and nodes[node.parent, NodeField.PUSHER] == c):
+            found.add(nest.tail[node.parent].levels[0])
     return found
 
 
@@ -254,6 +355,14 @@ def described(prepared: Prepared, room: int) -> list[str]:
         f"GPU memory: {found.resident:,} bytes of the graph{sides} resident, "
         f"{found.streamed:,} read in place through the link"
     ]
+    if found.passes:
+        name = prepared.nest.levels[found.level]
+        assert isinstance(name, VertexLevel)
+        lines.append(
+            f"  in {len(found.passes)} passes, each over a part of {prepared.plan.names[name.vertex]}, "
+            f"whose rows are resident meanwhile"
+        )
+        return lines
     seen: set[int] = set()
     for view, spec, part in zip(found.views, prepared.specs, found.extents, strict=True):
         if part is not None and id(view) not in seen:

@@ -122,7 +122,8 @@ class Stage:
     cold : whether some rows of its graph are read from page-locked memory of the host.
     asked, most : `gpu_memory` of the query that it was placed for, and `residency.MOST` then.
     small_tables : the tables by their place in the job. seconds : that its launches took on the device.
-    moved_bytes : what placing it copied to the device. rows : that lie in the buffer of the last launch. total : what
+    moved_bytes : what placing it copied to the device. streamed_bytes : and what its passes did since it was placed.
+    rows : that lie in the buffer of the last launch. total : what
         all warps counted that have ended.
     """
 
@@ -136,8 +137,10 @@ class Stage:
         self.kept: list[DeviceArray] = []  # the job names them by address only
         self.job = np.zeros(len(Job), np.int64)
         self.rows = self.total = 0
-        self.accounted, self.moved_bytes = (0, 0), 0
+        self.accounted, self.moved_bytes, self.streamed_bytes = (0, 0), 0, 0
         self.cold = False
+        self.turns: list[placing.Turn] = []
+        self._turn, self._turned, self._before = 0, False, 0
         self.asked: int | None = None
         self.most = residency.MOST
         self.seconds = 0.0
@@ -230,6 +233,7 @@ class Stage:
         draws = min(max(units // (self.warps * DRAWS), 1), MOST_AT_ONCE)
         self.job[Job.UNITS], self.job[Job.STRIDE] = units, -(-units // draws)
         self.job[Job.WARPS] = self.warps
+        self.job[Job.PASS_LEVEL] = self.graph.split.level
         self._allocate(Job.STATES, (self.warps, self.words), np.int64)
         words = len(layout.Task) + len(tables.levels)
         self._allocate(Job.TASKS, (self.warps, words), np.int64, zero=True)
@@ -243,6 +247,7 @@ class Stage:
         parameters[: views.size] = views.ravel()
         self.limits = np.zeros(3, np.int64)  # fresh, steps, nanoseconds
         self.call = Call(np.concatenate([self.job, parameters]), *np.split(self.limits, 3))
+        self.turns = self.graph.turns(views)
         self.moved_bytes += self.graph.moved_bytes + self.own.moved_bytes
 
     def serves(self, room: Room) -> bool:
@@ -376,14 +381,19 @@ class Stage:
         ----------
         out : where rows go, after those that lie there; None where none are written. told : for the counters.
         """
-        first, size = (0, self.header.nbytes) if fresh else (Header.UNFINISHED, 8)
-        (self.header.data + 8 * first).memset_async(0, size)
         if fresh:
-            self.rows = self.total = 0
-            self.idle.data.memset_async(0, self.idle.nbytes)
+            self.rows = self.total = self._before = self._turn = 0
             for marks in (self.seen, self.tallies):
                 if marks is not None:
                     marks.clear()
+        elif self._turned:  # the pass before has ended
+            fresh, self._before = True, self.total
+            self._turn += 1
+        first, size = (0, self.header.nbytes) if fresh else (Header.UNFINISHED, 8)
+        (self.header.data + 8 * first).memset_async(0, size)
+        if fresh:
+            self.idle.data.memset_async(0, self.idle.nbytes)
+            self._begin_pass()
         elif not self.rows:
             (self.header.data + 8 * Header.ROWS).memset_async(0, 8)
         numbers = self.call.parameters[0]
@@ -404,10 +414,23 @@ class Stage:
         low, high = (
             int(counters[first :: layout.SUMS_APART].sum()) for first in (Header.LOW, Header.HIGH)
         )
-        self.total = low + (high << 32)
+        self.total = self._before + low + (high << 32)
         seconds = clock.seconds()
         self.seconds += seconds
-        return not counters[Header.UNFINISHED], bool(counters[Header.OVERFLOWED]), seconds
+        done = not counters[Header.UNFINISHED]
+        self._turned = done and self._turn + 1 < len(self.turns)
+        return done and not self._turned, bool(counters[Header.OVERFLOWED]), seconds
+
+    def _begin_pass(self) -> None:
+        """Have the part of the graph on the device that the next pass is about."""
+        if not self.turns:
+            return
+        turn, numbers = self.turns[self._turn], self.call.parameters[0]
+        for to, source, size in turn.copies:
+            memory.to_device(to, source, size)
+            self.streamed_bytes += size
+        numbers[Job.PASS_START], numbers[Job.PASS_END] = turn.lo, turn.hi
+        numbers[len(Job) : len(Job) + turn.views.size] = turn.views.ravel()
 
     @property
     def narrow(self) -> bool:

@@ -108,7 +108,11 @@ PART Source enter(const Worker& w, i64 d) {
         const Span found = find_row(view, w.v(row[LEVEL_BASE_B]));
         return {view[VIEW_EIDS], warp_clip(row_list(view, found), found, y, y + 1)};
     }
-    const Range range = bounds(w, row, LEVEL_LO, LEVEL_BELOW, LEVEL_ABOVE);
+    Range range = bounds(w, row, LEVEL_LO, LEVEL_BELOW, LEVEL_ABOVE);
+#ifdef COLD
+    if (d == w.get(JOB_PASS_LEVEL))
+        range = {max(range.start, w.get(JOB_PASS_START)), min(range.end, w.get(JOB_PASS_END))};
+#endif
     const List list = operand(w, row, LEVEL_BASE, range);
     return {(i64)list.values, list.span};
 }

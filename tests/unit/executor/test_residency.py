@@ -18,6 +18,8 @@ from gdb.run import options
 from gdb.storage.adjacency import Direction
 from tests.small_graph import SmallGraph
 
+SQUARE = ((0, 1), (1, 2), (2, 3), (3, 0))
+
 
 def prepared(*types: str) -> Prepared:
     """A wedge of relationships of these types, on a star of each."""
@@ -70,7 +72,6 @@ def test_lower_sides() -> None:
     assert orientation.lower_side(view) is side
 
 
-SQUARE = ((0, 1), (1, 2), (2, 3), (3, 0))
 SHAPES = {
     "triangle": (((0, 1), (1, 2), (0, 2)), True),
     "clique4": (tuple((a, b) for b in range(4) for a in range(b)), True),
@@ -96,6 +97,53 @@ def test_which_patterns_read_lower_sides(name: str) -> None:
     tight = residency.split(stage, residency.view_bytes(stage.views[0], split=False) // 4)
     assert tight.cold
     assert tight.lower == wanted
+
+
+def star_with_chords(pairs: tuple[tuple[int, int], ...], n: int = 80) -> Prepared:
+    """A pattern to be counted on a graph with hubs."""
+    rng = np.random.default_rng(7)
+    ends = (rng.pareto(1.1, (600, 2)) * 4).astype(int) % n
+    found = sorted({(int(min(p)), int(max(p))) for p in ends if p[0] != p[1]})
+    graph = SmallGraph([()] * n, [("U", a, b) for a, b in found], frozenset("U"))
+    asked = tuple(QueryEdge(a, b, ("U",), Direction.ANY) for a, b in pairs)
+    query = QueryGraph((QueryVertex(),) * (1 + max(map(max, pairs))), asked, SUBGRAPHS)
+    return prepare(planner.plan(query, graph, counting=True), graph)
+
+
+@pytest.mark.parametrize("part", [3, 6, 12, 40])
+def test_passes_come_to_every_row_once(part: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(residency, "GAIN", float("inf"))
+    stage = star_with_chords((*SQUARE, (0, 2)))
+    view = stage.views[0]
+    room = residency.view_bytes(view, split=True) // part
+    found = residency.split(stage, room)
+    assert found.level == 1
+    assert found.passes[0].lo == 0
+    assert found.passes[-1].hi == stage.vids
+    rows, places = view.vids(), np.zeros(view.rows, int)
+    for one, after in zip(found.passes, (*found.passes[1:], None), strict=True):
+        assert after is None or one.hi == after.lo
+        inside = (rows >= one.lo) & (rows < one.hi)
+        places += inside
+        if one.extent.rows:
+            assert rows[inside].tolist() == rows[one.extent.first : one.extent.last].tolist()
+            assert one.extent.start == view.offsets[one.extent.first]
+            assert one.extent.end == view.offsets[one.extent.last]
+            assert residency.extent_bytes(view, one.extent, split=True) <= room
+        else:  # a row that is too large
+            assert inside.sum() == 1
+    assert (places == 1).all()
+
+
+def test_passes_where_they_spare_reads(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Not of a sum that several vids of the level are counted for together, and not where they can be switched off."""
+    diamond, square = star_with_chords((*SQUARE, (0, 2))), star_with_chords(SQUARE)
+    room = residency.view_bytes(diamond.views[0], split=True) // 4
+    assert residency.split(diamond, room).passes
+    assert "passes, each over a part of" in residency.described(diamond, room)[1]
+    assert not residency.split(square, room).passes
+    monkeypatch.setattr(residency, "GAIN", 0.0)
+    assert not residency.split(diamond, room).passes
 
 
 def test_a_graph_that_fits_is_whole() -> None:
