@@ -38,8 +38,8 @@ OFFSETS_SHARE = (
 )
 WINDOWS = 256  # places at which the resident rows may begin that are compared
 MOST_PASSES = 64
-GAIN = 0.7  # a stage runs in passes where that costs less than this part of the reads through the link that it spares
-ROOT = 0.25  # of a read anywhere: to read roots' rows one after another
+GAIN = 0.8  # a stage runs in passes where that costs less than this part of the visits through the link that it spares
+ROOT = 1.5  # visits that it costs to come to a root again, whose row is searched and read (measured on an H200)
 LINE = 64  # neighbours that a visit of a row reads in the time that it takes to come to it
 
 

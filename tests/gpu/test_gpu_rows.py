@@ -252,8 +252,9 @@ def test_columns_again_are_other_memory(db: Database) -> None:
 
 
 def test_columns_within_a_budget(db: Database) -> None:
-    query = "MATCH (a)--(b)--(c)--(d) RETURN id(a), id(b), id(c), id(d)"
+    query = "MATCH (a)--(b)--(c)--(d)--(e) RETURN id(a), id(b), id(c), id(d), id(e)"
     rows = db.execute(query.partition("RETURN")[0] + "RETURN count(*)", device="cpu").scalar()
+    assert 40 * int(str(rows)) > 128 << 20
     with pytest.raises(OutOfBudget, match="its rows"):
         db.device_columns(query, gpu_memory="64MiB")
     assert db.device_columns(query, gpu_memory="4GB").rows == rows
