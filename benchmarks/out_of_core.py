@@ -5,8 +5,8 @@
 
 On a GPU the budget bounds the bytes of the graph that lie in device memory: the rest is in page-locked memory of the
 host. On the CPU it is `memory=`, which bounds what a query holds beside the mapped graph. Seconds are those of warm
-runs, planned before, the median; the graph and its page-locked copy are there. Beside them stand the milliseconds of
-PBE (an H100-class GPU with the graph in host memory). The exit code is 1 if a count differs from the one in memory, 2
+runs, planned before, the median; the graph and its page-locked copy are there. Beside them stand the milliseconds that
+PBE was measured at with the graph in host memory. The exit code is 1 if a count differs from the one in memory, 2
 if there is nothing to measure on.
 """
 
@@ -94,7 +94,7 @@ def measured(
     size = residency.view_bytes(graph.adjacency((), Direction.ANY), split=prepared.restricted)
     if arguments.device == "cpu":
         options = Options("cpu", memory=None if part == 1 else size // part)
-        split = residency.Split((), size, 0)
+        split = residency.Split((), False, (), size, 0)
     else:
         options = Options(arguments.device, profile=Profile())
         residency.MOST = sys.maxsize if part == 1 else size // part

@@ -68,15 +68,6 @@ class Prepared:
     read: tuple[usage.Sized | None, ...] = ()
 
     @property
-    def bytes(self) -> int:
-        """Bytes that a device must hold to run this stage."""
-        arrays: list[npt.NDArray[np.generic]] = [*self.bit_sets, *self.lists, self.roots]
-        for view in {id(v): v for v in self.views}.values():
-            arrays += view.arrays
-        arrays += {id(some): some for both in self.values for some in both}.values()
-        return sum(a.nbytes for a in arrays) + sum(e.nbytes for e in self.eids if e is not None)
-
-    @property
     def kept_bytes(self) -> int:
         """Bytes of memory that this stage keeps besides the graph and its values, waiting workers included."""
         own: list[npt.NDArray[np.generic]] = [*self.bit_sets, *self.lists]

@@ -136,14 +136,14 @@ def test_passes_come_to_every_row_once(part: int, monkeypatch: pytest.MonkeyPatc
 
 
 def test_passes_where_they_spare_reads(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Not of a sum that several vids of the level are counted for together, and not where they can be switched off."""
+    """Not where roots are dear to come to again, and never where a sum counts vids of the level together."""
     diamond, square = with_hubs((*SQUARE, (0, 2))), with_hubs(SQUARE)
     room = residency.view_bytes(diamond.views[0], split=True) // 2
-    assert residency.split(diamond, room).passes
-    assert "passes, each over a part of" in residency.described(diamond, room)[1]
-    assert not residency.split(square, room).passes
-    monkeypatch.setattr(residency, "GAIN", 0.0)
-    assert not residency.split(diamond, room).passes
+    for root, wanted in ((0.0, True), (1e9, False)):
+        monkeypatch.setattr(residency, "ROOT", root)
+        assert bool(residency.split(diamond, room).passes) == wanted
+        assert ("passes, each over a part of" in residency.described(diamond, room)[1]) == wanted
+        assert not residency.split(square, room).passes
 
 
 def test_a_graph_that_fits_is_whole() -> None:
